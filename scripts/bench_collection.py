@@ -59,9 +59,7 @@ def lean_index(n_documents: int) -> Path:
         with tempfile.TemporaryDirectory() as folder:
             corpus, growing = Path(folder) / "corpus", Path(folder) / "index"
             corpus.mkdir()
-            write_documents(
-                _documents(n_documents, titles, sentences), CorpusFiles([corpus], "jsonl"), None, lambda done: None
-            )
+            write_documents(_documents(n_documents, titles, sentences), CorpusFiles([corpus], "jsonl"), None)
             options = ["-collection", "JsonCollection", "-input", str(corpus), "-index", str(growing)]
             java_class("io.anserini.index.IndexCollection").main([*options, "-threads", "2", "-optimize", "-quiet"])
             shutil.move(growing, target)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -27,12 +27,11 @@ from rerank.objectives.for_measure import lambdarank_for
 from rerank.rankers.arrays import data_from_arrays
 from rerank.rankers.training import TrainingSet
 from rerank.runtime.threads import kernel_threads
-from rerank.trees import shards
+from rerank.trees import boost, shards
 from rerank.trees.binned import BinnedData, bin_rows
 from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients
 from rerank.trees.forest import Tree
-from rerank.trees.grow import NewtonSplits
-from rerank.trees.shards import Shard, ShardBooster
+from rerank.trees.shards import Shard
 
 ROW, PACKED, SCORES = 4, 8, 24  # bytes of a row: its number, its packed gradient; score, gradient and hessian
 STAGES = ("gradients", "packing", "histograms", "search", "partition", "leaf values")
@@ -49,10 +48,11 @@ class OneProcess:
 
 
 class Timed:
-    """Seconds and bytes of each stage: functions of the module `shards` are replaced by ones that note both."""
+    """Seconds and bytes of each stage: functions are replaced by ones that note both, while `on`."""
 
     def __init__(self, data: BinnedData, n_rows: int) -> None:
         self.clear()
+        self.on = True
         codes = data.blocks.shape[0] * data.blocks.shape[2]
         self._wrap("sum_leaves", "histograms", lambda a: self._rows_of(a[2], a[3]) * (codes + ROW + PACKED))
         self._wrap("search_leaves", "search", lambda a: len(a[6]) * len(a[0].features) * 256 * 8)
@@ -60,7 +60,7 @@ class Timed:
         self._wrap("pack_scaled", "packing", lambda a: n_rows * (ROW + PACKED + 16))
         self._wrap("add_sizes", "packing", lambda a: n_rows * 16)
         self._wrap("add_leaf_sums", "leaf values", lambda a: int(np.diff(a[3]).sum()) * (ROW + 16))
-        self._wrap("add_leaf_values", "leaf values", lambda a: n_rows * (ROW + 16))
+        self._wrap("add_leaf_values", "leaf values", lambda a: n_rows * (ROW + 16), boost)
 
     def clear(self) -> None:
         """Forget what was noted."""
@@ -81,11 +81,13 @@ class Timed:
     def _rows_of(work: Any, leaves: np.ndarray) -> int:
         return int((work.leaves["last"][leaves] - work.leaves["first"][leaves]).sum())
 
-    def _wrap(self, name: str, stage: str, n_bytes: Callable[[Any], int]) -> None:
-        setattr(shards, name, self._timed(getattr(shards, name), stage, n_bytes))
+    def _wrap(self, name: str, stage: str, n_bytes: Callable[[Any], int], module: ModuleType = shards) -> None:
+        setattr(module, name, self._timed(getattr(module, name), stage, n_bytes))
 
     def _timed(self, function: Callable[..., Any], stage: str, n_bytes: Callable[[Any], int]) -> Callable[..., Any]:
         def call(*given: Any) -> Any:
+            if not self.on:
+                return function(*given)
             self.bytes[stage] += n_bytes(given)
             self.calls[stage] += 1
             start = time.perf_counter()
@@ -125,15 +127,16 @@ def training_set(n_rows: int) -> tuple[TrainingSet, Gradients, BinnedData]:
     return rows, objective.gradients, bin_rows(given.X, np.arange(n_rows), 255, 1)
 
 
-def grow(timed: Timed, whole: Callable[[], Tree], by_stage: Callable[[], Tree | None], trees: int) -> dict[str, float]:
+def grow(timed: Timed, whole: Callable[[], Tree], by_stage: Callable[[], Tree], trees: int) -> dict[str, float]:
     """Grow trees in turn, in one call and by stage; return milliseconds a tree, and rounds and splits of the latter."""
     taken, kept = {"one call": 0.0, "stages together": 0.0}, 0
     for number in range(trees + 1):
         for name, add in zip(taken, (whole, by_stage), strict=True):
+            timed.on = name != "one call"
             start = time.perf_counter()
             tree = add()
             taken[name] += time.perf_counter() - start
-        kept += 0 if tree is None else len(tree.feature)
+        kept += len(tree.feature)
         if number == 0:  # it may have compiled
             timed.clear()
             taken, kept = dict.fromkeys(taken, 0.0), 0
@@ -152,11 +155,11 @@ def main() -> None:
     fill = timed.gradients(gradients, n_rows)
     of_threads: dict[int, dict[str, float]] = {}
     for threads in (1, 2):
-        booster = Booster(BoostTask(data, rows.query_ptr, start, settings), gradients, threads)
-        shard = Shard(data.columns, data.blocks, rows.query_ptr, 0, start, fill, settings, NewtonSplits())
-        by_stage = ShardBooster(shard, OneProcess(), threads)  # type: ignore[arg-type]
+        task = BoostTask(data, rows.query_ptr, start, settings)
+        booster = Booster(task, gradients, task.grower(threads))
+        by_stage = Shard(task, fill).booster(OneProcess(), lambda: False, threads)  # type: ignore[arg-type]
         with kernel_threads(threads):
-            of_threads[threads] = grow(timed, booster.add_tree, partial(by_stage.add_tree, lambda: False), trees)
+            of_threads[threads] = grow(timed, booster.add_tree, by_stage.add_tree, trees)
         name = f"{threads} thread{'s' if threads > 1 else ''}, a tree (times in ms)"
         figures |= {f"{name}, {stage}": value for stage, value in of_threads[threads].items()}
     least = {stage: timed.bytes[stage] / trees / bandwidth() / 1e6 for stage in STAGES}

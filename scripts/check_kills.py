@@ -96,10 +96,8 @@ VERBS = {
     "train": Verb("train {in}/data.npz -p n_estimators=5 -o {out}/model.json", ("model.json",)),
     "rank": Verb("rank {in}/model.json {in}/data.npz -o {out}/b.run", ("b.run",)),
     "rerank": Verb("rerank {in}/index {in}/model.json {in}/topics.tsv -k 20 -o {out}/b.run", ("b.run",)),
-    "evaluate": Verb(
-        "evaluate {in}/qrels.txt {in}/bm25.run {in}/other.run -o {out}/table.txt --html {out}/page.html",
-        ("table.txt", "page.html"),
-    ),
+    "evaluate": Verb("evaluate {in}/qrels.txt {in}/bm25.run {in}/other.run -o {out}/table.txt", ("table.txt",)),
+    "report": Verb("report {in}/qrels.txt {in}/bm25.run {in}/other.run -o {out}/page.html", ("page.html",)),
     "fuse": Verb("fuse {in}/bm25.run {in}/other.run -o {out}/fused.run.gz", ("fused.run.gz",)),
     "experiment": Verb(
         "experiment {in}/index {in}/topics.tsv {in}/qrels.txt -k 20 -p n_estimators=3 --folds 3 -o {out}/study",

@@ -80,7 +80,11 @@ def computed(commit: str, folder: Path, collection: str) -> Path:
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=True, capture_output=True).stdout
     subprocess.run(["tar", "-x", "-C", source], input=archive, check=True)
     data = DATA / "collections" / collection
-    files = {"corpus": data / "corpus.jsonl", "topics": data / "topics.tsv", "qrels": data / "qrels.txt"}
+    files: dict[str, object] = {
+        "corpus": data / "corpus.jsonl",
+        "topics": data / "topics.tsv",
+        "qrels": data / "qrels.txt",
+    }
     bound = (source / "rerank" / "workflows" / "resources.py").exists()
     for line in [*COMMON, *(NEW if bound else OLD), *AFTERWARDS]:
         command = [sys.executable, "-m", "rerank", "-q", *line.format(**files).split()]

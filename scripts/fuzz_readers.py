@@ -341,7 +341,7 @@ def _check_corpus(record: list[dict[str, Any]], folder: Path) -> None:
     corpus.mkdir()
     try:
         with suppress(RerankError):
-            write_documents(record, CorpusFiles([corpus], "jsonl"), None, lambda count: None)
+            write_documents(record, CorpusFiles([corpus], "jsonl"), None)
     finally:
         shutil.rmtree(corpus)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""The page of nfcorpus: BM25 against LambdaMART and LambdaSMART, as `rerank evaluate --html` makes it.
+"""The page of nfcorpus: BM25 against LambdaMART and LambdaSMART, as `rerank report` makes it.
 
 Run: python scripts/report_nfcorpus.py [-o FOLDER] [--screenshot docs/images/report.png]
 The folder holds runs, models and report.html; where it has them already, nothing is trained again.
@@ -55,15 +55,15 @@ def train(data: Path, output: Path) -> None:
 
 
 def page(data: Path, output: Path) -> int:
-    """Write the page and print the table; return the exit code."""
+    """Write the page; return the exit code."""
     before = Path.cwd()
     os.chdir(output)  # so that the runs are called by their systems' names
     try:
         inputs = ["--topics", str(data / "topics.tsv"), "--corpus", str(data / "corpus.jsonl")]
         measures = [word for measure in MEASURES for word in ("-m", measure)]
         models = [word for name in MODELS for word in ("--model", f"{name}.model.json")]
-        given = ["evaluate", str(data / "qrels.test.txt"), *SYSTEMS, *measures, "-c", *inputs, *models]
-        return run([*given, "--title", TITLE, "--html", "report.html"])
+        given = ["report", str(data / "qrels.test.txt"), *SYSTEMS, *measures, "-c", *inputs, *models]
+        return run([*given, "--title", TITLE, "-o", "report.html"])
     finally:
         os.chdir(before)
 

@@ -28,10 +28,10 @@ BELOW = {
     "features": {"files", "metrics", "vectors"},
     "retrieval": {"files", "features", "vectors", "history"},
     "history": {"files", "lucene", "features", "vectors"},
-    "combination": {"metrics"},
-    "rankers": {"combination", "trees", "objectives", "metrics"},
+    "combination": {"files", "metrics"},
+    "rankers": {"files", "combination", "trees", "objectives", "metrics"},
     "exchange": {"files", "rankers", "trees"},
-    "evaluation": {"metrics"},
+    "evaluation": {"files", "metrics"},
     "doctor": {"files", "lucene", "metrics"},
     "workflows": {"retrieval", "lucene", "features", "vectors", "history", "rankers", "exchange", "evaluation"}
     | {"files", "trees", "objectives", "metrics"},
@@ -49,20 +49,9 @@ def _modules() -> dict[str, Path]:
     return {name.removesuffix(".__init__"): path for name, path in paths.items()}
 
 
-# Imports for types count, too, but in these packages: families, candidates and history name each other's types.
-WITHOUT_TYPES = {"features", "families", "history", "types"}
-
-
 def _imports(path: Path, modules: Collection[str]) -> set[str]:
     """Return the modules of this package that a file imports: at its top, in functions, and for types."""
-    tree = ast.parse(path.read_text("utf8"))
-    for_types = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and path.parent.name in WITHOUT_TYPES
-    ]
-    left_out = {id(node) for block in for_types for node in ast.walk(block)}
-    nodes = [node for node in ast.walk(tree) if id(node) not in left_out]
+    nodes = list(ast.walk(ast.parse(path.read_text("utf8"))))
     names = [
         f"{node.module}.{alias.name}"
         for node in nodes

@@ -7,18 +7,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from rerank.cli.options import Decorator
+from rerank.cli.options import option
 
 if TYPE_CHECKING:
     from rerank.cluster.cluster import Cluster
     from rerank.workflows.index import Index
 
 
-def cluster_option() -> Decorator:
-    """Return `--cluster`."""
-    return click.option(
+def cluster_option() -> Any:
+    """Declare `--cluster`."""
+    return option(
         "--cluster",
         metavar="ADDRESS|local:N|FILE.toml",
         help="Run on a Dask cluster: address of its scheduler, N local processes, or a file with address and TLS.",
@@ -38,10 +36,10 @@ def opened_cluster(address: str | None) -> Iterator[Cluster | None]:
 
 
 @contextmanager
-def opened_index(path: Path, language: str | None, cluster: Cluster | None = None, **options: Any) -> Iterator[Index]:
+def opened_index(path: Path, cluster: Cluster | None = None, **options: Any) -> Iterator[Index]:
     """Yield an index: that of this process, or one whose work is done by a cluster."""
     from rerank.workflows.index import Index
 
-    opened = Index.open(path, language, **options) if cluster is None else cluster.open(path, language, **options)
+    opened = Index.open(path, **options) if cluster is None else cluster.open(path, **options)
     with opened as index:
         yield index

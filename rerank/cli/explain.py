@@ -2,117 +2,81 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from rerank.cli.options import (
-    base_file,
-    depth_option,
-    file_option,
-    functions_option,
-    language_option,
-    other_index_option,
-    path_type,
-    read_base_run,
-    read_named_runs,
-    run_option,
-    split_run_files,
-    start_option,
-    threads_option,
-)
+from rerank.cli.applying import ModelOptions
+from rerank.cli.options import file_option, option, read_base_run, takes
 
 if TYPE_CHECKING:
     from rerank.workflows.explanation import Explanation
 
 
+@dataclass(frozen=True)
+class Options(ModelOptions):
+    """What `rerank explain` takes."""
+
+    query: str = option("--query", metavar="QID", required=True, help="Id of the query.")
+    documents: tuple[str, ...] = option(
+        "--documents",
+        metavar="A[,B]",
+        multiple=True,
+        required=True,
+        help="Ids of two documents to compare, or of one to compare with the mean of its query's candidates. Give the "
+        "option twice where ids contain commas.",
+    )
+    form: str = option(
+        "--format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="Format of what is printed.",
+    )
+    html: Path | None = file_option("--html", "Write the explanation as a self-contained page with a chart.")
+    png: Path | None = file_option("--png", "Write the chart as a picture; requires matplotlib.")
+
+
 @click.command("explain", short_help="why a document is ranked where it is")
-@click.argument("index", type=path_type)
-@click.argument("model", type=path_type)
-@click.argument("topics", type=path_type)
-@click.option("--query", metavar="QID", required=True, help="Id of the query.")
-@click.option(
-    "--documents",
-    metavar="A[,B]",
-    multiple=True,
-    required=True,
-    help="Ids of two documents to compare, or of one to compare with the mean of its query's candidates. Give the "
-    "option twice where ids contain commas.",
-)
-@run_option()
-@start_option()
-@other_index_option()
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="Format of what is printed.",
-)
-@file_option("--html", "Write the explanation as a self-contained page with a chart.")
-@file_option("--png", "Write the chart as a picture; requires matplotlib.")
-@depth_option(None)
-@functions_option()
-@language_option()
-@threads_option()
-def command(
-    index: Path,
-    model: Path,
-    topics: Path,
-    query: str,
-    documents: tuple[str, ...],
-    run_files: tuple[str, ...],
-    base: str | None,
-    other_index: bool,
-    k: int | None,
-    form: str,
-    html: Path | None,
-    png: Path | None,
-    language: str | None,
-    threads: int | None,
-) -> None:
-    """Print which features of MODEL put document A above B for a query of TOPICS.
+@takes(Options)
+def command(given: Options) -> None:
+    """Print which features of MODEL, a file or `unsupervised`, put document A above B for a query of TOPICS.
 
     For each feature: its values, what it adds to each score (exact SHAP values of trees, weight times input of linear
     rankers) and its meaning.
     """
-    from rerank.cli.file_names import check_documents, check_queries, errors_with_files, model_files
+    from rerank.cli.file_names import errors_with_files
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run
-    from rerank.rankers.store import read_model
     from rerank.runtime.output import check_outputs
     from rerank.workflows.explain import explain
-    from rerank.workflows.index import Index
 
-    check_outputs({"--html": html, "--png": png})
-    run, named = split_run_files(run_files)
-    ranker, queries, base_run = read_model(model), read_topics(topics), read_base_run(base)
-    candidates = None if run is None else read_run(run)
-    bound: dict[str, Any] = {"runs": read_named_runs(named), "threads": threads, "check_models": not other_index}
-    with Index.open(index, language, **bound) as opened:
-        if candidates is not None and run is not None:
-            check_queries(candidates, run, queries, topics)
-            check_documents(candidates, run, opened)
-        files = model_files(model, run)
-        files |= {"query": topics, "documents": "--documents", "contributions": model}
-        with errors_with_files({**files, **base_file(base, base_run)}):
-            explanation = explain(opened, ranker, queries, query, documents, candidates, k=k, base=base_run)
-    _write(explanation, form, html, png)
+    check_outputs({"--html": given.html, "--png": given.png})
+    ranker, queries, base = given.ranker(), read_topics(given.topics), read_base_run(given.base)
+    file = given.run_file()
+    run = None if file is None else read_run(file)
+    files = given.files(base) | {"query": given.topics, "documents": "--documents", "contributions": given.model}
+    with given.opened() as index:
+        given.check_candidates(run, queries, index)
+        with errors_with_files(files):
+            explanation = explain(index, ranker, queries, given.query, given.documents, run, k=given.k, base=base)
+    _write(explanation, given)
 
 
-def _write(explanation: Explanation, form: str, html: Path | None, png: Path | None) -> None:
+def _write(explanation: Explanation, given: Options) -> None:
+    """Write the picture and the page, and print the explanation."""
     import json
 
     from rerank.runtime.output import whole_file
 
-    if png is not None:
+    if given.png is not None:
         picture = explanation.to_png()
-        with whole_file(png, binary=True) as file:
+        with whole_file(given.png, binary=True) as file:
             file.write(picture)
-    if html is not None:
-        with whole_file(html) as file:
+    if given.html is not None:
+        with whole_file(given.html) as file:
             file.write(explanation.to_html())
-    text = json.dumps(explanation.to_dict(), ensure_ascii=False, indent=1) if form == "json" else str(explanation)
-    click.echo(text)
+    as_json = given.form == "json"
+    click.echo(json.dumps(explanation.to_dict(), ensure_ascii=False, indent=1) if as_json else str(explanation))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,15 +15,20 @@ from rerank.cli.options import (
     Number,
     file_option,
     functions_option,
-    language_option,
+    option,
+    path_argument,
     path_type,
     read_named_runs,
-    runs_option,
+    takes,
     threads_option,
 )
 
+if TYPE_CHECKING:
+    from rerank.types import RankingData, Run, Topics
+    from rerank.workflows.index import Index
 
-def _list(context: click.Context, option: click.Parameter, requested: bool) -> None:
+
+def _list(context: click.Context, parameter: click.Parameter, requested: bool) -> None:
     """Print the catalogue and exit, whatever the other arguments."""
     if requested and not context.resilient_parsing:
         from rerank.features.catalogue import catalogue
@@ -30,17 +37,10 @@ def _list(context: click.Context, option: click.Parameter, requested: bool) -> N
         context.exit()
 
 
-def _remember(context: click.Context, option: click.Parameter, value: Any) -> None:
-    context.meta[f"rerank.{option.name}"] = value
-
-
-def _template(context: click.Context, option: click.Parameter, value: Any) -> None:
-    """Print a recipe and exit, whatever the other arguments: it is processed after the options of the recipe."""
-    requested, engine = (context.meta.get(f"rerank.{name}") for name in ("recipe_template", "portable"))
-    if context.resilient_parsing or not (requested or engine):
+def _template(context: click.Context, parameter: click.Parameter, engine: str | None) -> None:
+    """Print the default recipe, or that of an engine, and exit, whatever the other arguments."""
+    if engine is None or context.resilient_parsing:
         return
-    if not requested:
-        raise click.UsageError("--portable: expected --recipe-template with it, got none. Add it.")
     if engine:
         from rerank.workflows.portable import portable_template
 
@@ -52,83 +52,61 @@ def _template(context: click.Context, option: click.Parameter, value: Any) -> No
     context.exit()
 
 
+@dataclass(frozen=True)
+class Options:
+    """What `rerank features` takes."""
+
+    index: Path = path_argument()
+    topics: Path = path_argument()
+    run: Path = path_argument()
+    output: Path | None = option(
+        "-o",
+        "--output",
+        type=path_type,
+        metavar="FILE",
+        help="Output file (.npz, .parquet; .svm or .txt, also with .gz); - for stdout. Required without --report.",
+    )
+    qrels: Path | None = file_option("--qrels", "Judgements; without them the data have no labels.")
+    recipe: Path | None = file_option(
+        "--recipe", "TOML file of the features: fields, families, parameters, normalisation."
+    )
+    functions: tuple[Path, ...] = functions_option()
+    runs: tuple[str, ...] = option(
+        "--run",
+        metavar="NAME=FILE",
+        multiple=True,
+        help="Another run whose scores and ranks become features. Can be repeated.",
+    )
+    recipe_template: None = option(
+        "--recipe-template",
+        metavar="[ENGINE]",
+        is_flag=False,
+        flag_value="",
+        is_eager=True,
+        callback=_template,
+        help="Print the default recipe, with comments; with ENGINE, a recipe of features that it computes, too: "
+        f"{', '.join(engine_names())}.",
+    )
+    catalogue: None = option(
+        "--list", is_flag=True, is_eager=True, callback=_list, help="Print all available features."
+    )
+    reports: tuple[Path, ...] = file_option(
+        "--report",
+        "Report of cost and importance of each feature (.txt, .tsv, .json, .png, .svg; .toml: a smaller recipe); "
+        "requires --qrels.",
+        multiple=True,
+    )
+    budget: float | None = option(
+        "--budget", type=Number(0.0), metavar="MICROSECONDS", help="Maximum cost of a pair, for --report."
+    )
+    quick: bool = option("--quick", is_flag=True, help="A faster, less precise --report.")
+    threads: int | None = threads_option()
+    cluster: str | None = cluster_option()
+
+
 @click.command("features", short_help="features of a run")
-@click.argument("index", type=path_type)
-@click.argument("topics", type=path_type)
-@click.argument("run", type=path_type)
-@click.option(
-    "-o",
-    "--output",
-    type=path_type,
-    metavar="FILE",
-    help="Output file (.npz, .parquet; .svm or .txt, also with .gz); - for stdout. Required without --report.",
-)
-@file_option("--qrels", "Judgements; without them the data have no labels.")
-@file_option("--recipe", "TOML file of the features: fields, families, parameters, normalisation.")
-@functions_option()
-@runs_option()
-@click.option(
-    "--recipe-template",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_remember,
-    help="Print the default recipe, with comments.",
-)
-@click.option(
-    "--portable",
-    metavar="ENGINE",
-    is_eager=True,
-    expose_value=False,
-    callback=_remember,
-    help=f"With --recipe-template: a recipe of features that ENGINE computes, too: {', '.join(engine_names())}.",
-)
-@click.option(
-    "--print-template",
-    hidden=True,
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_template,
-    help="Never given: processed after the options of the recipe, whose order is free.",
-)
-@click.option(
-    "--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="Print all available features."
-)
-@click.option(
-    "--report",
-    "reports",
-    type=path_type,
-    metavar="FILE",
-    multiple=True,
-    help="Report of cost and importance of each feature (.txt, .tsv, .json, .png, .svg; .toml: a smaller recipe); "
-    "requires --qrels.",
-)
-@click.option(
-    "--budget",
-    type=Number(0.0),
-    metavar="MICROSECONDS",
-    help="Maximum cost of a pair, for --report.",
-)
-@click.option("--quick", is_flag=True, help="A faster, less precise --report.")
-@language_option()
-@threads_option()
-@cluster_option()
-def command(
-    index: Path,
-    topics: Path,
-    run: Path,
-    output: Path | None,
-    qrels: Path | None,
-    recipe: Path | None,
-    runs: tuple[str, ...],
-    reports: tuple[Path, ...],
-    budget: float | None,
-    quick: bool,
-    language: str | None,
-    threads: int | None,
-    cluster: str | None,
-) -> None:
+@takes(Options)
+def command(given: Options) -> None:
     """Write the features of RUN's query-document pairs.
 
     What `rerank vectors` and `rerank history` keep with INDEX gives features, too.
@@ -138,32 +116,47 @@ def command(
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels, read_run
     from rerank.runtime.output import check_outputs
-    from rerank.workflows.feature_report import check_report_path, write_report
+    from rerank.workflows.feature_report import check_report_path
+
+    _check_options(given)
+    reports = [check_report_path(path) for path in given.reports]
+    check_outputs({"--output": given.output, **{f"--report {path}": path for path in reports}})
+    queries, pairs = read_topics(given.topics), read_run(given.run)
+    judgements = None if given.qrels is None else read_qrels(given.qrels)
+    recipe, others = None if given.recipe is None else Recipe.from_toml(given.recipe), read_named_runs(given.runs)
+    with (
+        opened_cluster(given.cluster) as workers,
+        opened_index(given.index, workers, runs=others, threads=given.threads) as index,
+        errors_with_files({"recipe": given.recipe}),
+    ):
+        check_queries(pairs, given.run, queries, given.topics)
+        check_documents(pairs, given.run, index)
+        if given.output is not None:
+            index.write_features(given.output, pairs, queries, judgements, recipe=recipe)
+        if reports:
+            data = index.features(pairs, queries, judgements, recipe=recipe)
+            _write_reports(given, reports, index, data, (pairs, queries))
+
+
+def _check_options(given: Options) -> None:
+    """Refuse options that lack another one, or have no effect together."""
+    if given.output is None and not given.reports:
+        raise click.UsageError("Missing option '-o' / '--output' or '--report'.")
+    if given.reports and given.qrels is None:
+        raise click.UsageError("--report: expected judgements, got none. Give --qrels.")
+    if given.reports and given.cluster is not None:
+        raise click.UsageError("--report: expected no --cluster beside it: it measures this machine. Leave one out.")
+
+
+def _write_reports(
+    given: Options, files: Sequence[Path], index: Index, data: RankingData, measured: tuple[Run, Topics]
+) -> None:
+    """Write what each feature costs on the pairs of a run, and gains on the data."""
+    from rerank.workflows.feature_report import write_report
     from rerank.workflows.importance import feature_report, measure_costs
 
-    if output is None and not reports:
-        raise click.UsageError("Missing option '-o' / '--output' or '--report'.")
-    if reports and qrels is None:
-        raise click.UsageError("--report: expected judgements, got none. Give --qrels.")
-    if reports and cluster is not None:
-        raise click.UsageError("--report: expected no --cluster beside it: it measures this machine. Leave one out.")
-    files = [check_report_path(path) for path in reports]
-    check_outputs({"--output": output, **{f"--report {path}": path for path in files}})
-    queries, pairs = read_topics(topics), read_run(run)
-    judgements = None if qrels is None else read_qrels(qrels)
-    parsed, others = None if recipe is None else Recipe.from_toml(recipe), read_named_runs(runs)
-    with (
-        opened_cluster(cluster) as workers,
-        opened_index(index, language, workers, runs=others, threads=threads) as opened,
-        errors_with_files({"recipe": recipe}),
-    ):
-        check_queries(pairs, run, queries, topics)
-        check_documents(pairs, run, opened)
-        if output is not None:
-            opened.write_features(output, pairs, queries, judgements, recipe=parsed)
-        if files:
-            data = opened.features(pairs, queries, judgements, recipe=parsed)
-            microseconds = measure_costs(opened, pairs, queries, data.recipe or {})
-            report = feature_report(data, microseconds=microseconds, budget=budget, quick=quick, threads=threads)
-            for path in files:
-                write_report(report, data.recipe or {}, path)
+    recipe = data.recipe or {}
+    costs = measure_costs(index, *measured, recipe)
+    report = feature_report(data, microseconds=costs, budget=given.budget, quick=given.quick, threads=given.threads)
+    for path in files:
+        write_report(report, recipe, path)

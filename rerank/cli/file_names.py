@@ -35,12 +35,6 @@ def errors_with_files(files: Mapping[str, str | Path | None]) -> Iterator[None]:
         raise type(error)(f"{file}: {message}") from error
 
 
-def model_files(model: Path, run: Path | None) -> dict[str, str | Path | None]:
-    """Return the files of `errors_with_files` for a verb that applies a model to an index."""
-    files: dict[str, str | Path | None] = {"model": model, "data": model, "recipe": model, "base": model}
-    return files | {"run": run, "candidates": model}
-
-
 def check_queries(run: Run, path: Path, topics: Topics, topics_path: Path) -> None:
     """Refuse a run with a query that has no topic; the error has the line of the run."""
     unknown = next((query_id for query_id in run if query_id not in topics), None)

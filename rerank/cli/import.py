@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from rerank.cli.formats import format_names
-from rerank.cli.options import file_option, output_option, path_type
+from rerank.cli.options import file_option, option, output_option, path_argument, takes
 
 log = logging.getLogger("rerank")
 
 
+@dataclass(frozen=True)
+class Options:
+    """What `rerank import` takes."""
+
+    file: Path = path_argument()
+    output: Path = output_option("the model")
+    format: str | None = option(
+        "--from",
+        metavar="FORMAT",
+        help=f"Format: {', '.join(format_names())}; some are only written. By default told by the content.",
+    )
+    names: Path | None = file_option(
+        "--names", "Names of the features, one a line, in the order of the model's training."
+    )
+    recipe: Path | None = file_option(
+        "--recipe",
+        "TOML of how the features are made, for `rerank rerank`; its features are the names where FILE has none.",
+    )
+
+
 @click.command("import", short_help="read another system's model")
-@click.argument("file", type=path_type)
-@output_option("the model")
-@click.option(
-    "--from",
-    "format",
-    metavar="FORMAT",
-    help=f"Format: {', '.join(format_names())}; some are only written. By default told by the content.",
-)
-@file_option("--names", "Names of the features, one a line, in the order of the model's training.")
-@file_option(
-    "--recipe",
-    "TOML of how the features are made, for `rerank rerank`; its features are the names where FILE has none.",
-)
-def command(file: Path, output: Path, format: str | None, names: Path | None, recipe: Path | None) -> None:
+@takes(Options)
+def command(given: Options) -> None:
     """Write another system's model FILE as a model of this package.
 
     It scores with its owner's result, and serves as any model: `rerank rank`, `rerank rerank`, `--base model:FILE`.
@@ -37,11 +46,11 @@ def command(file: Path, output: Path, format: str | None, names: Path | None, re
     from rerank.files.lists import read_names
 
     model = import_model(
-        file,
-        format=format,
-        feature_names=None if names is None else read_names(names),
-        recipe=None if recipe is None else Recipe.from_toml(recipe),
+        given.file,
+        format=given.format,
+        feature_names=None if given.names is None else read_names(given.names),
+        recipe=None if given.recipe is None else Recipe.from_toml(given.recipe),
     )
-    model.save(output)
+    model.save(given.output)
     content = f"{model.forest_.n_trees} trees" if hasattr(model, "forest_") else "a linear model"
-    log.info("%s: %s, %d features, from %s", output, content, model.n_features_in_, model.source_)
+    log.info("%s: %s, %d features, from %s", given.output, content, model.n_features_in_, model.source_)

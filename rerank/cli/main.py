@@ -20,11 +20,12 @@ from rerank.version import __version__
 
 VERBS = {
     "index": "build a Lucene index, with the data that feature extraction needs",
+    "language": "keep the language of an index that Anserini built",
     "vectors": "learn vectors of terms and documents from an index",
     "retrieve": "write the top k of BM25 or other retrievers as a TREC run",
     "features": "write the features of a run's query-document pairs",
     "history": "learn from judgements what features of other queries can use",
-    "train": "train a ranker from an index and judgements or on features, optionally from a base ranker",
+    "train": "train a ranker from an index and judgements, optionally from a base ranker",
     "rankers": "list the rankers, or the parameters of one",
     "rank": "order documents whose features are in a file",
     "rerank": "retrieve (or take a run), extract and reorder in one go",
@@ -34,10 +35,12 @@ VERBS = {
     "export": "write a model in the format of another system or engine",
     "import": "make a model of another system's",
     "evaluate": "measure runs against judgements, as trec_eval does",
+    "report": "compare runs query by query, on a page",
     "fuse": "make one run of several, by rank or by score",
     "compile": "compile the kernels now, so that other verbs start faster",
     "doctor": "report problems in judgements, runs, topics, features and indexes",
     "experiment": "run a study: cross-validation by query, held-out runs, a table with significance tests",
+    "replay": "repeat a study and compare all files byte for byte",
     "demo": "run the same study on the docstrings of your Python standard library",
 }
 

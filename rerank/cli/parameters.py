@@ -1,53 +1,83 @@
-"""Options of a ranker and its hyper-parameters: `--ranker NAME` and `-p NAME=VALUE`."""
+"""Options of a ranker: `--ranker NAME`, its hyper-parameters `-p NAME=VALUE`, and what it is trained for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.options import Decorator
+from rerank.cli.options import NO_BASE, UNSUPERVISED, metric_option, option, split_base
 from rerank.errors import InvalidInputError, UnknownParameterError, shown, suggestion
+
+if TYPE_CHECKING:
+    from rerank.rankers.ranker import Ranker
+    from rerank.runtime.schema import Field
+    from rerank.types import Run
 
 ELSEWHERE = {"metric": "--metric", "base": "--base", "n_jobs": "--threads"}  # parameters with options of their own
 
 
-def ranker_options() -> Decorator:
-    """Return `--ranker` and `-p`, which can be repeated; see `given_parameters`."""
+@dataclass(frozen=True)
+class RankerOptions:
+    """Which ranker is trained, with which parameters, for which measure."""
 
-    def add(command: Any) -> Any:
-        for option in (
-            click.option(
-                "-p",
-                "--parameter",
-                "parameters",
-                metavar="NAME=VALUE",
-                multiple=True,
-                help="Parameter of the ranker, e.g. num_leaves=15 (see `rerank rankers NAME`). Repeatable.",
-            ),
-            click.option(
-                "--ranker",
-                metavar="NAME",
-                default="lambdamart",
-                show_default=True,
-                help="Ranker (see `rerank rankers`).",
-            ),
-        ):
-            command = option(command)
-        return command
-
-    return add
+    ranker: str = option(
+        "--ranker", metavar="NAME", default="lambdamart", show_default=True, help="Ranker (see `rerank rankers`)."
+    )
+    parameters: tuple[str, ...] = option(
+        "-p",
+        "--parameter",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Parameter of the ranker, e.g. num_leaves=15 (see `rerank rankers NAME`). Repeatable.",
+    )
+    metric: str = metric_option()
 
 
-def given_parameters(ranker: str, texts: Sequence[str], elsewhere: Mapping[str, str] = ELSEWHERE) -> dict[str, Any]:
-    """Return the hyper-parameters of `-p`; `elsewhere` holds the options of those that `-p` does not take."""
+def read_base(base: str) -> str | Run | Ranker | None:
+    """Return the argument `base` of a ranker for `--base`."""
+    if base == NO_BASE:
+        return None
+    kind, name = split_base(base)
+    if kind == "feature" or base == UNSUPERVISED:
+        return base
+    if kind == "run":
+        from rerank.files.trec import read_run
+
+        return read_run(name)
+    from rerank.rankers.store import read_model
+
+    return read_model(name)
+
+
+def new_ranker(given: RankerOptions, base: str, threads: int | None) -> Ranker:
+    """Return the ranker of the options, not fitted."""
+    from rerank.rankers.ranker import ranker_class
+
+    parameters = given_parameters(given.ranker, given.parameters)
+    learner = ranker_class(given.ranker)
+    return learner(metric=given.metric, base=read_base(base), n_jobs=threads, **parameters)
+
+
+def given_parameters(
+    ranker: str,
+    texts: Sequence[str],
+    elsewhere: Mapping[str, str] = ELSEWHERE,
+    more: Mapping[str, Field] | None = None,
+) -> dict[str, Any]:
+    """Return the hyper-parameters of `-p`.
+
+    elsewhere  the options of those that `-p` does not take
+    more       what `-p` takes whatever the ranker's parameters are
+    """
     from rerank.rankers.parameters import read_parameters, read_value
     from rerank.rankers.ranker import ranker_class
     from rerank.runtime.schema import SchemaError
 
     verb, values = click.get_current_context().info_name, {}
-    fields = ranker_class(ranker).parameter_fields
+    fields = {**(more or {}), **ranker_class(ranker).parameter_fields}
     known = fields.keys() - elsewhere.keys()
     for text in texts:
         name, equals, value = text.partition("=")

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from rerank.cli.options import base_file, output_option, path_type, read_base_run, start_option
+from rerank.cli.options import base_file, base_run_option, output_option, path_argument, read_base_run, takes
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `rerank rank` takes."""
+
+    model: Path = path_argument()
+    data: Path = path_argument()
+    output: Path = output_option("the run")
+    base: str | None = base_run_option()
 
 
 @click.command("rank", short_help="order documents of a data file")
-@click.argument("model", type=path_type)
-@click.argument("data", type=path_type)
-@output_option("the run")
-@start_option()
-def command(model: Path, data: Path, output: Path, base: str | None) -> None:
+@takes(Options)
+def command(given: Options) -> None:
     """Write the documents of DATA in MODEL's order."""
     from rerank.cli.file_names import errors_with_files
     from rerank.files.data import read_data
     from rerank.files.trec import write_run
     from rerank.rankers.store import read_model
 
-    loaded, rows, start = read_model(model), read_data(data), read_base_run(base)
-    with errors_with_files({"data": data, "base": model, **base_file(base, start)}):
+    loaded, rows, start = read_model(given.model), read_data(given.data), read_base_run(given.base)
+    with errors_with_files({"data": given.data, "base": given.model, **base_file(given.base, start)}):
         ranked = loaded.rank(rows, base=start)
-    write_run(ranked, output)
+    write_run(ranked, given.output)

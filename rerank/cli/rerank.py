@@ -2,86 +2,55 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from rerank.cli.cluster import cluster_option, opened_cluster, opened_index
-from rerank.cli.options import (
-    Whole,
-    base_file,
-    depth_option,
-    functions_option,
-    language_option,
-    other_index_option,
-    output_option,
-    path_type,
-    read_base_run,
-    read_named_runs,
-    run_option,
-    split_run_files,
-    start_option,
-    threads_option,
-)
+from rerank.cli.applying import ModelOptions
+from rerank.cli.cluster import cluster_option, opened_cluster
+from rerank.cli.options import Whole, file_option, option, output_option, path_type, read_base_run, takes
+
+
+@dataclass(frozen=True)
+class Options(ModelOptions):
+    """What `rerank rerank` takes."""
+
+    output: Path = output_option("the run")
+    texts: Path | None = file_option(
+        "--texts",
+        "Texts to reorder, which INDEX need not hold: JSON objects, one a line, with qid, id, and text or the fields "
+        "of INDEX. Their scores come from --run, otherwise from BM25.",
+    )
+    text_field: str | None = option(
+        "--text-field", metavar="NAME", help="Field of INDEX that `text` of --texts is; contents by default."
+    )
+    first: Path | None = option(
+        "--first",
+        metavar="MODEL",
+        type=path_type,
+        help="Model of a first stage: it chooses the top k among the first --first-k candidates.",
+    )
+    first_k: int | None = option(
+        "--first-k",
+        metavar="N",
+        type=Whole(),
+        help="Candidates that the first stage scores; by default 10,000, or -k if that is more.",
+    )
+    cluster: str | None = cluster_option()
 
 
 @click.command("rerank", short_help="retrieve and reorder")
-@click.argument("index", type=path_type)
-@click.argument("model", type=path_type)
-@click.argument("topics", type=path_type)
-@output_option("the run")
-@run_option()
-@click.option(
-    "--texts",
-    metavar="FILE",
-    type=path_type,
-    help="Texts to reorder, which INDEX need not hold: JSON objects, one a line, with qid, id, and text or the fields "
-    "of INDEX. Their scores come from --run, otherwise from BM25.",
-)
-@click.option("--text-field", metavar="NAME", help="Field of INDEX that `text` of --texts is; contents by default.")
-@click.option(
-    "--first",
-    metavar="MODEL",
-    type=path_type,
-    help="Model of a first stage: it chooses the top k among the first --first-k candidates.",
-)
-@click.option(
-    "--first-k",
-    metavar="N",
-    type=Whole(),
-    help="Candidates that the first stage scores; by default 10,000, or -k if that is more.",
-)
-@start_option()
-@other_index_option()
-@depth_option(None)
-@functions_option()
-@language_option()
-@threads_option()
-@cluster_option()
-def command(
-    index: Path,
-    model: Path,
-    topics: Path,
-    output: Path,
-    run_files: tuple[str, ...],
-    texts: Path | None,
-    text_field: str | None,
-    base: str | None,
-    other_index: bool,
-    k: int | None,
-    language: str | None,
-    first: Path | None,
-    first_k: int | None,
-    threads: int | None,
-    cluster: str | None,
-) -> None:
+@takes(Options)
+def command(given: Options) -> None:
     """Write the top k documents of INDEX for TOPICS in the order of MODEL.
 
-    The candidates are those that MODEL was trained on, and its features need nothing beside INDEX. Documents of
-    `--run` below the top k follow in their order. With `--texts`, documents that INDEX need not hold are reordered:
-    statistics of the collection are those of INDEX.
+    MODEL is a file, or `unsupervised`: the sum of standardised scores, which needs no judgements. The candidates are
+    those that MODEL was trained on, and its features need nothing beside INDEX. Documents of `--run` below the top k
+    follow in their order. With `--texts`, documents that INDEX need not hold are reordered: statistics of the
+    collection are those of INDEX.
     """
-    from rerank.cli.file_names import check_documents, check_queries, errors_with_files, model_files
+    from rerank.cli.file_names import errors_with_files
     from rerank.files.lists import read_texts
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run, write_run
@@ -89,37 +58,34 @@ def command(
     from rerank.workflows.rerank import rerank
     from rerank.workflows.texts import TextsToRank, rerank_topics
 
-    if first_k is not None and first is None:
-        raise click.UsageError("--first-k: expected --first beside it, got none. Add --first MODEL.")
-    given = {"--first": first, "--cluster": cluster}
-    _check_options(texts, text_field, [name for name, value in given.items() if value is not None])
-    ranker, queries, base_run = read_model(model), read_topics(topics), read_base_run(base)
-    run, named = split_run_files(run_files)
-    candidates = None if run is None else read_run(run)
-    bound = {"runs": read_named_runs(named), "threads": threads, "check_models": not other_index}
-    with (
-        opened_cluster(cluster) as workers,
-        opened_index(index, language, workers, **bound) as opened,
-    ):
-        if candidates is not None and run is not None and texts is None:
-            check_queries(candidates, run, queries, topics)
-            check_documents(candidates, run, opened)
-        files = {**model_files(model, run), "first_k": "--first-k", "first stage": first}
-        with errors_with_files({**files, **base_file(base, base_run), "scores": run or "--run"}):
-            if texts is None:
+    _check_options(given)
+    ranker, queries, base_run = given.ranker(), read_topics(given.topics), read_base_run(given.base)
+    file = given.run_file()
+    run = None if file is None else read_run(file)
+    files = {**given.files(base_run), "first_k": "--first-k", "first stage": given.first, "scores": file or "--run"}
+    with opened_cluster(given.cluster) as workers, given.opened(workers) as index:
+        if given.texts is None:
+            given.check_candidates(run, queries, index)
+        with errors_with_files(files):
+            if given.texts is None:
                 apply = rerank if workers is None else workers.rerank
-                stage = None if first is None else read_model(first)
-                result = apply(opened, ranker, queries, candidates, k=k, base=base_run, first=stage, first_k=first_k)
+                stage = None if given.first is None else read_model(given.first)
+                result = apply(
+                    index, ranker, queries, run, k=given.k, base=base_run, first=stage, first_k=given.first_k
+                )
             else:
-                read = read_texts(texts, queries, opened.forward.fields)
-                given_texts = TextsToRank(read.documents, read.locations, candidates, text_field)
-                result = rerank_topics(opened, ranker, queries, given_texts, k=k, base=base_run)
-    write_run(result, output)
+                read = read_texts(given.texts, queries, index.forward.fields)
+                texts = TextsToRank(read.documents, read.locations, run, given.text_field)
+                result = rerank_topics(index, ranker, queries, texts, k=given.k, base=base_run)
+    write_run(result, given.output)
 
 
-def _check_options(texts: Path | None, text_field: str | None, given: list[str]) -> None:
-    """Refuse options that have no effect together; `given` are those that need documents of INDEX."""
-    if text_field is not None and texts is None:
+def _check_options(given: Options) -> None:
+    """Refuse options that have no effect together."""
+    if given.first_k is not None and given.first is None:
+        raise click.UsageError("--first-k: expected --first beside it, got none. Add --first MODEL.")
+    if given.text_field is not None and given.texts is None:
         raise click.UsageError("--text-field: expected --texts beside it, got none. Add --texts FILE.")
-    if texts is not None and given:
-        raise click.UsageError(f"{given[0]}: expected documents of INDEX, got --texts. Leave out one of the two.")
+    for name, value in (("--first", given.first), ("--cluster", given.cluster)):
+        if given.texts is not None and value is not None:
+            raise click.UsageError(f"{name}: expected documents of INDEX, got --texts. Leave out one of the two.")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from rerank.cli.options import Whole, language_option, path_type
+from rerank.cli.options import UNSUPERVISED, Whole, argument, option, path_argument, takes
 
 if TYPE_CHECKING:
     from rerank.types import Run
@@ -17,13 +18,19 @@ LONGEST = 160  # characters of an excerpt
 TITLES = ("title", "name", "headline")
 
 
+@dataclass(frozen=True)
+class Options:
+    """What `rerank search` takes."""
+
+    index: Path = path_argument()
+    words: tuple[str, ...] = argument(nargs=-1, required=True, metavar="[MODEL] WORDS...")
+    k: int = option("-k", "--hits", type=Whole(), metavar="N", default=10, show_default=True, help="Hits.")
+
+
 @click.command("search", short_help="one query")
-@click.argument("index", type=path_type)
-@click.argument("words", nargs=-1, required=True, metavar="[MODEL] WORDS...")
-@click.option("-k", "--hits", "k", type=Whole(), metavar="N", default=10, show_default=True, help="Hits.")
-@language_option()
-def command(index: Path, words: tuple[str, ...], k: int, language: str | None) -> None:
-    """Print the best documents of INDEX for a query: in the order of MODEL, a file, or of BM25.
+@takes(Options)
+def command(given: Options) -> None:
+    """Print the best documents of INDEX for a query: in the order of MODEL, a file, or of the unsupervised ranking.
 
     A line for each document: rank, score, id and title; below it, the part of its text that has most words of the
     query, which are between asterisks.
@@ -32,14 +39,12 @@ def command(index: Path, words: tuple[str, ...], k: int, language: str | None) -
     from rerank.workflows.index import Index
     from rerank.workflows.rerank import rerank
 
-    with Index.open(index, language) as opened:
-        if len(words) > 1 and Path(words[0]).is_file():
-            query = " ".join(words[1:])
-            run = rerank(opened, words[0], {QUERY: query})
-        else:
-            query = " ".join(words)
-            run = opened.search(query, k)
-        click.echo("\n".join(_lines(opened, query, run.take(run.trec_order()).head(k))) or "no hits")
+    words = given.words
+    with Index.open(given.index) as opened:
+        has_model = len(words) > 1 and Path(words[0]).is_file()
+        query = " ".join(words[has_model:])
+        run = rerank(opened, words[0] if has_model else UNSUPERVISED, {QUERY: query})
+        click.echo("\n".join(_lines(opened, query, run.take(run.trec_order()).head(given.k))) or "no hits")
 
 
 def _lines(index: Index, query: str, run: Run) -> list[str]:

@@ -3,76 +3,111 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rerank.cli.options import (
-    FUNCTIONS,
-    Decorator,
     Number,
     Whole,
+    file_option,
     functions_option,
-    language_option,
-    path_type,
+    option,
+    path_argument,
+    takes,
 )
-from rerank.errors import InvalidInputError, MissingFileError, RerankError
+from rerank.errors import InvalidInputError, MissingFileError, RerankError, unknown_name
 
 if TYPE_CHECKING:
     from rerank.service.settings import Settings
 
 _NEEDED = ("fastapi", "uvicorn", "prometheus_client", "orjson")
+LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `Limits`, and its numbers
+    "deadline": ("deadline", Number(0.001, 3600.0)),
+    "queue": ("waiting", Whole()),
+    "documents": ("documents", Whole()),
+    "body": ("body_bytes", Whole()),
+}
 
 
-def _options() -> Decorator:
-    """Return the options of the address, the files and the limits."""
-    positive, seconds = Whole(), Number(0.001, 3600.0)
-    options = (
-        click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on."),
-        click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True, metavar="N",
-                     help="Port; 0 is a free one."),
-        click.option("--demo", is_flag=True, help="Serve the docstrings of your Python library, and a model of them."),
-        click.option("--workers", type=positive, default=1, show_default=True, metavar="N", help="Processes."),
-        click.option(
-            "--threads", type=positive, metavar="N", help="Threads of each process; by default cores / workers."
-        ),
-        click.option("--token-file", type=path_type, metavar="FILE", help="File of the token that requests carry."),
-        click.option("--no-token", is_flag=True, help="Listen on other addresses than the loopback without a token."),
-        click.option("--allow-host", "hosts", multiple=True, metavar="NAME", help="Further name of a local service."),
-        click.option("--model-name", "model_names", multiple=True, metavar="NAME",
-                     help="What requests call the model; repeat it for several names. By default its file's name."),
-        click.option("--text-field", metavar="NAME", default="contents", show_default=True,
-                     help="Field of INDEX that plain texts of /rerank fill."),
-        click.option("--other-index", is_flag=True, help="Serve a model that was trained on another index."),
-        click.option("--log-queries", type=path_type, metavar="FOLDER", help="Append queries and candidates to files."),
-        click.option("--log-features", is_flag=True, help="Append their features, too."),
-        click.option("--deadline", type=seconds, default=10.0, show_default=True, metavar="S",
-                     help="Seconds in which a request is answered; 503 after that."),
-        click.option("--queue", type=positive, default=256, show_default=True, metavar="N",
-                     help="Requests of a process that wait; 429 beyond that."),
-        click.option("--max-documents", type=positive, default=1000, show_default=True, metavar="N",
-                     help="Documents of /rerank, and candidates of a query of /search."),
-        click.option("--max-body", type=positive, default=8 << 20, show_default=True, metavar="BYTES",
-                     help="Size of a request's body."),
-    )  # fmt: skip
+def _limits(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
+    """Return the fields of `Limits` that each NAME=VALUE gives."""
+    limits = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        if name not in LIMITS:
+            raise unknown_name("--limit", name, LIMITS)
+        field, kind = LIMITS[name]
+        limits[field] = kind.convert(number, parameter, context)
+    return limits
 
-    def add(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
 
-    return add
+@dataclass(frozen=True)
+class Options:
+    """What `rerank serve` takes."""
+
+    index: Path | None = path_argument(required=False)
+    model: Path | None = path_argument(required=False)
+    host: str = option(
+        "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on."
+    )
+    port: int = option(
+        "--port",
+        type=click.IntRange(0, 65535),
+        default=8080,
+        show_default=True,
+        metavar="N",
+        help="Port; 0 is a free one.",
+    )
+    demo: bool = option(
+        "--demo", is_flag=True, help="Serve the docstrings of your Python library, and a model of them."
+    )
+    workers: int = option("--workers", type=Whole(), default=1, show_default=True, metavar="N", help="Processes.")
+    threads: int | None = option(
+        "--threads", type=Whole(), metavar="N", help="Threads of each process; by default cores / workers."
+    )
+    token_file: Path | None = file_option("--token-file", "File of the token that requests carry.")
+    no_token: bool = option(
+        "--no-token", is_flag=True, help="Listen on other addresses than the loopback without a token."
+    )
+    hosts: tuple[str, ...] = option(
+        "--allow-host", multiple=True, metavar="NAME", help="Further name of a local service."
+    )
+    model_names: tuple[str, ...] = option(
+        "--model-name",
+        multiple=True,
+        metavar="NAME",
+        help="What requests call the model; repeat it for several names. By default its file's name.",
+    )
+    text_field: str = option(
+        "--text-field",
+        metavar="NAME",
+        default="contents",
+        show_default=True,
+        help="Field of INDEX that plain texts of /rerank fill.",
+    )
+    other_index: bool = option("--other-index", is_flag=True, help="Serve a model that was trained on another index.")
+    log: str | None = option(
+        "--log",
+        metavar="queries:FOLDER|features:FOLDER",
+        help="Append queries and candidates to files; with `features`, their features, too.",
+    )
+    limits: dict[str, Any] = option(
+        "--limit",
+        multiple=True,
+        callback=_limits,
+        metavar="NAME=VALUE",
+        help="deadline=10 (seconds of a request; 503 after that), queue=256 (requests that wait; 429 beyond that), "
+        "documents=1000 (of /rerank, and candidates of a query of /search), body=8388608 (bytes). Repeatable.",
+    )
+    functions: tuple[Path, ...] = functions_option()
 
 
 @click.command("serve", short_help="an HTTP service and a page to search with")
-@click.argument("index", type=path_type, required=False)
-@click.argument("model", type=path_type, required=False)
-@_options()
-@functions_option()
-@language_option()
-@click.pass_context
-def command(context: click.Context, /, index: Path | None, model: Path | None, demo: bool, **options: Any) -> None:
+@takes(Options)
+def command(given: Options) -> None:
     """Answer searches of INDEX, reordered by MODEL, over HTTP; BM25's order without MODEL.
 
     The page is at /, the interface at /openapi.json. SIGTERM ends the service after the requests that run, SIGHUP or a
@@ -84,19 +119,14 @@ def command(context: click.Context, /, index: Path | None, model: Path | None, d
             f"serve: expected {', '.join(_NEEDED)}, got no {' and no '.join(missing)}. "
             "Run `pip install 'lucene-rerank[lucene,service]'`."
         )
-    if demo == (index is not None):
+    if given.demo == (given.index is not None):
         raise click.UsageError("serve: expected INDEX or --demo, got both or neither. Name an index.")
-    token = _token(options["token_file"], options["no_token"], options["host"])
-    if demo:
-        from rerank.workflows.demo import demo_files
-
-        index, model = demo_files()
-    if model is not None and not model.is_file():
-        raise MissingFileError(model, "a model file")
+    settings = _settings(given)
+    if settings.model is not None and not settings.model.is_file():
+        raise MissingFileError(settings.model, "a model file")
     from rerank.service.server import serve
 
-    functions = tuple(context.meta.get(FUNCTIONS, ()))
-    serve(_settings(index or Path(), model, token, functions, options))
+    serve(settings)
 
 
 def _token(file: Path | None, without: bool, host: str) -> str | None:
@@ -118,40 +148,43 @@ def _token(file: Path | None, without: bool, host: str) -> str | None:
     )
 
 
-def _settings(
-    index: Path, model: Path | None, token: str | None, functions: tuple[Path, ...], options: dict[str, Any]
-) -> Settings:
+def _settings(given: Options) -> Settings:
     """Return the settings of the service."""
     from rerank.runtime.threads import thread_count
     from rerank.service.settings import Limits, Settings
 
-    workers = options["workers"]
-    if options["log_features"] and options["log_queries"] is None:
-        raise InvalidInputError("--log-features: expected --log-queries beside it, got none. Add --log-queries FOLDER.")
-    limits = Limits(
-        body_bytes=options["max_body"],
-        documents=options["max_documents"],
-        waiting=options["queue"],
-        deadline=options["deadline"],
-    )
-    names = (
-        "model_names",
-        "language",
-        "other_index",
-        "text_field",
-        "host",
-        "port",
-        "log_queries",
-        "log_features",
-    )
+    token, (log_queries, log_features) = _token(given.token_file, given.no_token, given.host), _log(given.log)
+    index, model = given.index or Path(), given.model
+    if given.demo:
+        from rerank.workflows.demo import demo_files
+
+        index, model = demo_files()
     return Settings(
         index=index,
         model=model,
-        hosts=options["hosts"],
+        model_names=given.model_names,
+        other_index=given.other_index,
+        text_field=given.text_field,
+        host=given.host,
+        port=given.port,
+        hosts=given.hosts,
         token=token,
-        workers=workers,
-        threads=options["threads"] or max(1, thread_count(None) // workers),
-        functions=functions,
-        limits=limits,
-        **{name: options[name] for name in names},
+        workers=given.workers,
+        threads=given.threads or max(1, thread_count(None) // given.workers),
+        log_queries=log_queries,
+        log_features=log_features,
+        functions=given.functions,
+        limits=Limits(**given.limits),
     )
+
+
+def _log(text: str | None) -> tuple[Path | None, bool]:
+    """Return the folder of `--log`, and whether features are written, too."""
+    if text is None:
+        return None, False
+    kind, _, folder = text.partition(":")
+    if kind not in ("queries", "features") or not folder:
+        raise InvalidInputError(
+            f"--log: expected queries:FOLDER or features:FOLDER, got {text!r}. Write e.g. queries:log."
+        )
+    return Path(folder), kind == "features"

@@ -3,202 +3,181 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from rerank.cli.cluster import cluster_option, opened_cluster, opened_index
 from rerank.cli.options import (
+    NO_BASE,
+    UNSUPERVISED,
+    Whole,
     base_file,
     candidates_option,
-    depth_option,
     file_option,
     functions_option,
-    language_option,
-    metric_option,
+    option,
     output_option,
-    path_type,
-    read_base,
+    path_argument,
+    takes,
     threads_option,
 )
-from rerank.cli.parameters import given_parameters, ranker_options
-from rerank.errors import InvalidInputError
+from rerank.cli.parameters import RankerOptions, new_ranker
 
 if TYPE_CHECKING:
-    from rerank.rankers.checkpoint import Checkpoint
     from rerank.rankers.ranker import Ranker
-    from rerank.types.preferences import Preferences
 
 log = logging.getLogger("rerank")
-FROM_INDEX = ("candidates", "k", "recipe", "no_estimate", "functions", "language")  # options of one form alone
+FROM_INDEX = ("candidates", "k", "recipe", "no_estimate", "functions")  # options of one form alone
 FROM_DATA = ("validate", "preferences", "memory", "checkpoint")
 
 
+@dataclass(frozen=True)
+class Options(RankerOptions):
+    """What `rerank train` takes."""
+
+    data: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="INDEX TOPICS QRELS | DATA...")
+    output: Path = output_option("the model")
+    base: str | None = option(
+        "--base",
+        metavar="KIND[:NAME]",
+        help="Start from feature:NAME, run:FILE, model:FILE (LambdaSMART), unsupervised or none.  [default: "
+        "unsupervised with INDEX, none with DATA]",
+    )
+    candidates: str | None = candidates_option("bm25,rm3 and, with vectors, lsi:200")
+    k: int | None = option(
+        "-k", "--hits", type=Whole(), metavar="N", help="Documents of a query and source; 1,000 by default."
+    )
+    recipe: Path | None = file_option("--recipe", "TOML file of the features (see `rerank features`).")
+    no_estimate: bool = option("--no-estimate", is_flag=True, help="Do not estimate the metric on held-out queries.")
+    functions: tuple[Path, ...] = functions_option()
+    validate: Path | None = file_option("--validate", "For DATA: data on which early stopping watches the metric.")
+    preferences: Path | None = file_option(
+        "--preferences",
+        "For DATA: preference pairs to learn from in place of labels: qid, better, worse[, probability].",
+    )
+    memory: str | None = option(
+        "--memory",
+        metavar="SIZE",
+        help="For DATA: memory that training of boosted trees may take, e.g. 4GB; the model is the same.",
+    )
+    checkpoint: Path | None = file_option(
+        "--checkpoint",
+        "For DATA: file that the state of training of boosted trees is kept in, to go on from if it is killed.",
+    )
+    threads: int | None = threads_option()
+    cluster: str | None = cluster_option()
+
+
 @click.command("train", short_help="train a ranker")
-@click.argument("data", type=path_type, nargs=-1, required=True, metavar="INDEX TOPICS QRELS | DATA...")
-@output_option("the model")
-@ranker_options()
-@candidates_option()
-@depth_option()
-@file_option("--recipe", "TOML file of the features (see `rerank features`).")
-@click.option("--no-estimate", is_flag=True, help="Do not estimate the metric on held-out queries.")
-@functions_option()
-@language_option()
-@file_option("--validate", "For DATA: data on which early stopping watches the metric.")
-@file_option("--preferences", "Preference pairs to learn from in place of labels: qid, better, worse[, probability].")
-@metric_option()
-@click.option(
-    "--base",
-    metavar="KIND:NAME",
-    help="Start from feature:NAME, run:FILE or model:FILE (LambdaSMART).",
-)
-@click.option(
-    "--memory",
-    metavar="SIZE",
-    help="Memory that training of boosted trees may take, e.g. 4GB; the model is the same.",
-)
-@click.option(
-    "--checkpoint",
-    type=path_type,
-    metavar="FILE",
-    help="File that the state of training of boosted trees is kept in, to go on from if it is killed.",
-)
-@threads_option()
-@cluster_option()
-@click.pass_context
-def command(context: click.Context, /, data: tuple[Path, ...], **options: Any) -> None:
+@takes(Options)
+def command(given: Options) -> None:
     """Train a ranker: from INDEX and the judgements QRELS of TOPICS, or on DATA.
 
-    From an index, candidates are retrieved and features computed; a fifth of the queries stops the training early, and
-    the metric is estimated by cross-validation. The model is then all that `rerank rerank` needs. DATA are files
-    (.npz, .parquet; .svm or .txt, also with .gz), or folders of them.
+    From an index, candidates are those of all sources that need no judgements, features are computed, a fifth of the
+    queries stops the training early, and the metric is estimated by cross-validation. The model is then all that
+    `rerank rerank` needs. DATA are files (.npz, .parquet; .svm or .txt, also with .gz), or folders of them.
     """
     from rerank.runtime.output import check_outputs
     from rerank.workflows.bound import is_index
 
-    check_outputs({"--output": options["output"], "--checkpoint": options["checkpoint"]})
-    if len(data) == 3 and is_index(data[0]):
-        _refuse(context, FROM_DATA, "DATA")
-        _train_on_index(*data, **options)
+    check_outputs({"--output": given.output, "--checkpoint": given.checkpoint})
+    if len(given.data) == 3 and is_index(given.data[0]):
+        _refuse(given, FROM_DATA, "DATA")
+        _train_on_index(given)
     else:
-        _refuse(context, FROM_INDEX, "INDEX TOPICS QRELS")
-        _train_on_data(data, **options)
+        _refuse(given, FROM_INDEX, "INDEX TOPICS QRELS")
+        _train_on_data(given)
 
 
-def _refuse(context: click.Context, names: Sequence[str], needed: str) -> None:
+def _refuse(given: Options, names: tuple[str, ...], needed: str) -> None:
     """Refuse options that only the other form of the command takes."""
     for name in names:
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            option = "-k" if name == "k" else f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{option}: expected {needed} as arguments, got others. Leave the option out.")
+        if getattr(given, name) not in (None, False, ()):
+            named = "-k" if name == "k" else f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{named}: expected {needed} as arguments, got others. Leave the option out.")
 
 
-def _model(options: Mapping[str, Any]) -> Ranker:
-    """Return the ranker of the options, not fitted."""
-    from rerank.rankers.ranker import ranker_class
-
-    given = given_parameters(options["ranker"], options["parameters"])
-    learner = ranker_class(options["ranker"])
-    return learner(metric=options["metric"], base=read_base(options["base"]), n_jobs=options["threads"], **given)
-
-
-def _train_on_index(index: Path, topics: Path, qrels: Path, **options: Any) -> None:
+def _train_on_index(given: Options) -> None:
     from rerank.cli.file_names import errors_with_files
     from rerank.features.recipe import Recipe
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
-    from rerank.types.retriever import BM25
+    from rerank.retrieval.candidates import DEPTH
     from rerank.workflows.train import train
 
-    model, queries, judgements = _model(options), read_topics(topics), read_qrels(qrels)
-    recipe = None if options["recipe"] is None else Recipe.from_toml(options["recipe"])
-    files = {"qrels": qrels, "recipe": options["recipe"], "candidates": "--candidates", "training data": qrels}
-    files |= base_file(options["base"], model.base)
+    folder, topics, qrels = given.data
+    model = new_ranker(given, given.base or UNSUPERVISED, given.threads)
+    queries, judgements = read_topics(topics), read_qrels(qrels)
+    files = {"qrels": qrels, "training data": qrels, "recipe": given.recipe, "candidates": "--candidates"}
     with (
-        opened_cluster(options["cluster"]) as workers,
-        opened_index(index, options["language"], workers, threads=options["threads"]) as opened,
-        errors_with_files(files),
+        opened_cluster(given.cluster) as workers,
+        opened_index(folder, workers, threads=given.threads) as index,
+        errors_with_files({**files, **base_file(given.base, model.base)}),
     ):
-        candidates, estimated = options["candidates"] or BM25, not options["no_estimate"]
-        estimate = train(
-            opened, queries, judgements, model, candidates=candidates, k=options["k"], recipe=recipe, estimate=estimated
+        _, estimate = train(
+            index,
+            queries,
+            judgements,
+            model,
+            candidates=given.candidates,
+            k=given.k or DEPTH,
+            recipe=None if given.recipe is None else Recipe.from_toml(given.recipe),
+            estimate=not given.no_estimate,
         )
-    model.save(options["output"])
-    log.info("%s: %d iterations", options["output"], model.best_iteration_)
+    model.save(given.output)
+    log.info("%s: %d iterations", given.output, model.best_iteration_)
     if estimate is not None:
         click.echo(estimate)
 
 
-def _train_on_data(data: tuple[Path, ...], **options: Any) -> None:
+def _train_on_data(given: Options) -> None:
     from rerank.cli.file_names import errors_with_files
     from rerank.files.data import read_data
+    from rerank.files.lists import read_preferences
     from rerank.metrics.registry import parse_measure
     from rerank.rankers.checkpoint import Checkpoint
     from rerank.rankers.context import TrainingOptions
 
-    measure, output, validate = parse_measure(options["metric"]).name, options["output"], options["validate"]
-    model = _model(options)
-    state = None if options["checkpoint"] is None else Checkpoint(options["checkpoint"])
-    limits = _limits(model, data, validate, options["memory"], state)
-    mapped = options["memory"] is not None
-    train, valid = read_data(data, mapped), None if validate is None else read_data(validate, mapped)
-    preferences = options["preferences"]
-    pairs: dict[str, Any] = {} if preferences is None else {"preferences": _preferences(type(model), preferences)}
-    files = {"training data": " ".join(map(str, data)), "validation data": validate, "preferences": preferences}
-    with (
-        opened_cluster(options["cluster"]) as workers,
-        errors_with_files(
-            {
-                **files,
-                **base_file(options["base"], model.base),
-                "data": None if options["base"] else validate,
-                "memory": "--memory",
-            }
-        ),
-    ):
-        model.fit(train, eval_set=valid, training=TrainingOptions(workers, **limits), **pairs)
-    model.save(output)
+    measure, model = parse_measure(given.metric).name, new_ranker(given, given.base or NO_BASE, given.threads)
+    state, mapped = None if given.checkpoint is None else Checkpoint(given.checkpoint), given.memory is not None
+    with errors_with_files(_files(given, model)):
+        _check_memory(given, model)
+        data = read_data(given.data, mapped)
+        valid = None if given.validate is None else read_data(given.validate, mapped)
+        pairs = None if given.preferences is None else read_preferences(given.preferences)
+        with opened_cluster(given.cluster) as workers:
+            training = TrainingOptions(workers, given.memory, state)
+            model.fit(data, eval_set=valid, training=training, preferences=pairs)
+    model.save(given.output)
     if state is not None:
         state.remove()
     history = model.evals_result_.get("valid", {}).get(measure, [])
-    figure = f", {measure} {max(history):.4f} on {validate}" if history else ""
-    log.info("%s: %d iterations%s", output, model.best_iteration_, figure)
+    figure = f", {measure} {max(history):.4f} on {given.validate}" if history else ""
+    log.info("%s: %d iterations%s", given.output, model.best_iteration_, figure)
 
 
-def _limits(
-    model: Ranker, data: tuple[Path, ...], validate: Path | None, memory: str | None, checkpoint: Checkpoint | None
-) -> dict[str, Any]:
-    """Return memory and checkpoint as `fit` takes them; too little memory is refused before the data are read."""
-    from rerank.cli.file_names import errors_with_files
+def _files(given: Options, model: Ranker) -> dict[str, str | Path | None]:
+    """Return the file or the option of each object that errors are about."""
+    return {
+        "training data": " ".join(map(str, given.data)),
+        "validation data": given.validate,
+        "preferences": given.preferences,
+        **base_file(given.base, model.base),
+        "data": None if given.base else given.validate,
+        "memory": "--memory",
+        "checkpoint": "--checkpoint",
+    }
+
+
+def _check_memory(given: Options, model: Ranker) -> None:
+    """Refuse memory that is too little before the data are read."""
     from rerank.files.data import data_shape
     from rerank.rankers.boosted import BoostedTrees
-    from rerank.rankers.ranker import rankers_of_parts
 
-    limits = {"memory": memory, "checkpoint": checkpoint}
-    given = [name for name, value in limits.items() if value is not None]
-    if given and not isinstance(model, BoostedTrees):
-        raise InvalidInputError(
-            f"--{given[0]}: expected a ranker of boosted trees ({', '.join(rankers_of_parts())}), got {model.kind}. "
-            "Choose one with --ranker."
-        )
-    if memory is not None and isinstance(model, BoostedTrees):
-        shape, valid = data_shape(data) or (0, 0), data_shape(validate) if validate is not None else None
-        with errors_with_files({"memory": "--memory"}):
-            model.check_memory(memory, *shape, 0 if valid is None else valid[0])
-    return {name: limits[name] for name in given}
-
-
-def _preferences(learner: type[Ranker], path: Path) -> Preferences:
-    """Read preference pairs for a ranker that learns from them; any other is refused."""
-    from rerank.files.lists import read_preferences
-    from rerank.rankers.ranker import rankers_of_pairs
-
-    if not learner.learns_from_pairs:
-        able = ", ".join(rankers_of_pairs())
-        raise InvalidInputError(
-            f"--preferences: expected a ranker that learns from pairs ({able}), got {learner.kind}. "
-            "Choose one with --ranker."
-        )
-    return read_preferences(path)
+    if given.memory is not None and isinstance(model, BoostedTrees):
+        shape = data_shape(given.data) or (0, 0)
+        valid = None if given.validate is None else data_shape(given.validate)
+        model.check_memory(given.memory, *shape, 0 if valid is None else valid[0])

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from rerank.cli.options import language_option, path_type, threads_option
+from rerank.cli.options import option, path_argument, takes, threads_option
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `rerank vectors` takes."""
+
+    index: Path = path_argument()
+    dimensions: int = option(
+        "--dimensions",
+        type=click.IntRange(1, 4096),
+        metavar="N",
+        default=400,
+        show_default=True,
+        help="Number of dimensions of latent semantic indexing.",
+    )
+    encoder: str | None = option(
+        "--encoder",
+        metavar="MODULE:FUNCTION",
+        help="Python function from a list of texts to an array of vectors, which INDEX is used with from now on.",
+    )
+    threads: int | None = threads_option()
 
 
 @click.command("vectors", short_help="learn vectors of terms and documents")
-@click.argument("index", type=path_type)
-@click.option(
-    "--dimensions",
-    type=click.IntRange(1, 4096),
-    metavar="N",
-    default=400,
-    show_default=True,
-    help="Number of dimensions of latent semantic indexing.",
-)
-@click.option(
-    "--encoder",
-    metavar="MODULE:FUNCTION",
-    help="Python function from a list of texts to an array of vectors, which INDEX is used with from now on.",
-)
-@language_option()
-@threads_option()
-def command(index: Path, dimensions: int, encoder: str | None, language: str | None, threads: int | None) -> None:
+@takes(Options)
+def command(given: Options) -> None:
     """Learn vectors of terms and documents from INDEX: latent semantic indexing, and word vectors.
 
     They are kept with INDEX: features of meaning compare queries and documents by them, and lsi is a source of
@@ -35,5 +42,5 @@ def command(index: Path, dimensions: int, encoder: str | None, language: str | N
     """
     from rerank.workflows.index import Index
 
-    with Index.open(index, language, threads=threads) as opened:
-        opened.learn_vectors(dimensions=dimensions, encoder=encoder)
+    with Index.open(given.index, threads=given.threads) as opened:
+        opened.learn_vectors(dimensions=given.dimensions, encoder=given.encoder)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.cluster.workers import Workers
-from rerank.types import Qrels, Run, Topics
+from rerank.files.records import QrelsLike, RunLike, TopicsLike, qrels_of, run_of
+from rerank.types import Run
 
 if TYPE_CHECKING:
     from rerank.cluster.index import ClusterIndex
@@ -66,8 +67,8 @@ class Cluster(Workers):
         self,
         index: str | Path | Index,
         model: Ranker | str | Path,
-        topics: Topics | Mapping[str, str] | str | Path,
-        run: Run | Mapping[str, Mapping[str, float]] | str | Path | None = None,
+        topics: TopicsLike,
+        run: RunLike | None = None,
         **options: Any,
     ) -> Run:
         """Do what `rerank.rerank` does, a part of the queries on each worker.
@@ -93,7 +94,9 @@ class Cluster(Workers):
         with self.open(*((index.path, index.language) if isinstance(index, Index) else (index,))) as opened:
             return opened.rerank(model, topics, run, **options)
 
-    def evaluate(self, qrels: Any, run: Any, measures: Iterable[Any] | None = None, **options: Any) -> EvaluationResult:
+    def evaluate(
+        self, qrels: QrelsLike, run: RunLike, measures: Iterable[Any] | None = None, **options: Any
+    ) -> EvaluationResult:
         """Do what `rerank.evaluate` does, a part of the queries on each worker.
 
         Parameters
@@ -113,7 +116,7 @@ class Cluster(Workers):
         from rerank.evaluation.evaluate import MEASURES
 
         chosen = MEASURES if measures is None else measures
-        return evaluate_parts(self, Qrels.of(qrels), Run.of(run), list(chosen), options)
+        return evaluate_parts(self, qrels_of(qrels), run_of(run), list(chosen), options)
 
     def booster(
         self, task: BoostTask, gradients_of: Callable[[slice, slice], Gradients], from_first_tree: bool = False

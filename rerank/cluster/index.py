@@ -19,13 +19,12 @@ from rerank.features.extract import rows_without_features
 from rerank.features.inputs import check_scores
 from rerank.features.recipe import Recipe
 from rerank.files.data import write_data
+from rerank.files.records import qrels_of, run_of, topics_of
 from rerank.files.source import file_mark
-from rerank.files.topics import read_topics
-from rerank.files.trec import read_run
 from rerank.rankers.store import fitted_model
 from rerank.retrieval.candidates import Candidates
 from rerank.retrieval.union import UnionRun, run_of_part
-from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.types import RankingData, Run, Topics
 from rerank.workflows.bound import check_topics, runs_beside
 from rerank.workflows.index import Index
 from rerank.workflows.rerank import rerank
@@ -71,18 +70,18 @@ class ClusterIndex(Index):
     def rerank(self, model: Any, topics: Any, run: Any = None, *, base: Any = None, **options: Any) -> Run:
         """Return the top documents in the order of a model, see `rerank.rerank`."""
         model = applied_model(model, self, union=run is None)
-        topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
-        candidates = read_run(run) if isinstance(run, str | Path) else None if run is None else Run.of(run)
+        topics = topics_of(topics)
+        candidates = None if run is None else run_of(run)
         if options.get("first") is not None:
             options["first"] = fitted_model(options["first"])
-        tables = {"topics": topics, "run": candidates, "base": None if base is None else Run.of(base)}
+        tables = {"topics": topics, "run": candidates, "base": None if base is None else run_of(base)}
         query_ids = list(topics if candidates is None else candidates)
         if candidates is not None:
             check_topics(candidates, topics)
         parts: list[Run] = list(self._map(rerank, {"model": model, **options}, tables, query_ids, "reranking"))
         return Run.joined(parts)
 
-    def each(self, function: Callable[..., Any], shared: Any, items: Sequence[Any], what: str) -> Iterator[Any]:
+    def each(self, function: Callable[..., Any], shared: object, items: Sequence[Any], what: str) -> Iterator[Any]:
         """Yield function(shared, item) for each item, computed by the workers."""
         job = Job(_call, {"function": function, "shared": shared})
         yield from self.cluster.map(job, [partial(dict, item=item) for item in items], what)
@@ -108,7 +107,7 @@ class ClusterIndex(Index):
         self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None
     ) -> tuple[RankingData, Iterator[NDArray[np.float32]]]:
         """Return everything but the features, and the features part by part."""
-        run, topics = Run.of(run), Topics.of(topics)
+        run, topics = run_of(run), topics_of(topics)
         check_topics(run, topics)
         others = runs_beside(run, self)
         run = run.take(run.trec_order())
@@ -117,7 +116,7 @@ class ClusterIndex(Index):
         tables = {"topics": topics, "run": bare, "runs": others}
         parts = self._map(_features_of, {"recipe": recipe}, tables, list(run), "features", run)
         first = next(parts)
-        judgements = None if qrels is None else Qrels.of(qrels)
+        judgements = None if qrels is None else qrels_of(qrels)
         about = (first[name] for name in ("names", "recipe", "fingerprint"))
         data = rows_without_features(run, judgements, others, *about)
         return data, _blocks(first, parts)
@@ -204,5 +203,5 @@ def _blocks(first: dict[str, Any], others: Iterator[dict[str, Any]]) -> Iterator
         yield part["X"]
 
 
-def _call(function: Callable[..., Any], shared: Any, item: Any) -> Any:
+def _call(function: Callable[..., Any], shared: object, item: object) -> Any:
     return function(shared, item)

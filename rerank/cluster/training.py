@@ -9,6 +9,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 from uuid import uuid4
@@ -20,7 +21,7 @@ from rerank.cluster import worker
 from rerank.cluster.connect import cancelled_errors, dask_distributed
 from rerank.cluster.workers import Workers
 from rerank.errors import ClusterError
-from rerank.trees.binned import tree_values
+from rerank.trees.binned import BinnedData, tree_values
 from rerank.trees.boost import BoostTask, Gradients, mean_of_trees
 from rerank.trees.forest import Tree
 from rerank.trees.shards import Shard
@@ -132,19 +133,16 @@ class ClusterBooster:
 
     def _shard(self, queries: slice, rank: int) -> Shard:
         rows = slice(int(self._task.query_ptr[queries.start]), int(self._task.query_ptr[queries.stop]))
-        return Shard(
-            columns=self.data.columns,
-            blocks=np.ascontiguousarray(self.data.blocks[:, rows]),
-            query_ptr=self._task.query_ptr,
-            first_row=rows.start,
-            scores=self.scores[rows],
-            gradients=self._gradients_of(queries, rows),
-            settings=self._task.settings,
+        task = replace(
+            self._task,
+            data=BinnedData(self.data.columns, np.ascontiguousarray(self.data.blocks[:, rows])),
+            start_scores=self.scores[rows],
             rule=self._task.rule.part(rows),
             step_length=self._task.step_length if rank == 0 else None,
-            has_step_length=self._task.step_length is not None,
+            first_row=rows.start,
             n_done=self._n_scored,
         )
+        return Shard(task, self._gradients_of(queries, rows), self._task.step_length is not None)
 
     def _score(self) -> None:
         """Bring the scores up to date with the trees, as `Booster` does, unless training starts with the first one."""

@@ -24,7 +24,7 @@ from rerank.features.functions import Function, define_functions
 from rerank.files.source import file_mark
 from rerank.lucene.jvm import anserini_version
 from rerank.runtime.threads import at_most_threads, kernel_threads
-from rerank.trees.shards import Shard, ShardBooster
+from rerank.trees.shards import GrowthEndedError, Shard
 from rerank.version import __version__
 from rerank.workflows.fingerprints import fingerprint_differences
 from rerank.workflows.index import Index
@@ -202,13 +202,13 @@ def train_shard(key: str, rank: int, addresses: list[tuple[str, int]], secret: b
         with whole_worker(), kernel_threads(None) as n_threads:
             peers.connect(listener, addresses, secret, contexts)
             shard: Shard = cloudpickle.loads(packed)
-            booster = ShardBooster(shard, peers, n_threads)
-            for number in range(shard.n_done, shard.settings.n_estimators):
-                tree = booster.add_tree(lambda: key in _stopped or is_aborted())
-                if tree is None:
-                    break
+            booster = shard.booster(peers, lambda: key in _stopped or is_aborted(), n_threads)
+            for number in range(shard.task.n_done, shard.task.settings.n_estimators):
+                tree = booster.add_tree()
                 if rank == 0:
                     dask_worker.log_event(key, pickle.dumps((number, tree)))
+    except GrowthEndedError:
+        pass
     except PeerLostError as error:
         _log.debug("training %s: %s", key, error)
     finally:

@@ -31,7 +31,7 @@ COMPARED_WITH_INDEX = ("pyserini", "Anserini")
 class Workers:
     """The connection to a cluster, see `rerank.cluster.cluster.Cluster`."""
 
-    def __init__(self, client: Any, security: Any = None, patience: float = 20.0) -> None:
+    def __init__(self, client: Any, security: object = None, patience: float = 20.0) -> None:
         self.patience = patience
         self._closed_after: list[Any] = []
         self._checked: set[frozenset[str]] = set()

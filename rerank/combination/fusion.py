@@ -16,7 +16,7 @@ minmax, zscore and rank are those of a recipe's features, computed here on float
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -24,13 +24,12 @@ from numpy.typing import NDArray
 
 from rerank.combination.pool import Pool, QueryRows, pooled
 from rerank.errors import InvalidInputError, unknown_name
+from rerank.files.records import QrelsLike, RunLike, run_of
 from rerank.metrics.lists import ranks
-from rerank.types import Floats, Ints, Qrels, Run, pointers, query_blocks
+from rerank.types import Floats, Ints, Run, pointers, query_blocks
 from rerank.types.ids import Ids, id_array
 
 log = logging.getLogger("rerank")
-Judgements = Qrels | Mapping[str, Mapping[str, int]]
-Rankings = Run | Mapping[str, Mapping[str, float]]
 BATCH_ROWS = 1 << 16  # rows that are pooled at a time, so that temporary arrays fit in a core's cache
 RRF_K = 60
 MISSING = ("zero", "lowest")
@@ -123,14 +122,14 @@ def _rank(scores: Floats, first: Ints, counts: Ints) -> Floats:
 
 
 def fuse(
-    runs: Sequence[Rankings],
+    runs: Sequence[RunLike],
     method: str = "rrf",
     *,
     norm: str | None = None,
     weights: Sequence[float] | None = None,
     k: float = RRF_K,
     missing: str | None = None,
-    qrels: Judgements | None = None,
+    qrels: QrelsLike | None = None,
     metric: str = "nDCG@10",
 ) -> Run:
     """Return one run of several.
@@ -141,7 +140,7 @@ def fuse(
 
     Parameters
     ----------
-    runs : sequence of Run or {qid: {docid: score}}
+    runs : sequence of Run, {qid: {docid: score}} or path
         Two or more; their queries and documents are united.
     method : str
         `rrf`, `combsum`, `combmnz`, `weighted`, or `best`: of two runs, the weights alpha and 1 - alpha for which no
@@ -156,7 +155,7 @@ def fuse(
     missing : str, optional
         `zero` or `lowest`: the score of a document that a run does not hold; by default `zero`, and `lowest` for
         `best`, which takes no other.
-    qrels : Qrels or mapping, optional
+    qrels : Qrels, mapping or path, optional
         Judgements that `best` chooses alpha on.
     metric : str
         Measure that `best` chooses alpha by.
@@ -179,7 +178,7 @@ def fuse(
     C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 7.1.
 
     """
-    records = [Run.of(run) for run in runs]
+    records = [run_of(run) for run in runs]
     missing = missing or ("lowest" if method == "best" else "zero")
     _check(records, method, norm, weights, k, missing)
     _check_best(len(records), method, missing, qrels)
@@ -202,7 +201,7 @@ def _normalized(run: Run, norm: str) -> Floats:
     return _NORMS[norm](run.scores, run.query_ptr[filled], sizes[filled]) if len(filled) else run.scores
 
 
-def _best_weights(runs: Sequence[Run], norm: str, qrels: Judgements, metric: str) -> tuple[float, float]:
+def _best_weights(runs: Sequence[Run], norm: str, qrels: QrelsLike, metric: str) -> tuple[float, float]:
     """Return alpha and 1 - alpha of two runs, and log them with the interval."""
     from rerank.combination.mixture import combine  # Numba: the other methods do without
 
@@ -260,7 +259,7 @@ def _check(
         raise InvalidInputError("runs: expected rows, got none in any run. Name runs with rows.")
 
 
-def _check_best(n_runs: int, method: str, missing: str, qrels: Judgements | None) -> None:
+def _check_best(n_runs: int, method: str, missing: str, qrels: QrelsLike | None) -> None:
     if (method == "best") != (qrels is not None):
         got = "none" if qrels is None else f"some for {method}"
         raise InvalidInputError(f"qrels: expected them for the method best and no other, got {got}.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from rerank.combination.line_search import Lines, best_alpha, order_at
 from rerank.combination.pool import QueryRows, pooled
 from rerank.errors import InvalidInputError
+from rerank.files.records import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
@@ -17,9 +17,6 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, Qrels, Run, pointers
 from rerank.types.ids import Ids, id_array, id_texts, sort_keys
-
-Judgements = Qrels | Mapping[str, Mapping[str, int]]
-Rankings = Run | Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +47,7 @@ class Combination:
 
 
 def combine(
-    run_a: Rankings, run_b: Rankings, qrels: Judgements, metric: str | Measure = "nDCG@10", n_jobs: int | None = None
+    run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Measure = "nDCG@10", n_jobs: int | None = None
 ) -> Combination:
     """Return the alpha in [0, 1] for which alpha * s_a + (1 - alpha) * s_b is best on the judged queries.
 
@@ -65,9 +62,9 @@ def combine(
 
     Parameters
     ----------
-    run_a, run_b : Run or {qid: {docid: score}}
+    run_a, run_b : Run, {qid: {docid: score}} or path
         The runs; finite scores, each on its own scale.
-    qrels : Qrels or {qid: {docid: label}}
+    qrels : Qrels, {qid: {docid: label}} or path
         Judgements of at least one of the queries.
     metric : str or Measure
         Any measure, by ir_measures' name.
@@ -89,8 +86,8 @@ def combine(
     C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 7.1.
 
     """
-    measure, first, second = parse_measure(metric), Run.of(run_a), Run.of(run_b)
-    pairs, judgements = _paired(first, second), Qrels.of(qrels)
+    measure, first, second = parse_measure(metric), run_of(run_a), run_of(run_b)
+    pairs, judgements = _paired(first, second), qrels_of(qrels)
     lines = _lines(pairs, judgements)
     with kernel_threads(n_jobs, len(pairs.a)):
         best = best_alpha(lines, measure)

@@ -12,12 +12,13 @@ import numpy as np
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate
 from rerank.evaluation.significance import LEVEL, SAMPLES, TESTS, PairedDifference, corrected, paired_differences
+from rerank.files.records import QrelsLike, RunLike, qrels_of
 from rerank.metrics.precision import RECALLS, IPrec
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.runtime.arithmetic import log2_of
 from rerank.types import Floats, Ints, Qrels, Run, pointers
 from rerank.types.display import Shown, counted
-from rerank.types.frames import Frame, new_frame
+from rerank.types.frames import new_frame
 from rerank.types.ids import Ids
 from rerank.types.ordering import trec_order
 
@@ -183,8 +184,8 @@ class Comparison(Shown):
 
 
 def compare(
-    qrels: Qrels | Mapping[str, Mapping[str, int]] | Frame,
-    runs: Mapping[str, Run | Mapping[str, Mapping[str, float]] | Frame],
+    qrels: QrelsLike,
+    runs: Mapping[str, RunLike],
     measures: Iterable[Any] = MEASURES,
     *,
     baseline: str | None = None,
@@ -196,9 +197,9 @@ def compare(
 
     Parameters
     ----------
-    qrels : Qrels, mapping or DataFrame
+    qrels : Qrels, mapping, DataFrame or path
         Judgements, as `evaluate` takes them.
-    runs : mapping of str to Run, mapping or DataFrame
+    runs : mapping of str to Run, mapping, DataFrame or path
         The runs, by name.
     measures : iterable of str, Measure or measure of ir_measures
         Measures, as `evaluate` takes them.
@@ -223,7 +224,7 @@ def compare(
         fewer than two queries.
 
     """
-    qrels, measures = Qrels.of(qrels), parse_measures(measures)
+    qrels, measures = qrels_of(qrels), parse_measures(measures)
     results = {name: evaluate(qrels, run, measures, complete=complete) for name, run in runs.items()}
     return compare_results(results, baseline, test=test, correction=correction)
 

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
+from rerank.files.records import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure
 from rerank.metrics.lists import ranks
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.structures import RankedLists
 from rerank.types import Floats, Ints, Qrels, Run, pointers, query_rows
 from rerank.types.display import Shown, counted
-from rerank.types.frames import Frame, new_frame
+from rerank.types.frames import new_frame
 from rerank.types.ids import Ids
 from rerank.types.ordering import trec_moves
 
@@ -165,8 +166,8 @@ class EvaluationResult(Shown):
 
 
 def evaluate(
-    qrels: Qrels | Mapping[str, Mapping[str, int]] | Frame,
-    run: Run | Mapping[str, Mapping[str, float]] | Frame,
+    qrels: QrelsLike,
+    run: RunLike,
     measures: Iterable[Any] = MEASURES,
     *,
     complete: bool = False,
@@ -178,10 +179,10 @@ def evaluate(
 
     Parameters
     ----------
-    qrels : Qrels, mapping or DataFrame
-        Judgements: `{query id: {document id: label}}`, or a data frame as `Qrels.from_frame` takes it.
-    run : Run, mapping or DataFrame
-        Ranking: `{query id: {document id: score}}`, or a data frame as `Run.from_frame` takes it.
+    qrels : Qrels, mapping, DataFrame or path
+        Judgements: `{query id: {document id: label}}`, a data frame as `Qrels.from_frame` takes it, or their file.
+    run : Run, mapping, DataFrame or path
+        Ranking: `{query id: {document id: score}}`, a data frame as `Run.from_frame` takes it, or its run file.
     measures : iterable of str, Measure or measure of ir_measures
         Names as ir_measures or trec_eval write them, or objects (`nDCG @ 10` of ir_measures). A name may mean several
         measures (`P.5,10`, `all_trec`).
@@ -199,7 +200,7 @@ def evaluate(
         For an unknown measure, or if the run has no judged query.
 
     """
-    qrels, run, options = Qrels.of(qrels), Run.of(run), EvalOptions(complete, depth, judged_only, level)
+    qrels, run, options = qrels_of(qrels), run_of(run), EvalOptions(complete, depth, judged_only, level)
     parsed = {measure.name: measure for measure in parse_measures(measures, level)}
     if not parsed:
         raise InvalidInputError("measures: expected at least one, got none. Name e.g. nDCG@10.")

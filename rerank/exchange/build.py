@@ -73,14 +73,14 @@ def numbers(where: str, values: Sequence[Any], size: int | None = None, infinite
     return array
 
 
-def _number(value: Any) -> float:
+def _number(value: object) -> float:
     try:
         return float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else np.nan
     except (ValueError, OverflowError):
         return np.nan
 
 
-def single_number(what: str, value: Any) -> np.float32:
+def single_number(what: str, value: object) -> np.float32:
     """Return a number of a file as float32; raises FormatFault for one beyond it."""
     with np.errstate(over="ignore"):
         number: np.float32 = numbers(what, [value], 1).astype(np.float32)[0]
@@ -96,6 +96,11 @@ def wholes(where: str, values: Sequence[Any], low: int, high: int, size: int | N
     if len(wrong):
         raise FormatFault(f"{where} as whole numbers from {low} to {high}", shown(values[int(wrong[0])]))
     return array.astype(np.int64)
+
+
+def whole(where: str, value: object, low: int, high: int) -> int:
+    """Return one whole number of a file from low to high; raises FormatFault."""
+    return int(wholes(where, [value], low, high, 1)[0])
 
 
 def each_tree(parts: Iterable[Any], read: Callable[[Any], Tree]) -> list[Tree]:
@@ -234,11 +239,6 @@ def _in_its_tree(trees: Sequence[Tree], whole: SchemaError) -> FormatFault:
     return FormatFault(whole.expected, whole.got)
 
 
-def zero_goes_left(threshold: Floats32) -> NDArray[np.bool_]:
-    """Return where 0 goes, for systems that read a missing value as 0."""
-    return np.asarray(threshold >= 0.0)
-
-
 Made = TypeVar("Made")
 
 
@@ -261,7 +261,7 @@ class Node:
     right: Any
 
 
-def tree_of(root: Any, read: Callable[[Any], Leaf | Node]) -> Tree:
+def tree_of(root: object, read: Callable[[Any], Leaf | Node]) -> Tree:
     """Return the tree below a root; `read` says what a node of the file is, and checks it."""
     rows: list[tuple[bool, int, float, bool, float, float]] = []
     waiting: list[tuple[Any, int, int]] = [(root, -1, 0)]

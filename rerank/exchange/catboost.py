@@ -15,7 +15,17 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import shown
-from rerank.exchange.build import MOST_FEATURES, at_most, each_tree, joined, leaf_tree, numbers, split_tree, wholes
+from rerank.exchange.build import (
+    MOST_FEATURES,
+    at_most,
+    each_tree,
+    joined,
+    leaf_tree,
+    numbers,
+    split_tree,
+    whole,
+    wholes,
+)
 from rerank.exchange.registry import Format, FormatFault, TreeModel, register
 from rerank.exchange.structured import member, parsed_json
 from rerank.trees.forest import Tree
@@ -34,7 +44,7 @@ class CatBoost(Format):
         """Return whether an object of CatBoost's trees begins the content."""
         return content.lstrip().startswith(b"{") and b'"features_info"' in content
 
-    def content_of(self, estimator: Any) -> bytes | TreeModel | None:
+    def content_of(self, estimator: object) -> bytes | TreeModel | None:
         """Return the JSON of a fitted model of CatBoost's."""
         if type(estimator).__module__.partition(".")[0] != "catboost" or not hasattr(estimator, "save_model"):
             return None
@@ -72,7 +82,7 @@ def _columns(features: list[Any]) -> tuple[list[int], list[bool], list[str]]:
     columns, right, names = [], [], dict[int, str]()
     for number, feature in enumerate(features):
         column = member(feature, "flat_feature_index", int)
-        columns.append(int(wholes("flat_feature_index", [column], 0, MOST_FEATURES, 1)[0]))
+        columns.append(whole("flat_feature_index", column, 0, MOST_FEATURES))
         if member(feature, "feature_index", int) != number:
             raise FormatFault(f"feature_index {number}", shown(feature["feature_index"]))
         kind = feature.get("nan_value_treatment", "AsIs")
@@ -109,7 +119,7 @@ def _tree(raw: Any, columns: list[int], missing_right: list[bool]) -> Tree:
     return split_tree(feature[level], border[level], missing_left[level], left, right, values, None, counts)
 
 
-def _scale_and_bias(value: Any) -> tuple[float, float]:
+def _scale_and_bias(value: object) -> tuple[float, float]:
     if value is None:
         return 1.0, 0.0
     if not isinstance(value, list) or len(value) != 2:

@@ -5,7 +5,6 @@ Values, thresholds and sums are float64, `x <= threshold` goes left, and `defaul
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,8 @@ import numpy as np
 from rerank.exchange.engines import ELASTICSEARCH as ENGINE
 from rerank.exchange.engines import STATIC
 from rerank.exchange.registry import Format, TreeModel, WriteOptions, register
-from rerank.exchange.write import flat_children, node_counts, summed, trees_of, whole_counts
+from rerank.exchange.structured import compact_json
+from rerank.exchange.write import flat_children, node_counts, summed, trees_of, whole_counts, with_constant
 from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Tree
 
@@ -30,12 +30,10 @@ class Elasticsearch(Format):
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the body; the query of a feature that the engine does not compute is a placeholder."""
         forest, names = summed(model, "elasticsearch").forest, model.feature_names or numbered_names(model.n_features)
-        trees = [_stored(tree) for tree in trees_of(replace(forest, leaf_count=whole_counts(forest, self.name)))]
-        if model.constant:
-            trees.append([{"node_index": 0, "leaf_value": model.constant, "number_samples": 1}])
+        trees = trees_of(replace(forest, leaf_count=whole_counts(forest, self.name)))
         trained = [
-            {"tree": {"feature_names": list(names), "target_type": "regression", "tree_structure": tree}}
-            for tree in trees
+            {"tree": {"feature_names": list(names), "target_type": "regression", "tree_structure": _stored(tree)}}
+            for tree in with_constant(trees, model.constant)
         ]
         ensemble = {
             "feature_names": list(names),
@@ -48,7 +46,7 @@ class Elasticsearch(Format):
             "input": {"field_names": list(names)},
             "definition": {"trained_model": {"ensemble": ensemble}},
         }
-        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+        return compact_json(body)
 
 
 def _extractors(names: Sequence[str], recipe: Mapping[str, Any] | None) -> list[dict[str, Any]]:

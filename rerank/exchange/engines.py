@@ -97,7 +97,7 @@ class Engine:
         raise InvalidInputError(
             f"feature set: expected features that {self.title} computes ({known}), got "
             f"{', '.join(names[:_MOST_NAMED])}{more}. Train with the recipe of "
-            f"`rerank features --recipe-template --portable {self.name}`."
+            f"`rerank features --recipe-template {self.name}`."
         )
 
     def query(self, name: str, settings: EngineSettings) -> dict[str, Any]:

@@ -24,11 +24,10 @@ from rerank.exchange.build import (
     numbers,
     split_tree,
     wholes,
-    zero_goes_left,
 )
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
 from rerank.exchange.structured import decoded
-from rerank.exchange.write import decimal, decimals, node_counts, trees_of, whole_counts
+from rerank.exchange.write import decimals, node_counts, trees_of, whole_counts, with_constant
 from rerank.trees.forest import MOST_ROWS, Tree
 from rerank.types import Floats, Ints
 
@@ -51,7 +50,7 @@ class LightGBM(Format):
         """Return whether the first line is `tree`."""
         return content.startswith((b"tree\n", b"tree\r\n"))
 
-    def content_of(self, estimator: Any) -> bytes | TreeModel | None:
+    def content_of(self, estimator: object) -> bytes | TreeModel | None:
         """Return the text of a Booster or of a fitted estimator of LightGBM's."""
         booster = getattr(estimator, "booster_", estimator)
         if type(booster).__module__.partition(".")[0] != "lightgbm" or not hasattr(booster, "model_to_string"):
@@ -91,7 +90,7 @@ def model_text(model: TreeModel, format: str) -> str:
     for name in names:
         if re.search(r"[\s\",:\[\]{}]", name):
             raise cannot_say("lightgbm", "feature names without spaces and JSON's signs", shown(name), "Rename it.")
-    forest, n_trees = model.forest, model.forest.n_trees + bool(model.constant)
+    forest = model.forest
     if model.divisor != 1.0 and (model.constant or model.divisor != model.forest.n_trees):
         raise cannot_say("lightgbm", "a mean over the trees without a constant", "another model")
     lines = [
@@ -101,13 +100,9 @@ def model_text(model: TreeModel, format: str) -> str:
         f"feature_names={' '.join(names)}",
         f"feature_infos={' '.join(['[-1e308:1e308]'] * model.n_features)}",
     ]
-    counts = whole_counts(forest, format)
-    forest = replace(forest, leaf_count=counts)
-    trees = [_tree_text(tree, number, model.zero_missing) for number, tree in enumerate(trees_of(forest))]
-    if model.constant:  # last, so that it is added to the sum of the trees as it is here
-        trees.append(f"Tree={forest.n_trees}\nnum_leaves=1\nnum_cat=0\nleaf_value={decimal(model.constant)}\n")
-        trees[-1] += "is_linear=0\nshrinkage=1\n\n\n"
-    if not n_trees:
+    all_trees = with_constant(trees_of(replace(forest, leaf_count=whole_counts(forest, format))), model.constant)
+    trees = [_tree_text(tree, number, model.zero_missing) for number, tree in enumerate(all_trees)]
+    if not trees:
         raise cannot_say(format, "at least one tree", "none", "Train the model with more trees.")
     lines.append(f"tree_sizes={' '.join(str(len(tree)) for tree in trees)}\n\n")
     return "\n".join(lines) + "".join(trees) + "end of trees\n"
@@ -190,7 +185,7 @@ def _tree(fields: Mapping[str, str], n_features: int, zero: _ZeroFeatures) -> Tr
     )
     limits = _limits(threshold)
     kind, missing_left = kinds >> 2, (kinds & DEFAULT_LEFT) > 0
-    zero_left = zero_goes_left(limits)
+    zero_left = limits >= 0.0
     zero.add(feature, kind, zero_left != missing_left)
     missing_left = np.where(kind == NONE, zero_left, missing_left)
     return split_tree(feature, limits, missing_left, left, right, values, gain, counts)

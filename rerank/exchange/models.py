@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from rerank.exchange.registry import (
     format_named,
     known_formats,
 )
+from rerank.exchange.structured import indented_json
 from rerank.exchange.write import (
     linear_model,
     refuse_missing_direction,
@@ -137,7 +137,7 @@ def _tree_files(
     files = {"": kind.write(with_split_leaves(trees) if split else trees, options)}
     query = kind.query(options, start) if start is not None else None
     if query is not None:
-        files[".query.json"] = (json.dumps(query, ensure_ascii=False, indent=2) + "\n").encode()
+        files[".query.json"] = indented_json(query)
     if vectors:
         files[".vectors.jsonl"] = vector_lines(trees, vectors, start is not None)
     return files
@@ -156,8 +156,7 @@ def _feature_set(model: Ranker, trees: TreeModel | None, format: str) -> bytes:
         refuse_missing_direction(trees, f"{format} feature set", as_zero)
     for sentence in engine.needs(names, settings):
         _log.info("feature set: the engine needs %s.", sentence)
-    content = engine.feature_set(engine.entries(names, settings))
-    return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode()
+    return indented_json(engine.feature_set(engine.entries(names, settings)))
 
 
 def import_model(
@@ -250,7 +249,7 @@ def _format_of(path: Path, content: bytes) -> Format:
     )
 
 
-def _of_estimator(estimator: Any, given: _Given) -> ImportedTrees | ImportedWeights:
+def _of_estimator(estimator: object, given: _Given) -> ImportedTrees | ImportedWeights:
     for kind in known_formats().values():
         try:
             content = kind.content_of(estimator)

@@ -237,7 +237,7 @@ def ensemble_lines(model: TreeModel, format: str) -> list[str]:
     values = single(forest.leaf_value) if format == "ranklib" else forest.leaf_value.astype(np.float64)
     trees = [tree_lines(forest, tree, forest.threshold, values, 2) for tree in range(forest.n_trees)]
     if model.constant:
-        constant = float(single(np.array([model.constant]))[0]) if format == "ranklib" else model.constant
+        constant = float(single(model.constant)) if format == "ranklib" else model.constant
         stump = ["  <split>", f"   <output> {decimal(constant)} </output>", "  </split>"]
         trees.append(stump)
     lines = ["<ensemble>"]

@@ -132,7 +132,7 @@ class Format(ABC):
         """
         raise NotImplementedError
 
-    def content_of(self, estimator: Any) -> bytes | TreeModel | None:
+    def content_of(self, estimator: object) -> bytes | TreeModel | None:
         """Return what a fitted estimator of the format's library holds; None where it is none of it."""
         return None
 

@@ -8,11 +8,11 @@ is one that gives exactly the model's threshold after this addition.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import shown
 from rerank.exchange.build import (
@@ -28,10 +28,11 @@ from rerank.exchange.build import (
     weighed,
 )
 from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, WriteOptions, cannot_say, register
-from rerank.exchange.structured import member, parsed_json
+from rerank.exchange.structured import compact_json, member, parsed_json
 from rerank.exchange.write import decimal, single, summed
 from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Forest, Tree
+from rerank.types import Floats
 
 CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 LINEAR = "org.apache.solr.ltr.model.LinearModel"
@@ -72,7 +73,7 @@ class Solr(Format):
         null_is_zero = str(member(stored, "params", dict).get("isNullSameAsZero", "true")).lower() != "false"
         columns = {name: column for column, name in enumerate(features)}
 
-        def read(raw: Any) -> Tree:
+        def read(raw: object) -> Tree:
             weight = _number("weight", member(raw, "weight"))
             root = tree_of(member(raw, "root"), lambda node: _read(node, columns, null_is_zero))
             return weighed(root, weight, np.float32, np.float32)
@@ -88,7 +89,7 @@ class Solr(Format):
         limits, values = without_slack(forest.threshold, forest.feature, names), single(forest.leaf_value)
         roots = [_stored(forest, tree, names, limits, values) for tree in range(forest.n_trees)]
         if model.constant:
-            roots.append({"value": decimal(float(np.float32(model.constant)))})
+            roots.append({"value": decimal(float(single(model.constant)))})
         params = {"isNullSameAsZero": False, "trees": [{"weight": "1", "root": root} for root in roots]}
         return _content(CLASS, options, names, params)
 
@@ -98,7 +99,7 @@ class Solr(Format):
         return _content(LINEAR, options, names, {"weights": dict(zip(names, model.weights, strict=True))})
 
 
-def without_slack(thresholds: Floats32, features: Any, names: tuple[str, ...]) -> Floats32:
+def without_slack(thresholds: Floats32, features: NDArray[np.int32], names: tuple[str, ...]) -> Floats32:
     """Return thresholds t with float32(t + 1e-6) equal to each threshold, (n,) float32.
 
     Raises InvalidInputError where there is none: float32 has gaps of less than 1e-6 below 16, and near a power of 2 the
@@ -128,10 +129,10 @@ def without_slack(thresholds: Floats32, features: Any, names: tuple[str, ...]) -
 
 def _content(kind: str, options: WriteOptions, names: tuple[str, ...], params: Mapping[str, Any]) -> bytes:
     content = {"class": kind, "name": options.name, "features": [{"name": name} for name in names], "params": params}
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+    return compact_json(content)
 
 
-def _stored(forest: Forest, tree: int, names: tuple[str, ...], limits: Any, values: Any) -> dict[str, Any]:
+def _stored(forest: Forest, tree: int, names: tuple[str, ...], limits: Floats32, values: Floats) -> dict[str, Any]:
     def leaf(index: int, depth: int) -> dict[str, Any]:
         return {"value": decimal(values[index])}
 
@@ -174,7 +175,7 @@ def _feature(stored: Any) -> str:
     return name
 
 
-def _number(what: str, value: Any) -> float:
+def _number(what: str, value: object) -> float:
     """Return a number as Java's Float.parseFloat reads it: text may end in f or F."""
     text = value.strip().rstrip("fF") if isinstance(value, str) else value
     return float(single_number(what, text))

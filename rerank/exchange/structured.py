@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,7 +29,17 @@ def parsed_json(content: bytes) -> Any:
         raise FormatFault("JSON", str(fault), fault.line) from None
 
 
-def member(value: Any, keys: str, kind: type | tuple[type, ...] = object) -> Any:
+def compact_json(value: object) -> bytes:
+    """Return a value as JSON without spaces."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def indented_json(value: object) -> bytes:
+    """Return a value as JSON for people to read."""
+    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def member(value: object, keys: str, kind: type | tuple[type, ...] = object) -> Any:
     """Return the value of `outer.inner` keys; raises FormatFault where it is missing or not of the type `kind`."""
     path = ""
     for key in keys.split("."):
@@ -42,7 +53,7 @@ def member(value: Any, keys: str, kind: type | tuple[type, ...] = object) -> Any
     return value
 
 
-def names_of(value: Any, what: str) -> tuple[str, ...]:
+def names_of(value: object, what: str) -> tuple[str, ...]:
     """Return a list of texts; raises FormatFault."""
     if not isinstance(value, list):
         raise FormatFault(f"{what} as a list", shown(value))

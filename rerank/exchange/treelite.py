@@ -14,7 +14,17 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
-from rerank.exchange.build import MOST_FEATURES, at_most, each_tree, flat_tree, joined, less_than, numbers, wholes
+from rerank.exchange.build import (
+    MOST_FEATURES,
+    at_most,
+    each_tree,
+    flat_tree,
+    joined,
+    less_than,
+    numbers,
+    whole,
+    wholes,
+)
 from rerank.exchange.lightgbm import model_text
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, register
 from rerank.exchange.structured import member, parsed_json
@@ -47,7 +57,7 @@ class Treelite(Format):
         """Return whether an object of treelite's begins the content."""
         return content.lstrip().startswith(b"{") and b'"task_type"' in content and b'"leaf_output_type"' in content
 
-    def content_of(self, estimator: Any) -> bytes | TreeModel | None:
+    def content_of(self, estimator: object) -> bytes | TreeModel | None:
         """Return the JSON of a model of treelite's."""
         if type(estimator).__module__.partition(".")[0] != "treelite" or not hasattr(estimator, "dump_as_json"):
             return None
@@ -58,7 +68,7 @@ class Treelite(Format):
         if not content.lstrip().startswith(b"{"):
             content = _json_of_checkpoint(content)
         stored = parsed_json(content)
-        n_features = int(wholes("num_feature", [member(stored, "num_feature")], 1, MOST_FEATURES, 1)[0])
+        n_features = whole("num_feature", member(stored, "num_feature"), 1, MOST_FEATURES)
         targets = member(stored, "num_target", int), stored.get("num_class")
         if targets[0] != 1 or targets[1] not in ([1], 1, None):
             raise FormatFault("one score", f"num_target {targets[0]}, num_class {shown(targets[1])}")
@@ -103,7 +113,7 @@ def _json_of_checkpoint(content: bytes) -> bytes:
         return target.read_bytes()
 
 
-def _tree(raw: Any, n_features: int, single: bool) -> Tree:
+def _tree(raw: object, n_features: int, single: bool) -> Tree:
     nodes = member(raw, "nodes", list)
     ids = [member(node, "node_id", int) for node in nodes]
     if ids != list(range(len(ids))) or not ids:

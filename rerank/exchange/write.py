@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.exchange.build import LARGEST, in_a_row, leaf_tree, next_above
@@ -39,7 +39,7 @@ _log = logging.getLogger("rerank")
 MOST_IN_TREE = 2**29  # whole counts of a tree: readers have int32
 
 
-def single(values: Floats) -> NDArray[np.float64]:
+def single(values: ArrayLike) -> NDArray[np.float64]:
     """Return the nearest float32 of each value, as float64."""
     return np.asarray(values).astype(np.float32).astype(np.float64)
 
@@ -66,6 +66,11 @@ def summed(model: TreeModel, format: str) -> TreeModel:
             "Export it as lightgbm, or train boosted trees.",
         )
     return model
+
+
+def with_constant(trees: list[Tree], constant: float) -> list[Tree]:
+    """Return trees, and a constant, unless it is 0, as one more of a single leaf: it is added last, as it is here."""
+    return [*trees, leaf_tree(constant)] if constant else trees
 
 
 def known_counts(forest: Forest, format: str) -> Floats:

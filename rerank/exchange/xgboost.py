@@ -9,7 +9,6 @@ Elasticsearch and OpenSearch (`model/xgboost+json`) take an object with `objecti
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Mapping
@@ -17,10 +16,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import shown
 from rerank.exchange.build import (
     MOST_FEATURES,
+    Floats32,
     Leaf,
     Node,
     check_depth,
@@ -33,14 +34,16 @@ from rerank.exchange.build import (
     numbers,
     single_number,
     tree_of,
+    whole,
     wholes,
 )
 from rerank.exchange.ranklib import rescore
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
-from rerank.exchange.structured import member, names_of, parse_ubjson, parsed_json
+from rerank.exchange.structured import compact_json, member, names_of, parse_ubjson, parsed_json
 from rerank.exchange.write import known_counts, node_counts, single, summed, trees_of, with_tests_below
 from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Forest, Tree
+from rerank.types import Floats, Ints
 
 MODEL = "learner.gradient_booster.model"
 MOST_NODES = 1 << 25
@@ -68,7 +71,7 @@ class XGBoost(Format):
             return b"learner" in content[:64]
         return content.lstrip().startswith(b"{") and b'"learner"' in content and b'"gradient_booster"' in content
 
-    def content_of(self, estimator: Any) -> bytes | TreeModel | None:
+    def content_of(self, estimator: object) -> bytes | TreeModel | None:
         """Return the UBJSON of a Booster or of a fitted estimator of XGBoost's, up to its best iteration."""
         if type(estimator).__module__.partition(".")[0] != "xgboost":
             return None
@@ -85,7 +88,7 @@ class XGBoost(Format):
         stored = parse_ubjson(content) if content.startswith(b"{L") else parsed_json(content)
         _check_kind(stored)
         parameters = member(stored, "learner.learner_model_param", dict)
-        n_features = int(wholes("num_feature", [member(parameters, "num_feature")], 1, MOST_FEATURES, 1)[0])
+        n_features = whole("num_feature", member(parameters, "num_feature"), 1, MOST_FEATURES)
         trees = each_tree(_trees(stored), lambda raw: _tree(raw, n_features))
         base = _base(member(parameters, "base_score"), member(stored, "learner.objective.name", str))
         if base:
@@ -106,7 +109,7 @@ class XGBoost(Format):
                 raise cannot_say("xgboost", "feature names without [, ] and <", shown(name), "Rename it.")
         forest = replace(forest, leaf_count=known_counts(forest, "xgboost"))
         trees = [_stored_tree(tree, number, model.n_features) for number, tree in enumerate(trees_of(forest))]
-        base = str(float(single(np.array([model.constant]))[0]))
+        base = str(float(single(model.constant)))
         shape = {"num_parallel_tree": "1", "num_trees": str(len(trees))}
         learner = {
             "attributes": {},
@@ -130,32 +133,30 @@ class XGBoost(Format):
             },
             "objective": {"lambdarank_param": {}, "name": "rank:ndcg"},
         }
-        return json.dumps(
-            {"learner": learner, "version": [3, 0, 0]}, separators=(",", ":"), ensure_ascii=False
-        ).encode()
+        return compact_json({"learner": learner, "version": [3, 0, 0]})
 
 
-def _check_kind(stored: Any) -> None:
+def _check_kind(stored: object) -> None:
     """Refuse boosters of no trees, and models of several scores."""
     kind = member(stored, "learner.gradient_booster.name", str)
     if kind != "gbtree":
         raise FormatFault("the booster gbtree", shown(kind), remedy="Train the model again with booster=gbtree.")
     parameters = member(stored, "learner.learner_model_param", dict)
     for key in ("num_class", "num_target"):
-        count = wholes(key, [parameters.get(key, 1)], 0, 2**31, 1)[0]
+        count = whole(key, parameters.get(key, 1), 0, 2**31)
         if count > 1:
             raise FormatFault(f"{key} of at most 1", str(count), remedy="Only models of one score can rank.")
 
 
-def _trees(stored: Any) -> list[Any]:
+def _trees(stored: object) -> list[Any]:
     trees: list[Any] = member(stored, f"{MODEL}.trees", list)
-    count = wholes("num_trees", [member(stored, f"{MODEL}.gbtree_model_param.num_trees")], 0, MOST_NODES, 1)[0]
+    count = whole("num_trees", member(stored, f"{MODEL}.gbtree_model_param.num_trees"), 0, MOST_NODES)
     if count != len(trees):
         raise FormatFault(f"{count} trees, as num_trees says", str(len(trees)))
     return trees
 
 
-def _base(text: Any, objective: str) -> np.float32:
+def _base(text: object, objective: str) -> np.float32:
     """Return what the sum begins with: the base score before the objective's transformation, a float32."""
     stripped = text.strip("[]") if isinstance(text, str) else text
     value = np.float32(numbers("base_score", [stripped], 1)[0])
@@ -176,7 +177,7 @@ def _log(value: np.float32) -> np.float32:
 
 
 def _tree(raw: Any, n_features: int) -> Tree:
-    n_nodes = int(wholes("num_nodes", [member(raw, "tree_param.num_nodes")], 1, MOST_NODES, 1)[0])
+    n_nodes = whole("num_nodes", member(raw, "tree_param.num_nodes"), 1, MOST_NODES)
     size = member(raw, "tree_param", dict).get("size_leaf_vector", "1")
     if str(size) not in ("0", "1"):
         raise FormatFault("leaves of one value", f"vectors of {shown(size)}", remedy=AGAIN)
@@ -195,18 +196,26 @@ def _tree(raw: Any, n_features: int) -> Tree:
         raise FormatFault(f"features from 0 to {n_features - 1}", str(int(feature[~is_leaf].max())))
     if (np.abs(value) > np.finfo(np.float32).max).any():
         raise FormatFault("split_conditions as float32", "a number beyond it")
-    columns = is_leaf, feature, less_than(value.astype(np.float32)), default_left > 0, left, right
-    return _of_reached(*columns, value.astype(np.float32).astype(np.float64), gain, count)
+    limits, values = less_than(value.astype(np.float32)), value.astype(np.float32).astype(np.float64)
+    return _of_reached(is_leaf, feature, limits, default_left > 0, (left, right), values, gain, count)
 
 
 _CHILDREN = ("left_children", "right_children")
 
 
-def _of_reached(is_leaf: Any, feature: Any, threshold: Any, missing: Any, left: Any, right: Any, *values: Any) -> Tree:
+def _of_reached(
+    is_leaf: NDArray[np.bool_],
+    feature: Ints,
+    threshold: Floats32,
+    missing: NDArray[np.bool_],
+    children: tuple[Ints, Ints],
+    *values: Floats,
+) -> Tree:
     """Return the tree of the nodes that the root reaches; pruning leaves others behind.
 
     values  leaf values, gains and hessians, as `flat_tree` takes them
     """
+    left, right = children
     reached = np.zeros(len(left), dtype=np.bool_)
     front = np.zeros(1, dtype=np.int64)
     while len(front):
@@ -313,8 +322,7 @@ class XGBoostDump(Format):
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return an object of the trees; a constant is a tree of one leaf."""
         # all versions of the plug-ins know this objective, whose scores are raw; older ones do not know rank:ndcg
-        content = {"objective": "rank:pairwise", "splits": dumped_trees(model, "xgboost-dump")}
-        return json.dumps(content, separators=(",", ":"), ensure_ascii=False).encode()
+        return compact_json({"objective": "rank:pairwise", "splits": dumped_trees(model, "xgboost-dump")})
 
     def query(self, options: WriteOptions, base_field: str | None) -> dict[str, Any] | None:
         """Return the rescoring request of the plug-ins."""
@@ -329,7 +337,7 @@ def dumped_trees(model: TreeModel, format: str) -> list[dict[str, Any]]:
     limits, values = forest.threshold.astype(float).tolist(), single(forest.leaf_value).tolist()
     trees = [_dumped(forest, tree, names, limits, values) for tree in range(forest.n_trees)]
     if model.constant:
-        trees.insert(0, {"nodeid": 0, "leaf": float(single(np.array([model.constant]))[0])})
+        trees.insert(0, {"nodeid": 0, "leaf": float(single(model.constant))})
     return trees
 
 
@@ -378,7 +386,7 @@ def _read(node: Any, features: _Features, zero: bool) -> Leaf | Node:
     return Node(features.column(member(node, "split", str)), threshold, missing_left, children[yes], children[no])
 
 
-def _single(what: str, value: Any) -> Any:
+def _single(what: str, value: object) -> Any:
     if isinstance(value, str):
         raise FormatFault(f"{what} as a number", shown(value))
     return single_number(what, value)
@@ -419,7 +427,7 @@ class Vespa(Format):
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return a list of trees, for the folder `models` of an application."""
-        return json.dumps(dumped_trees(model, "vespa"), separators=(",", ":"), ensure_ascii=False).encode()
+        return compact_json(dumped_trees(model, "vespa"))
 
     def query(self, options: WriteOptions, base_field: str | None) -> dict[str, Any] | None:
         """Return the phases of a rank profile: the trees are added to the first phase's BM25."""

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.registry import Family
+
 if TYPE_CHECKING:
     from rerank.features.candidates import Candidates
     from rerank.features.match import FieldBlock
@@ -84,37 +86,7 @@ class Feature:
     cost: Cost = Cost.TERMS
 
 
-class Family(ABC):
-    """Features that are computed together.
-
-    Attributes
-    ----------
-    on_request : bool
-        Whether the family is computed only where a recipe names it, because it costs much and gains little.
-    calling_thread : bool
-        Whether `fill` runs on the thread that called `extract`, because it runs a user's code. Other families are
-        filled on several threads at once, each thread with other queries.
-    needs_space : str
-        The space of vectors that the family needs: it is computed where vectors with this space are given.
-    needs_history : bool
-        Whether the family is learned from judgements: it is computed where a history is given.
-    limit : str
-        How much of a query is read, where it is not all of it; for the list of features.
-
-    """
-
-    on_request: ClassVar[bool] = False
-    calling_thread: ClassVar[bool] = False
-    needs_space: ClassVar[str] = ""
-    needs_history: ClassVar[bool] = False
-    limit: ClassVar[str] = ""
-
-    @abstractmethod
-    def features(self, recipe: Recipe) -> Sequence[Feature]:
-        """Return the features in the order of their columns."""
-
-
-class FieldFamily(Family):
+class FieldFamily(Family, ABC):
     """Features of a query and one field of a document, computed for each field of the recipe.
 
     Attributes
@@ -131,12 +103,20 @@ class FieldFamily(Family):
     independent_rows: ClassVar[bool] = False
 
     @abstractmethod
+    def features(self, recipe: Recipe) -> Sequence[Feature]:
+        """Return the features in the order of their columns."""
+
+    @abstractmethod
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, n_features) float32, C-contiguous; NaN for missing."""
 
 
-class RunFamily(Family):
+class RunFamily(Family, ABC):
     """Features that depend on no field, but on the query, the run or the whole document."""
+
+    @abstractmethod
+    def features(self, recipe: Recipe) -> Sequence[Feature]:
+        """Return the features in the order of their columns."""
 
     @abstractmethod
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:

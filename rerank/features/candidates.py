@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -21,12 +21,17 @@ from rerank.types.ids import Ids
 from rerank.types.vocabulary import find_terms
 
 if TYPE_CHECKING:
-    from rerank.history.base import HistoryQuery, Part
-    from rerank.history.bound import IndexHistory
     from rerank.vectors.queries import QueryVectors
 
 Documents = Callable[[Ints], Sequence[str | None]]
 MOST_MATCHES = 1 << 23  # row-term pairs of a batch, of 4 bytes each
+
+
+class IndexHistory(Protocol):
+    """What is learned from judgements, on an index: `rerank.history.bound.IndexHistory`."""
+
+    def queries(self, candidates: Candidates) -> Sequence[Any]:
+        """Return the queries of the candidates as the families need them that are learned from judgements."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,10 +99,9 @@ class Candidates:
         return len(self.docs)
 
     @cached_property
-    def history_queries(self) -> list[tuple[Part | None, HistoryQuery]]:
-        """The part of the history that each query's features come from, and the query as its families need it."""
-        history, queries = self.history, range(len(self.query_lengths))
-        return [(history.part_of(self, query), history.query(self, query)) for query in queries] if history else []
+    def history_queries(self) -> Sequence[Any]:
+        """The queries as the families need them that are learned from judgements."""
+        return () if self.history is None else self.history.queries(self)
 
     def query_tokens(self, query: int) -> list[str]:
         """Return the tokens of a query, repetitions included."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import isinf
 
-from rerank.features.base import Family, Feature, FieldFamily
-from rerank.features.recipe import Recipe
-from rerank.features.registry import known_families
+from rerank.features.base import Feature, FieldFamily
+from rerank.features.columns import default_features
+from rerank.features.registry import Family, known_families
 
 
 def catalogue() -> str:
@@ -15,7 +15,7 @@ def catalogue() -> str:
 
 
 def _family(name: str, member: Family) -> str:
-    features = member.features(Recipe())
+    features = default_features(name)
     about = [f"{len(features)} features of {'every field' if isinstance(member, FieldFamily) else 'no field'}"]
     if not features:
         about = [str(member.__doc__).rstrip(".")]

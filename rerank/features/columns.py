@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Family, Feature, FieldFamily, RunFamily
+from rerank.features.base import Feature, FieldFamily, RunFamily
 from rerank.features.candidates import MOST_MATCHES
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
-from rerank.features.registry import family
+from rerank.features.registry import Family, family
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,12 @@ def column_groups(recipe: Recipe) -> tuple[ColumnGroup, ...]:
         if isinstance(member, RunFamily)
     ]
     return (*of_fields, *of_runs)
+
+
+def default_features(name: str) -> tuple[Feature, ...]:
+    """Return the features of a family for the default recipe, without a field's name."""
+    (group,) = column_groups(Recipe(fields=("contents",), families=(name,)))
+    return group.features
 
 
 def field_columns(name: str, block: FieldBlock, recipe: Recipe) -> NDArray[np.float32]:

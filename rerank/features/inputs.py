@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.features.candidates import Documents
+from rerank.features.candidates import Documents, IndexHistory
 from rerank.features.functions import functions
 from rerank.features.recipe import Recipe
 from rerank.features.registry import default_family_names, family, history_family_names, space_family_names
@@ -20,12 +20,22 @@ from rerank.types.forward import ForwardIndex
 from rerank.vectors.space import ENCODER
 
 if TYPE_CHECKING:
-    from rerank.history.history import History
     from rerank.vectors.queries import Encoded
     from rerank.vectors.vectors import Vectors
 
 _log = logging.getLogger("rerank")
 _COMMANDS = {"vectors": "`rerank vectors INDEX`", "history": "`rerank history INDEX TOPICS QRELS`"}
+
+
+class LearnedHistory(Protocol):
+    """What is learned from judgements: `rerank.history.history.History`."""
+
+    @property
+    def checksum(self) -> str:
+        """Checksum of all that the history holds."""
+
+    def on(self, forward: ForwardIndex) -> IndexHistory:
+        """Return the history with the document numbers of an index."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +60,7 @@ class Records:
     runs: Mapping[str, Run] = field(default_factory=dict)
     documents: Documents | None = None
     vectors: Vectors | None = None
-    history: History | None = None
+    history: LearnedHistory | None = None
     encoded: Encoded | None = None
 
 

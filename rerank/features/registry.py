@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from typing import TypeVar
+from typing import ClassVar
 
-from rerank.features.base import Family
 from rerank.runtime.registry import Registry
+
+
+class Family:
+    """Features that are computed together.
+
+    Attributes
+    ----------
+    on_request : bool
+        Whether the family is computed only where a recipe names it, because it costs much and gains little.
+    calling_thread : bool
+        Whether `fill` runs on the thread that called `extract`, because it runs a user's code. Other families are
+        filled on several threads at once, each thread with other queries.
+    needs_space : str
+        The space of vectors that the family needs: it is computed where vectors with this space are given.
+    needs_history : bool
+        Whether the family is learned from judgements: it is computed where a history is given.
+    limit : str
+        How much of a query is read, where it is not all of it; for the list of features.
+
+    """
+
+    on_request: ClassVar[bool] = False
+    calling_thread: ClassVar[bool] = False
+    needs_space: ClassVar[str] = ""
+    needs_history: ClassVar[bool] = False
+    limit: ClassVar[str] = ""
+
 
 PACKAGES = ("rerank.features.families", "rerank.history.families")
 _REGISTRY: Registry[Family] = Registry("family of features", *PACKAGES)
 known_families = _REGISTRY.known
 family = _REGISTRY.get
-F = TypeVar("F", bound="type[Family]")
-
-
-def register(name: str) -> Callable[[F], F]:
-    """Return a decorator that registers a family's class under a name."""
-
-    def add(family_class: F) -> F:
-        _REGISTRY.register(name)(family_class())
-        return family_class
-
-    return add
+register = _REGISTRY.register_instance
 
 
 def family_names() -> tuple[str, ...]:

@@ -4,88 +4,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from math import inf
-from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, Missing, RunFamily
+from rerank.history.bound import Arrays, HistoryQuery, IndexHistory, Part
 from rerank.runtime.container import Stored
 from rerank.runtime.kernels import kernel
-from rerank.types import Floats, Ints
+from rerank.types import Floats
 
 if TYPE_CHECKING:
     from rerank.features.candidates import Candidates
     from rerank.features.recipe import Recipe
-    from rerank.history.bound import IndexHistory
-    from rerank.history.judged import Judged
     from rerank.vectors.vectors import Vectors
-
-Arrays = Mapping[str, NDArray[Any]]
-
-
-@dataclass(eq=False)
-class Part:
-    """What is learned from some of the judged queries.
-
-    Parameters
-    ----------
-    judged : Judged
-        The queries.
-    learned : mapping from str to mapping from str to ndarray
-        Stored arrays by family.
-
-    """
-
-    judged: Judged
-    learned: dict[str, Arrays] = field(default_factory=dict)
-    _prepared: dict[str, Any] = field(default_factory=dict)
-    _lock: RLock = field(default_factory=RLock)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what was learned; what families prepare of it is prepared anew."""
-        return type(self), (self.judged, self.learned)
-
-    def prepared(self, member: LearnedFamily, history: IndexHistory, vectors: Vectors | None) -> Any:
-        """Return what a family prepares of this part, kept by family and, where it needs vectors, by their checksum."""
-        name = type(member).__name__
-        if vectors is not None and member.needs_space:
-            name = f"{name} {vectors.checksum}"
-        if name not in self._prepared:
-            with self._lock:
-                if name not in self._prepared:
-                    self._prepared[name] = member.prepare(self, history, vectors)
-        return self._prepared[name]
-
-
-@dataclass(frozen=True, eq=False)
-class HistoryQuery:
-    """A query and its candidates as the learned families need them.
-
-    Parameters
-    ----------
-    words, freqs : ndarray of shape (n_known,) and dtype int64
-        Words of the judged queries that the query has, and how often.
-    weights : ndarray of shape (n_known,) and dtype float64
-        Weights of these words; those of all terms of the query have norm 1.
-    n_unknown : int
-        Occurrences of other terms in the query.
-    docs : ndarray of shape (n_rows,) and dtype int64
-        Documents of the rows.
-    vector : ndarray of shape (dimensions,) and dtype float32, or None
-        Vector of the query in the space that the family needs.
-
-    """
-
-    words: Ints
-    freqs: Ints
-    weights: Floats
-    n_unknown: int
-    docs: Ints
-    vector: NDArray[np.float32] | None = None
 
 
 class LearnedFamily(RunFamily):
@@ -119,6 +55,13 @@ class LearnedFamily(RunFamily):
         """
         return None
 
+    def prepared(self, part: Part, history: IndexHistory, vectors: Vectors | None) -> Any:
+        """Return what `prepare` returns, kept by family and, where it needs vectors, by their checksum."""
+        name = type(self).__name__
+        if vectors is not None and self.needs_space:
+            name = f"{name} {vectors.checksum}"
+        return part.kept(name, partial(self.prepare, part, history, vectors))
+
     @abstractmethod
     def score(self, prepared: Any, history: IndexHistory, query: HistoryQuery, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, n_scores) of one query, which is NaN before."""
@@ -126,13 +69,14 @@ class LearnedFamily(RunFamily):
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 3 * n_scores)."""
         history, vectors = candidates.history, candidates.vectors
-        if history is None:
+        if not isinstance(history, IndexHistory):
             raise TypeError("features that are learned from judgements need a history")
         values = np.full((candidates.n_rows, len(self.scores)), np.nan, dtype=np.float32)
-        for query, (part, asked) in enumerate(candidates.history_queries):
+        queries: Sequence[tuple[Part | None, HistoryQuery]] = candidates.history_queries
+        for query, (part, asked) in enumerate(queries):
             if part is not None:
                 rows = slice(*candidates.query_ptr[query : query + 2].tolist())
-                prepared = part.prepared(self, history, None if vectors is None else vectors.vectors)
+                prepared = self.prepared(part, history, None if vectors is None else vectors.vectors)
                 if self.needs_space and vectors is not None:
                     asked = replace(asked, vector=vectors.queries[self.needs_space][query])
                 self.score(prepared, history, asked, values[rows])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from threading import RLock
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rerank.history.base import HistoryQuery, Part
+from rerank.features.candidates import Candidates
 from rerank.history.collection import DocTerms, Neighbours, known_idf, source_terms, word_idf
 from rerank.history.groups import unit_weights
 from rerank.history.judged import Judged, Key, key_of
@@ -17,8 +19,65 @@ from rerank.runtime.elementary import array_log
 from rerank.types import Floats, Ints
 from rerank.types.forward import ForwardIndex
 
-if TYPE_CHECKING:
-    from rerank.features.candidates import Candidates
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(eq=False)
+class Part:
+    """What is learned from some of the judged queries.
+
+    Parameters
+    ----------
+    judged : Judged
+        The queries.
+    learned : mapping from str to mapping from str to ndarray
+        Stored arrays by family.
+
+    """
+
+    judged: Judged
+    learned: dict[str, Arrays] = field(default_factory=dict)
+    _prepared: dict[str, Any] = field(default_factory=dict)
+    _lock: RLock = field(default_factory=RLock)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what was learned; what families prepare of it is prepared anew."""
+        return type(self), (self.judged, self.learned)
+
+    def kept(self, name: str, prepare: Callable[[], Any]) -> Any:
+        """Return what `prepare` returned when it was first called for this name."""
+        if name not in self._prepared:
+            with self._lock:
+                if name not in self._prepared:
+                    self._prepared[name] = prepare()
+        return self._prepared[name]
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryQuery:
+    """A query and its candidates as the learned families need them.
+
+    Parameters
+    ----------
+    words, freqs : ndarray of shape (n_known,) and dtype int64
+        Words of the judged queries that the query has, and how often.
+    weights : ndarray of shape (n_known,) and dtype float64
+        Weights of these words; those of all terms of the query have norm 1.
+    n_unknown : int
+        Occurrences of other terms in the query.
+    docs : ndarray of shape (n_rows,) and dtype int64
+        Documents of the rows.
+    vector : ndarray of shape (dimensions,) and dtype float32, or None
+        Vector of the query in the space that the family needs.
+
+    """
+
+    words: Ints
+    freqs: Ints
+    weights: Floats
+    n_unknown: int
+    docs: Ints
+    vector: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True)
@@ -134,6 +193,11 @@ class IndexHistory:
                 label = float(judged.labels[row])
                 nearest.append(JudgedRelevant(str(judged.query_ids[other]), terms, label, float(cosine)))
         return sorted(nearest, key=lambda each: (-each.cosine, each.query_id))[:most]
+
+    def queries(self, candidates: Candidates) -> list[tuple[Part | None, HistoryQuery]]:
+        """Return the part that each query's features come from, and the query as the families need it."""
+        numbers = range(len(candidates.query_lengths))
+        return [(self.part_of(candidates, query), self.query(candidates, query)) for query in numbers]
 
     def query(self, candidates: Candidates, query: int) -> HistoryQuery:
         """Return a query of the candidates as the learned families need it."""

@@ -19,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.history.base import Arrays, Part
-from rerank.history.bound import IndexHistory
+from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
+from rerank.history.bound import Arrays, IndexHistory, Part
 from rerank.history.collection import Neighbours, heaviest_terms, nearest_documents, word_idf
 from rerank.history.groups import folds_of_groups, near_duplicates, unit_weights
 from rerank.history.judged import Judged
 from rerank.history.store import MOST_FOLDS, learned_families, write_history
 from rerank.runtime.progress import track
 from rerank.runtime.threads import kernel_threads
-from rerank.types import Ints, Qrels, Topics
+from rerank.types import Ints, Qrels
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ids
 
@@ -83,8 +83,8 @@ class History:
     def learn(
         cls,
         index: SearchableIndex,
-        topics: Topics | Mapping[str, str],
-        qrels: Qrels | Mapping[str, Mapping[str, int]],
+        topics: TopicsLike,
+        qrels: QrelsLike,
         *,
         folds: int = FOLDS,
         near: float = NEAR,
@@ -97,9 +97,9 @@ class History:
         ----------
         index : Index
             The index.
-        topics : Topics, mapping or DataFrame
+        topics : Topics, mapping, DataFrame or path
             The queries; those without judgements are ignored.
-        qrels : Qrels, mapping or DataFrame
+        qrels : Qrels, mapping, DataFrame or path
             Judgements; a document with a label above 0 is relevant, and only these are learned from.
         folds : int
             Number of folds, from 2, in which the features of the judged queries themselves are computed.
@@ -121,7 +121,7 @@ class History:
             If no topic is judged, the index holds no relevant document, or a parameter is out of its range.
 
         """
-        topics, qrels = Topics.of(topics), Qrels.of(qrels)
+        topics, qrels = topics_of(topics), qrels_of(qrels)
         query_ids = [query_id for query_id in topics if query_id in qrels]
         terms = index.searcher.analyze([topics[query_id] for query_id in query_ids]) if query_ids else []
         query_terms = dict(zip(query_ids, terms, strict=True))

@@ -25,7 +25,6 @@ from rerank.lucene.commits import damaged_lucene
 from rerank.lucene.folder import commit_hash
 from rerank.lucene.jvm import ask_json, open_index
 from rerank.lucene.language import stored_language
-from rerank.lucene.progress import Progress, stage
 from rerank.lucene.shards import ARRAYS, ARRAYS_NOTE, index_folders
 from rerank.lucene.transpose import RawField, write_field
 from rerank.runtime import container
@@ -33,6 +32,7 @@ from rerank.runtime.cache import file_state, note_path, write_note
 from rerank.runtime.container import Fault, Kind, Stored
 from rerank.runtime.mapped_rows import expect_random_reads
 from rerank.runtime.memory import memory_limit
+from rerank.runtime.progress import track
 from rerank.runtime.schema import Flag, Items, Plain, Record, SchemaError, Text, Whole, first_repeated
 from rerank.types import Ints, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
@@ -120,9 +120,7 @@ def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Non
 KIND = _Kind("rerank forward arrays", 6, "", "", _HEADER, _declared, _check)
 
 
-def write_arrays(
-    index: Path, folder: Path, made_with_index: bool, progress: Progress = None
-) -> tuple[dict[str, Any], Ids]:
+def write_arrays(index: Path, folder: Path, made_with_index: bool) -> tuple[dict[str, Any], Ids]:
     """Write the forward arrays of an index into a folder that has none; return the values of their header, and the ids.
 
     Shapes: ids str (n_docs,), in the order of documents.
@@ -137,11 +135,10 @@ def write_arrays(
     _write_numbers(raw, parts, report, order)
     np.save(parts / "vocabulary.npy", np.fromfile(raw / "vocabulary", np.uint8))
     np.save(parts / "term_ptr.npy", pointers(np.fromfile(raw / "term_lengths", np.int32)))
-    fields = []
-    with stage(progress, "forward arrays", len(report["fields"])) as done:
-        for number, field in enumerate(report["fields"]):
-            fields.append(field | write_field(RawField(raw, number, field["positions"]), parts, order))
-            done(number + 1)
+    fields = [
+        field | write_field(RawField(raw, number, field["positions"]), parts, order)
+        for number, field in enumerate(track(report["fields"], "forward arrays", len(report["fields"])))
+    ]
     shutil.rmtree(raw)
     if commit_hash(index) != commit:
         raise IndexFolderError(

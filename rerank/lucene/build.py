@@ -8,6 +8,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,38 +18,18 @@ from rerank.errors import InvalidInputError, MissingFileError
 from rerank.files.corpus import check_encoding, skipped_files
 from rerank.files.sgml import ELEMENTS, SgmlDocument, SgmlFiles, read_sgml, sgml_files
 from rerank.lucene.arrays import write_arrays
-from rerank.lucene.documents import DOCUMENTS_A_FILE, CorpusFiles, write_documents
+from rerank.lucene.documents import CorpusFiles, write_documents
 from rerank.lucene.folder import check_target, staged_folder
 from rerank.lucene.jvm import ask_json
 from rerank.lucene.language import ENGLISH, check_language
-from rerank.lucene.progress import Progress, stage
 from rerank.lucene.search import java_threads
 from rerank.lucene.seen_ids import SeenIds
 from rerank.lucene.shards import SUBFOLDER, check_number, index_folders, shard_names, write_statistics
+from rerank.runtime.progress import progress_bar, track
 from rerank.types.ids import MOST_LETTERS, Ids
 
 _BLOCK = 1 << 16  # ids checked at a time
 _log = logging.getLogger("rerank")
-
-
-@dataclass(frozen=True)
-class BuildCounts:
-    """The result of a build.
-
-    Parameters
-    ----------
-    n_indexed : int
-        Documents in the index.
-    n_empty : int
-        Documents left out because they are empty.
-    fields : tuple of str
-        Names of the text fields.
-
-    """
-
-    n_indexed: int
-    n_empty: int
-    fields: tuple[str, ...]
 
 
 def build_index(
@@ -57,12 +38,11 @@ def build_index(
     fields: Iterable[str] | None = None,
     threads: int | None = None,
     overwrite: bool = False,
-    progress: Progress = None,
     *,
     numbers: Iterable[str] | None = None,
     language: str = ENGLISH,
     shards: int | None = None,
-) -> BuildCounts:
+) -> None:
     """Build a Lucene index with positions, document vectors and forward arrays from documents.
 
     The field `contents`, the whole document, is the document's own or otherwise its text fields, joined by a space in
@@ -74,13 +54,11 @@ def build_index(
     check_target(target, overwrite)
     with staged_folder(target) as staging:
         files = CorpusFiles(_corpus_folders(staging, names), "jsonl")
-        with stage(progress, "reading documents") as done:
-            fields = fields if fields is None or isinstance(fields, str) else list(fields)
-            written = write_documents(documents, files, fields, done, numbers)
-        job = _Job("JsonCollection", written.fields, workers, language, None if fields is None else written.fields)
-        counts = _index_shards(staging, names, job, files.counts, progress)
-        _finish(staging, target, overwrite, progress)
-    return counts
+        fields = fields if fields is None or isinstance(fields, str) else list(fields)
+        written = write_documents(documents, files, fields, numbers)
+        job = _Job("JsonCollection", written, workers, language, None if fields is None else written)
+        _index_shards(staging, names, job, files.counts)
+        _finish(staging, target, overwrite)
 
 
 def build_index_from_sgml(
@@ -88,12 +66,11 @@ def build_index_from_sgml(
     folder: str | Path,
     threads: int | None = None,
     overwrite: bool = False,
-    progress: Progress = None,
     *,
     language: str = ENGLISH,
     encoding: str = "utf-8",
     shards: int | None = None,
-) -> BuildCounts:
+) -> None:
     """Build a Lucene index from TREC SGML (see `files/sgml.py`).
 
     A document is a `<DOC>`, its id `<DOCNO>`. Its only field `contents` is the text of the elements that Anserini's
@@ -116,14 +93,12 @@ def build_index_from_sgml(
             )
         folders = _corpus_folders(staging, names)
         written = CorpusFiles(folders, "sgml")
-        with stage(progress, "reading documents") as done:
-            _write_sgml(files.read, written, encoding, done)
+        _write_sgml(files.read, written, encoding)
         for number, packed in enumerate(files.packed):
             (folders[0] / f"packed{number}.Z").symlink_to(packed.absolute())
         known = None if files.packed else written.counts
-        counts = _index_shards(staging, names, _Job("TrecCollection", (), workers, language), known, progress)
-        _finish(staging, target, overwrite, progress)
-    return counts
+        _index_shards(staging, names, _Job("TrecCollection", (), workers, language), known)
+        _finish(staging, target, overwrite)
 
 
 def _warn_of_skipped_files(files: SgmlFiles) -> None:
@@ -152,19 +127,16 @@ def _corpus_folders(staging: Path, names: Sequence[str] | None) -> list[Path]:
     return folders
 
 
-def _write_sgml(files: list[Path], written: CorpusFiles, encoding: str, done: Callable[[int], None]) -> None:
+def _write_sgml(files: list[Path], written: CorpusFiles, encoding: str) -> None:
     """Write documents in the form that Anserini reads completely."""
     seen = SeenIds()
     without_elements: list[str] = []
-    for document in read_sgml(files, encoding):
+    for document in track(read_sgml(files, encoding), "reading documents"):
         _check_sgml_id(document, seen, files, encoding)
         if not document.is_indexed:
             without_elements.append(document.doc_id)
         written.add(document.doc_id, f"<DOC>\n<DOCNO>{document.doc_id}</DOCNO>\n{document.text}\n</DOC>\n")
-        if len(seen) % DOCUMENTS_A_FILE == 0:
-            done(len(seen))
     written.close()
-    done(len(seen))
     if without_elements:
         text = "Documents that hold none of the elements %s: %d (%s)."
         names = ", ".join(without_elements[:3]) + (", ..." if len(without_elements) > 3 else "")
@@ -205,17 +177,15 @@ class _Job:
     joined: Sequence[str] | None = None
 
 
-def _index_shards(
-    staging: Path, names: Sequence[str] | None, job: _Job, n_documents: Sequence[int] | None, progress: Progress
-) -> BuildCounts:
+def _index_shards(staging: Path, names: Sequence[str] | None, job: _Job, n_documents: Sequence[int] | None) -> None:
     """Index the files of each shard, one shard after the other; None for `names` is an index without shards."""
     build = secrets.token_hex(16)
     counts, total = Counter[str](), None if n_documents is None else sum(n_documents)
-    with stage(progress, "indexing", total) as done:
+    with progress_bar("indexing", total) as advance:
         for number, name in enumerate(names or [""]):
             note = None if names is None else {"build": build, "number": number, "shards": len(names)}
             indexed = counts["indexed"]
-            poll = (lambda indexed=indexed: done(indexed + ask_json("indexed"))) if progress else None
+            poll = partial(_advance, advance, indexed) if advance else None
             folder = staging / name
             folder.mkdir(exist_ok=True)
             counts.update(_index(staging / "corpus" / name, folder, job, note, poll))
@@ -235,7 +205,11 @@ def _index_shards(
         )
     if counts["empty"]:
         _log.warning("Empty documents left out of the index: %d (no run can retrieve them).", counts["empty"])
-    return BuildCounts(counts["indexed"], counts["empty"], ("contents", *job.fields))
+
+
+def _advance(advance: Callable[[int], None], indexed: int) -> None:
+    """Set a progress bar to the documents of earlier shards and those of the shard that Java is indexing."""
+    advance(indexed + ask_json("indexed"))
 
 
 def _index(
@@ -257,9 +231,9 @@ def _index(
     return counts
 
 
-def _finish(staging: Path, target: Path, overwrite: bool, progress: Progress) -> None:
+def _finish(staging: Path, target: Path, overwrite: bool) -> None:
     """Write the forward arrays, and check the ids (for .Z files the first time) and the target again."""
-    header, doc_ids = write_arrays(staging, staging / SUBFOLDER, made_with_index=True, progress=progress)
+    header, doc_ids = write_arrays(staging, staging / SUBFOLDER, made_with_index=True)
     _check_ids(doc_ids)
     shards = index_folders(staging)
     if shards != (staging,):

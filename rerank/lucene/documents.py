@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.lucene.seen_ids import SeenIds
 from rerank.lucene.shards import shard_of
+from rerank.runtime.progress import track
 from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types.ids import MOST_LETTERS, is_unicode
 
@@ -22,14 +22,6 @@ _FIRST_FIELDS = ("title", "body")
 _RESERVED_BY_ANSERINI = ("raw", "entity")
 DOCUMENTS_A_FILE = 1000
 MOST_FIELDS = 1000  # each takes a pass over the index, and files of its own
-
-
-@dataclass(frozen=True)
-class Written:
-    """Number of documents written, and names of their text fields apart from `contents`."""
-
-    n_documents: int
-    fields: tuple[str, ...]
 
 
 class CorpusFiles:
@@ -74,19 +66,15 @@ def write_documents(
     documents: Iterable[Mapping[str, Any]],
     files: CorpusFiles,
     fields: Iterable[str] | None,
-    done: Callable[[int], None],
     numbers: Iterable[str] | None = None,
-) -> Written:
-    """Write documents as JSON lines."""
+) -> tuple[str, ...]:
+    """Write documents as JSON lines; return the names of their text fields apart from `contents`."""
     reader = _DocumentReader(fields, numbers)
-    for document in documents:
+    for document in track(documents, "reading documents"):
         files.add(*reader.line(document))
-        if reader.n_documents % DOCUMENTS_A_FILE == 0:
-            done(reader.n_documents)
     files.close()
-    done(reader.n_documents)
     reader.check_numbers()
-    return Written(reader.n_documents, reader.field_names())
+    return reader.field_names()
 
 
 class _DocumentReader:

@@ -10,7 +10,6 @@ from pathlib import Path
 from rerank.errors import IndexFolderError
 from rerank.lucene.arrays import DamagedArraysError, read_arrays, read_header, write_arrays
 from rerank.lucene.folder import check_commit, open_commit, staged_folder
-from rerank.lucene.progress import Progress
 from rerank.lucene.shards import STATISTICS, SUBFOLDER, index_folders, write_statistics
 from rerank.runtime.cache import cache_folder
 from rerank.types.forward import ForwardIndex
@@ -18,7 +17,7 @@ from rerank.types.forward import ForwardIndex
 _log = logging.getLogger("rerank")
 
 
-def open_forward(folder: str | Path, progress: Progress = None, commit: str | None = None) -> ForwardIndex:
+def open_forward(folder: str | Path, commit: str | None = None) -> ForwardIndex:
     """Return the forward arrays of an index as memory maps; they are computed if the index has none.
 
     The arrays are in `INDEX/rerank`, or if that cannot be written in `$RERANK_CACHE` (by default the user's cache
@@ -33,7 +32,7 @@ def open_forward(folder: str | Path, progress: Progress = None, commit: str | No
     arrays = _arrays_folder(index, commit)
     forward = _current(index, arrays, commit)
     if forward is None:
-        _make(index, arrays, commit, progress)
+        _make(index, arrays, commit)
         forward = _current(index, arrays, commit)
     if forward is None:
         raise IndexFolderError(
@@ -72,7 +71,7 @@ def _current(index: Path, arrays: Path, commit: str) -> ForwardIndex | None:
     return forward
 
 
-def _make(index: Path, arrays: Path, commit: str, progress: Progress) -> None:
+def _make(index: Path, arrays: Path, commit: str) -> None:
     def exists_already() -> bool:
         return _current(index, arrays, commit) is not None
 
@@ -82,7 +81,7 @@ def _make(index: Path, arrays: Path, commit: str, progress: Progress) -> None:
         _log.warning("%s: %d indexes are used as the shards of one (%s).", index, len(shards), names)
     _log.info("%s: making forward arrays.", arrays)
     with staged_folder(arrays, exists_already) as staging:
-        write_arrays(index, staging, made_with_index=False, progress=progress)
+        write_arrays(index, staging, made_with_index=False)
 
 
 def _arrays_folder(index: Path, commit: str) -> Path:

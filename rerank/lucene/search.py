@@ -18,7 +18,7 @@ from rerank.lucene.commits import damaged_lucene
 from rerank.lucene.folder import check_commit, open_commit
 from rerank.lucene.jvm import ask, ask_json, open_index
 from rerank.lucene.language import chosen_language
-from rerank.lucene.progress import Progress, stage
+from rerank.runtime.progress import track
 from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.runtime.threads import cores
 from rerank.types import Run, Topics, pointers
@@ -97,7 +97,6 @@ class Searcher:
         b: float = 0.4,
         threads: int | None = None,
         field: str = "contents",
-        progress: Progress = None,
     ) -> Run:
         """Return the k best documents of each topic by BM25, as Anserini's SimpleSearcher.batch_search does.
 
@@ -110,10 +109,8 @@ class Searcher:
         topics = Topics.of(topics)
         parameters = self._parameters(k, k1, b, threads, field)
         texts, parts = list(topics.texts.values()), []
-        with stage(progress, "searching", len(texts)) as done:
-            for first in range(0, len(texts), _BATCH):
-                parts.append(self._search(texts[first : first + _BATCH], parameters))
-                done(min(first + _BATCH, len(texts)))
+        for first in track(range(0, len(texts), _BATCH), "searching"):
+            parts.append(self._search(texts[first : first + _BATCH], parameters))
         counts, numbers, scores = map(np.concatenate, zip(*parts, strict=True))
         return Run(
             id_array(list(topics)),

@@ -38,7 +38,7 @@ class RerankCompressor(BaseDocumentCompressor):
     field: str = CONTENTS
     _texts: TextReranker = PrivateAttr()
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Open the index and load the model."""
         self._texts = TextReranker(self.index, self.model, self.field)
 

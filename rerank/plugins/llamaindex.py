@@ -36,7 +36,7 @@ class RerankPostprocessor(BaseNodePostprocessor):
     field: str = CONTENTS
     _texts: TextReranker = PrivateAttr()
 
-    def model_post_init(self, context: Any, /) -> None:
+    def model_post_init(self, context: object, /) -> None:
         """Open the index and load the model."""
         super().model_post_init(context)
         self._texts = TextReranker(self.index, self.model, self.field)

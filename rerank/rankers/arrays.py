@@ -25,7 +25,7 @@ from rerank.types.ranking_data import first_infinite
 _MISSING = ("NAType", "NaTType")  # of pandas, by name: pandas is not imported
 
 
-def data_from_arrays(X: Any, y: Any, qid: Any, weights: Any = None) -> tuple[RankingData, Ints]:
+def data_from_arrays(X: object, y: object, qid: object, weights: object = None) -> tuple[RankingData, Ints]:
     """Return plain arrays as a record, and the input row of each of its rows.
 
     X        (n_rows, n_features) array, sparse matrix or data frame; y (n_rows,) labels or None
@@ -61,7 +61,7 @@ def numbered_names(n_features: int) -> tuple[str, ...]:
     return tuple(str(number + 1) for number in range(n_features))
 
 
-def column_names(X: Any) -> tuple[str, ...] | None:
+def column_names(X: object) -> tuple[str, ...] | None:
     """Return the names of a data frame's columns where they are text, as scikit-learn does; None for other X."""
     columns = getattr(X, "column_names", None)  # pyarrow, whose `columns` are the columns themselves
     columns = getattr(X, "columns", None) if columns is None else columns
@@ -109,13 +109,13 @@ def _frame_columns(X: Any) -> list[tuple[Any, Any]] | None:
     return list(zip(X.column_names, X.columns, strict=True)) if hasattr(X, "column_names") else None
 
 
-def _as_float32(values: Any, column: Any = None) -> NDArray[np.float32]:
+def _as_float32(values: object, column: object = None) -> NDArray[np.float32]:
     refuse_categories("X", values, column)
     with np.errstate(over="ignore"):  # beyond float32 is infinite, and refused as such
         return numbers("X", values, column).astype(np.float32, copy=False)
 
 
-def numbers(what: str, values: Any, column: Any = None) -> NDArray[Any]:
+def numbers(what: str, values: object, column: object = None) -> NDArray[Any]:
     """Return values as an array of real numbers of any shape; missing ones are NaN.
 
     what, column  what messages call the values, and the name of the data frame's column that they are
@@ -144,7 +144,7 @@ def numbers(what: str, values: Any, column: Any = None) -> NDArray[Any]:
     return converted
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     """Return one object as a number, NaN where it is missing, None where it is none."""
     if value is None or type(value).__name__ == _MISSING[0]:
         return np.nan
@@ -156,7 +156,7 @@ def _number(value: Any) -> float | None:
         return None
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 40 else f"{text[:37]}..."
 
@@ -186,7 +186,7 @@ def _check_finite(X: NDArray[np.float32], names: tuple[str, ...] | None) -> None
         )
 
 
-def number_column(what: str, values: Any, n_rows: int, unit: str = "number") -> Floats:
+def number_column(what: str, values: object, n_rows: int, unit: str = "number") -> Floats:
     """Return one finite number for each row, (n_rows,) float64; `unit` is what messages call one."""
     column = numbers(what, values).astype(np.float64)
     if column.shape != (n_rows,):
@@ -226,7 +226,7 @@ def query_column(qid: Any, group: Any, X: Any, prefix: str = "") -> Any:
     return np.repeat(np.arange(len(sizes)), sizes.astype(np.int64))
 
 
-def _checked_queries(qid: Any, n_rows: int) -> NDArray[Any]:
+def _checked_queries(qid: object, n_rows: int) -> NDArray[Any]:
     """Return the query of each row, (n_rows,) numbers or text."""
     if qid is None:
         raise InvalidInputError("qid: expected the query of every row, got none. Pass qid= or group=.")
@@ -251,11 +251,11 @@ def _may_miss(queries: NDArray[Any]) -> bool:
     return queries.dtype.kind == "O"
 
 
-def _is_missing(query: Any) -> bool:
+def _is_missing(query: object) -> bool:
     return query is None or type(query).__name__ in _MISSING or query != query
 
 
-def check_index(what: str, column: Any, X: Any) -> None:
+def check_index(what: str, column: object, X: object) -> None:
     """Refuse a column whose index has the labels of X's in another order: values go to rows by position."""
     of_X, of_column = getattr(X, "index", None), getattr(column, "index", None)
     if of_X is None or of_column is None or callable(of_X) or callable(of_column):  # arrays; a list's index is a method
@@ -271,7 +271,7 @@ def check_index(what: str, column: Any, X: Any) -> None:
         )
 
 
-def _query_weights(weights: Any, order: Ints, query_ptr: Ints) -> Floats:
+def _query_weights(weights: object, order: Ints, query_ptr: Ints) -> Floats:
     rows = number_column("sample_weight", weights, len(order))[order]
     firsts = rows[query_ptr[:-1]]
     if not np.array_equal(rows, np.repeat(firsts, np.diff(query_ptr))):

@@ -114,7 +114,7 @@ class BaseWeight:
 class StoredBaseWeight(Field):
     """A weight as its `to_dict` wrote it, or None."""
 
-    def read(self, value: Any, sizes: Sizes) -> BaseWeight | None:
+    def read(self, value: object, sizes: Sizes) -> BaseWeight | None:
         """Return the weight."""
         if value is None:
             return None

@@ -5,13 +5,12 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
@@ -29,9 +28,10 @@ from rerank.rankers.parameters import (
     stopping_parameter,
     watched_metric,
 )
-from rerank.rankers.ranker import PROGRESS, Ranker
+from rerank.rankers.ranker import PROGRESS
 from rerank.rankers.sizes import LEAST_ROWS, OF_MANY, SHARE_OF_ROWS, Sizes, by_queries, sizes_of
 from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
+from rerank.rankers.weighted import WeightedRanker
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Choice, Field, Number, Plain, Whole
@@ -78,7 +78,7 @@ HALVES = 2  # of the training queries, whose trees score each other: each tree c
 
 
 @dataclass(eq=False, repr=False)
-class BoostedTrees(Ranker):
+class BoostedTrees(WeightedRanker):
     """Base class of the boosted trees; a ranker adds its objective and the parameters of it.
 
     F_k = F_(k-1) + learning_rate * leaf, each leaf the Newton step of its rows, -sum gradient / sum curvature. F_0 is
@@ -173,47 +173,11 @@ class BoostedTrees(Ranker):
         """Return what chooses the share of each tree that is taken; None for the learning rate."""
         return None
 
-    def weights(self) -> Floats:
-        """Return the values of all leaves, tree by tree, (n_leaves,) float64, in the unit of the scores.
+    def _weights(self) -> Floats:
+        return self.forest_.leaf_value
 
-        Returns
-        -------
-        ndarray of shape (n_leaves,), dtype float64
-            Values of the leaves.
-
-        """
-        self._check_fitted()
-        return self.forest_.leaf_value.copy()
-
-    def with_weights(self, weights: ArrayLike) -> Self:
-        """Return a copy of the model with other leaf values, (n_leaves,) float64.
-
-        Parameters
-        ----------
-        weights : array of shape (n_leaves,)
-            Values of the leaves, as `weights` returns them.
-
-        Returns
-        -------
-        BoostedTrees
-            The copy.
-
-        Raises
-        ------
-        InvalidInputError
-            If the number of values is another.
-
-        """
-        self._check_fitted()
-        values = np.array(weights, dtype=np.float64)
-        if values.shape != self.forest_.leaf_value.shape:
-            raise InvalidInputError(
-                f"weights: expected shape {self.forest_.leaf_value.shape}, got {values.shape}. Change those of "
-                "weights()."
-            )
-        other = copy(self)
-        other.forest_ = replace(self.forest_, leaf_value=values)
-        return other
+    def _set_weights(self, weights: Floats) -> None:
+        self.forest_: Forest = replace(self.forest_, leaf_value=weights)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -350,7 +314,7 @@ class BoostedTrees(Ranker):
         rule = SPLIT_RULES[self.split].of(np.repeat(train.weights, np.diff(train.query_ptr)))
         task = BoostTask(data, train.query_ptr, start, settings, rule, self._step_length(train))
         if context.cluster is None:
-            return Booster(task, self._gradients(objective), numba.get_num_threads())
+            return Booster(task, self._gradients(objective), task.grower(numba.get_num_threads()))
 
         def gradients_of(queries: slice, rows: slice) -> Gradients:
             return self._gradients(objective.part(queries, rows))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from rerank.errors import InvalidInputError, shown
 from rerank.metrics.base import Measure
@@ -137,7 +137,7 @@ class TrainingContext:
 ALONE = TrainingContext()  # of a ranker inside another
 
 
-def parse_bytes(size: Any) -> int:
+def parse_bytes(size: object) -> int:
     """Return a number of bytes."""
     match = _SIZE.fullmatch(str(size).strip()) if isinstance(size, str | int) and not isinstance(size, bool) else None
     if match is None or match[2].upper() not in UNITS or float(match[1]) <= 0.0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, Self, runtime_checkable
@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import InvalidInputError
+from rerank.files.records import RunLike
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.training import TrainingSet, Validation, check_training_data
 from rerank.runtime.products import dot
 from rerank.runtime.progress import track
 from rerank.runtime.threads import kernel_threads
-from rerank.types import Floats, Ints, RankingData, Run
+from rerank.types import Floats, Ints, RankingData
 
 ROUNDING = 1e-12  # of the measure: smaller differences are not counted
 N_VALUES = 101  # of a weight, where none are given
@@ -124,7 +125,7 @@ def local_optimality(
     step: float = 0.01,
     p0: float = 0.01,
     random_state: int = 0,
-    base: Run | Mapping[str, Mapping[str, float]] | None = None,
+    base: RunLike | None = None,
 ) -> LocalOptimality:
     """Move a model's weights along n random directions, and count where the measure rises, falls and stays.
 
@@ -149,7 +150,7 @@ def local_optimality(
         Share of rising directions that is to be ruled out.
     random_state : int
         Seed of the directions.
-    base : Run or {qid: {docid: score}}, optional
+    base : Run, {qid: {docid: score}} or path, optional
         The run to start from, where the model was warm-started from a run.
 
     Returns
@@ -194,7 +195,7 @@ def weight_curve(
     weight: int,
     values: ArrayLike | None = None,
     *,
-    base: Run | Mapping[str, Mapping[str, float]] | None = None,
+    base: RunLike | None = None,
 ) -> WeightCurve:
     """Return a measure as a function of one of the model's weights, the others fixed.
 
@@ -251,7 +252,7 @@ def _check_model(model: Weighted) -> None:
         )
 
 
-def _value_at(model: Weighted, data: RankingData, measure: Measure, base: Any) -> Callable[[Floats], float]:
+def _value_at(model: Weighted, data: RankingData, measure: Measure, base: object) -> Callable[[Floats], float]:
     """Return the function from weights (n_weights,) to the measure's mean on the data."""
     check_training_data(data, "data")
     rows = TrainingSet.of(data, np.zeros(data.n_rows))
@@ -259,6 +260,6 @@ def _value_at(model: Weighted, data: RankingData, measure: Measure, base: Any) -
 
 
 def _value(
-    model: Weighted, data: RankingData, base: Any, order: Ints, validation: Validation, weights: Floats
+    model: Weighted, data: RankingData, base: object, order: Ints, validation: Validation, weights: Floats
 ) -> float:
     return validation.value(model.with_weights(weights).predict(data, base=base)[order])

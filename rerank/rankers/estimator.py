@@ -222,12 +222,12 @@ def _metadata_names(kind: type, method: str) -> tuple[str, ...]:
     return tuple(each.name for each in parameters if each.kind is each.KEYWORD_ONLY)
 
 
-def _unfitted(value: Any) -> Any:
+def _unfitted(value: object) -> Any:
     if isinstance(value, list | tuple) and any(isinstance(each, Estimator) for each in value):
         return type(value)(each.unfitted_copy() if isinstance(each, Estimator) else each for each in value)
     return value
 
 
-def _same(value: Any, default: Any) -> bool:
+def _same(value: object, default: object) -> bool:
     """Return whether a parameter has its default; arrays and the like have not."""
     return type(value) is type(default) and bool(value == default)

@@ -13,15 +13,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError
 from rerank.objectives.base import Objective
 from rerank.objectives.hinge import Hinge
 from rerank.objectives.plackett_luce import PlackettLuceObjective
@@ -30,9 +28,10 @@ from rerank.rankers.base_scores import spread_at_the_top, start_in_units
 from rerank.rankers.bundle import minimise_by_bundle
 from rerank.rankers.context import ALONE, TrainingContext
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
-from rerank.rankers.ranker import PROGRESS, Ranker, register
+from rerank.rankers.ranker import PROGRESS, register
 from rerank.rankers.standardize import BLOCK, FURTHEST, Standardizer, StoredStandardizer
 from rerank.rankers.training import TrainingSet, check_pairs, pair_counts
+from rerank.rankers.weighted import WeightedRanker
 from rerank.runtime.products import cross_product, dot, inverse, product
 from rerank.runtime.schema import Array, Field, Number, Whole
 from rerank.types import Floats
@@ -126,7 +125,7 @@ WIDEST = 30.0  # largest ratio of the base's unit to its spread, either way
 
 
 @dataclass(eq=False, repr=False)
-class LinearRanker(Ranker):
+class LinearRanker(WeightedRanker):
     """Base class of the linear rankers; a ranker adds its objective.
 
     The weights minimise 1/2 |w|^2 + C cost((base - m) / u + inputs @ w + b), found from w = 0. Inputs are the
@@ -154,41 +153,11 @@ class LinearRanker(Ranker):
     def _objective(self, train: TrainingSet) -> Objective:
         """Return what is minimised, over all queries."""
 
-    def weights(self) -> Floats:
-        """Return the weights of the inputs, (n_weights,) float64.
+    def _weights(self) -> Floats:
+        return self.weights_
 
-        Returns
-        -------
-        ndarray of shape (n_weights,), dtype float64
-            Weights of the features, then of the inputs that are 1 where a feature is missing.
-
-        """
-        self._check_fitted()
-        return self.weights_.copy()
-
-    def with_weights(self, weights: ArrayLike) -> Self:
-        """Return a copy of the model with other weights, (n_weights,) float64.
-
-        Parameters
-        ----------
-        weights : array of shape (n_weights,)
-            Weights, as `weights` returns them.
-
-        Returns
-        -------
-        LinearRanker
-            The copy.
-
-        Raises
-        ------
-        InvalidInputError
-            If the number of weights is another.
-
-        """
-        self._check_fitted()
-        other = copy(self)
-        other.weights_ = checked_weights(weights, len(self.weights_))
-        return other
+    def _set_weights(self, weights: Floats) -> None:
+        self.weights_ = weights
 
     @property
     def feature_importances_(self) -> Floats:
@@ -346,14 +315,6 @@ def linear_scores(inputs: NDArray[np.float32], weights: Floats) -> Floats:
     """Return inputs (n_rows, n_inputs) times weights, (n_rows,) float64; one weight more is an intercept."""
     n_inputs = inputs.shape[1]
     return product(inputs, weights[:n_inputs]) + weights[n_inputs:].sum()  # type: ignore[no-any-return]
-
-
-def checked_weights(weights: ArrayLike, count: int) -> Floats:
-    """Return weights as (count,) float64; another shape is refused."""
-    array = np.array(weights, dtype=np.float64)
-    if array.shape != (count,):
-        raise InvalidInputError(f"weights: expected {count} numbers, got shape {array.shape}. Change weights().")
-    return array
 
 
 @register("logisticregression")

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
@@ -22,7 +21,6 @@ from rerank.objectives.preferences import PreferencePairs
 from rerank.objectives.ranknet import RankNetObjective
 from rerank.rankers.base_scores import spread_at_the_top, start_in_units
 from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
-from rerank.rankers.linear import checked_weights
 from rerank.rankers.parameters import (
     NORMALIZE,
     SEED,
@@ -33,9 +31,10 @@ from rerank.rankers.parameters import (
     trained_metric,
     watched_metric,
 )
-from rerank.rankers.ranker import PROGRESS, Ranker, register
+from rerank.rankers.ranker import PROGRESS, register
 from rerank.rankers.standardize import BLOCK, Standardizer, StoredStandardizer
 from rerank.rankers.training import TrainingSet, pair_counts
+from rerank.rankers.weighted import WeightedRanker
 from rerank.runtime.elementary import exp
 from rerank.runtime.kernels import kernel
 from rerank.runtime.products import cross_product, product
@@ -121,7 +120,7 @@ MEAN_DECAY, SQUARE_DECAY, TINY = 0.9, 0.999, 1e-8  # Adam's
 
 
 @dataclass(eq=False, repr=False)
-class NetRanker(Ranker):
+class NetRanker(WeightedRanker):
     """Base class of the nets; a ranker adds the objective of one query.
 
     The net (`Net`) reads standardized features (standardize.py) and adds to the base scores. An epoch passes over the
@@ -166,41 +165,11 @@ class NetRanker(Ranker):
     def _objective(self, query: TrainingSet) -> Objective | None:
         """Return what is minimised over one query of two documents or more; None where it has no pairs."""
 
-    def weights(self) -> Floats:
-        """Return all weights of the net, (n_weights,) float64.
+    def _weights(self) -> Floats:
+        return self.net_.weights
 
-        Returns
-        -------
-        ndarray of shape (n_weights,), dtype float64
-            The weights.
-
-        """
-        self._check_fitted()
-        return self.net_.weights.copy()
-
-    def with_weights(self, weights: ArrayLike) -> Self:
-        """Return a copy of the model with other weights, (n_weights,) float64.
-
-        Parameters
-        ----------
-        weights : array of shape (n_weights,)
-            Weights, as `weights` returns them.
-
-        Returns
-        -------
-        NetRanker
-            The copy.
-
-        Raises
-        ------
-        InvalidInputError
-            If the number of weights is another.
-
-        """
-        self._check_fitted()
-        other = copy(self)
-        other.net_ = Net(checked_weights(weights, len(self.net_.weights)), self.net_.n_hidden)
-        return other
+    def _set_weights(self, weights: Floats) -> None:
+        self.net_: Net = Net(weights, self.net_.n_hidden)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         unit = spread_at_the_top(train)

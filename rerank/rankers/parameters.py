@@ -105,7 +105,7 @@ class Metric(Field):
         """Return what names a measure."""
         return "a measure's name in ir_measures, a Measure or a function"
 
-    def read(self, value: Any, sizes: Sizes) -> str:
+    def read(self, value: object, sizes: Sizes) -> str:
         """Return the name; whether it names a measure is checked in training: a file holds no function."""
         name: str = Text(LONGEST_METRIC).read(value if value is None else measure_name(value), sizes)
         return name
@@ -120,7 +120,7 @@ class Jobs(Field):
         """Return the range."""
         return "from 1, or None or -1 for all cores"
 
-    def read(self, value: Any, sizes: Sizes) -> int | None:
+    def read(self, value: object, sizes: Sizes) -> int | None:
         """Return the number."""
         try:
             jobs: int | None = Whole(-1, 2**31 - 1, optional=True).read(value, sizes)
@@ -148,7 +148,8 @@ def base_parameter() -> Any:
     return parameter(
         None,
         None,
-        'Ranker to start from: None (cold start), "run", "feature:NAME", a run, or a fitted ranker.',
+        'Ranker to start from: None (cold start), "run", "feature:NAME", "run:FILE", "model:FILE", a run, or a fitted '
+        "ranker.",
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -88,7 +88,7 @@ def plot_metric(model: Ranker, *, ax: Axes | None = None) -> Axes:
     return axes
 
 
-def _check_fitted(model: Any) -> None:
+def _check_fitted(model: object) -> None:
     if not isinstance(model, Ranker):
         raise InvalidInputError(f"model: expected a ranker, got {type(model).__name__}. Pass a fitted ranker.")
     model._check_fitted()

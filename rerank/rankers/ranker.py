@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, UnknownParameterError, shown
+from rerank.files.records import RunLike, run_of
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import (
     check_index,
@@ -28,6 +29,7 @@ from rerank.rankers.arrays import (
 )
 from rerank.rankers.context import ALONE, Callback, EarlyStopping, TrainingContext, TrainingOptions
 from rerank.rankers.estimator import Estimator, not_fitted
+from rerank.rankers.model_file import FORMAT, VERSION
 from rerank.rankers.parameters import check_parameters, declared_parameters, documentation, plain_parameters
 from rerank.rankers.training import PreferenceRows, TrainingSet, Validation, check_start, check_training_data
 from rerank.rankers.warm_start import (
@@ -37,6 +39,7 @@ from rerank.rankers.warm_start import (
     StoredBase,
     check_base_run,
     check_retrievers,
+    given_base,
     note_unknown_start,
     resolve_base,
     run_scores,
@@ -66,7 +69,6 @@ from rerank.types.preferences import Preferences
 from rerank.types.retriever import RETRIEVERS, retriever_members
 
 log = logging.getLogger("rerank")
-FORMAT, VERSION = "rerank-model", 1  # of model files
 DEEPEST = 50  # models inside one another
 PROGRESS: dict[str, Field] = {  # of the training of any ranker
     "best_iteration": Whole(0, 1_000_000),
@@ -253,22 +255,7 @@ class Ranker(Estimator):
         """
         check_parameters(self)
         given = training or TrainingOptions()
-        if given.cluster is not None and not self.trains_on_cluster:
-            able = ", ".join(name for name, ranker in known_rankers().items() if ranker.trains_on_cluster)
-            raise InvalidInputError(
-                f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
-            )
-        for name, value in (("memory", given.memory), ("checkpoint", given.checkpoint)):
-            if value is not None and not self.trains_mapped:
-                raise UnknownParameterError(
-                    f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
-                    f"{', '.join(rankers_of_parts())}, or leave it out."
-                )
-        if preferences is not None and not self.learns_from_pairs:
-            raise UnknownParameterError(
-                f"preferences: expected a ranker that learns from pairs, got {type(self).__name__}, which learns from "
-                f"labels. Take one of {', '.join(rankers_of_pairs())}, or pass labels."
-            )
+        self._check_supported(given, preferences is not None)
         context = TrainingContext.of(callbacks, given)
         pairs = PreferenceRows.of(preferences, X)
         if pairs is not None and isinstance(X, RankingData) and X.labels is None:
@@ -282,6 +269,25 @@ class Ranker(Estimator):
         self.__dict__ = {**kept, **vars(learner), **self.get_params(deep=False)}
         return self
 
+    def _check_supported(self, given: TrainingOptions, with_preferences: bool) -> None:
+        """Refuse what only other rankers can do."""
+        if given.cluster is not None and not self.trains_on_cluster:
+            able = ", ".join(name for name, ranker in known_rankers().items() if ranker.trains_on_cluster)
+            raise InvalidInputError(
+                f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
+            )
+        for name, value in (("memory", given.memory), ("checkpoint", given.checkpoint)):
+            if value is not None and not self.trains_mapped:
+                raise UnknownParameterError(
+                    f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
+                    f"{', '.join(rankers_of_parts())}, or leave it out."
+                )
+        if with_preferences and not self.learns_from_pairs:
+            raise UnknownParameterError(
+                f"preferences: expected a ranker that learns from pairs, got {type(self).__name__}, which learns from "
+                f"labels. Take one of {', '.join(rankers_of_pairs())}, or pass labels."
+            )
+
     def _fit_data(
         self,
         data: RankingData,
@@ -293,18 +299,19 @@ class Ranker(Estimator):
         self._check_memory(data, context)
         data = self._loaded(data)
         check_training_data(data, "training data")
-        if isinstance(self.base, Ranker) and hasattr(self.base, "base_"):
-            check_retrievers(self.base, data.retriever, data.run_retrievers, "training data")
-        self.base_, start = (GivenScoresBase(), init_score) if init_score is not None else resolve_base(self.base, data)
+        base = given_base(self.base, StoredModel())
+        if isinstance(base, Ranker) and hasattr(base, "base_"):
+            check_retrievers(base, data.retriever, data.run_retrievers, "training data")
+        self.base_, start = (GivenScoresBase(), init_score) if init_score is not None else resolve_base(base, data)
         self.feature_names_, self.n_features_in_ = data.feature_names, data.n_features
         self.recipe_, self.fingerprint_ = data.recipe, data.fingerprint
         self.retriever_, self.run_retrievers_ = data.retriever, dict(data.run_retrievers)
         if self.retriever_ is not None and self.retriever_.depth is None:  # as many documents are reranked by default
             self.retriever_ = replace(self.retriever_, depth=int(np.diff(data.query_ptr).max()))
-        if self.retriever_ is None and isinstance(self.base_, CandidateRunBase) and isinstance(self.base, Run):
-            self.retriever_ = self.base.retriever  # of a run whose scores are the data's
+        if self.retriever_ is None and isinstance(self.base_, CandidateRunBase) and isinstance(base, Run):
+            self.retriever_ = base.retriever  # of a run whose scores are the data's
         note_unknown_start(self)
-        valid = validated.given and self._validation_set(validated)
+        valid = validated.given and self._validation_set(validated, base)
         check_start(start)
         with kernel_threads(self.n_jobs):
             self._learn(TrainingSet.of(data, start, pairs), valid or None, context)
@@ -331,7 +338,7 @@ class Ranker(Estimator):
         X: RankingData | ArrayLike,
         *,
         init_score: ArrayLike | None = None,
-        base: Run | Mapping[str, Mapping[str, float]] | None = None,
+        base: RunLike | None = None,
     ) -> Floats:
         """Return the score of every row, the base ranker's part included.
 
@@ -342,7 +349,7 @@ class Ranker(Estimator):
             of a data frame must have the names of training, in that order.
         init_score : array of shape (n_rows,), optional
             Base scores, where the model was fitted with `init_score`.
-        base : Run or {qid: {docid: score}}, optional
+        base : Run, {qid: {docid: score}} or path, optional
             The run to start from, where the model was warm-started from a run.
 
         Returns
@@ -377,7 +384,7 @@ class Ranker(Estimator):
         X: RankingData | ArrayLike,
         *,
         init_score: ArrayLike | None = None,
-        base: Run | Mapping[str, Mapping[str, float]] | None = None,
+        base: RunLike | None = None,
     ) -> Floats:
         """Return what each feature adds to the score of every row.
 
@@ -426,7 +433,7 @@ class Ranker(Estimator):
             f"contributions: expected a ranker of trees or a linear one, got {self.kind}. Train one of these."
         )
 
-    def _rows_to_score(self, X: RankingData | ArrayLike, init_score: ArrayLike | None, base: Any) -> RankingData:
+    def _rows_to_score(self, X: RankingData | ArrayLike, init_score: ArrayLike | None, base: object) -> RankingData:
         """Return the rows with the model's features, checked."""
         self._check_fitted()
         check_index("init_score", init_score, X)
@@ -444,7 +451,7 @@ class Ranker(Estimator):
         group: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         init_score: ArrayLike | None = None,
-        base: Run | Mapping[str, Mapping[str, float]] | None = None,
+        base: RunLike | None = None,
     ) -> float:
         """Return the mean of the ranker's metric over the queries, weighted as they are.
 
@@ -477,7 +484,7 @@ class Ranker(Estimator):
         data: RankingData,
         *,
         init_score: ArrayLike | None = None,
-        base: Run | Mapping[str, Mapping[str, float]] | None = None,
+        base: RunLike | None = None,
         name: str | None = None,
     ) -> Run:
         """Return the documents of each query in the order of their new scores.
@@ -567,7 +574,7 @@ class Ranker(Estimator):
         return cls.read(stored, StoredModel(), {})
 
     @classmethod
-    def read(cls, stored: Any, inner: Field, sizes: Sizes) -> Self:
+    def read(cls, stored: object, inner: Field, sizes: Sizes) -> Self:
         """Return the model that `to_dict` wrote, checked completely; raises SchemaError.
 
         Parameters
@@ -627,7 +634,7 @@ class Ranker(Estimator):
             raise InvalidInputError("init_score: expected no base= beside it, got both. Pass one of them.")
         return data, number_column("init_score", init_score, data.n_rows, "score")[order]
 
-    def _validation_set(self, validated: Validated) -> TrainingSet:
+    def _validation_set(self, validated: Validated, base: Any) -> TrainingSet:
         X, y, qid, group = _validation_arrays(validated)
         init_score = _only("eval_init_score", validated.init_score)
         if isinstance(self.base_, GivenScoresBase) and init_score is None:
@@ -643,8 +650,8 @@ class Ranker(Estimator):
         if init_score is not None:
             scores = number_column("eval_init_score", init_score, data.n_rows, "score")
             scores = scores if order is None else scores[order]
-        elif isinstance(self.base, Run | Mapping):
-            scores = run_scores(Run.of(self.base), data)
+        elif isinstance(base, Run):
+            scores = run_scores(base, data)
         else:
             scores = self.base_.scores(data)
         check_start(scores)
@@ -655,7 +662,7 @@ class Ranker(Estimator):
             return number_column("init_score", init_score, data.n_rows, "score")
         if base is None:
             return self.base_.scores(data)
-        run = Run.of(base)
+        run = run_of(base)
         check_base_run(self, run)
         return run_scores(run, data)
 
@@ -688,7 +695,7 @@ class Ranker(Estimator):
             text = f"X does not have valid feature names, but {kind} was fitted with feature names"
             warnings.warn(text, UserWarning, 4)
 
-    def _matrix(self, X: Any) -> NDArray[np.float32]:
+    def _matrix(self, X: object) -> NDArray[np.float32]:
         """Return bare features, whose columns are those of the model."""
         array = feature_matrix(X)
         self._check_columns(array, column_names(X), "X")
@@ -771,7 +778,7 @@ def stored_rankers() -> dict[str, type[Ranker]]:
 class StoredModel(Field):
     """A ranker as `Ranker.to_dict` wrote it, inside `depth` other models."""
 
-    def read(self, value: Any, sizes: Sizes) -> Ranker:
+    def read(self, value: object, sizes: Sizes) -> Ranker:
         """Return the ranker."""
         depth = sizes.get("depth", -1) + 1
         if depth > DEEPEST:
@@ -793,7 +800,7 @@ def rankers_of_parts() -> list[str]:
     return [name for name, ranker in known_rankers().items() if ranker.trains_mapped]
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return a part of what was learned as JSON has it."""
     if isinstance(value, list):
         return [_plain(each) for each in value]

@@ -102,7 +102,7 @@ class Standardizer:
 class StoredStandardizer(Field):
     """A standardizer as `Standardizer.to_dict` wrote it; binds `n_inputs`."""
 
-    def read(self, value: Any, sizes: Sizes) -> Standardizer:
+    def read(self, value: object, sizes: Sizes) -> Standardizer:
         """Return the standardizer of `n_features` features."""
         standardizer = Standardizer(**_STORED.read(value, sizes))
         if (np.diff(standardizer.missing) <= 0).any():

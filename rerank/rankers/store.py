@@ -10,12 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError, shown
-from rerank.rankers.ranker import FORMAT, VERSION, Ranker, StoredModel
-from rerank.runtime.schema import SchemaError
-from rerank.runtime.strict_json import ParseFault, parse_json
-
-REMEDY = "Train the model again, or fetch the file again."
+from rerank.rankers.model_file import read_model_file
+from rerank.rankers.ranker import Ranker, StoredModel
 
 
 def read_model(path: str | Path) -> Ranker:
@@ -41,30 +37,8 @@ def read_model(path: str | Path) -> Ranker:
         Where there is no file.
 
     """
-    source = Path(path)
-    if not source.is_file():
-        raise MissingFileError(source, "a model file")
-    try:
-        stored = parse_json(source.read_bytes())
-    except ParseFault as fault:
-        raise FileFormatError(
-            source,
-            fault.line,
-            f"expected a model file (JSON), got {fault}. Give a file that `rerank train` wrote.",
-        ) from None
-    if not isinstance(stored, dict) or stored.pop("format", None) != FORMAT:
-        raise FileFormatError(
-            source,
-            None,
-            f"expected a model file (format {FORMAT}), got other JSON. Give a file that `rerank train` wrote.",
-        )
-    version = stored.pop("version", None)
-    if type(version) is not int or version != VERSION:
-        raise ModelMismatchError(
-            f"{source}: expected model version {VERSION}, got {shown(version)}. "
-            "Update rerank, or train the model again."
-        )
-    return _checked(stored, source)
+    model: Ranker = read_model_file(path, StoredModel())
+    return model
 
 
 def fitted_model(model: Ranker | str | Path) -> Ranker:
@@ -78,12 +52,3 @@ def fitted_model(model: Ranker | str | Path) -> Ranker:
 def model_from_dict(stored: Mapping[str, Any]) -> Ranker:
     """Return the ranker that `Ranker.to_dict` described; raises InvalidInputError where it is none."""
     return StoredModel().read(stored, {})
-
-
-def _checked(stored: Mapping[str, Any], source: Path) -> Ranker:
-    try:
-        return model_from_dict(stored)
-    except SchemaError as error:
-        raise FileFormatError(source, None, error.fault(REMEDY)) from None
-    except InvalidInputError as error:
-        raise FileFormatError(source, None, str(error)) from None

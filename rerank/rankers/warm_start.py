@@ -26,6 +26,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
+from rerank.files.trec import read_run
+from rerank.rankers.model_file import read_model_file
 from rerank.rankers.standard_scores import SCORES, columns_read, standardised, summed
 from rerank.runtime.schema import Choice, Field, Names, Record, SchemaError, Sizes, Text
 from rerank.types import Floats, RankingData, Run
@@ -159,7 +161,7 @@ class UnsupervisedBase(Base):
         if not summed(names):
             raise InvalidInputError(
                 f"base unsupervised: expected features that it sums ({', '.join(SCORES)}), got none of them. Compute "
-                "them, or start from another base."
+                "them, or start from another base (none: a cold start)."
             )
         return cls(columns_read(names))
 
@@ -295,11 +297,23 @@ def run_scores(run: Run, data: RankingData) -> Floats:
     return scores
 
 
-def resolve_base(base: Any, data: RankingData) -> tuple[Base, Floats]:
+def given_base(base: Any, model: Field) -> Any:
+    """Return the argument `base` of a ranker: a mapping as a run, and what run:FILE and model:FILE name.
+
+    model  reads the content of a model file
+    """
+    if isinstance(base, str) and base.startswith("run:"):
+        return read_run(base.removeprefix("run:"))
+    if isinstance(base, str) and base.startswith("model:"):
+        return read_model_file(base.removeprefix("model:"), model)
+    return Run.of(base) if isinstance(base, Mapping) else base
+
+
+def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
     """Return the base that a ranker was asked to start from, and its scores on the training data.
 
-    base  None, "run" (the run that the data came from), "feature:NAME", "unsupervised", a Run or {qid: {docid: score}},
-          or a fitted ranker
+    base  what `given_base` returns: None, "run" (the run that the data came from), "feature:NAME", "unsupervised", a
+          Run or a fitted ranker
     """
     start = _as_base(base, data.feature_names)
     if not isinstance(start, Run):
@@ -319,13 +333,13 @@ def _as_base(base: Any, names: tuple[str, ...]) -> Base | Run:
         return FeatureBase(base.removeprefix("feature:"))
     if base == "run":
         return CandidateRunBase()
-    if isinstance(base, Run | Mapping):
-        return Run.of(base)
+    if isinstance(base, Run):
+        return base
     if hasattr(base, "predict") and hasattr(base, "to_dict"):
         return ModelBase(copy(base))  # `fit` changes none of its attributes' values: a later one does not show here
     raise InvalidInputError(
-        "base: expected None, 'run', 'feature:NAME', 'unsupervised', a run or a fitted ranker, "
-        f"got {base!r}. Write e.g. 'feature:bm25.contents'."
+        "base: expected None, 'run', 'feature:NAME', 'unsupervised', 'run:FILE', 'model:FILE', a run or a fitted "
+        f"ranker, got {base!r}. Write e.g. 'feature:bm25.contents'."
     )
 
 
@@ -342,7 +356,7 @@ class StoredBase(Field):
         }
         self._bare = Record(kinds)
 
-    def read(self, value: Any, sizes: Sizes) -> Base:
+    def read(self, value: object, sizes: Sizes) -> Base:
         """Return the base."""
         kind = value.get("kind") if isinstance(value, Mapping) else None
         record = self._records.get(kind, self._bare) if isinstance(kind, str) else self._bare

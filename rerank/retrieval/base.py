@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -96,17 +96,7 @@ class Source(ABC):
 _REGISTRY: Registry[Source] = Registry("source of candidates", "rerank.retrieval.sources")
 known_sources = _REGISTRY.known
 source = _REGISTRY.get
-S = TypeVar("S", bound="type[Source]")
-
-
-def register(name: str) -> Callable[[S], S]:
-    """Return a decorator that registers a source's class under a name."""
-
-    def add(source_class: S) -> S:
-        _REGISTRY.register(name)(source_class())
-        return source_class
-
-    return add
+register = _REGISTRY.register_instance
 
 
 def run_of(inputs: SearchInputs, hits: Iterator[Hits], name: str) -> Run:

@@ -1,7 +1,8 @@
 """Where candidates come from: sources with their depths, and the parameters of BM25.
 
 Written `bm25:1000,rm3:1000,lsi:200,run:dense.run:500`: names of sources, each with its number of documents; a run of
-another system is `run:FILE`, with a number or whole; its name is that of the file without extensions.
+another system is `run:FILE`, with a number or whole; its name is that of the file without extensions. BM25's k1
+and b follow the name of a source as in the tag of a run, `bm25-k1=1.2-b=0.75:1000`, and hold for all sources.
 """
 
 from __future__ import annotations
@@ -74,11 +75,12 @@ class Candidates:
         Parameters
         ----------
         text : str
-            Sources with their depths, e.g. `bm25:1000,rm3:1000,lsi:200,run:dense.run`.
+            Sources with their depths, e.g. `bm25:1000,rm3:1000,lsi:200,run:dense.run`, and parameters of BM25, e.g.
+            `bm25-k1=1.2-b=0.75:1000,rm3:1000`.
         k : int
             Depth of the sources without one. A run without a depth is used whole.
         k1, b, field : float, float and str
-            As for the class.
+            As for the class, where the text has no parameters.
 
         Returns
         -------
@@ -88,19 +90,26 @@ class Candidates:
         Raises
         ------
         InvalidInputError
-            If the text names an unknown source, or one twice.
+            If the text names an unknown source, or one twice, or has different parameters of BM25.
 
         """
         if not isinstance(text, str) or not text.strip():
             raise InvalidInputError(f"candidates: expected sources with their depths, got {shown(text)}. {_REMEDY}")
-        parts = tuple(_part(item.strip(), k) for item in text.split(","))
+        items, given = zip(*(_parameters(item.strip()) for item in text.split(",")), strict=True)
+        parts = tuple(_part(item, k) for item in items)
         names = [part.name for part in parts]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
             raise InvalidInputError(
                 f"candidates: expected each source once, got {shown(twice)} twice. Rename or drop one."
             )
-        return cls(parts, k1, b, field)
+        parameters = {each for each in given if each is not None}
+        if len(parameters) > 1:
+            raise InvalidInputError(
+                f"candidates: expected one k1 and b for all sources, got {' and '.join(sorted(map(str, parameters)))}. "
+                "Write them once."
+            )
+        return cls(parts, *next(iter(parameters), (k1, b, field)))
 
     @classmethod
     def of_retriever(cls, retriever: Retriever | None) -> Self | None:
@@ -164,6 +173,16 @@ class Candidates:
     def __str__(self) -> str:
         """Return the sources with their depths, as `parse` reads them but for the files of runs."""
         return ",".join(map(str, self.sources))
+
+
+def _parameters(item: str) -> tuple[str, tuple[float, float, str] | None]:
+    """Return a source without BM25's parameters in its name, and these as k1, b and field; None where it has none."""
+    name, colon, depth = item.partition(":")
+    source, dash, rest = name.partition("-")
+    retriever = Retriever.of_tag(f"{BM25}-{rest}")
+    if not dash or retriever.k1 is None or retriever.b is None:
+        return item, None
+    return f"{source}{colon}{depth}", (retriever.k1, retriever.b, retriever.field)
 
 
 def _part(text: str, k: int) -> Part:

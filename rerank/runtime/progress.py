@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
+_BAR: dict[str, Any] = {"delay": 2, "leave": False, "dynamic_ncols": True, "disable": None}
 _shown: ContextVar[bool] = ContextVar("progress_shown", default=False)
 
 
@@ -28,4 +29,20 @@ def track(steps: Iterable[T], what: str, total: int | None = None) -> Iterator[T
         return
     from tqdm import tqdm
 
-    yield from tqdm(steps, desc=what, total=total, delay=2, leave=False, dynamic_ncols=True, disable=None)
+    yield from tqdm(steps, desc=what, total=total, **_BAR)
+
+
+@contextmanager
+def progress_bar(what: str, total: int | None) -> Iterator[Callable[[int], None] | None]:
+    """Yield a function that sets a progress bar to the steps that are done; None where bars are not shown."""
+    if not _shown.get():
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(desc=what, total=total, **_BAR) as bar:
+
+        def advance(done: int) -> None:
+            bar.update(done - bar.n)
+
+        yield advance

@@ -11,6 +11,7 @@ from rerank.errors import unknown_name
 
 Entry = TypeVar("Entry")
 Registered = TypeVar("Registered", bound=Any)
+Made = TypeVar("Made", bound=type[Any])
 
 
 class Registry(Generic[Entry]):
@@ -36,6 +37,15 @@ class Registry(Generic[Entry]):
         def add(entry: Registered) -> Registered:
             self._entries[name] = entry
             return entry
+
+        return add
+
+    def register_instance(self, name: str) -> Callable[[Made], Made]:
+        """Return a decorator that registers an instance of a class under a name."""
+
+        def add(made: Made) -> Made:
+            self._entries[name] = made()
+            return made
 
         return add
 

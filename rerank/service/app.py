@@ -308,7 +308,7 @@ def _host_name(host: bytes) -> str:
     return name.partition(":")[0]
 
 
-def json_response(content: Any, status: int = 200) -> Response:
+def json_response(content: object, status: int = 200) -> Response:
     """Return an answer as JSON."""
     return Response(json_bytes(content), status, media_type="application/json")
 

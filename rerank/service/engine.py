@@ -53,9 +53,7 @@ class Engine:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.index = Index.open(
-            settings.index, settings.language, threads=settings.threads, check_models=not settings.other_index
-        )
+        self.index = Index.open(settings.index, threads=settings.threads, check_models=not settings.other_index)
         self.rankings: dict[str, Ranking] = {}
         self._log = None if settings.log_queries is None else QueryLog(settings.log_queries, settings.log_features)
 

@@ -133,7 +133,7 @@ def _weight(query: str) -> int:
     return 1 + len(query) // _LONG_QUERY
 
 
-def json_bytes(content: Any) -> bytes:
+def json_bytes(content: object) -> bytes:
     """Return a value as JSON in UTF-8; a half surrogate pair, which UTF-8 cannot hold, is written as `?`."""
     try:
         return orjson.dumps(content)

@@ -126,7 +126,7 @@ class _Supervisor(Multiprocess):
 
 def serve(settings: Settings) -> None:
     """Answer requests until SIGTERM, or SIGINT, after which KeyboardInterrupt is raised."""
-    Index.open(settings.index, settings.language)  # is checked before the socket is opened
+    Index.open(settings.index)  # is checked before the socket is opened
     listener = bound_socket(settings.host, settings.port)
     name = f"[{settings.host}]" if ":" in settings.host else settings.host
     log.info("listening on http://%s:%d/ when ready", name, listener.getsockname()[1])

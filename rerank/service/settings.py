@@ -70,8 +70,6 @@ class Settings:
     model_names : tuple of str
         What requests may call the ranking that is used by default, the first one in answers; by default the name of
         the model's file without its ending.
-    language : str or None
-        Analyser of an index that Anserini built with -language.
     other_index : bool
         Whether a model that was trained on another index is accepted.
     text_field : str
@@ -98,7 +96,6 @@ class Settings:
     index: Path
     model: Path | None = None
     model_names: tuple[str, ...] = ()
-    language: str | None = None
     other_index: bool = False
     text_field: str = "contents"
     host: str = "127.0.0.1"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -78,6 +78,10 @@ class BoostTask:
     step_length : callable, optional
         ``step_length(scores, values)`` returns the factor of a new tree from the scores and the tree's values, float64
         arrays of shape (n_rows,). None: the learning rate.
+    first_row : int
+        Where other processes have the other rows: number of the first row of the data among all rows of `query_ptr`.
+    n_done : int
+        Number of earlier trees, whose values `start_scores` hold.
 
     """
 
@@ -87,6 +91,12 @@ class BoostTask:
     settings: BoostSettings
     rule: SplitRule = NEWTON
     step_length: StepLength | None = None
+    first_row: int = 0
+    n_done: int = 0
+
+    def grower(self, n_threads: int) -> Grower:
+        """Return what grows trees on the rows in this process."""
+        return Grower(self.data.columns, self.data.blocks, self.settings.limits, n_threads)
 
 
 class TreeSource(Protocol):
@@ -176,15 +186,15 @@ class Booster:
         What the forest is grown from.
     gradients : callable
         ``gradients(scores, grad, hess)`` fills gradient and hessian, all float64 arrays of shape (n_rows,).
-    n_threads : int
-        Threads to use.
+    grower : Grower
+        What grows each tree: `task.grower(n_threads)`, or, with other processes, that of `rerank.trees.shards`.
 
     Attributes
     ----------
     scores : float64 array of shape (n_rows,)
         Scores of the training rows under the trees so far.
     trees : list of Tree
-        Trees so far.
+        Trees so far, without the `n_done` earlier ones.
 
     References
     ----------
@@ -192,24 +202,26 @@ class Booster:
 
     """
 
-    def __init__(self, task: BoostTask, gradients: Gradients, n_threads: int) -> None:
-        self._task, self.gradients = task, gradients
+    def __init__(self, task: BoostTask, gradients: Gradients, grower: Grower) -> None:
+        self._task, self.gradients, self._grower = task, gradients, grower
         self.data = data = task.data
-        self._grower = Grower(data.columns, data.blocks, task.settings.limits, n_threads)
         self._sampler = Sampler(task.settings, task.query_ptr, data.columns)
         self._all_rows = np.arange(data.n_rows, dtype=np.int32)
         self._grad, self._hess = np.empty(data.n_rows), np.empty(data.n_rows)
         self.scores = task.start_scores.astype(np.float64, copy=True)
         self.trees: list[Tree] = []
+        for _ in range(task.n_done):
+            self._sampler.draw()
 
     def add_tree(self) -> Tree:
         """Grow the next tree on the gradients at the present scores, add it to the scores, and return it."""
         self.gradients(self.scores, self._grad, self._hess)
         drawn, features = self._sampler.draw()
-        rows = self._all_rows if drawn is None else self._all_rows[drawn]
+        own = slice(self._task.first_row, self._task.first_row + self.data.n_rows)
+        rows = self._all_rows if drawn is None else self._all_rows[drawn[own]]
         tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, features, self._task.rule)
         tree.leaf_value[:] *= self._factor(tree)
-        with mean_of_trees(self.scores, len(self.trees), self._task.settings.averaged):
+        with self._mean_of_trees():
             if drawn is None:
                 add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
             else:
@@ -222,16 +234,20 @@ class Booster:
         if with_gradients:
             self.gradients(self.scores, self._grad, self._hess)
         self._sampler.draw()
-        with mean_of_trees(self.scores, len(self.trees), self._task.settings.averaged):
+        with self._mean_of_trees():
             self.scores += self._values(tree)
         self.trees.append(tree)
+
+    def close(self) -> None:
+        """Do nothing: no other process is involved."""
+
+    def _mean_of_trees(self) -> AbstractContextManager[None]:
+        """Return the block in which the values of the next tree are added."""
+        return mean_of_trees(self.scores, self._task.n_done + len(self.trees), self._task.settings.averaged)
 
     def _values(self, tree: Tree) -> Floats:
         """Return the value of the leaf that each row reaches, (n_rows,) float64."""
         return tree_values(tree, self.data.columns, self.data.blocks)
-
-    def close(self) -> None:
-        """Do nothing: no other process is involved."""
 
     def _factor(self, tree: Tree) -> float:
         """Return what the values of a new tree are multiplied by."""

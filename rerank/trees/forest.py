@@ -129,7 +129,7 @@ class StoredForest(Field):
     def __init__(self, columns: str = "n_features") -> None:
         self._columns = columns
 
-    def read(self, value: Any, sizes: Sizes) -> Forest:
+    def read(self, value: object, sizes: Sizes) -> Forest:
         """Return the forest, checked: the root of each tree reaches each of its nodes and leaves once."""
         stored = _STORED.read(value, {"n_columns": sizes[self._columns]})
         if stored["leaf_count"] is not None:

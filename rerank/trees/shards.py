@@ -26,8 +26,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.trees.binned import tree_values
-from rerank.trees.boost import BoostSettings, Gradients, Sampler, StepLength, mean_of_trees
+from rerank.trees.boost import Booster, BoostTask, Gradients, StepLength
 from rerank.trees.columns import GROUP_WIDTH, MOST_CODES, Columns
 from rerank.trees.forest import Tree
 from rerank.trees.grow import (
@@ -35,7 +34,6 @@ from rerank.trees.grow import (
     SplitRule,
     TreeLimits,
     add_leaf_sums,
-    add_leaf_values,
     add_sizes,
     gradient_scales,
     pack_scaled,
@@ -158,79 +156,91 @@ class Peers(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Shard:
-    """The rows of one process, and what it needs to grow the trees of all rows.
+    """What one process needs to grow the trees of all rows.
 
     Parameters
     ----------
-    columns : Columns
-        Columns of the features, learned from all rows.
-    blocks : uint8 array of shape (n_blocks, n_rows, 16)
-        Binned rows of this process, in canonical order.
-    query_ptr : int64 array of shape (n_queries + 1,)
-        All queries, to draw them.
-    first_row : int
-        Number of the first row of this process among all rows; its rows are those of whole queries.
-    scores : float64 array of shape (n_rows,)
-        Scores of its rows under the trees so far.
+    task : BoostTask
+        As for one process, with the data, scores and rule of the rows of this one, those of whole queries; its step
+        length, of all rows, is needed by the process of rank 0 only.
     gradients : callable
         As for `Booster`, of its rows.
-    settings : BoostSettings
-        How the forest is grown.
-    rule : SplitRule
-        How splits are compared, for its rows.
-    step_length : callable, optional
-        As for `Booster`, of all rows; needed by the process of rank 0 only.
     has_step_length : bool
-        Whether that process has one.
-    n_done : int
-        Number of trees so far.
+        Whether the process of rank 0 has a step length.
 
     """
 
-    columns: Columns
-    blocks: NDArray[np.uint8]
-    query_ptr: Ints
-    first_row: int
-    scores: Floats
+    task: BoostTask
     gradients: Gradients
-    settings: BoostSettings
-    rule: SplitRule
-    step_length: StepLength | None = None
     has_step_length: bool = False
-    n_done: int = 0
+
+    def booster(self, peers: Peers, stop: Callable[[], bool], n_threads: int) -> Booster:
+        """Return what grows the forest with other processes; `add_tree` raises GrowthEndedError where rank 0 stops."""
+        task = self.task
+        if self.has_step_length:
+            task = replace(task, step_length=partial(_shared_step_length, peers, task.step_length))
+        data, limits = task.data, task.settings.limits
+        return Booster(task, self.gradients, ShardGrower(data.columns, data.blocks, limits, n_threads, peers, stop))
+
+
+def _shared_step_length(peers: Peers, step_length: StepLength | None, scores: Floats, values: Floats) -> float:
+    """Return the step length of all processes, which rank 0 computes; scores and values (n_rows,) of this one."""
+    own = np.stack([scores, values])
+    if peers.rank > 0:
+        peers.send(0, own.tobytes())
+        return float(np.frombuffer(peers.receive(0))[0])
+    if step_length is None:
+        raise RuntimeError("rank 0 has no step length")
+    others = [np.frombuffer(peers.receive(rank)).reshape(2, -1) for rank in range(1, peers.size)]
+    all_scores, all_values = np.concatenate([own, *others], axis=1)
+    factor = step_length(np.ascontiguousarray(all_scores), np.ascontiguousarray(all_values))
+    for rank in range(1, peers.size):
+        peers.send(rank, np.array([factor]).tobytes())
+    return factor
+
+
+class GrowthEndedError(Exception):
+    """The process of rank 0 wants no further tree."""
 
 
 class ShardGrower(Grower):
-    """Grows trees with other processes; parameters as for `Grower`, of the rows of this process."""
+    """Grows trees with other processes; parameters as for `Grower`, of the rows of this process.
+
+    stop  of rank 0: whether it wants no further tree; asked before each
+    """
 
     def __init__(
-        self, columns: Columns, blocks: NDArray[np.uint8], limits: TreeLimits, n_threads: int, peers: Peers
+        self,
+        columns: Columns,
+        blocks: NDArray[np.uint8],
+        limits: TreeLimits,
+        n_threads: int,
+        peers: Peers,
+        stop: Callable[[], bool],
     ) -> None:
         max_made = limits.num_leaves - 1 + limits.num_leaves // EXTRA_SPLITS
         super().__init__(columns, blocks, replace(limits, num_leaves=max_made + 1), n_threads)
-        self.limits, self._peers, self._max_made = limits, peers, max_made
+        self.limits, self._peers, self._stop, self._max_made = limits, peers, stop, max_made
         self._work = self._work._replace(feature_splits=np.zeros((max_made + 1, len(columns.column)), dtype=SPLIT))
         self._packed = np.empty(0, dtype=np.int64)
 
-    def grow_shared(
-        self,
-        grad: Floats,
-        hess: Floats,
-        rows: NDArray[np.int32],
-        features: Ints,
-        rule: SplitRule,
-        sums: Floats,
+    def grow(
+        self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints, rule: SplitRule
     ) -> tuple[Tree, NDArray[np.int32], Ints]:
-        """Grow one tree; what is returned is as for `Grower.grow`, with the rows of this process.
+        """Grow one tree, see `Grower.grow`; rows, ascending, and what is returned are those of this process.
 
-        grad, hess, rows  of this process, rows ascending
-        sums              of |gradient| and of the rule's weights over all rows
+        Raises GrowthEndedError where the process of rank 0 stops.
         """
+        weights = rule.weights(hess)
+        sums = np.array([0.0, 0.0, float(self._stop()) if self._peers.rank == 0 else 0.0])
+        self._in_order(sums, lambda sums, _: add_sizes(grad, weights, sums))
+        if sums[2]:
+            raise GrowthEndedError
         scales = gradient_scales(sums)
         work, n_own = self._work, len(rows)
         work.rows[0, :n_own] = rows
         packed = work.packed[0, :n_own]
-        totals = np.array([*pack_scaled(grad, rule.weights(hess), rows, *scales, packed), n_own])
+        totals = np.array([*pack_scaled(grad, weights, rows, *scales, packed), n_own])
         messages = self._peers.exchange([totals.tobytes()] * self._peers.size)
         total_grad, total_hess, n_rows = np.sum([np.frombuffer(each, np.int64) for each in messages], axis=0).tolist()
         units = 1.0 / scales[0], 1.0 / scales[1]
@@ -241,10 +251,10 @@ class ShardGrower(Grower):
         leaf_ptr = self._finish(order)
         leaf_sums = np.zeros((len(leaf_ptr), 3))
         add = partial(add_leaf_sums, grad, hess, work.rows[0])
-        self.in_order(leaf_sums, lambda sums, part: add(leaf_ptr[part], sums), PARTS_OF_LEAVES)
+        self._in_order(leaf_sums, lambda sums, part: add(leaf_ptr[part], sums), PARTS_OF_LEAVES)
         return self._grown_tree(leaf_sums, rule), work.rows[0, :n_own], leaf_ptr
 
-    def in_order(self, sums: Floats, add: Callable[[Floats, slice], None], n_parts: int = 1) -> None:
+    def _in_order(self, sums: Floats, add: Callable[[Floats, slice], None], n_parts: int = 1) -> None:
         """Add the rows of all processes to `sums`, in the order of the rows.
 
         add      ``add(sums[part], part)`` adds those of this process to a part of the sums
@@ -418,75 +428,3 @@ def _columns(groups: Ints) -> Ints:
 
 def _numbers(numbers: Sequence[int]) -> Ints:
     return np.array(numbers, dtype=np.int64)
-
-
-class ShardBooster:
-    """Grows the forest of all rows with other processes.
-
-    Parameters
-    ----------
-    shard : Shard
-        The rows of this process.
-    peers : Peers
-        All processes.
-    n_threads : int
-        Threads to use.
-
-    """
-
-    def __init__(self, shard: Shard, peers: Peers, n_threads: int) -> None:
-        self.shard, self.peers, self.settings = shard, peers, shard.settings
-        columns = shard.columns
-        self._grower = ShardGrower(columns, shard.blocks, shard.settings.limits, n_threads, peers)
-        self._sampler = Sampler(shard.settings, shard.query_ptr, columns)
-        n_rows = shard.blocks.shape[1]
-        self._all_rows = np.arange(n_rows, dtype=np.int32)
-        self._grad, self._hess = np.empty(n_rows), np.empty(n_rows)
-        self.scores = shard.scores.astype(np.float64, copy=True)
-        self._n_trees = shard.n_done
-        for _ in range(shard.n_done):
-            self._sampler.draw()
-
-    def add_tree(self, stop: Callable[[], bool]) -> Tree | None:
-        """Grow the next tree; None where the process of rank 0 stops."""
-        shard, grower = self.shard, self._grower
-        shard.gradients(self.scores, self._grad, self._hess)
-        weights = shard.rule.weights(self._hess)
-        sums = np.array([0.0, 0.0, float(stop()) if self.peers.rank == 0 else 0.0])
-        grower.in_order(sums, lambda sums, _: add_sizes(self._grad, weights, sums))
-        if sums[2]:
-            return None
-        drawn, features = self._sampler.draw()
-        own = slice(shard.first_row, shard.first_row + len(self._all_rows))
-        rows = self._all_rows if drawn is None else self._all_rows[drawn[own]]
-        of_rows = self._grad, self._hess, rows
-        tree, ordered, leaf_ptr = grower.grow_shared(*of_rows, features, shard.rule, sums[:2])
-        tree.leaf_value[:] *= self._factor(tree)
-        with mean_of_trees(self.scores, self._n_trees, self.settings.averaged):
-            if drawn is None:
-                add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
-            else:
-                self.scores += self._values(tree)
-        self._n_trees += 1
-        return tree
-
-    def _values(self, tree: Tree) -> Floats:
-        """Return the value of the leaf that each row of this process reaches."""
-        return tree_values(tree, self.shard.columns, self.shard.blocks)
-
-    def _factor(self, tree: Tree) -> float:
-        """Return what the values of a new tree are multiplied by; rank 0 computes it from the scores of all rows."""
-        if not self.shard.has_step_length:
-            return self.settings.learning_rate
-        peers, own = self.peers, np.stack([self.scores, self._values(tree)])
-        if peers.rank > 0:
-            peers.send(0, own.tobytes())
-            return float(np.frombuffer(peers.receive(0))[0])
-        others = [np.frombuffer(peers.receive(rank)).reshape(2, -1) for rank in range(1, peers.size)]
-        scores, values = np.concatenate([own, *others], axis=1)
-        if self.shard.step_length is None:
-            raise RuntimeError("rank 0 has no step length")
-        factor = self.shard.step_length(np.ascontiguousarray(scores), np.ascontiguousarray(values))
-        for rank in range(1, peers.size):
-            peers.send(rank, np.array([factor]).tobytes())
-        return factor

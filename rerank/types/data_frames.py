@@ -3,50 +3,109 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
 from rerank.types import frames
 from rerank.types.arrays import Floats, Ints, pointers, query_rows
 from rerank.types.frames import Frame
 from rerank.types.ids import Ids
-from rerank.types.query_table import group_rows
-from rerank.types.retriever import retriever_members, stored_retrievers
-
-if TYPE_CHECKING:
-    from rerank.types.ranking_data import RankingData
+from rerank.types.query_table import QueryTable, group_rows
+from rerank.types.retriever import Retriever, retriever_members, stored_retrievers
 
 BASE_SCORE, WEIGHT = "base_score", "weight"
 NOT_FEATURES = (frames.QUERY_ID, frames.DOC_ID, frames.LABEL, BASE_SCORE, WEIGHT)
 
 
-def data_to_frame(data: RankingData) -> Any:
-    """Implement `RankingData.to_frame`."""
-    aliases = {name for column in (frames.QUERY_ID, frames.DOC_ID, frames.LABEL) for name in frames.ALIASES[column]}
-    clash = next((name for name in data.feature_names if name in aliases | set(NOT_FEATURES)), None)
-    if clash is not None:
-        raise InvalidInputError(
-            f"data: expected features with other names than the columns {', '.join(NOT_FEATURES)} and their aliases, "
-            f"got {clash!r}. Rename the feature."
-        )
-    query = query_rows(data.query_ptr)
-    optional = {
-        frames.LABEL: data.labels,
-        BASE_SCORE: data.base_scores,
-        WEIGHT: None if data.weights is None else data.weights[query],
-    }
-    columns = {
-        frames.QUERY_ID: data.query_ids[query].astype(object),
-        frames.DOC_ID: data.doc_ids.astype(object),
-        **{name: values for name, values in optional.items() if values is not None},
-        **{name: data.X[:, column] for column, name in enumerate(data.feature_names)},
-    }
-    return frames.new_frame(columns, attrs=_attributes(data))
+@dataclass(frozen=True, eq=False, repr=False)
+class PairTable(QueryTable):
+    """The arrays of ranking data, from and to data frames: see `RankingData`."""
+
+    X: NDArray[np.float32]
+    feature_names: tuple[str, ...]
+    labels: Floats | None = None
+    base_scores: Floats | None = None
+    weights: Floats | None = None
+    ideal_labels: Floats | None = None
+    ideal_ptr: Ints | None = None
+    recipe: Mapping[str, Any] | None = None
+    fingerprint: Mapping[str, Any] | None = None
+    retriever: Retriever | None = None
+    run_retrievers: Mapping[str, Retriever] = field(default_factory=dict)
+
+    @classmethod
+    def from_frame(cls, frame: Frame, features: Sequence[str] | None = None) -> Self:
+        """Return ranking data made of a data frame with a row for each query-document pair.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Columns query_id (or qid), doc_id (or docno, doc), optionally label (or relevance), base_score and weight
+            (equal in all rows of a query), and the features. Rows of a query keep their order. Ids are text; whole
+            numbers are converted to their decimal text. A missing feature is NaN. What `to_frame` stores in
+            `frame.attrs` (ideal labels, recipe, fingerprint, retrievers) is restored; recipe and fingerprint only if
+            the features are the same.
+        features : sequence of str or None
+            Names of the feature columns; None is all other columns, which must be numbers.
+
+        Returns
+        -------
+        RankingData
+
+        Raises
+        ------
+        InvalidInputError
+            If a column is missing, ids are not text or whole numbers, a value is not a number or is infinite, weights
+            differ within a query, or a query has a document twice.
+
+        """
+        return cls(**_members(frame, features))
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a row for each query-document pair.
+
+        The columns are query_id, doc_id, label, base_score and weight (those that the data have), then the features
+        (float32). Ideal labels, recipe, fingerprint and retrievers, which have no row, are plain values in
+        `frame.attrs`. `from_frame` restores the data, except for queries without a document.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The data.
+
+        Raises
+        ------
+        InvalidInputError
+            If a feature has the name of one of the other columns.
+
+        """
+        aliases = {name for column in (frames.QUERY_ID, frames.DOC_ID, frames.LABEL) for name in frames.ALIASES[column]}
+        clash = next((name for name in self.feature_names if name in aliases | set(NOT_FEATURES)), None)
+        if clash is not None:
+            raise InvalidInputError(
+                f"data: expected features with other names than the columns {', '.join(NOT_FEATURES)} and their "
+                f"aliases, got {clash!r}. Rename the feature."
+            )
+        query = query_rows(self.query_ptr)
+        optional = {
+            frames.LABEL: self.labels,
+            BASE_SCORE: self.base_scores,
+            WEIGHT: None if self.weights is None else self.weights[query],
+        }
+        columns = {
+            frames.QUERY_ID: self.query_ids[query].astype(object),
+            frames.DOC_ID: self.doc_ids.astype(object),
+            **{name: values for name, values in optional.items() if values is not None},
+            **{name: self.X[:, column] for column, name in enumerate(self.feature_names)},
+        }
+        return frames.new_frame(columns, attrs=_attributes(self))
 
 
-def _attributes(data: RankingData) -> dict[str, Any]:
+def _attributes(data: PairTable) -> dict[str, Any]:
     """Return what has no row, as plain values."""
     attributes: dict[str, Any] = {"features": list(data.feature_names)}
     if data.ideal_labels is not None and data.ideal_ptr is not None:
@@ -58,8 +117,8 @@ def _attributes(data: RankingData) -> dict[str, Any]:
     return attributes | retriever_members(data.retriever, data.run_retrievers)
 
 
-def data_from_frame(cls: type[RankingData], frame: Frame, features: Sequence[str] | None) -> RankingData:
-    """Implement `RankingData.from_frame`."""
+def _members(frame: Frame, features: Sequence[str] | None) -> dict[str, Any]:
+    """Return the members of the ranking data of a data frame."""
     query_ids = frames.id_column("data", frame, frames.QUERY_ID)
     doc_ids = frames.id_column("data", frame, frames.DOC_ID)
     names, query_ptr, by_document = group_rows(query_ids, doc_ids)
@@ -73,7 +132,7 @@ def data_from_frame(cls: type[RankingData], frame: Frame, features: Sequence[str
     attributes = frames.frame_attributes(frame)
     is_same = list(columns) == attributes.get("features")
     ideal_labels, ideal_ptr = _ideal(attributes.get("ideal_labels"), names)
-    return cls(
+    return dict(
         query_ids=names,
         query_ptr=query_ptr,
         doc_ids=doc_ids[rows],

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -14,11 +13,9 @@ from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.runtime.mapped_rows import row_blocks
 from rerank.runtime.schema import first_repeated
 from rerank.types.arrays import Floats, Ints, are_pointers, ideal_of_rows, joined_rows
-from rerank.types.data_frames import data_from_frame, data_to_frame
+from rerank.types.data_frames import PairTable
 from rerank.types.display import FIRST_COLUMNS, counted
-from rerank.types.frames import Frame
-from rerank.types.query_table import QueryTable
-from rerank.types.retriever import UNNAMED, Retriever
+from rerank.types.retriever import UNNAMED
 from rerank.types.runs import Run
 
 MOST_LABEL = 2.0**31  # a larger absolute value is not a grade
@@ -26,7 +23,7 @@ AT_ONCE = 1 << 16  # values of a block that fits in cache
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankingData(QueryTable):
+class RankingData(PairTable):
     """Features of query-document pairs, the input of training and ranking.
 
     Parameters
@@ -62,18 +59,6 @@ class RankingData(QueryTable):
         What retrieved the other runs whose scores are features, by the name of the run.
 
     """
-
-    X: NDArray[np.float32]
-    feature_names: tuple[str, ...]
-    labels: Floats | None = None
-    base_scores: Floats | None = None
-    weights: Floats | None = None
-    ideal_labels: Floats | None = None
-    ideal_ptr: Ints | None = None
-    recipe: Mapping[str, Any] | None = None
-    fingerprint: Mapping[str, Any] | None = None
-    retriever: Retriever | None = None
-    run_retrievers: Mapping[str, Retriever] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -164,54 +149,6 @@ class RankingData(QueryTable):
             "ideal_labels": ideal_labels,
             "ideal_ptr": ideal_ptr,
         }
-
-    @classmethod
-    def from_frame(cls, frame: Frame, features: Sequence[str] | None = None) -> RankingData:
-        """Return ranking data made of a data frame with a row for each query-document pair.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            Columns query_id (or qid), doc_id (or docno, doc), optionally label (or relevance), base_score and weight
-            (equal in all rows of a query), and the features. Rows of a query keep their order. Ids are text; whole
-            numbers are converted to their decimal text. A missing feature is NaN. What `to_frame` stores in
-            `frame.attrs` (ideal labels, recipe, fingerprint, retrievers) is restored; recipe and fingerprint only if
-            the features are the same.
-        features : sequence of str or None
-            Names of the feature columns; None is all other columns, which must be numbers.
-
-        Returns
-        -------
-        RankingData
-
-        Raises
-        ------
-        InvalidInputError
-            If a column is missing, ids are not text or whole numbers, a value is not a number or is infinite, weights
-            differ within a query, or a query has a document twice.
-
-        """
-        return data_from_frame(cls, frame, features)
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a row for each query-document pair.
-
-        The columns are query_id, doc_id, label, base_score and weight (those that the data have), then the features
-        (float32). Ideal labels, recipe, fingerprint and retrievers, which have no row, are plain values in
-        `frame.attrs`. `from_frame` restores the data, except for queries without a document.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The data.
-
-        Raises
-        ------
-        InvalidInputError
-            If a feature has the name of one of the other columns.
-
-        """
-        return data_to_frame(self)
 
     def summary(self) -> str:
         """Return the counts.

@@ -15,13 +15,14 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
 from rerank.features.recipe import Recipe
+from rerank.files.records import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
 from rerank.lucene.folder import open_commit
 from rerank.lucene.postings import open_forward
 from rerank.lucene.search import Searcher, check_hits
 from rerank.lucene.shards import index_folders
 from rerank.retrieval.candidates import Candidates
 from rerank.runtime.progress import track
-from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.types import RankingData, Run, Topics
 from rerank.types.ids import QUERY
 from rerank.types.retriever import BM25, CONTENTS, K1, B
 from rerank.workflows.fingerprints import fingerprint_differences
@@ -30,6 +31,7 @@ from rerank.workflows.resources import (
     VECTORS,
     Needs,
     Resources,
+    kept_language,
     named_runs,
     resource_folder,
     stored_encoder,
@@ -59,12 +61,14 @@ class BoundIndex:
         vectors: Vectors | str | Path | bool | None = None,
         history: History | str | Path | bool | None = None,
         encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None,
-        runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
+        runs: Mapping[str, RunLike] | None = None,
         threads: int | None = None,
         check_models: bool = True,
     ) -> None:
-        self.path, self.language, self.threads, self.check_models = Path(path), language, threads, check_models
-        self._opened = _Opened(self.path, language, open_commit(self.path))
+        self.path, self.threads, self.check_models = Path(path), threads, check_models
+        commit = open_commit(self.path)
+        self.language = kept_language(self.path, commit) if language is None else language
+        self._opened = _Opened(self.path, self.language, commit)
         self._given = Resources(vectors, history, encoder, named_runs(runs))
 
     def using(
@@ -73,7 +77,7 @@ class BoundIndex:
         vectors: Vectors | str | Path | bool | None = None,
         history: History | str | Path | bool | None = None,
         encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None,
-        runs: Mapping[str, Run | Mapping[str, Mapping[str, float]]] | None = None,
+        runs: Mapping[str, RunLike] | None = None,
         threads: int | None = None,
         check_models: bool | None = None,
     ) -> Self:
@@ -168,7 +172,7 @@ class BoundIndex:
 
     def search(
         self,
-        topics: Topics | Mapping[str, str] | str,
+        topics: TopicsLike,
         k: int = 1000,
         *,
         candidates: Candidates | str = BM25,
@@ -183,17 +187,17 @@ class BoundIndex:
 
         Parameters
         ----------
-        topics : Topics, mapping, DataFrame or str
-            The topics; a str is one query, whose id is "query".
+        topics : Topics, mapping, DataFrame, Path or str
+            The topics, or a Path of their file; a str is one query, whose id is "query".
         k : int
             Number of documents of each topic, and of each source without a depth of its own.
         candidates : Candidates or str
             The sources: "bm25"; "rm3" (BM25 of the query expanded by BM25's first 10 documents), "rocchio", "lsi"
             (latent semantic indexing), "history" (documents judged relevant to similar queries), "encoder", or several
             with their depths: `bm25:1000,rm3:1000,lsi:200`. Another system's run is `run:NAME:500` for a run of the
-            index, or `run:FILE:500`; all of it without a number.
+            index, or `run:FILE:500`; all of it without a number. k1 and b may follow a name: `bm25-k1=1.2-b=0.75:1000`.
         k1, b : float
-            Parameters of BM25, where `candidates` is a str.
+            Parameters of BM25, where `candidates` is a str without them.
         field : str
             The indexed field to search; `contents` is the whole document.
 
@@ -283,9 +287,9 @@ class BoundIndex:
 
     def features(
         self,
-        run: Run | Mapping[str, Mapping[str, float]],
-        topics: Topics | Mapping[str, str],
-        qrels: Qrels | Mapping[str, Mapping[str, int]] | None = None,
+        run: RunLike,
+        topics: TopicsLike,
+        qrels: QrelsLike | None = None,
         *,
         recipe: Recipe | None = None,
     ) -> RankingData:
@@ -293,11 +297,11 @@ class BoundIndex:
 
         Parameters
         ----------
-        run : Run, mapping or DataFrame
+        run : Run, mapping, DataFrame or path
             The query-document pairs. The runs of a `UnionRun` become features, as the index's `runs` do.
-        topics : Topics, mapping or DataFrame
+        topics : Topics, mapping, DataFrame or path
             Topics of all queries of the run.
-        qrels : Qrels, mapping, DataFrame or None
+        qrels : Qrels, mapping, DataFrame, path or None
             Judgements, for labels.
         recipe : Recipe or None
             The features; None is the default recipe, with features of all resources of the index.
@@ -342,9 +346,9 @@ class BoundIndex:
     def write_features(
         self,
         path: str | Path,
-        run: Run | Mapping[str, Mapping[str, float]],
-        topics: Topics | Mapping[str, str],
-        qrels: Qrels | Mapping[str, Mapping[str, int]] | None = None,
+        run: RunLike,
+        topics: TopicsLike,
+        qrels: QrelsLike | None = None,
         *,
         recipe: Recipe | None = None,
     ) -> None:
@@ -364,11 +368,13 @@ class BoundIndex:
         data, blocks = extract_blocks(**self._extraction(run, topics, qrels, recipe))
         write_data(data, path, blocks)
 
-    def _extraction(self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None) -> dict[str, Any]:
+    def _extraction(
+        self, run: RunLike, topics: TopicsLike, qrels: QrelsLike | None, recipe: Recipe | None
+    ) -> dict[str, Any]:
         """Return the arguments of `extract`."""
         from rerank.features.inputs import Records
 
-        run, topics = Run.of(run), Topics.of(topics)
+        run, topics = run_of(run), topics_of(topics)
         check_topics(run, topics)
         query_ids = list(run)
         terms = self.searcher.analyze([topics[query_id] for query_id in query_ids])
@@ -379,7 +385,7 @@ class BoundIndex:
             "query_terms": dict(zip(query_ids, terms, strict=True)),
             "run": run,
             "recipe": recipe,
-            "qrels": None if qrels is None else Qrels.of(qrels),
+            "qrels": None if qrels is None else qrels_of(qrels),
             "records": Records(
                 runs=runs_beside(run, self),
                 documents=self.stored_documents,
@@ -561,9 +567,9 @@ class _Opened:
 PICKLED = ("path", "language", "threads", "check_models", "_opened", "_given")
 
 
-def _topics(topics: Any) -> Topics:
+def _topics(topics: TopicsLike) -> Topics:
     """Return topics; text is one query."""
-    return Topics.of({QUERY: topics} if isinstance(topics, str) else topics)
+    return topics_of({QUERY: topics} if isinstance(topics, str) else topics)
 
 
 def is_index(folder: Path) -> bool:

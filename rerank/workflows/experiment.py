@@ -20,6 +20,7 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
 from rerank.evaluation.report import comparison_table
 from rerank.files.lists import write_folds
+from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.trec import write_run
 from rerank.history.history import History
 from rerank.rankers.ranker import Ranker, ranker_class
@@ -98,8 +99,8 @@ class StudyResult:
 
 def run_experiment(
     index: Index,
-    topics: Topics | Mapping[str, str],
-    qrels: Qrels | Mapping[str, Mapping[str, int]],
+    topics: TopicsLike,
+    qrels: QrelsLike,
     output: str | Path | None = None,
     study: Study | None = None,
     provenance: Mapping[str, Any] | None = None,
@@ -111,9 +112,9 @@ def run_experiment(
     index : Index
         The index. A history that it has is not used: in each fold, one is learned from the training queries where the
         study asks for it.
-    topics : Topics, mapping or DataFrame
+    topics : Topics, mapping, DataFrame or path
         Topics; those without judgements are ignored.
-    qrels : Qrels, mapping or DataFrame
+    qrels : Qrels, mapping, DataFrame or path
         Judgements.
     output : path or None
         Folder for runs, models, folds, results and the record; None writes nothing. All files appear at the end; after
@@ -134,7 +135,7 @@ def run_experiment(
         If no topic is judged, or a setting is invalid.
 
     """
-    study, topics, qrels = study or Study(), Topics.of(topics), Qrels.of(qrels)
+    study, topics, qrels = study or Study(), topics_of(topics), qrels_of(qrels)
     if is_learned(study.candidates) and not study.learn_history:
         raise InvalidInputError(
             "candidates: expected features learned in each fold beside the source history, got none. Learn them "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,8 +16,7 @@ from rerank.features.candidates import gather_candidates
 from rerank.features.columns import column_groups
 from rerank.features.normalise import normalised_columns
 from rerank.features.recipe import Recipe
-from rerank.files.topics import read_topics
-from rerank.files.trec import read_run
+from rerank.files.records import RunLike, TopicsLike, run_of, topics_of
 from rerank.history.bound import JudgedRelevant
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, ModelBase, run_scores
@@ -35,13 +34,13 @@ _FORMS = {"minmax": "scaled to 0 to 1", "zscore": "in standard deviations from t
 def explain(
     index: Index | str | Path,
     model: Ranker | str | Path,
-    topics: Topics | Mapping[str, str] | str | Path,
+    topics: TopicsLike,
     query: str,
     documents: str | Sequence[str],
-    run: Run | Mapping[str, Mapping[str, float]] | str | Path | None = None,
+    run: RunLike | None = None,
     *,
     k: int | None = None,
-    base: Run | Mapping[str, Mapping[str, float]] | None = None,
+    base: RunLike | None = None,
 ) -> Explanation:
     """Return which features put one document above another, or where it is among the candidates of its query.
 
@@ -76,10 +75,10 @@ def explain(
         If the model has no recipe or does not fit the index or the candidates.
 
     """
-    topic = _topic(read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics), query)
-    base = None if base is None else Run.of(base)
+    topic = _topic(topics_of(topics), query)
+    base = None if base is None else run_of(base)
     if run is not None:
-        run = _of_query(read_run(run) if isinstance(run, str | Path) else Run.of(run), query)
+        run = _of_query(run_of(run), query)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
         model = applied_model(model, opened, union=run is None)
         k = depth_of(model, k)

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
+from rerank.files.records import QrelsLike, TopicsLike
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.runtime.output import whole_file
-from rerank.types import Qrels, RankingData, Topics
+from rerank.types import RankingData
 from rerank.types.retriever import CONTENTS
 from rerank.workflows.bound import PICKLED, BoundIndex
 from rerank.workflows.resources import (
     HISTORY,
+    LANGUAGE,
     VECTORS,
     encoder_file,
 )
@@ -36,7 +38,8 @@ class Index(BoundIndex):
         Folder of an index that `Index.build`, Anserini or Pyserini built, or of several such indexes, which are then
         the shards of one. Java starts with the first search.
     language : str or None
-        Code of the analyser with which Anserini built the index; indexes of this package store it.
+        Code of the analyser with which Anserini built the index; None is that which `rerank language` keeps with the
+        index. Indexes of this package store it.
     vectors : Vectors, path, False or None
         Vectors of the index, or their file, for features of meaning and the source lsi; None is those that
         `rerank vectors` keeps with the index, False is none.
@@ -47,7 +50,7 @@ class Index(BoundIndex):
         A function from a list of n texts to an array of shape (n, dimensions), or `module:function`: the cosine of
         query and document is a feature, and encoder is a source. Vectors of all documents are computed once and kept
         in a file of the cache folder (`$RERANK_CACHE`). None is the encoder that `rerank vectors` keeps.
-    runs : mapping of str to Run, mapping or DataFrame, or None
+    runs : mapping of str to Run, mapping, DataFrame or path, or None
         Runs of other systems by name (e.g. dense or neural); their scores and ranks become features.
     threads : int or None
         Number of threads; None is all cores. Results do not depend on it.
@@ -160,6 +163,13 @@ class Index(BoundIndex):
         )
         return cls(path)
 
+    def keep_language(self) -> None:
+        """Keep the language that the index was opened with, so that it need not be given again."""
+        code = self.searcher.language  # is checked
+        self.resources.mkdir(parents=True, exist_ok=True)
+        with whole_file(self.resources / LANGUAGE) as file:
+            file.write(f"{code}\n")
+
     def learn_vectors(self, *, dimensions: int | None = None, encoder: str | None = None) -> None:
         """Learn vectors of terms and documents, and keep them with the index; see `Vectors.learn`.
 
@@ -192,8 +202,8 @@ class Index(BoundIndex):
 
     def learn_history(
         self,
-        topics: Topics | Mapping[str, str],
-        qrels: Qrels | Mapping[str, Mapping[str, int]],
+        topics: TopicsLike,
+        qrels: QrelsLike,
         *,
         folds: int = 20,
         near: float = 0.8,
@@ -203,8 +213,8 @@ class Index(BoundIndex):
 
         Parameters
         ----------
-        topics, qrels : Topics and Qrels, or mappings
-            The judged queries and their judgements.
+        topics, qrels : Topics and Qrels, mappings, DataFrames or paths
+            The judged queries and their judgements, or their files.
         folds, near, random_state : int, float and int
             As for `History.learn`.
 

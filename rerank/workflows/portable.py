@@ -6,7 +6,7 @@ import json
 
 from rerank.exchange.engines import STATIC, Engine, engine_named
 from rerank.features.base import FieldFamily
-from rerank.features.recipe import Recipe
+from rerank.features.columns import default_features
 from rerank.features.registry import known_families
 
 
@@ -39,7 +39,7 @@ def _columns(engine: Engine) -> tuple[list[str], list[str]]:
     """Return the families of an engine's features, and the patterns of their columns except those of numbers."""
     families, patterns = [], []
     for name, member in known_families().items():
-        of_family = {feature.name for feature in member.features(Recipe())}
+        of_family = {feature.name for feature in default_features(name)}
         known = [feature.name for feature in engine.features if feature.name in of_family]
         patterns += [f"{each}.*" if isinstance(member, FieldFamily) else each for each in known]
         if known or (name == STATIC and any(feature.name == STATIC for feature in engine.features)):

@@ -10,13 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown
+from rerank.files.irds import data_set_name
 from rerank.files.source import parse_json, read_text
 from rerank.lucene.jvm import anserini_version
 from rerank.runtime.output import whole_file
@@ -75,6 +78,12 @@ def read_record(folder: Path) -> dict[str, Any]:
             "that `rerank experiment` wrote.",
         )
     return _checked(folder / RECORD, record, _RECORD)
+
+
+def provenance(inputs: Mapping[str, Path]) -> dict[str, Any]:
+    """Return the paths of a study's inputs, the command and the date."""
+    paths = {name: str(path if data_set_name(path) else path.resolve()) for name, path in inputs.items()}
+    return {"command": sys.argv, "date": datetime.now(UTC).isoformat(timespec="seconds"), "inputs": paths}
 
 
 def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:

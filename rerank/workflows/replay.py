@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rerank.errors import InvalidInputError, shown
-from rerank.types import Qrels, Topics
+from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.vectors.encoder import Encoder
 from rerank.workflows.experiment import StudyResult, run_experiment
 from rerank.workflows.index import Index
@@ -29,8 +29,8 @@ class Replay:
 def replay_experiment(
     folder: str | Path,
     index: Index,
-    topics: Topics | Mapping[str, str],
-    qrels: Qrels | Mapping[str, Mapping[str, int]],
+    topics: TopicsLike,
+    qrels: QrelsLike,
     output: str | Path | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Replay:
@@ -40,7 +40,7 @@ def replay_experiment(
     if target is not None and target.resolve() == Path(folder).resolve():
         raise InvalidInputError(f"{target}: expected another folder than that of the study. Name a new one.")
     _check_encoder(record["encoder"], index.encoder)
-    topics, qrels = Topics.of(topics), Qrels.of(qrels)
+    topics, qrels = topics_of(topics), qrels_of(qrels)
     check_inputs(record, input_checksums(index, topics, qrels, index.vectors), names or {})
     study = Study.from_dict(record["study"])
     with TemporaryDirectory() as scratch:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.files.topics import read_topics
-from rerank.files.trec import read_run
+from rerank.files.records import RunLike, TopicsLike, run_of, topics_of
 from rerank.metrics.lists import ranks
 from rerank.rankers.ranker import Ranker
 from rerank.retrieval.candidates import DEPTH, run_names
@@ -27,11 +25,11 @@ from rerank.workflows.unsupervised import applied_model
 def rerank(
     index: Index | str | Path,
     model: Ranker | str | Path,
-    topics: Topics | Mapping[str, str] | str | Path,
-    run: Run | Mapping[str, Mapping[str, float]] | str | Path | None = None,
+    topics: TopicsLike,
+    run: RunLike | None = None,
     *,
     k: int | None = None,
-    base: Run | Mapping[str, Mapping[str, float]] | None = None,
+    base: RunLike | None = None,
     first: Ranker | str | Path | None = None,
     first_k: int | None = None,
 ) -> Run:
@@ -57,7 +55,7 @@ def rerank(
     k : int or None
         Number of documents of each query that are reranked; None is that of the model's training, or 1,000. Documents
         of `run` below k follow in their order. Of several sources, all documents are reranked.
-    base : Run, mapping, DataFrame or None
+    base : Run, mapping, DataFrame, path or None
         Base scores, if the model was warm-started from a run.
     first : Ranker, path or None
         The model of a first stage, or its file; None is one stage.
@@ -77,8 +75,8 @@ def rerank(
         If the run has a query without a topic or a document that is not in the index.
 
     """
-    topics = read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
-    base = None if base is None else Run.of(base)
+    topics = topics_of(topics)
+    base = None if base is None else run_of(base)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
         model = applied_model(model, opened, union=run is None and first is None)
         k = depth_of(model, k)
@@ -105,7 +103,7 @@ def find_candidates(
     index: Index,
     model: Ranker,
     topics: Topics,
-    run: Run | Mapping[str, Mapping[str, float]] | str | Path | None,
+    run: RunLike | None,
     k: int,
     base: Run | None = None,
 ) -> Run:
@@ -115,7 +113,7 @@ def find_candidates(
     """
     check_index(index, model)  # before anything is retrieved
     if run is not None:
-        found = read_run(run) if isinstance(run, str | Path) else Run.of(run)
+        found = run_of(run)
     else:
         wanted = model_candidates(model).at_depth(k)
         missing = next((name for name in run_names(wanted.sources) if name not in index.runs), None)

@@ -4,6 +4,7 @@
 
     INDEX/rerank-resources/vectors       `Vectors.save`
     INDEX/rerank-resources/history.npz   `History.save`
+    INDEX/rerank-resources/language      the code of the language, of `rerank language`
 
 For an index that cannot be written, the folder is in the cache folder, by the index's commit. So is the name of the
 encoder, module:function, for every index: an index folder from elsewhere names no code that would run here.
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.features.registry import family
+from rerank.files.records import RunLike, run_of
 from rerank.lucene.shards import RESOURCES
 from rerank.runtime.cache import cache_folder
 from rerank.types import Run
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from rerank.vectors.encoder import Encoder
     from rerank.vectors.vectors import Vectors
 
-VECTORS, HISTORY = "vectors", "history.npz"
+VECTORS, HISTORY, LANGUAGE = "vectors", "history.npz", "language"
 _MOST_CHARACTERS = 1000  # of the name of an encoder
 
 
@@ -69,6 +71,17 @@ def stored_encoder(commit: str) -> str | None:
     return name
 
 
+def kept_language(index: Path, commit: str) -> str | None:
+    """Return the code of the language that is kept with an index; None without one."""
+    file = resource_folder(index, commit) / LANGUAGE
+    if not file.is_file():
+        return None
+    code = file.read_bytes()[:_MOST_CHARACTERS].decode("utf8", "replace").strip()
+    if not (code.isascii() and code.isalnum()):
+        raise FileFormatError(file, None, "expected the code of a language, got another text. Run `rerank language`.")
+    return code
+
+
 @dataclass(frozen=True)
 class Needs:
     """Which resources some features need."""
@@ -91,10 +104,10 @@ class Needs:
         )
 
 
-def named_runs(runs: Mapping[str, Any] | None) -> dict[str, Run]:
+def named_runs(runs: Mapping[str, RunLike] | None) -> dict[str, Run]:
     """Return runs by name, checked."""
     if runs is None:
         return {}
     if not isinstance(runs, Mapping) or not all(isinstance(name, str) and name.isidentifier() for name in runs):
         raise InvalidInputError("runs: expected a mapping from names of letters and digits to runs. Name each run.")
-    return {name: Run.of(run) for name, run in runs.items()}
+    return {name: run_of(run) for name, run in runs.items()}

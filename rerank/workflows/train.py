@@ -18,6 +18,7 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.features.recipe import Recipe
+from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.metrics.registry import named
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
@@ -82,8 +83,8 @@ class Trained(NamedTuple):
 
 def train(
     index: Index,
-    topics: Topics | Mapping[str, str],
-    qrels: Qrels | Mapping[str, Mapping[str, int]],
+    topics: TopicsLike,
+    qrels: QrelsLike,
     model: Ranker | None = None,
     *,
     candidates: Candidates | str | None = None,
@@ -100,9 +101,9 @@ def train(
     ----------
     index : Index
         The index.
-    topics : Topics, mapping or DataFrame
+    topics : Topics, mapping, DataFrame or path
         Topics; those without judgements are left out.
-    qrels : Qrels, mapping or DataFrame
+    qrels : Qrels, mapping, DataFrame or path
         Judgements. An unjudged document counts as label 0.
     model : Ranker or None
         The ranker with its parameters, which is fitted; None is `LambdaMART(base="unsupervised")`.
@@ -127,7 +128,7 @@ def train(
         If fewer than ten topics are judged, or none has a relevant document.
 
     """
-    topics, qrels = judged_queries(Topics.of(topics), Qrels.of(qrels))
+    topics, qrels = judged_queries(topics_of(topics), qrels_of(qrels))
     if len(qrels) < LEAST_QUERIES:
         raise InvalidInputError(
             f"qrels: expected at least {LEAST_QUERIES} judged queries to learn from, got {len(qrels)}. Judge more, or "

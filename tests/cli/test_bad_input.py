@@ -54,10 +54,6 @@ CASES = {
     "missing topics": ("retrieve index none.tsv -o out", r"none\.tsv: expected a topics file, got nothing"),
     "missing index": ("retrieve none topics.tsv -o out", r"none: expected a folder with a Lucene index, got nothing"),
     "missing run": ("evaluate qrels.txt none.run", r"none\.run: expected a run file, got nothing"),
-    "one file for table and page": (
-        "evaluate qrels.txt bm25.run -o bad/out --html bad/out",
-        r"--html: expected another file than that of --output, got bad/out for both\. Name another",
-    ),
     "one file for model and feature set": (
         "export model.json --to solr -o bad/out --feature-set bad/out",
         r"--feature-set: expected another file than that of path, got bad/out for both",
@@ -168,11 +164,11 @@ CASES = {
         r"-: expected a run file \(standard input is /dev/stdin\), got",
     ),
     "missing corpus of a page": (
-        "evaluate qrels.txt bm25.run --html out --corpus none.jsonl",
+        "report qrels.txt bm25.run -o out.html --corpus none.jsonl",
         r"none\.jsonl: expected a corpus file or folder, got nothing",
     ),
     "record in brackets": (
-        "experiment --replay bad/study",
+        "replay bad/study",
         r"record\.json: .*got brackets nested too deep. Run",
     ),
     "no field": ("index corpus.jsonl -o out --fields ,", r"--fields: expected names .*. Write e\.g\. title,body"),
@@ -239,6 +235,7 @@ CASES = {
     "option of no verb": ("--loud", r"No such option '--loud'.*`rerank -h`"),
     "missing argument": ("evaluate qrels.txt", r"Missing argument 'RUN.*`rerank evaluate -h`"),
     "missing output": ("retrieve index topics.tsv", r"Missing option '-o'.*`rerank retrieve -h`"),
+    "missing output folder": ("index corpus.jsonl", r"Missing option '-o'.*`rerank index -h`"),
     "unknown measure": (
         "evaluate qrels.txt bm25.run -m ndgc@10",
         r"measure: expected a known name, got 'ndgc.*. Did you",
@@ -254,12 +251,12 @@ CASES = {
     ),
     "no number": (
         "train data.npz -o out -p num_leaves=many",
-        r"train: -p num_leaves: expected a whole number from 2 to 4096, got 'many'. See `rerank rankers lambdamart`",
+        r"fit: -p num_leaves: expected a whole number from 2 to 4096, got 'many'. See `rerank rankers lambdamart`",
     ),
     "number out of range": ("train data.npz -o out -p n_estimators=0", r"-p n_estimators: expected 1 to .*got 0"),
     "misspelt parameter": (
         "train data.npz -o out -p num_leafs=3",
-        r"train: -p num_leafs: expected a parameter of lambdamart .*. Did you mean 'num_leaves'\?",
+        r"fit: -p num_leafs: expected a parameter of lambdamart .*. Did you mean 'num_leaves'\?",
     ),
     "parameter of another ranker": (
         "train data.npz -o out -p hidden_units=3",
@@ -276,9 +273,13 @@ CASES = {
         "experiment index topics.tsv qrels.txt -o out -p num_leafs=3",
         r"experiment: -p num_leafs: expected .*. Did you mean 'num_leaves'\?",
     ),
-    "seed of a study as a parameter": (
-        "experiment index topics.tsv qrels.txt -o out -p random_state=3",
-        r"experiment: -p random_state: expected .*. Use --random-state",
+    "seed of a study below 0": (
+        "experiment index topics.tsv qrels.txt -o out -p random_state=-3",
+        r"experiment: -p random_state: expected .*got -3. See `rerank rankers lambdamart`",
+    ),
+    "folds of a study that are none": (
+        "experiment index topics.tsv qrels.txt -o out --folds 0x5",
+        r"--folds: expected a number from 1, got 0",
     ),
     "parameters of an unknown ranker": (
         "rankers lambdamat",
@@ -292,9 +293,23 @@ CASES = {
         "retrieve index topics.tsv -o out -k 0",
         r"-k.*0 is not in the range x>=1.*`rerank retrieve -h`",
     ),
-    "k1 below 0": ("retrieve index topics.tsv -o out --k1 -1", r"k1: expected a number from 0 to 1e\+09, got -1"),
-    "b above 1": ("retrieve index topics.tsv -o out --b 2", r"b: expected a number from 0 to 1, got 2"),
-    "base of no kind": ("train data.npz -o out --base bm25", r"--base: expected feature:NAME, run:FILE or model:FILE"),
+    "k1 below 0": (
+        "retrieve index topics.tsv -o out --candidates bm25-k1=-1-b=0.4",
+        r"--candidates: expected a known name, got 'bm25-k1=-1-b=0\.4'",
+    ),
+    "k1 above its bound": (
+        "retrieve index topics.tsv -o out --candidates bm25-k1=1e10-b=0.4",
+        r"k1: expected a number from 0 to 1e\+09, got 10000000000",
+    ),
+    "b above 1": (
+        "retrieve index topics.tsv -o out --candidates bm25-k1=0.9-b=2",
+        r"b: expected a number from 0 to 1, got 2",
+    ),
+    "two k1": (
+        "retrieve index topics.tsv -o out --candidates bm25-k1=1-b=1,rm3-k1=2-b=1",
+        r"--candidates: expected one k1 and b for all sources, got",
+    ),
+    "base of no kind": ("train data.npz -o out --base bm25", r"--base: expected feature:NAME, run:FILE, model:FILE, "),
     "base feature that is none": (
         "train data.npz -o out --base feature:bm26",
         r"feature: expected a known name, got 'bm26'",
@@ -362,8 +377,8 @@ CASES |= {
     "damaged model, rank": ("rank bad/child.json data.npz -o out", CHILD),
     "damaged model, rerank": ("rerank index bad/child.json topics.tsv -o out", CHILD),
     "damaged model, base": ("train data.npz --base model:bad/child.json -o out", CHILD),
-    "damaged model, evaluate": (
-        "evaluate qrels.txt bm25.run --topics topics.tsv --model bad/child.json --html out",
+    "damaged model, report": (
+        "report qrels.txt bm25.run --topics topics.tsv --model bad/child.json -o out.html",
         CHILD,
     ),
     "nested model": ("rank bad/deep.json data.npz -o out", r"deep\.json: expected a model file .*nested too deep"),

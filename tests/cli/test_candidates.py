@@ -109,7 +109,7 @@ def test_study_of_a_union_can_be_replayed(command: Command, tmp_path: Path, inde
     assert done.code == 0
     model = rerank.read_model(f"{study}/lambdamart.fold0.model.json")
     assert "run.lsi.score" in model.feature_names_in_
-    assert command("experiment", "--replay", study).code == 0
+    assert command("replay", study).code == 0
 
 
 def test_study_of_a_union_learns_a_history(command: Command, tmp_path: Path, index: str) -> None:

@@ -16,7 +16,7 @@ def test_experiment_replays_from_its_folder(command: Command, world: Path, tmp_p
     done = command(*STUDY, "-o", str(one), "--folds", str(tmp_path / "folds"), "--tune", "1")
     assert done.code == 0, done.err
     assert (one / "folds.tsv").read_text() == "".join(f"q{number}\t{number % 3}\n" for number in range(10))
-    again = command("experiment", "--replay", str(one), "-o", str(other))
+    again = command("replay", str(one), "-o", str(other))
     assert again.code == 0, again.err
     assert again.out == f"{done.out}\nreplay: 12 files are those of {one}, byte for byte\n"
     for path in one.iterdir():
@@ -33,16 +33,10 @@ def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path:
     for arguments, message in (
         (["experiment", "-o", out], "Missing argument 'INDEX' (see `rerank experiment -h`)"),
         (list(STUDY), "Missing option '-o' / '--output' (see `rerank experiment -h`)"),
+        (["replay"], "Missing argument 'FOLDER' (see `rerank replay -h`)"),
+        (["replay", out, "--folds", "4"], "No such option '--folds' (see `rerank replay -h`)"),
         (
-            ["experiment", "--replay", out, "--folds", "4"],
-            "--replay: expected no other option than -o, got --folds. The record contains the whole study.",
-        ),
-        (
-            ["experiment", "index", "--replay", out],
-            "--replay: expected no other option than -o, got INDEX. The record contains the whole study.",
-        ),
-        (
-            ["experiment", "--replay", out],
+            ["replay", out],
             f"{out}/record.json: expected a file that `rerank experiment` wrote, got nothing there. Check the path.",
         ),
         (
@@ -72,20 +66,20 @@ def test_replay_runs_no_code_that_a_study_folder_names(
     study = ("experiment", str(own_index), *STUDY[2:], "-o", str(out))
     assert command(*study).code == 0
     assert json.loads((out / "record.json").read_text())["encoder"] == name
-    again = command("experiment", "--replay", str(out))
+    again = command("replay", str(out))
     assert (again.code, "byte for byte" in again.out) == (0, True)
     (world / "evil_module.py").write_text(f"open({str(marker)!r}, 'w')\ndef call(texts): open({str(marker)!r}, 'w')\n")
     try:
         record = json.loads((out / "record.json").read_text())
         (out / "record.json").write_text(json.dumps(record | {"encoder": "evil_module:call"}))
-        other = command("experiment", "--replay", str(out))
+        other = command("replay", str(out))
         assert (other.code, other.err) == (
             2,
             f"rerank: replay: expected the encoder of the study, 'evil_module:call', got {name}. "
             "Bind what the study was made with (`rerank vectors INDEX --encoder`).\n",
         )
         (out / "record.json").write_text(json.dumps({key: record[key] for key in record if key != "encoder"}))
-        assert f"expected no encoder, got {name}." in command("experiment", "--replay", str(out)).err
+        assert f"expected no encoder, got {name}." in command("replay", str(out)).err
     finally:
         (world / "evil_module.py").unlink()
     assert not marker.exists()
@@ -95,6 +89,6 @@ def test_replay_does_not_replace_the_study(command: Command, tmp_path: Path) -> 
     out = str(tmp_path / "study")
     assert command(*STUDY, "-o", out).code == 0
     before = (tmp_path / "study" / "record.json").read_bytes()
-    done = command("experiment", "--replay", out, "-o", out)
+    done = command("replay", out, "-o", out)
     assert done == (2, "", f"rerank: {out}: expected another folder than that of the study. Name a new one.\n")
     assert (tmp_path / "study" / "record.json").read_bytes() == before

@@ -14,7 +14,10 @@ from tests.cli.conftest import Command
 
 def test_fuse_writes_the_run_that_python_makes(command: Command, world: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.run"
-    assert command("retrieve", "index", "topics.tsv", "-o", str(other), "--b", "0", "-k", "20").code == 0
+    assert (
+        command("retrieve", "index", "topics.tsv", "-o", str(other), "--candidates", "bm25-k1=0.9-b=0", "-k", "20").code
+        == 0
+    )
     files = ["bm25.run", str(other)]
     runs = [rerank.read_run(world / "bm25.run"), rerank.read_run(other)]
     for arguments, expected in (
@@ -35,7 +38,10 @@ def test_best_chosen_on_dev_is_fused_alike_on_test_by_the_options_that_it_says(
     command: Command, world: Path, tmp_path: Path
 ) -> None:
     other, best = tmp_path / "other.run", tmp_path / "best.run"
-    assert command("retrieve", "index", "topics.tsv", "-o", str(other), "--b", "0", "-k", "20").code == 0
+    assert (
+        command("retrieve", "index", "topics.tsv", "-o", str(other), "--candidates", "bm25-k1=0.9-b=0", "-k", "20").code
+        == 0
+    )
     files = ["bm25.run", str(other)]
     chosen = command("fuse", *files, "--method", "best", "--qrels", "qrels.txt", "-m", "AP", "-o", str(best))
     assert chosen.code == 0

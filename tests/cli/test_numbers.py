@@ -19,7 +19,7 @@ LINES = {
     "retrieve": "index topics.tsv -o {out}",
     "features": "index topics.tsv bm25.run -o {out}.npz",
     "history": "{own} topics.tsv qrels.txt",
-    "train": f"data.npz -o {{out}} {' '.join(SMALL)}",
+    "train": f"index topics.tsv qrels.txt -o {{out}} -k 5 --no-estimate {' '.join(SMALL)}",
     "rank": "model.json data.npz -o {out}",
     "rerank": "index model.json topics.tsv -o {out}",
     "search": "index model.json amber",
@@ -28,10 +28,18 @@ LINES = {
     "export": "model.json -o {out} --to lightgbm",
     "import": "model.json -o {out}",
     "evaluate": "qrels.txt bm25.run bm25.run",
+    "report": "qrels.txt bm25.run bm25.run",
     "fuse": "bm25.run bm25.run -o {out}",
     "experiment": f"index topics.tsv qrels.txt -o {{out}} -k 5 {' '.join(SMALL)}",
 }
 NUMBERS = ("nan", "inf", "-inf", "1e39", "1e308", "-1", "0", "9" * 400, "", "1e", "text")
+# Options that hold numbers among other text, each up to the number.
+PARTS = {
+    "evaluate": ["--samples=", "--samples=200:"],
+    "report": ["--samples="],
+    "serve": ["--limit=deadline=", "--limit=queue=", "--limit=documents=", "--limit=body="],
+    "experiment": ["-prandom_state=", "--folds="],
+}
 TYPES = (click.types.IntParamType, click.types.FloatParamType)
 
 
@@ -41,7 +49,7 @@ def _options() -> list[tuple[str, str]]:
         for verb in VERBS
         for option in cli.get_command(None, verb).params  # type: ignore[arg-type,union-attr]
         if isinstance(option, click.Option) and isinstance(option.type, TYPES)
-    ]
+    ] + [(verb, option) for verb in PARTS for option in PARTS[verb]]
 
 
 @pytest.mark.parametrize("text", NUMBERS, ids=[text[:8] or "empty" for text in NUMBERS])
@@ -54,7 +62,8 @@ def test_a_number_is_refused_in_one_line_or_used(
     if "{own}" in LINES[verb]:  # what is learned is kept with the index
         shutil.copytree("index", own)
     line = LINES[verb].format(out=tmp_path / "out", own=own).split()
-    done = command("-q", verb, *line, option, text)
+    given = [f"{option}{text}"] if option.endswith(("=", ":")) else [option, text]
+    done = command("-q", verb, *line, *given)
     assert done.code in (0, 2), done
     if done.code == 2:
         assert re.fullmatch(r"rerank: [^\n]+\n", done.err), done.err

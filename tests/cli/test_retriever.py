@@ -25,7 +25,7 @@ def models(world: Path) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(world)
         for line in (
-            "retrieve index topics.tsv -o b.run -k 30 --k1 2.5",
+            "retrieve index topics.tsv -o b.run -k 30 --candidates bm25-k1=2.5-b=0.4",
             "features index topics.tsv b.run -o b.npz --qrels qrels.txt",
             f"train b.npz --base run:b.run -o warm.json {' '.join(SMALL)}",
         ):

@@ -161,9 +161,9 @@ def test_commands_take_data_sets(whole: str, collection: Tiny, tmp_path: Path, m
         ["index", name, "-o", "index"],
         ["retrieve", "index", name, "-k", "20", "-o", "bm25.run"],
         ["features", "index", name, "bm25.run", "--qrels", name, "-o", "data.npz"],
-        ["evaluate", name, "bm25.run", "--topics", name, "--corpus", name, "--html", "page.html"],
+        ["report", name, "bm25.run", "--topics", name, "--corpus", name, "-o", "page.html"],
         ["experiment", "index", name, name, *study],
-        ["experiment", "--replay", "study"],
+        ["replay", "study"],
     ):
         assert run(arguments) == 0, arguments
     inputs = json.loads((tmp_path / "study" / "provenance.json").read_text())["inputs"]

@@ -8,18 +8,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+import tqdm
 
 from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError
 from rerank.files.corpus import read_documents
 from rerank.files.trec import read_run, write_run
-from rerank.lucene.build import BuildCounts, build_index, build_index_from_sgml
+from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.folder import check_index_folder
 from rerank.lucene.postings import open_forward
 from rerank.lucene.search import Searcher
+from rerank.runtime.progress import show_progress
 
 SGML = """<DOC>
 <DOCNO> LA-{0} </DOCNO>
@@ -35,13 +38,18 @@ River bank {0}
 # Writes a line once Java is indexing, and never ends, so that a signal always arrives during indexing.
 LONG_BUILD = """
 import sys
-from rerank.lucene.build import build_index
-def tell(stage, done, total):
-    if stage == "indexing":
-        print(stage, flush=True)
+from rerank.lucene import build
+from rerank.runtime.progress import show_progress
+ask = build.ask_json
+def tell(op, *arguments, **parameters):
+    if op == "indexed":
+        print(op, flush=True)
+    return ask(op, *arguments, **parameters)
+build.ask_json = tell
 documents = ({{"id": f"d{{n}}", "body": " ".join(f"w{{n * k % 99991}}" for k in range(60))}} for n in range(30000))
 try:
-    build_index(documents, {target!r}, progress=tell)
+    with show_progress():
+        build.build_index(documents, {target!r})
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 """
@@ -57,8 +65,7 @@ def test_build_indexes_all_text_fields_and_the_whole(tmp_path: Path) -> None:
         {"id": "a", "body": "tail", "title": "Wings", "year": 1999, "authors": ["Ada", "Bob"], "note": None},
         {"id": 7, "title": "", "body": "tail fin"},
     ]
-    counts = build_index(documents, tmp_path / "index")
-    assert counts == BuildCounts(2, 0, ("contents", "title", "body", "authors"))
+    build_index(documents, tmp_path / "index")
     assert hits(tmp_path / "index", "wing") == {"a"}
     assert hits(tmp_path / "index", "tail", "body") == {"a", "7"}
     assert hits(tmp_path / "index", "ada bob", "authors") == {"a"}
@@ -84,8 +91,7 @@ def test_relative_paths_hold_when_the_folder_has_changed_since_java_began(
 
 def test_build_takes_the_fields_that_are_named(tmp_path: Path) -> None:
     documents = [{"id": "a", "title": "wing", "url": "http", "body": "tail"}, {"id": "b", "body": "tail"}]
-    counts = build_index(documents, tmp_path / "index", fields=["body", "title"])
-    assert counts.fields == ("contents", "body", "title")
+    build_index(documents, tmp_path / "index", fields=["body", "title"])
     assert hits(tmp_path / "index", "http") == set()
     assert set(open_forward(tmp_path / "index").fields) == {"contents", "body", "title"}
 
@@ -112,7 +118,7 @@ def test_build_counts_and_logs_empty_documents(tmp_path: Path, caplog: pytest.Lo
         {"id": "c", "body": "wing"},
         {"id": "d", "body": "the"},
     ]
-    assert build_index(documents, tmp_path / "index") == BuildCounts(2, 2, ("contents", "body"))
+    build_index(documents, tmp_path / "index")
     assert "Empty documents left out of the index: 2 " in caplog.text
     forward = open_forward(tmp_path / "index")
     assert sorted(forward.doc_ids.tolist()) == ["c", "d"]
@@ -193,14 +199,31 @@ def test_overwriting_keeps_the_old_index_until_the_new_one_is_whole(tmp_path: Pa
     assert list(tmp_path.iterdir()) == [index]
 
 
-def test_build_reports_progress(tmp_path: Path) -> None:
-    told: list[tuple[str, int, int | None]] = []
-    documents = ({"id": str(number), "body": "wing"} for number in range(2500))
-    build_index(documents, tmp_path / "index", progress=lambda *what: told.append(what))
-    assert [what for what in told if what[0] == "reading documents"] == [
-        ("reading documents", done, None) for done in (1000, 2000, 2500)
-    ]
-    assert ("forward arrays", 2, 2) in told
+class Bar(tqdm.tqdm):  # type: ignore[type-arg]
+    """A bar that is drawn in memory and keeps how far it came."""
+
+    ends: ClassVar[dict[str, tuple[int, int | None]]] = {}
+
+    def __init__(self, *steps: Any, **options: Any) -> None:
+        super().__init__(*steps, **{**options, "file": StringIO(), "delay": 0, "disable": False})
+
+    def close(self) -> None:
+        self.ends[self.desc] = (self.n, self.total)
+        super().close()
+
+
+def test_build_and_search_show_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tqdm, "tqdm", Bar)
+    documents = ({"id": str(number), "body": "wing"} for number in range(30_000))
+    with show_progress():
+        build_index(documents, tmp_path / "index")
+        with Searcher(tmp_path / "index") as searcher:
+            searcher.search({"q": "wing"})
+    assert Bar.ends["reading documents"] == (30_000, None)
+    assert Bar.ends["forward arrays"] == (2, 2)
+    assert Bar.ends["searching"] == (1, 1)
+    done, total = Bar.ends["indexing"]
+    assert 0 <= done <= total == 30_000
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -211,7 +234,8 @@ def test_sgml_file_and_folder(tmp_path: Path, packed: bool) -> None:
     path = corpus / ("la.gz" if packed else "la.sgml")
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     for source, target in ((path, tmp_path / "of a file"), (corpus, tmp_path / "of a folder")):
-        assert build_index_from_sgml(source, target) == BuildCounts(3, 0, ("contents",))
+        build_index_from_sgml(source, target)
+        assert open_forward(target).n_docs == 3
         assert hits(target, "rivers flowing") == {"LA-0", "LA-1", "LA-2"}
         assert set(open_forward(target).fields) == {"contents"}
     assert path.exists()
@@ -243,7 +267,8 @@ def test_sgml_that_anserini_would_read_in_part_is_indexed_whole(
     (corpus / "about").write_text("no documents here")
     (corpus / "two").write_text("<DOC><DOCNO>c</DOCNO><BODY>wing</BODY></DOC>")
     index = tmp_path / "index"
-    assert build_index_from_sgml(corpus, index, encoding="latin-1") == BuildCounts(2, 1, ("contents",))
+    build_index_from_sgml(corpus, index, encoding="latin-1")
+    assert open_forward(index).n_docs == 2
     assert hits(index, "river") == {"a"}
     assert hits(index, "café") == {"b"}
     assert f"since they hold no <DOC>: 1 ({corpus / 'about'})" in caplog.text
@@ -306,7 +331,7 @@ def signalled(target: Path, number: int) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", LONG_BUILD.format(target=str(target))]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    assert process.stdout.readline() == "indexing\n"
+    assert process.stdout.readline() == "indexed\n"
     os.kill(process.pid, number)
     out, error = process.communicate(timeout=60)
     return subprocess.CompletedProcess(command, process.returncode, out, error)

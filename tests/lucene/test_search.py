@@ -100,13 +100,6 @@ def test_search_of_repeated_and_of_many_terms_equals_anserini(
     assert all(expected.values())
 
 
-def test_search_reports_progress(small_index: Path) -> None:
-    told: list[tuple[str, int, int | None]] = []
-    with Searcher(small_index) as searcher:
-        searcher.search(TOPICS, progress=lambda *what: told.append(what))
-    assert told == [("searching", len(TOPICS), len(TOPICS))]
-
-
 def test_analyze_stems_and_drops_stop_words(small_index: Path) -> None:
     with Searcher(small_index) as searcher:
         terms = searcher.analyze(["The running dogs 😀", "", "of the", "naïve café"])

@@ -77,7 +77,8 @@ def test_sigma_makes_no_difference_to_a_cold_model(name) -> None:
         start = np.full(data.n_rows, objective.constant() or 0.0)
         settings = BoostSettings(limits=TreeLimits(8, min_child_samples=5, min_child_weight=0.0))
         rows = bin_rows(train.X, train.order, 255, 1)
-        booster = Booster(BoostTask(rows, train.query_ptr, start, settings), objective.gradients, 1)
+        task = BoostTask(rows, train.query_ptr, start, settings)
+        booster = Booster(task, objective.gradients, task.grower(1))
         for _ in range(10):
             booster.add_tree()
         results.append(booster.scores * sigma)

@@ -54,6 +54,16 @@ def test_unions_are_read_and_become_tags() -> None:
         assert (again.tag, again.k1, again.b, again.field) == (each.tag, each.k1, each.b, each.field)
 
 
+def test_parameters_of_bm25_are_written_as_in_a_tag() -> None:
+    candidates = Candidates.parse("bm25-k1=1.2-b=0.75-field=title:100,rm3:50", k1=2.0)
+    assert (candidates.k1, candidates.b, candidates.field) == (1.2, 0.75, "title")
+    assert [(part.name, part.k) for part in candidates.sources] == [("bm25", 100), ("rm3", 50)]
+    assert Candidates.parse("rm3-k1=1.2-b=0.75", 20) == Candidates.parse("rm3", 20, k1=1.2, b=0.75)
+    assert Candidates.parse("run:a-k1=1.2-b=0.75/dense.run").k1 == 0.9
+    with pytest.raises(InvalidInputError, match=r"^candidates: expected one k1 and b for all sources, got \(1\.0, "):
+        Candidates.parse("bm25-k1=1-b=1,rm3-k1=2-b=1")
+
+
 def test_candidates_of_one_source_have_its_depth() -> None:
     assert Candidates.parse("rm3").k == 1000
     assert Candidates.parse("rm3", 20).at_depth(30).sources == (Part("rm3", 30),)

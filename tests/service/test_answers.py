@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import rerank
-from rerank.service.endpoints import logistic
+from rerank.service.reranking import logistic
 from tests.service.server import Running, count
 from tests.workflows.tiny import Tiny
 

@@ -190,7 +190,7 @@ def test_a_new_model_is_taken_up_and_a_broken_one_refused(
 
 def test_queries_are_logged_as_files_that_features_reads(index: rerank.Index, model_file: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with process(index.path, model_file, "--log-queries", log, "--log-features") as (started, client):
+    with process(index.path, model_file, "--log", f"features:{log}") as (started, client):
         started.wait(": ready")
         for number, query in enumerate(["amber stone", "cedar\triver\n\x1fgrove", "zzzz"]):
             answer = client.post(

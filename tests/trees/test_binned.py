@@ -66,7 +66,8 @@ def _booster(X: np.ndarray, storage: Storage, subsample: float, n_threads: int) 
     limits = TreeLimits(num_leaves=8, min_child_samples=5)
     choices = BoostSettings(subsample=subsample, colsample_bytree=0.7, limits=limits)
     data = bin_rows(X, np.arange(len(X)), 255, n_threads, storage)
-    return Booster(BoostTask(data, query_ptr, np.zeros(len(X)), choices), fill, n_threads)
+    task = BoostTask(data, query_ptr, np.zeros(len(X)), choices)
+    return Booster(task, fill, task.grower(n_threads))
 
 
 @pytest.mark.parametrize("subsample", [1.0, 0.5])

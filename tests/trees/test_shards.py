@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.trees.binned import bin_rows
+from rerank.trees.binned import BinnedData, bin_rows
 from rerank.trees.boost import Booster, BoostSettings, BoostTask
 from rerank.trees.forest import Forest
 from rerank.trees.grow import LeastSquaresSplits, NewtonSplits, TreeLimits
 from rerank.trees.leafwise import add_packed, pack_histograms
-from rerank.trees.shards import GrowthOrder, Part, Shard, ShardBooster
+from rerank.trees.shards import GrowthEndedError, GrowthOrder, Part, Shard
 
 
 class ThreadPeers:
@@ -149,7 +150,8 @@ def check(
     rule = LeastSquaresSplits(np.random.default_rng(3).random(len(X))) if weighted else NewtonSplits()
     whole = slice(0, len(X))
     data = bin_rows(X, order, max_bin, 1)
-    local = Booster(BoostTask(data, query_ptr, start, settings, rule, step_length), gradients(whole), 1)
+    task = BoostTask(data, query_ptr, start, settings, rule, step_length)
+    local = Booster(task, gradients(whole), task.grower(1))
     scores_at = [local.scores.copy()]
     for _ in range(n_trees):
         local.add_tree()
@@ -160,22 +162,20 @@ def check(
 
     def grow(peers: ThreadPeers) -> tuple[list[Any], np.ndarray]:
         rows = slice(int(bounds[peers.rank]), int(bounds[peers.rank + 1]))
-        shard = Shard(
-            columns=columns,
-            blocks=columns.blocks(X, order[rows], 1),
-            query_ptr=query_ptr,
-            first_row=rows.start,
-            scores=scores_at[n_done][rows],
-            gradients=gradients(rows),
-            settings=settings,
+        its_task = replace(
+            task,
+            data=BinnedData(columns, columns.blocks(X, order[rows], 1)),
+            start_scores=scores_at[n_done][rows],
             rule=rule.part(rows),
             step_length=step_length if peers.rank == 0 else None,
-            has_step_length=step_length is not None,
+            first_row=rows.start,
             n_done=n_done,
         )
-        booster = ShardBooster(shard, peers, 1)
-        trees = [booster.add_tree(lambda: False) for _ in range(n_done, n_trees)]
-        assert booster.add_tree(lambda: True) is None
+        shard = Shard(its_task, gradients(rows), step_length is not None)
+        booster = shard.booster(peers, lambda: len(booster.trees) == n_trees - n_done, 1)
+        trees = [booster.add_tree() for _ in range(n_done, n_trees)]
+        with pytest.raises(GrowthEndedError):
+            booster.add_tree()
         return trees, booster.scores
 
     results = in_threads(size, grow)

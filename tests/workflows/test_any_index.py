@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import rerank
+from rerank.cli.main import run
 from rerank.errors import ModelMismatchError
 from rerank.features.functions import functions
 from tests.lucene import anserini
@@ -49,6 +50,28 @@ def test_features_of_an_index_leave_out_what_it_does_not_hold(
     )
     assert caplog.text.count("features titled are left out: the index keeps no documents.") == (not raw)
     assert np.isfinite(data.column("bm25.contents")).all()
+
+
+def test_language_is_kept_with_an_index_of_anserinis(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index, resources = tmp_path / "index", tmp_path / "index" / "rerank-resources"
+    monkeypatch.chdir(tmp_path)
+    Path("topics.tsv").write_text("q\tHaus\n")
+    anserini.build([{"id": "a", "contents": "Die Häuser"}, {"id": "b", "contents": "Wasser"}], index, "-language", "de")
+    retrieve = ["-q", "retrieve", "index", "topics.tsv", "-o", "-"]
+    assert (run(retrieve), capfd.readouterr().out) == (0, "")
+    assert run(["language", "index", "deutsch"]) == 2
+    assert "language: expected a code that Anserini knows (ar, bn, da, de" in capfd.readouterr().err
+    assert not resources.exists()
+    assert run(["language", "index", "de"]) == 0
+    assert (run(retrieve), capfd.readouterr().out.split()[:3]) == (0, ["q", "Q0", "a"])
+    with rerank.Index.open(index) as kept, rerank.Index.open(index, "de") as given:
+        assert kept.language == "de"
+        assert kept.forward.fingerprint == given.forward.fingerprint
+    (resources / "language").write_bytes(b"\xff\x00")
+    assert run(retrieve) == 2
+    assert "expected the code of a language, got another text. Run `rerank language`." in capfd.readouterr().err
 
 
 def test_model_of_another_collection_of_equal_counts_is_refused_and_says_which_part_differs(tmp_path: Path) -> None:

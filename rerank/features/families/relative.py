@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, FieldFamily
-from rerank.features.columns import field_columns
+from rerank.features.columns import default_features, field_columns
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
-from rerank.features.registry import family, register
+from rerank.features.registry import register
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Ints
 
@@ -86,7 +86,7 @@ def _features() -> tuple[Feature, ...]:
             cost=Cost.PAIR,
         )
         for name, columns in _score_columns().items()
-        for score in [family(name).features(Recipe())[column] for column in columns]
+        for score in [default_features(name)[column] for column in columns]
         for form, meaning, formula, unit, low, high in _FORMS
     )
 
@@ -94,7 +94,7 @@ def _features() -> tuple[Feature, ...]:
 @cache
 def _score_columns() -> dict[str, list[int]]:
     """Return the columns of the main scores of each family, which are the same for all recipes."""
-    names = {name: [feature.name for feature in family(name).features(Recipe())] for name in MAIN}
+    names = {name: [feature.name for feature in default_features(name)] for name in MAIN}
     return {name: [names[name].index(score) for score in scores] for name, scores in MAIN.items()}
 
 

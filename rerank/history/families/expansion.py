@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from rerank.features.base import Cost, Feature, Missing
 from rerank.features.registry import register
 from rerank.features.statistics import inverse_document_frequency
-from rerank.history.base import DocumentFamily, HistoryQuery, Part, with_smoothed
-from rerank.history.bound import IndexHistory
+from rerank.history.base import DocumentFamily, with_smoothed
+from rerank.history.bound import HistoryQuery, IndexHistory, Part
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, joined_rows, pointers, query_rows
 

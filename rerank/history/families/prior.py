@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, Missing
 from rerank.features.registry import register
-from rerank.history.base import HistoryQuery, LearnedFamily, Part
-from rerank.history.bound import IndexHistory
+from rerank.history.base import LearnedFamily
+from rerank.history.bound import HistoryQuery, IndexHistory, Part
 
 if TYPE_CHECKING:
     from rerank.vectors.vectors import Vectors

@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, Missing
 from rerank.features.registry import register
-from rerank.history.base import Arrays, HistoryQuery, LearnedFamily, Part
-from rerank.history.bound import IndexHistory
+from rerank.history.base import LearnedFamily
+from rerank.history.bound import Arrays, HistoryQuery, IndexHistory, Part
 from rerank.history.collection import DocTerms
 from rerank.history.judged import Judged
 from rerank.runtime.container import Stored, offsets

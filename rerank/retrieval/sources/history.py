@@ -49,7 +49,7 @@ class JudgedNeighbours(Source):
             if part is None:
                 yield np.zeros(0, dtype=np.int64), np.zeros(0)
                 continue
-            prepared = part.prepared(member, history, inputs.vectors)
+            prepared = member.prepared(part, history, inputs.vectors)
             scores = member.all_scores(prepared, history, history.query(queries, number))
             docs = np.flatnonzero(scores > 0.0)
             yield best_hits(docs, scores[docs], inputs.forward.doc_ids, k)

@@ -1,0 +1,153 @@
+"""The endpoint /search."""
+
+import time
+from typing import Annotated, Any, Generic, TypeVar
+
+import orjson
+from fastapi import FastAPI
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
+from starlette.requests import Request
+from starlette.responses import Response
+
+from rerank.errors import shown
+from rerank.runtime.schema import SchemaError
+from rerank.service.app import Service
+from rerank.service.bodies import Body, Name, Names, Query, token, words
+from rerank.service.faults import ServiceError
+from rerank.service.jobs import NORMAL_CANDIDATES, SearchJob
+from rerank.types.ids import ID_RULE, first_broken
+
+MOST_EXCERPT = 10_000
+_ONE = "q"  # id of the query of a body that has one
+QueryText = TypeVar("QueryText", bound=str)
+Queries = TypeVar("Queries", bound=list[str] | dict[str, str])
+Count = TypeVar("Count", bound=int)
+
+
+class Bm25Place(BaseModel):
+    """Rank and score of a document among the candidates."""
+
+    rank: int
+    score: float
+
+
+class Contribution(BaseModel):
+    """A feature, and what it adds to a score."""
+
+    feature: str
+    value: float | None
+    contribution: float
+
+
+class Hit(BaseModel):
+    """A document; the last three members are there where they were asked for."""
+
+    rank: int
+    id: str
+    score: float
+    bm25: Bm25Place
+    fields: dict[str, Any] = {}
+    matches: dict[str, list[Annotated[list[int], Field(min_length=2, max_length=2)]]] = {}
+    features: list[Contribution] = []
+
+
+class Result(BaseModel):
+    """The hits of one query."""
+
+    query_id: str
+    query: str
+    hits: list[Hit]
+
+
+class SearchAnswer(BaseModel):
+    """The answer of /search."""
+
+    id: str
+    model: str
+    took_ms: float
+    results: list[Result]
+
+
+class SearchBody(Body, Generic[QueryText, Queries, Count]):
+    """What a body of /search holds."""
+
+    model_config = ConfigDict(extra="forbid")
+    one_of = ("query", "queries")
+    query: QueryText | None = Field(None, description="The query.")
+    queries: Queries | None = Field(None, description="Several queries: a list, or an object by query id.")
+    k: Count | None = Field(  # type: ignore[assignment]
+        10, description="Number of documents to return for each query."
+    )
+    candidates: Count | None = Field(
+        None, description="Number of BM25's documents that the model reorders; by default 100, or k if that is more."
+    )
+    model: Name | None = Field(None, description="A name of /models; the served model by default.")
+    fields: Names | None = Field(None, description="Fields of the documents to return; none by default.")
+    excerpt: Annotated[int, Field(ge=0, le=MOST_EXCERPT)] | None = Field(
+        0, description="Longest text of a field: the part with most matches. 0 is all of it."
+    )
+    highlight: bool | None = Field(False, description="Whether to return where words of the query are.")
+    explain: bool | None = Field(
+        False, description="Whether to return the features that add or take most of each document's score."
+    )
+
+    def job(self, service: Service) -> SearchJob:
+        """Return the request as a job; raises ServiceError where it asks for too many candidates, or too few."""
+        queries: Any = {_ONE: self.query} if self.query is not None else self.queries or {}
+        if isinstance(queries, list):
+            queries = {f"q{number}": text for number, text in enumerate(queries, start=1)}
+        k, most = self.k or 10, service.limits.documents
+        candidates = self.candidates or min(max(k, NORMAL_CANDIDATES), most)
+        if candidates < k:
+            raise ServiceError(
+                422, "body.candidates", f"at least the {k} documents of k", str(candidates), "Ask for more candidates."
+            )
+        if candidates * len(queries) > most * 8:
+            raise ServiceError(
+                413, "body.queries", f"at most {most * 8} candidates of all queries together",
+                str(candidates * len(queries)), "Send some queries in another request.",
+            )  # fmt: skip
+        return SearchJob(
+            self.model or service.settings.served_name,
+            queries=queries,
+            k=k,
+            candidates=candidates,
+            fields=tuple(dict.fromkeys(self.fields or ())),
+            excerpt=self.excerpt or 0,
+            highlight=bool(self.highlight),
+            explain=bool(self.explain),
+        )
+
+
+def _ids(queries: object) -> Any:
+    """Return queries whose ids can be written to files."""
+    broken = first_broken(list(queries)) if isinstance(queries, dict) else None
+    if broken is not None:
+        raise SchemaError(f"ids {ID_RULE}", shown(broken), "Rename it.")
+    return queries
+
+
+def add_search(app: FastAPI, service: Service) -> None:
+    """Add the endpoint, whose bodies have the limits of the service."""
+    limits = service.limits
+    Words = Annotated[Query, Field(max_length=limits.query_characters), AfterValidator(words)]
+    Several = Annotated[
+        Annotated[list[Words], Field(min_length=1, max_length=limits.queries), Tag("[]")]
+        | Annotated[dict[str, Words], Field(min_length=1, max_length=limits.queries), Tag("{}")],
+        Discriminator(lambda value: {list: "[]", dict: "{}"}.get(type(value))),
+        AfterValidator(_ids),
+    ]
+    Depth = Annotated[int, Field(ge=1, le=limits.documents)]
+
+    class Search(SearchBody[Words, Several, Depth]):
+        """A body of /search."""
+
+    @app.post("/search", response_model=SearchAnswer, dependencies=token(service))
+    async def search(body: Search, request: Request) -> Response:
+        """Search, and reorder with a model."""
+        job = body.job(service)
+        start = time.perf_counter()
+        results = orjson.Fragment(await service.answer(request, job))
+        took = round(1000 * (time.perf_counter() - start), 3)
+        answer = {"id": job.request_id, "model": job.model, "took_ms": took, "results": results}
+        return Response(orjson.dumps(answer), media_type="application/json")
