@@ -46,9 +46,9 @@ class Options(RankerOptions):
         help="Start from feature:NAME, run:FILE, model:FILE (LambdaSMART), unsupervised or none.  [default: "
         "unsupervised with INDEX, none with DATA]",
     )
-    candidates: str | None = candidates_option("bm25,rm3 and, with vectors, lsi:200")
+    candidates: str | None = candidates_option("bm25,rm3 (with vectors, lsi:200)")
     k: int | None = option(
-        "-k", "--hits", type=Whole(), metavar="N", help="Documents of a query and source; 1,000 by default."
+        "-k", "--hits", type=Whole(), metavar="N", help="Documents of a source [1,000]."
     )
     recipe: Path | None = file_option("--recipe", "TOML file of the features (see `rerank features`).")
     no_estimate: bool = option("--no-estimate", is_flag=True, help="Do not estimate the metric on held-out queries.")
@@ -56,16 +56,16 @@ class Options(RankerOptions):
     validate: Path | None = file_option("--validate", "For DATA: data on which early stopping watches the metric.")
     preferences: Path | None = file_option(
         "--preferences",
-        "For DATA: preference pairs to learn from in place of labels: qid, better, worse[, probability].",
+        "For DATA: pairs qid, better, worse[, probability] in place of labels.",
     )
     memory: str | None = option(
         "--memory",
         metavar="SIZE",
-        help="For DATA: memory that training of boosted trees may take, e.g. 4GB; the model is the same.",
+        help="For DATA: memory that boosted trees may take, e.g. 4GB.",
     )
     checkpoint: Path | None = file_option(
         "--checkpoint",
-        "For DATA: file that the state of training of boosted trees is kept in, to go on from if it is killed.",
+        "For DATA: file of the state of boosted trees, to go on from.",
     )
     threads: int | None = threads_option()
     cluster: str | None = cluster_option()

@@ -211,7 +211,7 @@ class BoostedTrees(WeightedRanker):
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         self.base_weight_: BaseWeight | None = None
         self._sizes: Sizes = sizes_of(self, len(train.weights), len(train.order))
-        log.info("%s: %d queries: %s", self.kind, len(train.weights), self._sizes)
+        log.debug("%s: %d queries: %s", self.kind, len(train.weights), self._sizes)
         if self.start != WEIGHTED or not train.start_scores.any() or train.pairs is not None:
             stopping = self._stopping(valid, context)
             _, self.forest_ = self._grow(train, valid, stopping, self._unit(train), context)

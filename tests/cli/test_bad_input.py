@@ -251,12 +251,12 @@ CASES = {
     ),
     "no number": (
         "train data.npz -o out -p num_leaves=many",
-        r"fit: -p num_leaves: expected a whole number from 2 to 4096, got 'many'. See `rerank rankers lambdamart`",
+        r"train: -p num_leaves: expected a whole number from 2 to 4096, got 'many'. See `rerank rankers lambdamart`",
     ),
     "number out of range": ("train data.npz -o out -p n_estimators=0", r"-p n_estimators: expected 1 to .*got 0"),
     "misspelt parameter": (
         "train data.npz -o out -p num_leafs=3",
-        r"fit: -p num_leafs: expected a parameter of lambdamart .*. Did you mean 'num_leaves'\?",
+        r"train: -p num_leafs: expected a parameter of lambdamart .*. Did you mean 'num_leaves'\?",
     ),
     "parameter of another ranker": (
         "train data.npz -o out -p hidden_units=3",
