@@ -108,7 +108,7 @@ class Options:
 @click.command("serve", short_help="an HTTP service and a page to search with")
 @takes(Options)
 def command(given: Options) -> None:
-    """Answer searches of INDEX, reordered by MODEL, over HTTP; BM25's order without MODEL.
+    """Answer searches of INDEX, reordered by MODEL, over HTTP; unsupervised without MODEL.
 
     The page is at /, the interface at /openapi.json. SIGTERM ends the service after the requests that run, SIGHUP or a
     new file MODEL takes up a new model. Needs the extra `service`.

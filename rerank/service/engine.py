@@ -133,10 +133,10 @@ class Engine:
         if job.model not in self.rankings:
             raise unknown(404, "body.model", job.model, self.rankings)
         ranking = self.rankings[job.model]
-        if isinstance(job, RerankJob) and (ranking.is_union or (job.doc_ids is None and ranking.needs_index)):
+        if isinstance(job, RerankJob) and (ranking.reads_runs or (job.doc_ids is None and ranking.needs_index)):
             raise ServiceError(
                 422, "body.model",
-                "a model of BM25's candidates" if ranking.is_union else "ids of documents of the index",
+                "a model of BM25's candidates" if ranking.reads_runs else "ids of documents of the index",
                 f"{ranking.name}, whose features need {ranking.needs_index}", "Use /search, or name another model.",
             )  # fmt: skip
         if isinstance(job, SearchJob):

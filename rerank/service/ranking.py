@@ -19,6 +19,7 @@ from rerank.types import RankingData, pointers, query_rows
 from rerank.types.retriever import BM25, Retriever
 from rerank.workflows.applying import check_candidates, check_index, model_candidates, model_recipe
 from rerank.workflows.index import Index
+from rerank.workflows.unsupervised import unsupervised_model
 
 STRONGEST = 6  # features that explain a document
 START = "start: BM25"  # what explanations call the scores that a model starts from
@@ -54,7 +55,12 @@ class Ranking:
         """What the features need that is known of documents of the index alone; empty if texts can be ranked."""
         if self.recipe is not None and self.recipe.history is not None:
             return "a history"
-        return "several runs" if self.recipe is not None and self.recipe.runs else ""
+        return "several runs" if self.reads_runs else ""
+
+    @property
+    def reads_runs(self) -> bool:
+        """Whether features are the scores of several sources."""
+        return self.recipe is not None and bool(self.recipe.runs)
 
     @property
     def is_union(self) -> bool:
@@ -75,9 +81,7 @@ def bm25_ranking() -> Ranking:
 
 def load_ranking(settings: Settings, index: Index) -> Ranking:
     """Return the served model, read and compared with what there is; raises RerankError where it cannot be served."""
-    if settings.model is None:
-        return bm25_ranking()
-    model = read_model(settings.model)
+    model = unsupervised_model(index) if settings.model is None else read_model(settings.model)
     recipe, candidates = model_recipe(model), model_candidates(model)
     check_index(index, model)
     file = next(iter(run_names(candidates.sources)), None)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 BM25_NAME = "bm25"  # the ranking without a model
+UNSUPERVISED = "unsupervised"
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # environment variable: where several processes keep their metrics
 
 
@@ -66,7 +67,7 @@ class Settings:
     index : Path
         Folder of the index.
     model : Path or None
-        The model's file; None is BM25 alone.
+        The model's file; None is the ranking that needs no judgements.
     model_names : tuple of str
         What requests may call the ranking that is used by default, the first one in answers; by default the name of
         the model's file without its ending.
@@ -114,7 +115,7 @@ class Settings:
         """What requests call the ranking that is used by default."""
         if self.model_names:
             return self.model_names[0]
-        return BM25_NAME if self.model is None else self.model.name.split(".")[0] or "model"
+        return UNSUPERVISED if self.model is None else self.model.name.split(".")[0] or "model"
 
     @property
     def is_local(self) -> bool:
