@@ -3,6 +3,7 @@
 
     scripts/bench_quality.py [--data FOLDER] [--collection NAME ...] [--study NAME ...] [--seeds 5] [--output FILE]
     scripts/bench_quality.py --warm-starts
+    scripts/bench_quality.py --defaults [--encoder module:function]
 
 nfcorpus has its own training, dev and test queries: models and histories learn from the training queries; training
 stops on a tenth of these, which differs by seed; the test judgements are only read for the figures. Its "test queries
@@ -14,6 +15,10 @@ The features and settings were chosen on dev queries of nfcorpus and on med.
 --warm-starts compares a base (BM25; in MQ2008 its feature of the whole document), LambdaMART of 150 trees of 15 leaves
 without it, and the same started from it: nDCG@10 over five folds by query, --seeds times; of nfcorpus shares of the
 training queries, measured on dev queries. The trees of the two are the same, so that one training gives both.
+
+--defaults measures what a new user gets: BM25, the unsupervised ranking, LambdaMART() of BM25's candidates, and
+`rerank train` as it is, over five folds by query, --seeds times, of an index with vectors (and --encoder); of nfcorpus
+with shares of the training queries, on the queries of --part.
 """
 
 from __future__ import annotations
@@ -36,7 +41,6 @@ from rerank.doctor.across import nearest_by_relevant, nearest_by_words
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.retrieval.union import UnionRun
-from rerank.types import query_rows
 from rerank.types.ordering import trec_order
 from rerank.vectors.vectors import Vectors
 from rerank.workflows.study import Study
@@ -53,6 +57,7 @@ SETTINGS: dict[str, Any] = {
     "early_stopping_rounds": 60,
     "metric": MEASURE,
 }
+NUMBERS = (10, 20, 50, 100, 300, 1000)  # of nfcorpus's training queries that a default is trained on
 SHARES = (0.05, 0.1, 0.2, 0.5)  # of nfcorpus's training queries that a warm start learns from
 SEEDS = tuple(f"warm - cold, {seed}" for seed in range(100))
 TRAIN_DEPTH = 100  # documents of each source that are trained on
@@ -82,6 +87,8 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DEFAULT)
     parser.add_argument("--collection", action="append", choices=("nfcorpus", *SMALL, "mq2008"))
     parser.add_argument("--warm-starts", action="store_true")
+    parser.add_argument("--defaults", action="store_true")
+    parser.add_argument("--encoder")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=3, help="of the folds of small collections")
     parser.add_argument("--part", choices=("test", "dev"), default="test", help="queries of nfcorpus that are measured")
@@ -97,14 +104,16 @@ def main() -> None:
                 results[MEASURE].append(line)
                 print(*line, sep="  ", flush=True)
         print(tabulate(results[MEASURE], headers="firstrow", floatfmt=".4f"))
-    for name in [] if given.warm_starts else given.collection or ("nfcorpus", *SMALL):
+    for name in [] if given.warm_starts else given.collection or (*SMALL, "nfcorpus"):
         folder = given.data / "collections" / name
         with (
             tempfile.TemporaryDirectory() as scratch,
             rerank.Index.build(folder / "corpus.jsonl", Path(scratch) / "index") as index,
         ):
             lines = (
-                nfcorpus(index, folder, given.part, given.seeds)
+                defaults(index, folder, given.part if name == "nfcorpus" else None, given.seeds, given.encoder)
+                if given.defaults
+                else nfcorpus(index, folder, given.part, given.seeds)
                 if name == "nfcorpus"
                 else small(index, folder, given.study or list(STUDIES), given.repeats, given.threads)
             )
@@ -135,7 +144,7 @@ def nfcorpus(index: rerank.Index, folder: Path, part: str, n_seeds: int) -> Iter
         start = time.perf_counter()
         runs = {side: bound.search(queries[side], candidates=candidates) for side in ("train", part)}
         data = {side: bound.features(run, queries[side], qrels[side]) for side, run in runs.items()}
-        data["train"] = rows_of(data["train"], first_documents(runs["train"]))
+        data["train"] = data["train"].of_rows(np.flatnonzero(first_documents(runs["train"])))
         values, values_apart = [], []
         for seed in range(n_seeds):
             run = trained(data["train"], seed).rank(data[part])
@@ -156,19 +165,6 @@ def first_documents(run: rerank.Run | UnionRun) -> np.ndarray:
         first = {doc_id for source in sources if query_id in source for doc_id in list(source[query_id])[:TRAIN_DEPTH]}
         chosen[rows] = [doc_id in first for doc_id in run.doc_ids[rows].tolist()]
     return chosen
-
-
-def rows_of(data: rerank.RankingData, chosen: np.ndarray) -> rerank.RankingData:
-    """Return some rows of the data, given as (n_rows,) bool."""
-    counts = np.bincount(query_rows(data.query_ptr)[chosen], minlength=len(data))
-    return replace(
-        data,
-        query_ptr=np.concatenate([[0], np.cumsum(counts)]),
-        doc_ids=data.doc_ids[chosen],
-        X=data.X[chosen],
-        labels=data.labels[chosen],
-        base_scores=data.base_scores[chosen],
-    )
 
 
 def apart_from_training(
@@ -220,6 +216,67 @@ def small(
                     below, n_folds = below + (np.mean(gains) < 0), n_folds + 1
             bm25_mean = np.mean([trial[MEASURE] for trial in values["BM25"]])
             yield [name, system, np.mean(means), min(means), max(means), bm25_mean, f"{below} of {n_folds}", seconds]
+
+
+def defaults(
+    index: rerank.Index, folder: Path, part: str | None, n_seeds: int, encoder: str | None
+) -> Iterator[list[Any]]:
+    """Yield a header, and for each system its mean, least and greatest seed, worst fold beside BM25, and seconds.
+
+    part  queries of nfcorpus that are measured; None: a collection of one set of queries, in folds
+    """
+    index.learn_vectors(encoder=encoder)
+    topics = rerank.read_topics(folder / "topics.tsv")
+    yield ["queries", "system", MEASURE, "least", "greatest", "BM25", "worst fold", "seconds a training"]
+    for label, splits in default_splits(folder, part, n_seeds).items():
+        values: dict[str, list[np.ndarray]] = {}  # of each split, by query
+        seconds: dict[str, list[float]] = {}
+        for train_qrels, test_qrels in splits:
+            test = rerank.Topics({query_id: topics[query_id] for query_id in test_qrels})
+            for name, run, taken in default_runs(index, topics, train_qrels, test):
+                result = rerank.evaluate(test_qrels, run, [MEASURE], complete=True).per_query[MEASURE]
+                values.setdefault(name, []).append(np.array([result[query_id] for query_id in test_qrels]))
+                seconds.setdefault(name, []).append(taken)
+        per_seed = len(splits) // n_seeds
+        for name, of_splits in values.items():
+            gains = [np.mean(ours - bm25) for ours, bm25 in zip(of_splits, values["BM25"], strict=True)]
+            firsts = range(0, len(splits), per_seed)
+            means = [np.concatenate(of_splits[first : first + per_seed]).mean() for first in firsts]
+            bm25_mean = np.concatenate(values["BM25"]).mean()
+            yield [label, name, np.mean(means), min(means), max(means), bm25_mean, min(gains), np.mean(seconds[name])]
+
+
+def default_splits(folder: Path, part: str | None, n_seeds: int) -> dict[str, list[tuple[rerank.Qrels, rerank.Qrels]]]:
+    """Return judgements to train on and to measure on, by the number of queries."""
+    if part is not None:
+        train, test = (rerank.read_qrels(folder / f"qrels.{name}.txt") for name in ("train", part))
+        shuffled = [np.random.default_rng(seed).permutation(list(train)).tolist() for seed in range(n_seeds)]
+        return {str(n): [(some_queries(train, each[:n]), test) for each in shuffled] for n in NUMBERS}
+    qrels, splits = rerank.read_qrels(folder / "qrels.txt"), []
+    for seed in range(n_seeds):
+        order = np.random.default_rng(seed).permutation(list(qrels)).tolist()
+        for fold in range(5):
+            rest = [query_id for number, query_id in enumerate(order) if number % 5 != fold]
+            splits.append((some_queries(qrels, rest), some_queries(qrels, order[fold::5])))
+    return {str(len(qrels) * 4 // 5): splits}
+
+
+def some_queries(qrels: rerank.Qrels, query_ids: list[str]) -> rerank.Qrels:
+    """Return the judgements of some queries."""
+    return rerank.Qrels.of({query_id: qrels[query_id] for query_id in query_ids})
+
+
+def default_runs(
+    index: rerank.Index, topics: rerank.Topics, qrels: rerank.Qrels, test: rerank.Topics
+) -> Iterator[tuple[str, rerank.Run, float]]:
+    """Yield the name of each system, its run and the seconds of its training."""
+    yield "BM25", index.search(test, k=1000), 0.0
+    yield "unsupervised", rerank.rerank(index, "unsupervised", test), 0.0
+    for name, model, candidates in (("LambdaMART()", rerank.LambdaMART(), "bm25"), ("train", None, None)):
+        start = time.perf_counter()
+        trained = rerank.train(index, topics, qrels, model, candidates=candidates, estimate=False)
+        seconds = time.perf_counter() - start
+        yield name, rerank.rerank(index, trained.model, test), seconds
 
 
 def warm_starts(name: str, folder: Path, n_seeds: int, threads: int | None) -> Iterator[list[Any]]:

@@ -23,7 +23,6 @@ from rerank.service.ranking import (
     bm25_ranking,
     explains,
     load_ranking,
-    some_rows,
     strongest_features,
 )
 from rerank.service.settings import BM25_NAME, Settings
@@ -93,10 +92,10 @@ class Engine:
             return ranking
         data = self._features(run, {"q": query, "other": query}, ranking)
         ranking.model.predict(data)
-        ranking.model.predict(some_rows(data, np.arange(1)))
+        ranking.model.predict(data.of_rows([0]))
         if not ranking.needs_index:
             self._text_scores(given, ranking)
-        return replace(ranking, explains=explains(ranking, some_rows(data, np.arange(min(3, data.n_rows)))))
+        return replace(ranking, explains=explains(ranking, data.of_rows(np.arange(min(3, data.n_rows)))))
 
     def close(self) -> None:
         """Close the index."""
@@ -371,7 +370,7 @@ class _Ranked:
     def features(self, ranking: Ranking) -> list[list[dict[str, Any]]]:
         """Return the strongest features of each of them."""
         data = self.scored.data
-        return [[] for _ in self.rows] if data is None else strongest_features(ranking, some_rows(data, self.rows))
+        return [[] for _ in self.rows] if data is None else strongest_features(ranking, data.of_rows(self.rows))
 
 
 def _best(scored: _Scored, wanted: Sequence[int]) -> Iterator[_Ranked]:

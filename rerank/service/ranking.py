@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from rerank.rankers.store import read_model
 from rerank.rankers.warm_start import CandidateRunBase
 from rerank.retrieval.candidates import Candidates, run_names
 from rerank.service.settings import BM25_NAME, Settings
-from rerank.types import RankingData, pointers, query_rows
+from rerank.types import RankingData
 from rerank.types.retriever import BM25, Retriever
 from rerank.workflows.applying import check_candidates, check_index, model_candidates, model_recipe
 from rerank.workflows.index import Index
@@ -108,19 +108,6 @@ def explains(ranking: Ranking, data: RankingData) -> bool:
         return ranking.model is not None and len(strongest_features(ranking, data)) == data.n_rows
     except InvalidInputError:
         return False
-
-
-def some_rows(data: RankingData, rows: NDArray[np.int64]) -> RankingData:
-    """Return some rows of ranking data, in ascending order of their queries."""
-    query = query_rows(data.query_ptr)[rows]
-    counts = np.bincount(query, minlength=len(data.query_ids))
-    return replace(
-        data,
-        query_ptr=pointers(counts),
-        doc_ids=data.doc_ids[rows],
-        X=data.X[rows],
-        base_scores=None if data.base_scores is None else data.base_scores[rows],
-    )
 
 
 def strongest_features(ranking: Ranking, data: RankingData) -> list[list[dict[str, Any]]]:

@@ -105,6 +105,25 @@ class QueryTable(Shown):
         columns = {"query_ids": self.query_ids[numbers], "query_ptr": query_ptr, "doc_ids": self.stored_ids[rows]}
         return replace(self, **columns, **self._selected(numbers, rows))
 
+    def of_rows(self, rows: ArrayLike) -> Self:
+        """Return some rows, given by number in ascending order; queries without one remain, without rows.
+
+        Parameters
+        ----------
+        rows : array of shape (n_selected,), int
+            Numbers of the rows, from 0.
+
+        Returns
+        -------
+        object of the same class
+            The rows.
+
+        """
+        numbers = np.asarray(rows, dtype=np.int64)
+        counts = np.bincount(query_rows(self.query_ptr)[numbers], minlength=len(self))
+        columns = {"query_ptr": pointers(counts), "doc_ids": self.stored_ids[numbers]}
+        return replace(self, **columns, **self._selected(np.arange(len(self)), numbers))
+
     @property
     def n_rows(self) -> int:
         """Number of query-document pairs."""

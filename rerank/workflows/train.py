@@ -14,24 +14,29 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
+from rerank.features.inputs import scores_in
 from rerank.features.recipe import Recipe
 from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
+from rerank.files.rows import joined_parts
 from rerank.metrics.registry import named
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.retrieval.union import UnionRun
-from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.types import Qrels, RankingData, Run, Topics, query_blocks, query_rows
 from rerank.workflows.folds import FoldTraining, SameData, assign_folds, held_out
 from rerank.workflows.index import Index
 from rerank.workflows.tuning import Try
 from rerank.workflows.unsupervised import best_candidates
 
 FOLDS, LEAST_QUERIES = 5, 10
+TRAINED = 100  # documents of each source
+BLOCK_ROWS = 1 << 18  # whose features are in memory at once
 DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter
 _log = logging.getLogger("rerank")
 
@@ -89,6 +94,7 @@ def train(
     *,
     candidates: Candidates | str | None = None,
     k: int = DEPTH,
+    depth: int = TRAINED,
     recipe: Recipe | None = None,
     estimate: bool = True,
 ) -> Trained:
@@ -112,6 +118,8 @@ def train(
         documents (`bm25:k,rm3:k,lsi:200`).
     k : int
         Number of candidates of a query, of each source without a depth of its own.
+    depth : int
+        Number of documents of each source and query that are trained on, the best ones.
     recipe : Recipe or None
         The features; None is the default recipe.
     estimate : bool
@@ -137,9 +145,7 @@ def train(
     model = LambdaMART(base=UNSUPERVISED) if model is None else model
     sources = _sources(index, candidates, k)
     run = index.search(topics, candidates=sources)
-    if candidates is None and isinstance(run, UnionRun):
-        run = run.without_sources()  # so that the model also ranks texts and candidates of other systems
-    data = index.features(run, topics, qrels, recipe=recipe)
+    data = _features(index, run, topics, qrels, recipe, depth, keep_sources=candidates is not None)
     if data.retriever is not None:
         data = replace(data, retriever=replace(data.retriever, depth=sources.k))
     _log_judged(data, qrels)
@@ -152,6 +158,32 @@ def train(
         stop = np.array([folds[query_id] == 0 for query_id in data])
         model.fit(data.select(np.flatnonzero(~stop)), eval_set=data.select(np.flatnonzero(stop)))
     return Trained(model, estimated)
+
+
+def _features(
+    index: Index, run: Run, topics: Topics, qrels: Qrels, recipe: Recipe | None, depth: int, keep_sources: bool
+) -> RankingData:
+    """Return the features of the best `depth` documents of each source; they are computed among all candidates.
+
+    keep_sources  whether scores and ranks in the sources are features; a model without them also ranks texts and
+                  candidates of other systems
+    """
+    run, parts = run.take(run.trec_order()), []
+    for first, last in query_blocks(run.query_ptr, BLOCK_ROWS):
+        some = run.select(range(first, last))
+        chosen = np.flatnonzero(_among_first(some, depth))
+        if not keep_sources and isinstance(some, UnionRun):
+            some = some.without_sources()
+        parts.append(index.features(some, topics, qrels, recipe=recipe).of_rows(chosen))
+    return joined_parts(parts)
+
+
+def _among_first(run: Run, depth: int) -> NDArray[np.bool_]:
+    """Return whether each row is among the best `depth` documents of a source, (n_rows,)."""
+    if not isinstance(run, UnionRun):
+        return np.asarray(np.arange(run.n_rows) - run.query_ptr[query_rows(run.query_ptr)] < depth)
+    ranks = [scores_in(source, run)[:, 1] for source in run.sources.values()]
+    return np.asarray(np.any([rank <= depth for rank in ranks], axis=0))
 
 
 def _sources(index: Index, candidates: Candidates | str | None, k: int) -> Candidates:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,3 +85,23 @@ def test_default_is_lambdamart_from_the_unsupervised_sum_over_a_union(index: rer
     assert len(run) == len(collection.topics)
     texts = [f"{collection.topics['q0']} in a title", "nothing of it"]
     assert TextReranker(index, model).order(collection.topics["q0"], texts)[0][0] == 0
+
+
+def test_depth_of_training_keeps_the_best_documents_of_each_source(index: rerank.Index, collection: Tiny) -> None:
+    given: dict[str, Any] = {"candidates": "bm25:40,rm3:40", "estimate": False}
+    fitted: list[rerank.RankingData] = []
+
+    class Kept(rerank.LambdaMART):
+        def fit(self, X: Any, *arguments: Any, **named: Any) -> Any:
+            fitted.append(X)
+            return super().fit(X, *arguments, **named)
+
+    train(index, collection.topics, collection.qrels, Kept(n_estimators=2, min_child_samples=5), depth=3, **given)
+    run = index.search(collection.topics, candidates="bm25:40,rm3:40")
+    whole = index.features(run, collection.topics, collection.qrels)
+    for query_id in fitted[0]:
+        best = {doc for source in run.sources.values() for doc in list(source[query_id])[:3]}
+        rows, all_rows = fitted[0].rows(query_id), whole.rows(query_id)
+        assert set(fitted[0].doc_ids[rows]) == best
+        numbers = [whole.doc_ids[all_rows].tolist().index(doc) for doc in fitted[0].doc_ids[rows].tolist()]
+        np.testing.assert_array_equal(fitted[0].X[rows], whole.X[all_rows][numbers])
