@@ -29,7 +29,7 @@ from rerank.rankers.parameters import (
     watched_metric,
 )
 from rerank.rankers.ranker import PROGRESS
-from rerank.rankers.sizes import LEAST_ROWS, OF_MANY, SHARE_OF_ROWS, Sizes, by_queries, sizes_of
+from rerank.rankers.sizes import FEW, LEAST_ROWS, OF_MANY, SHARE_OF_ROWS, Sizes, by_queries, sizes_of
 from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
 from rerank.rankers.weighted import WeightedRanker
 from rerank.runtime.mapped_rows import is_mapped
@@ -263,6 +263,22 @@ class BoostedTrees(WeightedRanker):
             booster.close()
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         return data, Forest.of(booster.trees[: stopping.best]).scaled(unit)
+
+    def sized_for(self, n_queries: int) -> bool:
+        """Return whether the number of trees follows from few queries: all of them are better spent on learning.
+
+        Parameters
+        ----------
+        n_queries : int
+            Number of training queries.
+
+        Returns
+        -------
+        bool
+            Whether no validation data are needed.
+
+        """
+        return self.n_estimators is None and n_queries < FEW
 
     def _halves(self, train: TrainingSet) -> Ints | None:
         """Return the half of each query, (n_queries,); None where there are no two queries to learn from.

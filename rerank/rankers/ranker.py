@@ -165,6 +165,22 @@ class Ranker(Estimator):
         self._check_fitted()
         return self.base_.features_read() | {self.feature_names_[column] for column in self._columns_read().tolist()}
 
+    def sized_for(self, n_queries: int) -> bool:
+        """Return whether the ranker's own size suits so few queries that all should be learned from.
+
+        Parameters
+        ----------
+        n_queries : int
+            Number of training queries.
+
+        Returns
+        -------
+        bool
+            Whether no validation data are needed; false for most rankers.
+
+        """
+        return False
+
     def _columns_read(self) -> Ints:
         """Return the numbers of the features that `_scores` depends on."""
         return np.arange(self.n_features_in_)

@@ -101,7 +101,8 @@ def train(
     """Fit a model on the judged candidates of an index; it then knows its candidates, features and resources.
 
     A fifth of the judged queries, drawn at random but stratified by their relevant documents, stops the training early
-    where the ranker does not cross-validate by itself.
+    where the ranker does not cross-validate by itself, and where there are enough queries: with fewer than 300, trees
+    whose number is not given learn from all of them.
 
     Parameters
     ----------
@@ -151,8 +152,9 @@ def train(
     _log_judged(data, qrels)
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
     folds = assign_folds(data, FOLDS, 0, relevant) if len(data) >= FOLDS else {}
-    estimated = _estimate(index, model, data, qrels, run, folds) if estimate and folds else None
-    if not folds or model.cross_validates:
+    on_all = model.cross_validates or model.sized_for(len(data))
+    estimated = _estimate(index, model, data, qrels, run, folds, on_all) if estimate and folds else None
+    if not folds or on_all:
         model.fit(data)
     else:
         stop = np.array([folds[query_id] == 0 for query_id in data])
@@ -213,13 +215,13 @@ def _log_judged(data: RankingData, qrels: Qrels) -> None:
 
 
 def _estimate(
-    index: Index, model: Ranker, data: RankingData, qrels: Qrels, run: Run, folds: Mapping[str, int]
+    index: Index, model: Ranker, data: RankingData, qrels: Qrels, run: Run, folds: Mapping[str, int], on_all: bool
 ) -> Estimate:
     """Return the measure of models like this one on the queries that each was not trained on."""
     parameters = model.get_params(deep=False)
     measure = named(parameters.get("metric") or DEFAULT_METRIC)
     new = partial(_fitted, type(model), parameters)
-    training = FoldTraining(SameData(data), folds, new, model.cross_validates)
+    training = FoldTraining(SameData(data), folds, new, on_all)
     _, _, held_out_run = held_out(index, training, "estimate")
     before, after = (evaluate(qrels, each, [measure], complete=True)[measure] for each in (run, held_out_run))
     return Estimate(measure, before, after, FOLDS, len(qrels))
