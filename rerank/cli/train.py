@@ -76,7 +76,8 @@ def command(given: Options) -> None:
 
     From an index, candidates are those of all sources that need no judgements, features are computed, a fifth of the
     queries stops the training early where there are many, and the metric is estimated by cross-validation. The model is
-    then all that `rerank rerank` needs. DATA are files (.npz, .parquet; .svm or .txt, also with .gz), or folders of them.
+    then all that `rerank rerank` needs. DATA are files (.npz, .parquet; .svm or .txt, also with .gz), or folders of
+    them.
     """
     from rerank.runtime.output import check_outputs
     from rerank.workflows.bound import is_index
