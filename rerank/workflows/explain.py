@@ -75,13 +75,12 @@ def explain(
         If the model has no recipe or does not fit the index or the candidates.
 
     """
-    topic = _topic(topics_of(topics), query)
     base = None if base is None else run_of(base)
-    if run is not None:
-        run = _of_query(run_of(run), query)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
         model = applied_model(model, opened, union=run is None)
-        k = depth_of(model, k)
+        topic, k = _topic(topics_of(topics), query), depth_of(model, k)
+        if run is not None:
+            run = _of_query(run_of(run), query)
         candidates = find_candidates(opened, model, topic, run, k, base)
         doc_ids = _documents(documents, candidates, query)
         ranks = [candidates.doc_ids.tolist().index(doc_id) + 1 for doc_id in doc_ids]

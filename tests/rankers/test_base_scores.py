@@ -11,6 +11,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.rankers.base_scores import NAMES, RATIOS, WeightedBase
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import ranker_class
+from rerank.rankers.sizes import sizes_of
 from rerank.rankers.store import read_model
 from rerank.rankers.training import TrainingSet, without_start
 from rerank.trees.binned import bin_rows
@@ -32,7 +33,7 @@ def test_held_out_scores_of_queries_do_not_depend_on_their_labels(name, train) -
     rows = without_start(TrainingSet.of(train, np.zeros(train.n_rows)))
     data = bin_rows(rows.X, rows.order, 255, 1)
     model = ranker_class(name)(**SMALL)
-    half = model._halves(rows)
+    model._sizes, half = sizes_of(model, len(rows.weights), len(rows.order)), model._halves(rows)
     before = model._held_out_scores(rows, half, data)
     for query in (0, 7):
         labels = rows.labels.copy()

@@ -12,7 +12,7 @@ def test_space_is_made_of_the_rankers_own_parameters(ranker: str) -> None:
     space, defaults = search_space(ranker, {}), ranker_class(ranker)().get_params()
     for name, values in space.items():
         assert len(values) == len(set(values)) > 1
-        assert all(type(value) is type(defaults[name]) for value in values)
+        assert all(defaults[name] is None or type(value) is type(defaults[name]) for value in values)
     ranker_class(ranker)(**{name: values[0] for name, values in space.items()})
 
 

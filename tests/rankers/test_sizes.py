@@ -1,0 +1,40 @@
+"""Sizes of boosted trees that are not given follow the number of training queries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank.rankers.sizes import OF_FEW, OF_MANY, OF_SOME, sizes_of
+from rerank.rankers.store import read_model
+
+
+@pytest.mark.parametrize(
+    ("n_queries", "sizes"), [(1, OF_FEW), (299, OF_FEW), (300, OF_SOME), (999, OF_SOME), (1000, OF_MANY)]
+)
+def test_sizes_follow_the_number_of_queries_unless_they_are_given(n_queries, sizes) -> None:
+    assert sizes_of(rerank.LambdaMART(), n_queries, 10**6) == sizes
+    given = rerank.LambdaMART(n_estimators=7, num_leaves=5, min_child_samples=3)
+    chosen = sizes_of(given, n_queries, 10**6)
+    assert (chosen.n_estimators, chosen.num_leaves, chosen.min_child_samples) == (7, 5, 3)
+
+
+@pytest.mark.parametrize(("n_rows", "least"), [(100, 20), (1000, 40), (2500, 100), (10**6, 100)])
+def test_least_rows_of_a_leaf_are_a_share_of_few_rows(n_rows, least) -> None:
+    assert sizes_of(rerank.LambdaMART(), 50, n_rows).min_child_samples == least
+
+
+def test_model_of_few_queries_has_small_trees_and_keeps_its_parameters(train, tmp_path) -> None:
+    model = rerank.LambdaMART().fit(train)
+    assert model.forest_.n_trees == OF_FEW.n_estimators
+    assert len(model.forest_.leaf_value) <= OF_FEW.n_estimators * OF_FEW.num_leaves
+    assert model.n_estimators is None
+    explicit = rerank.LambdaMART(
+        n_estimators=OF_FEW.n_estimators,
+        num_leaves=OF_FEW.num_leaves,
+        min_child_samples=sizes_of(model, len(train), train.n_rows).min_child_samples,
+    ).fit(train)
+    np.testing.assert_array_equal(model.predict(train), explicit.predict(train))
+    model.save(tmp_path / "model.json")
+    assert read_model(tmp_path / "model.json").num_leaves is None
