@@ -19,7 +19,7 @@ from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.imported import ImportedTrees, ImportedWeights
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.warm_start import CANDIDATES, FeatureBase, ModelBase, NoBase
+from rerank.rankers.warm_start import CANDIDATES, FeatureBase, ModelBase, NoBase, UnsupervisedBase
 from rerank.trees.contributions import EMPTY_LEAF
 from rerank.trees.forest import Forest, Tree
 from rerank.types import Floats, Ints
@@ -226,9 +226,10 @@ def start_of(model: Ranker) -> str | None:
     if isinstance(base, FeatureBase) and base.name.split(".")[0] == "bm25":
         return base.name
     what = f"the feature {base.name}" if isinstance(base, FeatureBase) else "scores given from outside"
+    what = "the sum of standardised scores" if isinstance(base, UnsupervisedBase) else what
     raise InvalidInputError(
         f"model: expected a base that is BM25's score, which an engine can add, got {what}. Train the model without a "
-        "base, or from another."
+        "base (none), or from another."
     )
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
+from rerank.exchange.write import start_of
 from rerank.rankers.standard_scores import SCORES, standardised, summed
 from rerank.rankers.store import read_model
 from tests.oracles.standard_scores import standard_scores
@@ -82,6 +83,8 @@ def test_base_unsupervised_is_refused_without_its_features_and_without_queries()
     model = rerank.LambdaMART(n_estimators=2, min_child_samples=2, base="unsupervised").fit(data)
     with pytest.raises(ModelMismatchError, match="X: expected RankingData, within whose queries"):
         model.predict(data.X)
+    with pytest.raises(InvalidInputError, match=r"got the sum of standardised scores\. Train the model without a base"):
+        start_of(model)
     outer = rerank.LambdaMART(n_estimators=2, min_child_samples=2, base=model).fit(data)
     with pytest.raises(ModelMismatchError, match="X: expected RankingData, within whose queries"):
         outer.predict(data.X)
