@@ -28,6 +28,7 @@ from rerank.rankers.parameters import (
     stopping_parameter,
 )
 from rerank.rankers.ranker import PROGRESS, Ranker, StoredModel, register
+from rerank.rankers.sizes import FEW, SOME
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries, without_start
 from rerank.rankers.warm_start import NoBase
 from rerank.runtime.products import product
@@ -35,7 +36,6 @@ from rerank.runtime.progress import track
 from rerank.runtime.schema import Array, Field, Items, Number, Table, Text, Whole
 from rerank.types import Floats, Ints, query_rows
 
-FEW, SOME = 300, 1000  # queries
 LINEAR = "plackettluce(C=0.01), plackettluce(C=0.1)"
 SMALL_TREES = "3*lambdamart(n_estimators=100, num_leaves=8, learning_rate=0.05, subsample=0.75, colsample_bytree=0.3)"
 TREES = "lambdamart(num_leaves=15, learning_rate=0.05, subsample=0.75, colsample_bytree=0.3)"

@@ -167,7 +167,9 @@ class UnsupervisedBase(Base):
 
     def scores(self, data: RankingData) -> Floats:
         """Return the sum of every row."""
-        total: Floats = standardised(data, self.features).sum(axis=1)
+        total = np.zeros(data.n_rows)
+        for z in standardised(data, self.features).T:  # in one order on every processor
+            total += z
         return total
 
     def add_contributions(self, data: RankingData, out: Floats) -> None:
