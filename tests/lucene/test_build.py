@@ -42,9 +42,10 @@ from rerank.lucene import build
 from rerank.runtime.progress import show_progress
 ask = build.ask_json
 def tell(op, *arguments, **parameters):
-    if op == "indexed":
+    answer = ask(op, *arguments, **parameters)
+    if op == "indexed" and answer:  # Java's own logging has started
         print(op, flush=True)
-    return ask(op, *arguments, **parameters)
+    return answer
 build.ask_json = tell
 documents = ({{"id": f"d{{n}}", "body": " ".join(f"w{{n * k % 99991}}" for k in range(60))}} for n in range(30000))
 try:
