@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,13 +26,6 @@ Key = tuple[tuple[str, int], ...]
 def key_of(words: Sequence[str], counts: Sequence[int]) -> Key:
     """Return what queries of the same normalised text share: their analysed terms, in any order, and how often."""
     return tuple(sorted(zip(words, counts, strict=True)))
-
-
-class QueryVector(NamedTuple):
-    """Words of a query and their weights, which have norm 1 with those of words that no judged query has."""
-
-    words: Ints
-    weights: Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,9 +6,7 @@ completely against the declaration.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from rerank.rankers.model_file import read_model_file
 from rerank.rankers.ranker import Ranker, StoredModel
@@ -47,8 +45,3 @@ def fitted_model(model: Ranker | str | Path) -> Ranker:
         return read_model(model)
     model._check_fitted()
     return model
-
-
-def model_from_dict(stored: Mapping[str, Any]) -> Ranker:
-    """Return the ranker that `Ranker.to_dict` described; raises InvalidInputError where it is none."""
-    return StoredModel().read(stored, {})

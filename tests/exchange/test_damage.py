@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, RerankError
 from rerank.exchange.structured import parse_ubjson
-from rerank.rankers.store import model_from_dict
 from tests.exchange.conftest import NAMES, random_model
+from tests.rankers.conftest import model_from_dict
 from tests.rankers.test_damaged import HOSTILE, _edited
 
 FORMATS = ("lightgbm", "xgboost", "xgboost-dump", "ranklib", "quickrank", "solr", "catboost", "treelite", "ubjson")

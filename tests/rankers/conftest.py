@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from rerank.rankers.ranker import Ranker, StoredModel
 from rerank.types import RankingData, pointers
 from rerank.types.ids import id_array
 
@@ -43,3 +46,9 @@ def valid() -> RankingData:
 @pytest.fixture(scope="session")
 def test() -> RankingData:
     return ranking_data(3)
+
+
+def model_from_dict(stored: Any) -> Ranker:
+    """Return the ranker that `to_dict` described."""
+    model: Ranker = StoredModel().read(stored, {})
+    return model

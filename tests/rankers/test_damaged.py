@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import DEEPEST, Ranker, known_rankers, ranker_class
-from rerank.rankers.store import model_from_dict, read_model
+from rerank.rankers.store import read_model
 from rerank.types import RankingData
 from rerank.types.retriever import Retriever
-from tests.rankers.conftest import ranking_data
+from tests.rankers.conftest import model_from_dict, ranking_data
 
 DATA = ranking_data(1, n_queries=8)
 WHOLE = math.inf, -math.inf, math.nan

@@ -15,12 +15,12 @@ from rerank.metrics.structures import RankedLists
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.context import TrainingOptions
 from rerank.rankers.ranker import Ranker, known_rankers, ranker_class
-from rerank.rankers.store import model_from_dict, read_model
+from rerank.rankers.store import read_model
 from rerank.types import Floats, RankingData, pointers
 from rerank.types.ids import id_array
 from rerank.types.ordering import trec_order
 from rerank.types.retriever import Retriever
-from tests.rankers.conftest import ranking_data
+from tests.rankers.conftest import model_from_dict, ranking_data
 
 OBJECTIVES = ("logistic", "balanced-logistic", "ranknet", "hinge", "plackett-luce", "gbrank", "logistrank")
 SMALL: dict[str, Any] = {"n_estimators": 15, "num_leaves": 8, "min_child_samples": 5, "n_epochs": 20, "hidden_units": 8}
