@@ -330,7 +330,8 @@ class Ranker(Estimator):
         valid = validated.given and self._validation_set(validated, base)
         check_start(start)
         with kernel_threads(self.n_jobs):
-            self._learn(TrainingSet.of(data, start, pairs), valid or None, context)
+            train = replace(TrainingSet.of(data, start, pairs), base_worth=self.base_.worth)
+            self._learn(train, valid or None, context)
         self._warn_of_nothing()
 
     def _check_memory(self, data: RankingData, context: TrainingContext) -> None:

@@ -102,6 +102,8 @@ class TrainingSet:
     start_scores  (n_rows,) float64: a base ranker's, or 0
     weights       (n_queries,) float64
     pairs         preference pairs to learn from in place of the labels
+    base_worth    number of queries that teach as much as the base ranker knows: with as many, its weight is twice that
+                  which held-out queries ask for
     """
 
     X: NDArray[np.float32]
@@ -113,6 +115,7 @@ class TrainingSet:
     ideal_ptr: Ints
     start_scores: Floats
     pairs: PreferenceRows | None = None
+    base_worth: float = 0.0
 
     @classmethod
     def of(cls, data: RankingData, start_scores: Floats, pairs: PreferenceRows | None = None) -> TrainingSet:

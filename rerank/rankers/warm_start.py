@@ -65,11 +65,13 @@ class Base(ABC):
     source        the run that they depend on: CANDIDATES, or the name of another run whose scores are features; None:
                   neither
     by_query      whether they depend on the other candidates of the query
+    worth         number of training queries that teach as much as the base knows (base_scores.py)
     """
 
     kind: ClassVar[str]
     source: str | None = None
     by_query: bool = False
+    worth: ClassVar[float] = 0.0
 
     @abstractmethod
     def scores(self, data: RankingData) -> Floats:
@@ -154,6 +156,7 @@ class UnsupervisedBase(Base):
     features: tuple[str, ...]
     kind: ClassVar[str] = UNSUPERVISED
     by_query: ClassVar[bool] = True  # type: ignore[misc]
+    worth: ClassVar[float] = 40.0
 
     @classmethod
     def of(cls, names: tuple[str, ...]) -> UnsupervisedBase:

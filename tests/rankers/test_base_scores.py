@@ -111,3 +111,13 @@ def test_halves_of_few_queries_both_have_labels_that_differ(train) -> None:
         assert model.base_weight_.measures
     one = replace(few, labels=np.where(np.arange(few.n_rows) < few.query_ptr[1], few.labels, 0.0))
     assert not LambdaMART(**SMALL, base="run").fit(one).base_weight_.measures
+
+
+def test_a_base_that_is_worth_queries_weighs_more_with_fewer_of_them(train) -> None:
+    rows, learned = TrainingSet.of(train, train.base_scores), np.random.default_rng(0).standard_normal(train.n_rows)
+    plain = WeightedBase(rows, parse_measure("nDCG@10")).averaged(learned)
+    strong = replace(rows, base_worth=float(len(train)))
+    twice = WeightedBase(strong, parse_measure("nDCG@10")).averaged(learned)
+    assert twice.ratio == pytest.approx(2.0 * plain.ratio)
+    assert twice.factor == pytest.approx(plain.factor / 2.0)
+    assert twice.measures == plain.measures
