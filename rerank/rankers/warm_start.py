@@ -156,7 +156,7 @@ class UnsupervisedBase(Base):
     features: tuple[str, ...]
     kind: ClassVar[str] = UNSUPERVISED
     by_query: ClassVar[bool] = True  # type: ignore[misc]
-    worth: ClassVar[float] = 20.0
+    worth: ClassVar[float] = 10.0
 
     @classmethod
     def of(cls, names: tuple[str, ...]) -> UnsupervisedBase:

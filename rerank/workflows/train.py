@@ -1,8 +1,8 @@
 """Training from an index and judgements: candidates, features, early stopping, and an estimate by cross-validation.
 
 Without a choice of the user's, candidates are the union of all sources that need no judgements, and the ranker is
-LambdaMART that starts from the unsupervised sum of scores: in no fold of the collections that were tried it was worse
-than BM25, to which LambdaMART alone lost up to .058 in one (docs/benchmarks.md).
+LambdaMART that starts from the unsupervised sum of scores: in no fold of the collections that were tried it lost more
+than .004 to BM25, to which LambdaMART alone lost up to .058 (docs/benchmarks.md).
 """
 
 from __future__ import annotations
