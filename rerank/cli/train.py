@@ -47,7 +47,7 @@ class Options(RankerOptions):
         "unsupervised with INDEX, none with DATA]",
     )
     candidates: str | None = candidates_option("bm25,rm3 (with vectors, lsi:200)")
-    k: int | None = option("-k", "--hits", type=Whole(), metavar="N", help="Documents of a source [1,000].")
+    k: int | None = option("-k", "--hits", type=Whole(), metavar="N", help="Documents of a source.  [default: 1000]")
     recipe: Path | None = file_option("--recipe", "TOML file of the features (see `rerank features`).")
     no_estimate: bool = option("--no-estimate", is_flag=True, help="Do not estimate the metric on held-out queries.")
     functions: tuple[Path, ...] = functions_option()

@@ -207,8 +207,8 @@ def train_shard(key: str, rank: int, addresses: list[tuple[str, int]], secret: b
                 tree = booster.add_tree()
                 if rank == 0:
                     dask_worker.log_event(key, pickle.dumps((number, tree)))
-    except GrowthEndedError:
-        pass
+    except GrowthEndedError:  # the worker of rank 0 has all trees, or was stopped
+        _log.debug("training %s: ended by the worker of rank 0", key)
     except PeerLostError as error:
         _log.debug("training %s: %s", key, error)
     finally:

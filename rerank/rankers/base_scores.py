@@ -11,7 +11,7 @@ deviation of the best 30 scores inside queries, so that neither the scale of the
 an effect on it. It is chosen where the model's scores are held out: the geometric mean of all ratios, each with the
 weight exp(-t^2), t the metric's distance from the best ratio in standard errors of the difference, paired by query.
 With few queries no ratio is far from the best, and the choice is close to equal spreads. For the unsupervised sum, a
-strong base, the ratio is then multiplied by 1 + 10 / queries: learned scores of 10 queries are mostly noise beside it.
+strong base, the ratio is then multiplied by 1 + 10 / queries, since so few queries also teach little.
 """
 
 from __future__ import annotations

@@ -264,20 +264,7 @@ class BoostedTrees(WeightedRanker):
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         return data, Forest.of(booster.trees[: stopping.best]).scaled(unit)
 
-    def sized_for(self, n_queries: int) -> bool:
-        """Return whether the number of trees follows from few queries: all of them are better spent on learning.
-
-        Parameters
-        ----------
-        n_queries : int
-            Number of training queries.
-
-        Returns
-        -------
-        bool
-            Whether no validation data are needed.
-
-        """
+    def _sized_by_queries(self, n_queries: int) -> bool:
         return self.n_estimators is None and n_queries < FEW
 
     def _halves(self, train: TrainingSet) -> Ints | None:

@@ -165,8 +165,8 @@ class Ranker(Estimator):
         self._check_fitted()
         return self.base_.features_read() | {self.feature_names_[column] for column in self._columns_read().tolist()}
 
-    def sized_for(self, n_queries: int) -> bool:
-        """Return whether the ranker's own size suits so few queries that all should be learned from.
+    def learns_from_all(self, n_queries: int) -> bool:
+        """Return whether the ranker needs no validation data to end its training.
 
         Parameters
         ----------
@@ -176,9 +176,13 @@ class Ranker(Estimator):
         Returns
         -------
         bool
-            Whether no validation data are needed; false for most rankers.
+            True for a ranker that cross-validates, and for trees whose number follows from few queries.
 
         """
+        return self.cross_validates or self._sized_by_queries(n_queries)
+
+    def _sized_by_queries(self, n_queries: int) -> bool:
+        """Return whether the length of the training follows from few queries, none of which is spared for stopping."""
         return False
 
     def _columns_read(self) -> Ints:

@@ -1,7 +1,7 @@
 """Sizes of boosted trees that are not given: they follow the number of training queries.
 
-With few judged queries many large trees fit their noise: 500 trees of 31 leaves, LightGBM's, ranked worse than BM25.
-The sizes were found on training queries (docs/benchmarks.md).
+With few judged queries many large trees fit their noise. With many, the sizes are LightGBM's leaves and rows. They were
+chosen on training queries of nfcorpus; docs/benchmarks.md has figures of other collections.
 """
 
 from __future__ import annotations

@@ -152,7 +152,7 @@ def train(
     _log_judged(data, qrels)
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
     folds = assign_folds(data, FOLDS, 0, relevant) if len(data) >= FOLDS else {}
-    on_all = model.cross_validates or model.sized_for(len(data))
+    on_all = model.learns_from_all(len(data))
     estimated = _estimate(index, model, data, qrels, run, folds, on_all) if estimate and folds else None
     if not folds or on_all:
         model.fit(data)
