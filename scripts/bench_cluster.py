@@ -153,7 +153,7 @@ def features(
         for number in range(20_000)
     ]
     topics = {f"q{number}": " ".join(draw.choices(words, weights, k=4)) for number in range(n_queries)}
-    rerank.Index.build(documents, folder / "index").close()
+    rerank.Index.build(documents, folder / "index", vectors=False).close()
     with (
         rerank.Index.open(folder / "index", threads=1) as local,
         one.open(folder / "index", threads=1) as first,

@@ -34,7 +34,7 @@ def open_collection(n_documents: int, n_queries: int) -> tuple[Index, dict[str, 
     queries = folder / "queries.json"
     if not queries.exists():
         titles, sentences, topics = _real_text()
-        Index.build(_documents(n_documents, titles, sentences), folder / "index", overwrite=True)
+        Index.build(_documents(n_documents, titles, sentences), folder / "index", overwrite=True, vectors=False)
         queries.write_text(json.dumps(topics), encoding="utf8")
     texts = json.loads(queries.read_text(encoding="utf8"))[:n_queries]
     return Index.open(folder / "index"), {f"q{number:04d}": text for number, text in enumerate(texts)}

@@ -63,7 +63,7 @@ def features() -> None:
     texts = [f"{first} {second} of {third}" for first in words for second in words for third in words]
     with tempfile.TemporaryDirectory() as folder:
         documents = ({"id": f"d{number}", "contents": text} for number, text in enumerate(texts))
-        index = Index.build(documents, Path(folder) / "index")
+        index = Index.build(documents, Path(folder) / "index", vectors=False)
         topics = {f"q{number}": text for number, text in enumerate(texts[:20])}
         index.features(index.search(topics, 50), topics, recipe=Recipe(families=index_family_names()))
 

@@ -51,7 +51,7 @@ def measured(data: Path, folder: Path, threads: int, repeats: int) -> dict[str, 
     """Return and print all figures."""
     topics, train = rerank.read_topics(data / "topics.tsv"), rerank.read_qrels(data / "qrels.train.txt")
     dev = [query_id for query_id in rerank.read_qrels(data / "qrels.dev.txt") if query_id in topics]
-    with rerank.Index.build(data / "corpus.jsonl", folder / "index") as index:
+    with rerank.Index.build(data / "corpus.jsonl", folder / "index", vectors=False) as index:
         learn = timed(lambda: rerank.History.learn(index, topics, train, threads=threads), repeats)
         figures = {f"learning, {name}": value for name, value in learn.times.items()}
         print_seconds("learning the history", learn.times, f"the bar is {MOST_SECONDS:.0f} s")

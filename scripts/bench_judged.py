@@ -23,7 +23,7 @@ def collection(name: str, qrels: Mapping[str, str]) -> dict[str, RankingData]:
     topics = rerank.read_topics(folder / "topics.tsv")
     with (
         tempfile.TemporaryDirectory() as temporary,
-        rerank.Index.build(folder / "corpus.jsonl", Path(temporary) / "index") as index,
+        rerank.Index.build(folder / "corpus.jsonl", Path(temporary) / "index", vectors=False) as index,
     ):
         for part, file in qrels.items():
             judged = rerank.read_qrels(folder / file)

@@ -17,8 +17,9 @@ without it, and the same started from it: nDCG@10 over five folds by query, --se
 training queries, measured on dev queries. The trees of the two are the same, so that one training gives both.
 
 --defaults measures what a new user gets: BM25, the unsupervised ranking, LambdaMART() of BM25's candidates, and
-`rerank train` as it is, over five folds by query, --seeds times, of an index with vectors (and --encoder); of nfcorpus
-with shares of the training queries, on the queries of --part.
+`rerank train` as it is, beside RM3, BM25 with k1 and b of a grid, and `train` with these and with Auto, over five
+folds by query, --seeds times, of an index with vectors (and --encoder); of nfcorpus with shares of the training
+queries, on the queries of --part.
 """
 
 from __future__ import annotations
@@ -40,9 +41,11 @@ import rerank
 from rerank.doctor.across import nearest_by_relevant, nearest_by_words
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
+from rerank.retrieval.candidates import Candidates
 from rerank.retrieval.union import UnionRun
 from rerank.types.ordering import trec_order
 from rerank.vectors.vectors import Vectors
+from rerank.workflows.bm25_tuning import BM25Search
 from rerank.workflows.study import Study
 
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
@@ -108,7 +111,7 @@ def main() -> None:
         folder = given.data / "collections" / name
         with (
             tempfile.TemporaryDirectory() as scratch,
-            rerank.Index.build(folder / "corpus.jsonl", Path(scratch) / "index") as index,
+            rerank.Index.build(folder / "corpus.jsonl", Path(scratch) / "index", vectors=False) as index,
         ):
             lines = (
                 defaults(index, folder, given.part if name == "nfcorpus" else None, given.seeds, given.encoder)
@@ -225,7 +228,7 @@ def defaults(
 
     part  queries of nfcorpus that are measured; None: a collection of one set of queries, in folds
     """
-    index.learn_vectors(encoder=encoder)
+    index.learn_vectors(encoder=encoder or False)
     topics = rerank.read_topics(folder / "topics.tsv")
     yield ["queries", "system", MEASURE, "least", "greatest", "BM25", "worst fold", "seconds a training"]
     for label, splits in default_splits(folder, part, n_seeds).items():
@@ -271,10 +274,20 @@ def default_runs(
 ) -> Iterator[tuple[str, rerank.Run, float]]:
     """Yield the name of each system, its run and the seconds of its training."""
     yield "BM25", index.search(test, k=1000), 0.0
+    yield "RM3", index.search(test, k=1000, candidates="rm3"), 0.0
+    start, judged = time.perf_counter(), rerank.Topics({query_id: topics[query_id] for query_id in qrels})
+    bm25 = BM25Search.of(index, judged, qrels, MEASURE).best(Candidates(), qrels)
+    yield "BM25, k1 and b tuned", index.search(test, candidates=bm25), time.perf_counter() - start
     yield "unsupervised", rerank.rerank(index, "unsupervised", test), 0.0
-    for name, model, candidates in (("LambdaMART()", rerank.LambdaMART(), "bm25"), ("train", None, None)):
+    systems: dict[str, tuple[rerank.Ranker | None, str | None, bool]] = {
+        "LambdaMART()": (rerank.LambdaMART(), "bm25", False),
+        "train": (None, None, False),
+        "train, k1 and b tuned": (None, None, True),
+        "train, auto": (rerank.Auto(base="unsupervised"), None, False),
+    }
+    for name, (model, candidates, tuned) in systems.items():
         start = time.perf_counter()
-        trained = rerank.train(index, topics, qrels, model, candidates=candidates, estimate=False)
+        trained = rerank.train(index, topics, qrels, model, candidates=candidates, tune_bm25=tuned, estimate=False)
         seconds = time.perf_counter() - start
         yield name, rerank.rerank(index, trained.model, test), seconds
 
@@ -322,7 +335,7 @@ def features_of_bm25(folder: Path, name: str, part: str | None) -> rerank.Rankin
     judged = {query_id: topics[query_id] for query_id in qrels}
     with (
         tempfile.TemporaryDirectory() as scratch,
-        rerank.Index.build(source / "corpus.jsonl", Path(scratch) / "index") as index,
+        rerank.Index.build(source / "corpus.jsonl", Path(scratch) / "index", vectors=False) as index,
     ):
         return index.features(index.search(judged, k=1000), judged, qrels)
 

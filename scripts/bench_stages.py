@@ -43,7 +43,7 @@ def main() -> None:
     queries = {side: {query_id: topics[query_id] for query_id in names[side]} for side in qrels}
     with (
         tempfile.TemporaryDirectory() as scratch,
-        rerank.Index.build(folder / "corpus.jsonl", Path(scratch) / "index") as index,
+        rerank.Index.build(folder / "corpus.jsonl", Path(scratch) / "index", vectors=False) as index,
     ):
         index.learn_vectors()
         first, second = models(index, queries["train"], qrels["train"])

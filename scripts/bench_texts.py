@@ -93,7 +93,10 @@ def main() -> None:
         documents = {each["id"]: each for each in map(json.loads, lines)}
     test = {line.split()[0] for line in (options.data / "qrels.test.txt").read_text().splitlines()}
     topics = {name: text for name, text in read_topics(options.data / "topics.tsv").items() if name in test}
-    with tempfile.TemporaryDirectory() as folder, Index.build(documents.values(), Path(folder) / "index") as index:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Index.build(documents.values(), Path(folder) / "index", vectors=False) as index,
+    ):
         if options.check:
             check(index, documents, dict(list(topics.items())[:CHECKED_QUERIES]))
         else:

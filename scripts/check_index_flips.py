@@ -41,7 +41,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["RERANK_CACHE"] = str(Path(scratch) / "cache")
         plain, packed = Path(scratch) / "plain", Path(scratch) / "compound"
-        rerank.Index.build(options.collection / "corpus.jsonl", plain).close()
+        rerank.Index.build(options.collection / "corpus.jsonl", plain, vectors=False).close()
         write_compound(plain, packed)
         for index in (plain, packed):
             for kind, files in types_of_files(index).items():

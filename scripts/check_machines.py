@@ -130,7 +130,7 @@ def make(folder: Path, data: Path, quick: bool) -> None:
 
     with tempfile.TemporaryDirectory() as scratch:
         documents, topics, qrels = collection(data, quick)
-        with rerank.Index.build(documents, Path(scratch) / "index") as index:
+        with rerank.Index.build(documents, Path(scratch) / "index", vectors=False) as index:
             rows = of_index(folder, index, topics, qrels)
     letor = mq2008(data)
     for name, train in (("mq2008", letor), ("collection", rows)):

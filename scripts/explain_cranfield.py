@@ -34,7 +34,7 @@ def main() -> None:
     index = options.output / "index"
     topics = rerank.read_topics(options.data / "topics.tsv")
     qrels = rerank.read_qrels(options.data / "qrels.txt")
-    with rerank.Index.build(options.data / "corpus.jsonl", index, overwrite=True) as opened:
+    with rerank.Index.build(options.data / "corpus.jsonl", index, overwrite=True, vectors=False) as opened:
         model, held_out = train(opened, topics, qrels)
         candidates = opened.search({query_id: topics[query_id] for query_id in held_out}, k=K)
         query_id, documents = choose(candidates, rerank.rerank(opened, model, topics, candidates, k=K), qrels)

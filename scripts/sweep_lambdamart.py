@@ -96,7 +96,7 @@ def collections(data: Path) -> Iterator[tuple[str, Measured]]:
             folder = data / "collections" / name
             topics, qrels = rerank.read_topics(folder / "topics.tsv"), rerank.read_qrels(folder / "qrels.txt")
             topics = {query_id: text for query_id, text in topics.items() if query_id in qrels}
-            with rerank.Index.build(folder / "corpus.jsonl", Path(scratch) / name) as index:
+            with rerank.Index.build(folder / "corpus.jsonl", Path(scratch) / name, vectors=False) as index:
                 yield name, over_folds(index.features(index.search(topics, k=100), topics, qrels))
         yield "nfcorpus", nfcorpus(data / "collections" / "nfcorpus", Path(scratch) / "nfcorpus")
 
@@ -135,7 +135,7 @@ def nfcorpus(folder: Path, scratch: Path) -> Measured:
     chosen = np.random.default_rng(0).permutation(list(qrels["train"]))[:600].tolist()
     queries = {"train": {q: topics[q] for q in chosen}, "dev": {q: topics[q] for q in qrels["dev"]}}
     data = {}
-    with rerank.Index.build(folder / "corpus.jsonl", scratch) as index:
+    with rerank.Index.build(folder / "corpus.jsonl", scratch, vectors=False) as index:
         for side, depth in (("train", 100), ("dev", 1000)):
             data[side] = index.features(index.search(queries[side], k=depth), queries[side], qrels[side])
     train, stop = data["train"].select(np.arange(500)), data["train"].select(np.arange(500, len(data["train"])))

@@ -47,6 +47,11 @@ class Options:
         metavar="N",
         help="Split the documents over N Lucene indexes in the folder. Not split by default.",
     )
+    vectors: bool | None = option(
+        "--vectors/--no-vectors",
+        default=None,
+        help="Learn vectors of terms and documents, as `rerank vectors` does.  [default: if it takes under a minute]",
+    )
     overwrite: bool = option(
         "--overwrite", is_flag=True, help="Replace an existing index after the new one is complete."
     )
@@ -72,6 +77,7 @@ def command(given: Options) -> None:
         threads=given.threads,
         overwrite=given.overwrite,
         shards=given.shards,
+        vectors=given.vectors,
     )
     forward = index.forward
     log.info("%s: %d documents; fields: %s", given.output, forward.n_docs, ", ".join(forward.fields))

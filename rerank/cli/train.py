@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
 
 log = logging.getLogger("rerank")
-FROM_INDEX = ("candidates", "k", "recipe", "no_estimate", "functions")  # options of one form alone
+FROM_INDEX = ("candidates", "k", "recipe", "tune_bm25", "no_estimate", "functions")  # options of one form alone
 FROM_DATA = ("validate", "preferences", "memory", "checkpoint")
 
 
@@ -49,7 +49,8 @@ class Options(RankerOptions):
     candidates: str | None = candidates_option("bm25,rm3 (with vectors, lsi:200)")
     k: int | None = option("-k", "--hits", type=Whole(), metavar="N", help="Documents of a source.  [default: 1000]")
     recipe: Path | None = file_option("--recipe", "TOML file of the features (see `rerank features`).")
-    no_estimate: bool = option("--no-estimate", is_flag=True, help="Do not estimate the metric on held-out queries.")
+    tune_bm25: bool = option("--tune-bm25", is_flag=True, help="Choose k1 and b on the judged queries.")
+    no_estimate: bool = option("--no-estimate", is_flag=True, help="Without cross-validation.")
     functions: tuple[Path, ...] = functions_option()
     validate: Path | None = file_option("--validate", "For DATA: data on which early stopping watches the metric.")
     preferences: Path | None = file_option(
@@ -74,10 +75,9 @@ class Options(RankerOptions):
 def command(given: Options) -> None:
     """Train a ranker: from INDEX and the judgements QRELS of TOPICS, or on DATA.
 
-    From an index, candidates are those of all sources that need no judgements, features are computed, a fifth of the
-    queries stops the training early where there are many, and the metric is estimated by cross-validation. The model is
-    then all that `rerank rerank` needs. DATA are files (.npz, .parquet; .svm or .txt, also with .gz), or folders of
-    them.
+    From an index, candidates are those of all sources that need no judgements, a fifth of the queries stops the
+    training early where there are many, and cross-validation estimates the metric. `rerank rerank` then needs no more
+    than the model. DATA are files (.npz, .parquet; .svm or .txt, also with .gz), or folders of them.
     """
     from rerank.runtime.output import check_outputs
     from rerank.workflows.bound import is_index
@@ -124,6 +124,7 @@ def _train_on_index(given: Options) -> None:
             candidates=given.candidates,
             k=given.k or DEPTH,
             recipe=None if given.recipe is None else Recipe.from_toml(given.recipe),
+            tune_bm25=given.tune_bm25,
             estimate=not given.no_estimate,
         )
     model.save(given.output)

@@ -9,6 +9,8 @@ import click
 
 from rerank.cli.options import option, path_argument, takes, threads_option
 
+NONE = "none"
+
 
 @dataclass(frozen=True)
 class Options:
@@ -26,7 +28,8 @@ class Options:
     encoder: str | None = option(
         "--encoder",
         metavar="MODULE:FUNCTION",
-        help="Python function from a list of texts to an array of vectors, which INDEX is used with from now on.",
+        help="Python function from a list of texts to an array of vectors, which INDEX is used with from now on; or "
+        "none.  [default: that of the extra wordllama, where it is installed]",
     )
     threads: int | None = threads_option()
 
@@ -43,4 +46,4 @@ def command(given: Options) -> None:
     from rerank.workflows.index import Index
 
     with Index.open(given.index, threads=given.threads) as opened:
-        opened.learn_vectors(dimensions=given.dimensions, encoder=given.encoder)
+        opened.learn_vectors(dimensions=given.dimensions, encoder=False if given.encoder == NONE else given.encoder)

@@ -124,6 +124,23 @@ class QueryTable(Shown):
         columns = {"query_ptr": pointers(counts), "doc_ids": self.stored_ids[numbers]}
         return replace(self, **columns, **self._selected(np.arange(len(self)), numbers))
 
+    def head(self, k: int) -> Self:
+        """Return the first k rows of each query, which in retrieved data are the best documents of the first stage.
+
+        Parameters
+        ----------
+        k : int
+            Number of rows.
+
+        Returns
+        -------
+        object of the same class
+            The first rows.
+
+        """
+        firsts = self.query_ptr[query_rows(self.query_ptr)]
+        return self.of_rows(np.flatnonzero(np.arange(self.n_rows) - firsts < k))
+
     @property
     def n_rows(self) -> int:
         """Number of query-document pairs."""

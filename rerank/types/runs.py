@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from rerank.errors import InvalidInputError, shown
 from rerank.types import frames
-from rerank.types.arrays import Floats, Ints, joined_rows, pointers, query_rows
+from rerank.types.arrays import Floats, Ints, pointers, query_rows
 from rerank.types.frames import Frame
 from rerank.types.ids import id_array
 from rerank.types.ordering import trec_order
@@ -230,24 +230,6 @@ class Run(QueryTable):
 
         """
         return replace(self, doc_ids=self.stored_ids[order], scores=self.scores[order])
-
-    def head(self, k: int) -> Run:
-        """Return the first k rows of each query.
-
-        Parameters
-        ----------
-        k : int
-            Number of rows.
-
-        Returns
-        -------
-        Run
-            The first rows.
-
-        """
-        counts = np.minimum(np.diff(self.query_ptr), k)
-        rows, query_ptr = joined_rows(self.query_ptr[:-1], counts)
-        return replace(self, query_ptr=query_ptr, doc_ids=self.stored_ids[rows], scores=self.scores[rows])
 
 
 def _check_scores_fall(run: Run) -> None:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from rerank.types.arrays import Ints
 from rerank.types.forward import ForwardIndex
 from rerank.vectors.vectors import IDENTITY, MOST_DIMENSIONS, check_finite, identity
 
+EXTRA = "wordllama"  # the package, and the extra, that brings an encoder
 Texts = Callable[[Ints], Sequence[str]]
 _BATCH = 256  # texts of a call
 _PROBES = 4  # documents that are encoded again when a file is opened
@@ -115,6 +117,11 @@ class Encoder:
 
     def _fault(self, expected: str, got: str) -> InvalidInputError:
         return InvalidInputError(f"encoder {self.name}: expected {expected}, got {got}. Correct the function.")
+
+
+def installed_encoder() -> str | None:
+    """Return the name of the encoder of the extra that is installed; None without one."""
+    return f"rerank.plugins.{EXTRA}:encode" if find_spec(EXTRA) else None
 
 
 def _imported(given: str, module: str, name: str) -> Callable[[list[str]], Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
     from rerank.workflows.texts import RankedText
 
+LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
+MOST_POSTINGS = 1 << 20  # up to which they are learned by default: about a minute on two cores
 _log = logging.getLogger("rerank")
 
 
@@ -99,6 +101,7 @@ class Index(BoundIndex):
         threads: int | None = None,
         overwrite: bool = False,
         shards: int | None = None,
+        vectors: bool | None = None,
     ) -> Self:
         """Build an index and open it.
 
@@ -124,6 +127,9 @@ class Index(BoundIndex):
         shards : int or None
             Number of Lucene indexes over which the documents are split, by a hash of their id, in subfolders; None is
             one, which is the folder itself. Runs, features and models do not depend on it, bit for bit.
+        vectors : bool or None
+            Whether vectors are learned, see `learn_vectors`; None is yes for a collection that is large enough for them
+            and small enough to take less than a minute.
 
         Returns
         -------
@@ -148,7 +154,7 @@ class Index(BoundIndex):
                 build_index_from_sgml(
                     documents, path, threads, overwrite, language=language, encoding=encoding, shards=shards
                 )
-                return cls(path)
+                return cls(path)._with_vectors(vectors, threads)
             fields = None if fields is None else list(fields)
             documents = read_documents(documents, fields, others=True, encoding=encoding)
         build_index(
@@ -161,7 +167,18 @@ class Index(BoundIndex):
             language=language,
             shards=shards,
         )
-        return cls(path)
+        return cls(path)._with_vectors(vectors, threads)
+
+    def _with_vectors(self, learned: bool | None, threads: int | None) -> Self:
+        """Return the index with vectors where they are asked for, or with None where its size is between the bounds."""
+        n_docs, n_postings = self.forward.n_docs, len(self.forward.fields[CONTENTS].terms)
+        if learned is None:
+            learned = n_docs >= LEAST_DOCUMENTS and n_postings <= MOST_POSTINGS
+            if n_postings > MOST_POSTINGS:
+                _log.info("%s: without vectors, which take over a minute; `rerank vectors` learns them.", self.path)
+        if learned:
+            self.using(threads=threads).learn_vectors()
+        return self
 
     def keep_language(self) -> None:
         """Keep the language that the index was opened with, so that it need not be given again."""
@@ -170,22 +187,23 @@ class Index(BoundIndex):
         with whole_file(self.resources / LANGUAGE) as file:
             file.write(f"{code}\n")
 
-    def learn_vectors(self, *, dimensions: int | None = None, encoder: str | None = None) -> None:
+    def learn_vectors(self, *, dimensions: int | None = None, encoder: str | Literal[False] | None = None) -> None:
         """Learn vectors of terms and documents, and keep them with the index; see `Vectors.learn`.
 
         Parameters
         ----------
         dimensions : int or None
             Number of dimensions of latent semantic indexing; None is 400.
-        encoder : str or None
+        encoder : str, False or None
             `module:function`, an encoder whose name is kept as well, for this user: vectors of all documents are
-            computed now. None is no encoder from now on.
+            computed now. None is that of the extra `wordllama` where it is installed; False is no encoder from now on.
 
         """
-        from rerank.vectors.encoder import Encoder
+        from rerank.vectors.encoder import Encoder, installed_encoder
         from rerank.vectors.vectors import Vectors
 
-        bound = None if encoder is None else Encoder.of(encoder)
+        name = installed_encoder() if encoder is None else encoder
+        bound = Encoder.of(name) if isinstance(name, str) else None
         options = {} if dimensions is None else {"dimensions": dimensions}
         vectors = Vectors.learn(self, **options, threads=self.threads)
         self.resources.mkdir(parents=True, exist_ok=True)

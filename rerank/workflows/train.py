@@ -8,7 +8,7 @@ than .004 to BM25, to which LambdaMART alone lost up to .058 (docs/benchmarks.md
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -29,6 +29,7 @@ from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.retrieval.union import UnionRun
 from rerank.types import Qrels, RankingData, Run, Topics, query_blocks, query_rows
+from rerank.workflows.bm25_tuning import BM25Search
 from rerank.workflows.folds import FoldTraining, SameData, assign_folds, held_out
 from rerank.workflows.index import Index
 from rerank.workflows.tuning import Try
@@ -96,6 +97,7 @@ def train(
     k: int = DEPTH,
     depth: int = TRAINED,
     recipe: Recipe | None = None,
+    tune_bm25: bool = False,
     estimate: bool = True,
 ) -> Trained:
     """Fit a model on the judged candidates of an index; it then knows its candidates, features and resources.
@@ -123,6 +125,9 @@ def train(
         Number of documents of each source and query that are trained on, the best ones.
     recipe : Recipe or None
         The features; None is the default recipe.
+    tune_bm25 : bool
+        Whether BM25's k1 and b, of the candidates and of the default recipe's features, are those of a grid that are
+        best on the judged queries; in the estimate, on the training queries of each fold.
     estimate : bool
         Whether the measure on held-out queries is estimated by cross-validation, which trains five more models.
 
@@ -144,16 +149,20 @@ def train(
             "rank with the model unsupervised, which needs none."
         )
     model = LambdaMART(base=UNSUPERVISED) if model is None else model
-    sources = _sources(index, candidates, k)
-    run = index.search(topics, candidates=sources)
-    data = _features(index, run, topics, qrels, recipe, depth, keep_sources=candidates is not None)
-    if data.retriever is not None:
-        data = replace(data, retriever=replace(data.retriever, depth=sources.k))
+    sources = best_candidates(index, k) if candidates is None else candidates
+    sources = sources if isinstance(sources, Candidates) else Candidates.parse(sources, k)
+    inputs = _Inputs(index, topics, qrels, recipe, depth, keep_sources=candidates is not None)
+    measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
+    search = BM25Search.of(index, topics, qrels, measure) if tune_bm25 else None
+    data = inputs.data(sources if search is None else search.best(sources, qrels))
     _log_judged(data, qrels)
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
     folds = assign_folds(data, FOLDS, 0, relevant) if len(data) >= FOLDS else {}
-    on_all = model.learns_from_all(len(data))
-    estimated = _estimate(index, model, data, qrels, run, folds, on_all) if estimate and folds else None
+    on_all, estimated = model.learns_from_all(len(data)), None
+    if estimate and folds:
+        data_of = SameData(data) if search is None else _tuned_data(inputs, sources, search, folds)
+        training = FoldTraining(data_of, folds, partial(_fitted, type(model), model.get_params(deep=False)), on_all)
+        estimated = _estimate(inputs, training, sources, measure)
     if not folds or on_all:
         model.fit(data)
     else:
@@ -162,22 +171,52 @@ def train(
     return Trained(model, estimated)
 
 
-def _features(
-    index: Index, run: Run, topics: Topics, qrels: Qrels, recipe: Recipe | None, depth: int, keep_sources: bool
-) -> RankingData:
-    """Return the features of the best `depth` documents of each source; they are computed among all candidates.
+@dataclass(frozen=True, eq=False)
+class _Inputs:
+    """What training data are made of, for any candidates.
 
     keep_sources  whether scores and ranks in the sources are features; a model without them also ranks texts and
                   candidates of other systems
     """
-    run, parts = run.take(run.trec_order()), []
-    for first, last in query_blocks(run.query_ptr, BLOCK_ROWS):
-        some = run.select(range(first, last))
-        chosen = np.flatnonzero(_among_first(some, depth))
-        if not keep_sources and isinstance(some, UnionRun):
-            some = some.without_sources()
-        parts.append(index.features(some, topics, qrels, recipe=recipe).of_rows(chosen))
-    return joined_parts(parts)
+
+    index: Index
+    topics: Topics
+    qrels: Qrels
+    recipe: Recipe | None
+    depth: int
+    keep_sources: bool
+
+    def data(self, sources: Candidates) -> RankingData:
+        """Return the features of the best `depth` documents of each source; they are computed among all candidates."""
+        run, parts = self.index.search(self.topics, candidates=sources), []
+        run, recipe = run.take(run.trec_order()), self.recipe or Recipe(bm25_k1=sources.k1, bm25_b=sources.b)
+        for first, last in query_blocks(run.query_ptr, BLOCK_ROWS):
+            some = run.select(range(first, last))
+            chosen = np.flatnonzero(_among_first(some, self.depth))
+            if not self.keep_sources and isinstance(some, UnionRun):
+                some = some.without_sources()
+            parts.append(self.index.features(some, self.topics, self.qrels, recipe=recipe).of_rows(chosen))
+        data = joined_parts(parts)
+        return data if data.retriever is None else replace(data, retriever=replace(data.retriever, depth=sources.k))
+
+
+@dataclass(frozen=True, eq=False)
+class _OfFolds:
+    """Data of each fold."""
+
+    data: Sequence[RankingData]
+
+    def __call__(self, fold: int) -> RankingData:
+        """Return the data of a fold."""
+        return self.data[fold]
+
+
+def _tuned_data(inputs: _Inputs, sources: Candidates, search: BM25Search, folds: Mapping[str, int]) -> _OfFolds:
+    """Return the data of each fold with the k1 and b that are best on the queries of the others."""
+    others = [[query_id for query_id, fold in folds.items() if fold != held_out] for held_out in range(FOLDS)]
+    chosen = [search.best(sources, query_ids) for query_ids in others]
+    data = {each: inputs.data(each) for each in dict.fromkeys(chosen)}
+    return _OfFolds([data[each] for each in chosen])
 
 
 def _among_first(run: Run, depth: int) -> NDArray[np.bool_]:
@@ -186,12 +225,6 @@ def _among_first(run: Run, depth: int) -> NDArray[np.bool_]:
         return np.asarray(np.arange(run.n_rows) - run.query_ptr[query_rows(run.query_ptr)] < depth)
     ranks = [scores_in(source, run)[:, 1] for source in run.sources.values()]
     return np.asarray(np.any([rank <= depth for rank in ranks], axis=0))
-
-
-def _sources(index: Index, candidates: Candidates | str | None, k: int) -> Candidates:
-    if candidates is None:
-        return best_candidates(index, k)
-    return candidates if isinstance(candidates, Candidates) else Candidates.parse(candidates, k)
 
 
 def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
@@ -214,17 +247,17 @@ def _log_judged(data: RankingData, qrels: Qrels) -> None:
     _log.info(text, len(data), data.n_rows, int(judged.sum()))
 
 
-def _estimate(
-    index: Index, model: Ranker, data: RankingData, qrels: Qrels, run: Run, folds: Mapping[str, int], on_all: bool
-) -> Estimate:
+def _estimate(inputs: _Inputs, training: FoldTraining, sources: Candidates, measure: str) -> Estimate:
     """Return the measure of models like this one on the queries that each was not trained on."""
-    parameters = model.get_params(deep=False)
-    measure = named(parameters.get("metric") or DEFAULT_METRIC)
-    new = partial(_fitted, type(model), parameters)
-    training = FoldTraining(SameData(data), folds, new, on_all)
-    _, _, held_out_run = held_out(index, training, "estimate")
-    before, after = (evaluate(qrels, each, [measure], complete=True)[measure] for each in (run, held_out_run))
-    return Estimate(measure, before, after, FOLDS, len(qrels))
+    _, _, held_out_run = held_out(inputs.index, training, "estimate")
+    runs = (inputs.index.retrieve(inputs.topics, sources), held_out_run)
+    before, after = (evaluate(inputs.qrels, run, [measure], complete=True)[measure] for run in runs)
+    estimate = Estimate(measure, before, after, FOLDS, len(inputs.qrels))
+    if after <= before:
+        _log.warning(
+            "%s. The model is not better than its candidates: judge more queries, or use unsupervised.", estimate
+        )
+    return estimate
 
 
 def _fitted(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from rerank.errors import InvalidInputError
 from rerank.plugins.texts import TextReranker
 from rerank.retrieval.candidates import Candidates
 from rerank.workflows.applying import model_candidates
+from rerank.workflows.bm25_tuning import SETTINGS, BM25Search
 from rerank.workflows.train import train
 from tests.workflows.tiny import Tiny
 
@@ -105,3 +107,51 @@ def test_depth_of_training_keeps_the_best_documents_of_each_source(index: rerank
         assert set(fitted[0].doc_ids[rows]) == best
         numbers = [whole.doc_ids[all_rows].tolist().index(doc) for doc in fitted[0].doc_ids[rows].tolist()]
         np.testing.assert_array_equal(fitted[0].X[rows], whole.X[all_rows][numbers])
+
+
+def test_tuned_bm25_is_the_best_setting_of_the_grid_and_is_kept_with_the_model(
+    index: rerank.Index, collection: Tiny, tmp_path: Path
+) -> None:
+    model = train(index, collection.topics, collection.qrels, small(metric="AP"), k=30, tune_bm25=True).model
+    model.save(tmp_path / "model.json")
+    found = model_candidates(rerank.read_model(tmp_path / "model.json"))
+    assert found is not None
+    values = {}
+    for k1, b in SETTINGS:
+        run = index.search(collection.topics, k1=k1, b=b)
+        values[k1, b] = rerank.evaluate(collection.qrels, run, ["AP"], complete=True)["AP"]
+    assert (found.k1, found.b) == max(values, key=values.__getitem__)
+    assert values[found.k1, found.b] > values[0.9, 0.4]
+    recipe = model.recipe_
+    assert recipe is not None
+    assert (recipe["bm25_k1"], recipe["bm25_b"]) == (found.k1, found.b)
+
+
+def test_bm25_of_a_fold_is_chosen_without_the_queries_that_are_held_out(index: rerank.Index, collection: Tiny) -> None:
+    search = BM25Search.of(index, collection.topics, collection.qrels, "AP")
+    others = list(collection.topics)[2:]
+    changed = replace(search, values=search.values.copy())
+    held_out = np.isin(search.query_ids, list(collection.topics)[:2])
+    changed.values[:, held_out] = np.random.default_rng(0).random((len(SETTINGS), 2))
+    assert search.best(Candidates(), others) == changed.best(Candidates(), others)
+    alone = [others[0]]
+    best = search.best(Candidates(), alone)
+    assert (
+        search.values[SETTINGS.index((best.k1, best.b)), search.query_ids.index(alone[0])]
+        == search.values[:, search.query_ids.index(alone[0])].max()
+    )
+
+
+def test_model_that_is_not_better_than_its_candidates_is_said(
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    best = {query_id: dict.fromkeys(ranked[:3], 1) for query_id, ranked in _ranked(index, collection).items()}
+    estimate = train(index, collection.topics, best, small(), candidates="bm25", k=20).estimate
+    assert estimate is not None
+    assert estimate.candidates == 1.0 >= estimate.model
+    assert "The model is not better than its candidates: judge more queries" in caplog.text
+
+
+def _ranked(index: rerank.Index, collection: Tiny) -> dict[str, list[str]]:
+    run = index.search(collection.topics, 20)
+    return {query_id: list(run[query_id]) for query_id in run}

@@ -1,0 +1,45 @@
+"""Search of BM25's k1 and b on judged queries."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from rerank.evaluation.evaluate import evaluate
+from rerank.retrieval.candidates import DEPTH, Candidates
+from rerank.runtime.progress import track
+from rerank.types import Floats, Qrels, Topics
+from rerank.types.retriever import K1, B
+from rerank.workflows.index import Index
+
+K1S, BS = (0.6, 0.9, 1.2, 1.6, 2.0, 3.0), (0.2, 0.4, 0.6, 0.75, 0.9)
+SETTINGS = ((K1, B), *((k1, b) for k1, b in product(K1S, BS) if (k1, b) != (K1, B)))
+
+
+@dataclass(frozen=True, eq=False)
+class BM25Search:
+    """The measure of BM25's run of each judged query with each k1 and b of a grid, whose first is the default.
+
+    Shapes: values float64 (n_settings, n_queries).
+    """
+
+    query_ids: tuple[str, ...]
+    values: Floats
+
+    @classmethod
+    def of(cls, index: Index, topics: Topics, qrels: Qrels, measure: str) -> BM25Search:
+        """Retrieve the judged topics with each setting."""
+        bm25, values = Candidates.parse(f"bm25:{DEPTH}"), []
+        for k1, b in track(SETTINGS, "k1 and b"):
+            result = evaluate(qrels, index.retrieve(topics, replace(bm25, k1=k1, b=b)), [measure], complete=True)
+            values.append(result.values[measure])
+        return cls(tuple(result.query_ids), np.array(values))
+
+    def best(self, candidates: Candidates, query_ids: Collection[str]) -> Candidates:
+        """Return the candidates with the setting that is best on some queries; of equal ones the first."""
+        chosen = np.isin(self.query_ids, list(query_ids))
+        k1, b = SETTINGS[int(self.values[:, chosen].mean(axis=1).argmax())]
+        return replace(candidates, k1=k1, b=b)

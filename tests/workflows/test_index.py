@@ -1,0 +1,62 @@
+"""What a new index has without an option."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import rerank
+from rerank.lucene.shards import RESOURCES
+from rerank.vectors import encoder
+from rerank.workflows import index as module
+from tests.workflows.tiny import tiny
+
+
+def learned(index: rerank.Index) -> bool:
+    with index, rerank.Index.open(index.path) as opened:
+        assert (opened.vectors is None) == (index.vectors is None)
+        return opened.vectors is not None
+
+
+def test_vectors_are_learned_by_default_where_documents_are_enough(tmp_path: Path) -> None:
+    documents = tiny(n_docs=module.LEAST_DOCUMENTS).documents
+    assert learned(rerank.Index.build(documents, tmp_path / "enough"))
+    assert not learned(rerank.Index.build(documents, tmp_path / "without", vectors=False))
+    assert not learned(rerank.Index.build(documents[1:], tmp_path / "fewer"))
+    assert learned(rerank.Index.build(documents[:20], tmp_path / "asked for", vectors=True))
+
+
+def test_vectors_are_left_out_of_a_large_index_and_this_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    documents = tiny(n_docs=module.LEAST_DOCUMENTS).documents
+    monkeypatch.setattr(module, "MOST_POSTINGS", 100)
+    with caplog.at_level("INFO", "rerank"):
+        assert not learned(rerank.Index.build(documents, tmp_path / "index"))
+    assert "without vectors, which take over a minute; `rerank vectors` learns them." in caplog.text
+
+
+def test_vectors_of_the_build_are_those_of_the_verb(tmp_path: Path) -> None:
+    index = rerank.Index.build(tiny(n_docs=module.LEAST_DOCUMENTS).documents, tmp_path / "index", threads=1, shards=2)
+    path = index.path / RESOURCES / "vectors"
+    built = path.read_bytes()
+    shutil.rmtree(index.path / RESOURCES)
+    index.learn_vectors()
+    assert path.read_bytes() == built
+
+
+def test_encoder_of_the_extra_is_bound_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RERANK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(encoder, "EXTRA", "no_such_package")
+    index = rerank.Index.build(tiny().documents, tmp_path / "index", vectors=True)
+    assert index.encoder is None
+    pytest.importorskip("wordllama")
+    monkeypatch.undo()
+    monkeypatch.setenv("RERANK_CACHE", str(tmp_path / "cache"))
+    index.learn_vectors()
+    assert index.encoder is not None
+    assert index.encoder.name == "rerank.plugins.wordllama:encode"
+    index.learn_vectors(encoder=False)
+    assert index.encoder is None
