@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from rerank.vectors.queries import Encoded
     from rerank.vectors.vectors import Vectors
 
+FEWEST_WORDS = 20  # of queries whose language is judged
 _log = logging.getLogger("rerank")
 
 
@@ -319,7 +320,9 @@ class BoundIndex:
         """
         from rerank.features.extract import extract
 
-        return extract(**self._extraction(run, topics, qrels, recipe))
+        inputs = self._extraction(run, topics, qrels, recipe)
+        _warn_of_language(self.forward, inputs["query_terms"])
+        return extract(**inputs)
 
     def some_features(
         self, needed: Collection[str] | None, run: Run, topics: Topics, *, recipe: Recipe | None = None
@@ -590,3 +593,12 @@ def check_topics(run: Run, topics: Topics) -> None:
 def runs_beside(run: Run, index: BoundIndex) -> dict[str, Run]:
     """Return the runs whose scores become features of another: those of a union, and those of the index."""
     return {**getattr(run, "sources", {}), **index.runs}
+
+
+def _warn_of_language(forward: ForwardIndex, query_terms: Mapping[str, list[str]]) -> None:
+    """Log a warning if the index knows less than half of the queries' words, e.g. since their language is another."""
+    words = {term for terms in query_terms.values() for term in terms}
+    known = sum(forward.term_number(word) >= 0 for word in words)
+    if len(words) >= FEWEST_WORDS and known < len(words) / 2:
+        text = "topics: the index has %d of their %d words. Are they in the language of the documents and its analyser?"
+        _log.warning(text, known, len(words))

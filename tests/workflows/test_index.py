@@ -60,3 +60,14 @@ def test_encoder_of_the_extra_is_bound_where_it_is_installed(tmp_path: Path, mon
     assert index.encoder.name == "rerank.plugins.wordllama:encode"
     index.learn_vectors(encoder=False)
     assert index.encoder is None
+
+
+def test_topics_in_another_language_are_warned_of(index: rerank.Index, caplog: pytest.LogCaptureFixture) -> None:
+    words = [f"wort{number}" for number in range(20)]
+    other = {"q1": " ".join(words[:10]), "q2": f"{' '.join(words[10:])} amber"}
+    run = {query_id: {"d0": 1.0, "d1": 0.5} for query_id in other}
+    index.features(run, other)
+    assert "topics: the index has 1 of their 21 words. Are they in the language of the documents" in caplog.text
+    caplog.clear()
+    index.features({"q1": run["q1"]}, {"q1": "amber birch cedar" + " unheard" * 30})
+    assert not caplog.records
