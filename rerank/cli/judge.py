@@ -7,6 +7,8 @@ import logging
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -127,11 +129,13 @@ def _ask_function(
     from rerank.runtime.progress import track
     from rerank.types.ids import id_array
 
+    queries = [(query_id, [doc_id for _, doc_id in own]) for query_id, own in groupby(pairs, itemgetter(0))]
     try:
-        for query_id, doc_id in track(pairs, f"labels of {judge.name}"):
-            (text,) = index.document_texts(index.forward.doc_numbers(id_array([doc_id])))
-            label = judge.label((query_id, topics[query_id]), (doc_id, text))
-            judgements.add(query_id, doc_id, label, judge.name)
+        for query_id, doc_ids in track(queries, f"labels of {judge.name}"):
+            texts = index.document_texts(index.forward.doc_numbers(id_array(doc_ids)))
+            for document in zip(doc_ids, texts, strict=True):
+                label = judge.label((query_id, topics[query_id]), document)
+                judgements.add(query_id, document[0], label, judge.name)
     finally:
         if pairs:
             judgements.save()

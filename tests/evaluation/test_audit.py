@@ -73,9 +73,9 @@ def test_estimate_is_the_machines_mean_with_the_mean_change_by_people() -> None:
     by_people = rerank.evaluate(people, run, ["nDCG@3"])
     before, after = by_machine.per_query["nDCG@3"], by_people.per_query["nDCG@3"]
     changes = [after[query] - before[query] for query in people]
-    assert found.value == pytest.approx(sum(before.values()) / 7 + sum(changes) / 2)
-    assert (found.machine, found.people) == pytest.approx((sum(before.values()) / 7, sum(after.values()) / 2))
-    assert (found.n_machine, found.n_people) == (7, 2)
+    assert found.value == pytest.approx(sum(before.values()) / 7 + sum(changes) / 3)
+    assert (found.machine, found.people) == pytest.approx((sum(before.values()) / 7, sum(after.values()) / 3))
+    assert (found.n_machine, found.n_people) == (7, 3)
     assert found.low < found.value < found.high
 
 
