@@ -30,8 +30,9 @@ from rerank.errors import InvalidInputError, shown
 if TYPE_CHECKING:
     from rerank.types import Qrels, Run, Topics
     from rerank.workflows.index import Index
-    from rerank.workflows.judging import Judge, Judgements
+    from rerank.workflows.judging import Judge, Judgements, Pool
 
+Labels = Mapping[str, Mapping[str, int]]  # by query and document
 LONGEST = 2000  # characters of a document's text
 LABELS = ("0", "1", "2", "3")
 SKIP, BACK, QUIT = "s", "b", "q"
@@ -90,28 +91,21 @@ def command(given: Options) -> None:
     from rerank.cli.file_names import check_documents
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
-    from rerank.types import Qrels
     from rerank.workflows.index import Index
-    from rerank.workflows.judging import Judge, Judgements, pool
+    from rerank.workflows.judging import Judge, Judgements, pool, read_labels
 
     if str(given.output) == "-":
         raise click.UsageError("--output: expected a file, got - (stdout). Name a file.")
     judge = None if given.judge is None else Judge.of(given.judge)
     topics, runs, judgements = read_topics(given.topics), read_named_runs(given.run_files), Judgements(given.output)
-    others = Qrels.of({}) if given.qrels is None else read_qrels(given.qrels)
     people = None if given.audit is None else read_qrels(given.audit)
-    known = {(query_id, doc_id) for query_id in others for doc_id in others[query_id]}
+    others = {} if given.qrels is None else read_labels(given.qrels)
     with Index.open(given.index, runs=runs, threads=given.threads) as index:
         for file in given.run_files:
             name, _, path = file.partition("=")
             check_documents(runs[name], Path(path), index)
         found = pool(index, topics, given.k)
-        pairs = [
-            (query_id, doc_id)
-            for query_id, doc_ids in found.documents.items()
-            for doc_id in doc_ids[: given.documents]
-            if judgements.label(query_id, doc_id) is None and (query_id, doc_id) not in known
-        ]
+        pairs = _unjudged(found, given.documents, judgements.labels, others)
         if judge is None:
             _ask_person(index, topics, pairs, judgements)
         else:
@@ -120,6 +114,16 @@ def command(given: Options) -> None:
     log.info("%s: %d documents judged, %d left", given.output, len(pairs) - left, left)
     if people is not None:
         click.echo(_audit(given, judgements, people, found.runs))
+
+
+def _unjudged(found: Pool, most: int | None, *judged: Labels) -> list[tuple[str, str]]:
+    """Return query and document of what no one has judged among the first documents of each query."""
+    return [
+        (query_id, doc_id)
+        for query_id, doc_ids in found.documents.items()
+        for doc_id in doc_ids[:most]
+        if not any(doc_id in labels.get(query_id, {}) for labels in judged)
+    ]
 
 
 def _ask_function(
@@ -137,7 +141,7 @@ def _ask_function(
                 label = judge.label((query_id, topics[query_id]), document)
                 judgements.add(query_id, document[0], label, judge.name)
     finally:
-        if pairs:
+        if judgements.labels:
             judgements.save()
 
 

@@ -136,6 +136,12 @@ class Judge:
         )
 
 
+def read_labels(path: Path) -> dict[str, dict[str, int]]:
+    """Return the labels of a qrels file by query and document."""
+    qrels = read_qrels(path)
+    return {query_id: qrels[query_id] for query_id in qrels}
+
+
 class Judgements:
     """Judgements that are added to a qrels file, which may exist, with their provenance.
 
@@ -151,8 +157,7 @@ class Judgements:
         self.labels: dict[str, dict[str, int]] = {}
         self._shares: dict[str, Share] = {}
         if self.path.exists():
-            stored = read_qrels(self.path)
-            self.labels = {query_id: stored[query_id] for query_id in stored}
+            self.labels = read_labels(self.path)
             self._shares = read_provenance(self.path)
 
     def label(self, query_id: str, doc_id: str) -> int | None:

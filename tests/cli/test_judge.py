@@ -145,6 +145,9 @@ def test_labels_before_a_failure_of_the_function_are_saved(command: Command, jud
         "rerank: judge judges_of_test:fail: expected a whole number of at least 0 for query 'q1' and document 'd"
     )
     assert set(rerank.read_qrels(tmp_path / "own.txt")) == {"q0"}
+    (tmp_path / "one.tsv").write_text("q1\tbirch\n")
+    assert command(f"judge index {tmp_path}/one.tsv -o {tmp_path}/none.txt --judge judges_of_test:fail").code == 2
+    assert not (tmp_path / "none.txt").exists()  # without a label
 
 
 def test_audit_compares_with_people_and_measures_every_ranking(command: Command, judges: Path, tmp_path: Path) -> None:

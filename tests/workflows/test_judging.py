@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +10,8 @@ from typing import Any
 import pytest
 
 import rerank
-from rerank.errors import FileFormatError, InvalidInputError
-from rerank.files.provenance import provenance_file, read_provenance
+from rerank.errors import InvalidInputError
+from rerank.files.provenance import read_provenance
 from rerank.files.trec import write_qrels
 from rerank.workflows.judging import Judge, Judgements, pool
 from tests.workflows.tiny import Tiny
@@ -143,22 +142,3 @@ def test_provenance_of_qrels_that_were_deleted_is_not_taken_up(tmp_path: Path) -
     again.add("q1", "d1", 1, "m:f")
     again.save()
     assert set(read_provenance(tmp_path / "qrels.txt")) == {"m:f"}
-
-
-@pytest.mark.parametrize(
-    ("content", "text"),
-    [
-        ("{", "expected JSON"),
-        ("[]", "expected an object"),
-        (json.dumps({"version": 2, "judges": {}}), "version: expected"),
-        (json.dumps({"version": 1, "judges": {"a": {"labels": -1, "date": ""}}}), "judges.a.labels: expected"),
-    ],
-)
-def test_damaged_provenance_is_refused_with_its_file(content: str, text: str, tmp_path: Path) -> None:
-    write_qrels({"q1": {"d1": 1}}, tmp_path / "qrels.txt")
-    provenance_file(tmp_path / "qrels.txt").write_text(content)
-    with pytest.raises(FileFormatError) as refused:
-        Judgements(tmp_path / "qrels.txt")
-    assert str(refused.value).startswith(f"{tmp_path}/qrels.txt.provenance.json")
-    assert text in str(refused.value)
-    assert str(refused.value).endswith("delete it to judge without it.")
