@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rerank.combination.fusion import fuse as fuse
     from rerank.combination.mixture import combine as combine
     from rerank.errors import RerankError as RerankError
+    from rerank.evaluation.audit import agreement as agreement
+    from rerank.evaluation.audit import prediction_powered as prediction_powered
     from rerank.evaluation.comparison import compare as compare
     from rerank.evaluation.evaluate import evaluate as evaluate
     from rerank.exchange.models import export_model as export_model
@@ -90,6 +92,7 @@ _HOMES = {
     "Topics": "rerank.types",
     "TrainingOptions": "rerank.rankers.context",
     "Vectors": "rerank.vectors.vectors",
+    "agreement": "rerank.evaluation.audit",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
     "evaluate": "rerank.evaluation.evaluate",
@@ -101,6 +104,7 @@ _HOMES = {
     "local_optimality": "rerank.rankers.diagnostics",
     "plot_importance": "rerank.rankers.plots",
     "plot_metric": "rerank.rankers.plots",
+    "prediction_powered": "rerank.evaluation.audit",
     "read_data": "rerank.files.data",
     "read_documents": "rerank.files.corpus",
     "read_history": "rerank.history.reading",

@@ -41,6 +41,7 @@ def command(given: Options) -> None:
     `rerank report` writes a page of the comparison, or the queries that changed most.
     """
     from rerank.evaluation.report import render, text_lines
+    from rerank.files.provenance import warn_of_functions
     from rerank.files.trec import read_qrels, read_run
     from rerank.runtime.output import whole_file
 
@@ -49,6 +50,7 @@ def command(given: Options) -> None:
     missing = () if given.baseline is None or given.baseline in given.runs else (given.baseline,)
     paths = list(dict.fromkeys((*missing, *given.runs)))
     judgements = read_qrels(given.qrels)
+    warn_of_functions(given.qrels)
     with opened_cluster(given.cluster) as workers:
         results = measured(given, ((str(path), read_run(path)) for path in paths), judgements, workers)
     comparison = compared(given, results, given.baseline or paths[0])

@@ -76,6 +76,7 @@ def command(given: Options) -> None:
     `-p random_state=N` is the seed of folds, tuning and rankers. BM25's k1 and b are those of --candidates.
     """
     from rerank.cli.file_names import errors_with_files
+    from rerank.files.provenance import warn_of_functions
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
     from rerank.workflows.experiment import run_experiment
@@ -87,6 +88,7 @@ def command(given: Options) -> None:
         study = _study(given)
     folds = None if isinstance(study.folds, int) else given.folds
     queries, judgements = read_topics(given.topics), read_qrels(given.qrels)
+    warn_of_functions(given.qrels)
     files = {"qrels": given.qrels, "folds": folds, "repeats": "--folds", "recipe": given.recipe}
     with (
         opened_cluster(given.cluster) as workers,

@@ -25,6 +25,7 @@ VERBS = {
     "retrieve": "write the top k of BM25 or other retrievers as a TREC run",
     "features": "write the features of a run's query-document pairs",
     "history": "learn from judgements what features of other queries can use",
+    "judge": "judge documents in the terminal, or by a function of your own",
     "train": "train a ranker from an index and judgements, optionally from a base ranker",
     "rankers": "list the rankers, or the parameters of one",
     "rank": "order documents whose features are in a file",

@@ -69,6 +69,7 @@ def command(given: Options) -> None:
     """
     from rerank.evaluation.comparison import query_details
     from rerank.evaluation.report import render
+    from rerank.files.provenance import warn_of_functions
     from rerank.files.trec import read_qrels, read_run, read_topics
     from rerank.runtime.output import whole_file
 
@@ -76,6 +77,7 @@ def command(given: Options) -> None:
     check_no_measure_among(given.runs)
     _check_options(given)
     judgements, topics = read_qrels(given.qrels), None if given.topics is None else read_topics(given.topics)
+    warn_of_functions(given.qrels)
     runs = {str(path): read_run(path) for path in given.runs}
     comparison = compared(given, measured(given, runs.items(), judgements), given.runs[0])
     changed = given.changes and comparison.systems

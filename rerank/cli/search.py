@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rerank.workflows.index import Index
 
 LONGEST = 160  # characters of an excerpt
-TITLES = ("title", "name", "headline")
 
 
 @dataclass(frozen=True)
@@ -49,29 +48,16 @@ def command(given: Options) -> None:
 
 def _lines(index: Index, query: str, run: Run) -> list[str]:
     """Return the lines of the hits of one query."""
-    from rerank.workflows.stored import Matcher, excerpt, stored_fields
+    from rerank.workflows.stored import Matcher, excerpt, marked, stored_fields, title_and_body
 
     stored = index.stored_documents(index.forward.doc_numbers(run.doc_ids))
-    documents = [stored_fields(text) for text in stored]
-    texts = [{name: text for name, text in document.items() if isinstance(text, str)} for document in documents]
-    names = [next((name for name in TITLES if name in fields), "") for fields in texts]
-    bodies = [
-        max((text for other, text in fields.items() if other not in ("id", name)), key=len, default="")
-        for fields, name in zip(texts, names, strict=True)
-    ]
+    documents = [title_and_body(stored_fields(text)) for text in stored]
     terms = frozenset(index.searcher.analyze([query])[0])
-    matcher, lines = Matcher(index.searcher.analyze, bodies), []
-    for rank, (doc_id, score) in enumerate(zip(run.doc_ids.tolist(), run.scores.tolist(), strict=True), start=1):
-        title = " ".join(texts[rank - 1].get(names[rank - 1], "").split())
+    matcher, lines = Matcher(index.searcher.analyze, [body for _, body in documents]), []
+    hits = zip(run.doc_ids.tolist(), run.scores.tolist(), documents, strict=True)
+    for rank, (doc_id, score, (title, body)) in enumerate(hits, start=1):
         lines.append(f"{rank:3d}  {score:10.4f}  {doc_id}  {title}".rstrip())
-        text, spans = excerpt(bodies[rank - 1], matcher.spans(bodies[rank - 1], terms), LONGEST)
+        text, spans = excerpt(body, matcher.spans(body, terms), LONGEST)
         if text:
-            lines.append(f"     {_marked(text, spans)}")
+            lines.append(f"     {marked(text, spans)}")
     return lines
-
-
-def _marked(text: str, spans: list[list[int]]) -> str:
-    """Return a text in one line, with asterisks around its matches."""
-    for begin, end in reversed(spans):
-        text = f"{text[:begin]}*{text[begin:end]}*{text[end:]}"
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())

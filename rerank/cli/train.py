@@ -102,6 +102,7 @@ def _refuse(given: Options, names: tuple[str, ...], needed: str) -> None:
 def _train_on_index(given: Options) -> None:
     from rerank.cli.file_names import errors_with_files
     from rerank.features.recipe import Recipe
+    from rerank.files.provenance import warn_of_functions
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
     from rerank.retrieval.candidates import DEPTH
@@ -110,6 +111,7 @@ def _train_on_index(given: Options) -> None:
     folder, topics, qrels = given.data
     model = new_ranker(given, given.base or UNSUPERVISED, given.threads)
     queries, judgements = read_topics(topics), read_qrels(qrels)
+    warn_of_functions(qrels)
     files = {"qrels": qrels, "training data": qrels, "recipe": given.recipe, "candidates": "--candidates"}
     with (
         opened_cluster(given.cluster) as workers,

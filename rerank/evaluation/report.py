@@ -172,10 +172,11 @@ def _table(rows: Sequence[Sequence[str]], header: Sequence[str], form: str) -> s
     if form == "latex":
         return latex_table(rows, header)
     left = ("left",) + ("right",) * (len(header) - 1)
-    return _plain_table(rows, header, tablefmt="simple", disable_numparse=True, colalign=left)
+    return plain_table(rows, header, tablefmt="simple", disable_numparse=True, colalign=left)
 
 
-def _plain_table(rows: Sequence[Sequence[str]], header: Sequence[str], **form: Any) -> str:
+def plain_table(rows: Sequence[Sequence[str]], header: Sequence[str], **form: Any) -> str:
+    """Return a table of text; `form` is as for tabulate."""
     from tabulate import tabulate  # imported here: JSON and TSV do not need it, and it takes a tenth of their time
 
     return tabulate(rows, headers=header, **form)
@@ -196,7 +197,7 @@ def _detail_text(comparison: Comparison, detail: QueryDetail, documents: Texts) 
         ]
         for move in detail.moves
     ]
-    return head + "\n" + _plain_table(rows, ["label", "rank", "document", ""], tablefmt="plain")
+    return head + "\n" + plain_table(rows, ["label", "rank", "document", ""], tablefmt="plain")
 
 
 def excerpt(documents: Texts, doc_id: str, most: int) -> str:

@@ -1,7 +1,7 @@
 """Sizes of boosted trees that are not given: they follow the number of training queries.
 
-With few judged queries many large trees fit their noise. With many, the sizes are LightGBM's leaves and rows. They were
-chosen on training queries of nfcorpus; docs/benchmarks.md has figures of other collections.
+With few judged queries many large trees fit their noise. With many, the sizes are LightGBM's. Those of fewer than 300
+queries were chosen on 8 draws of 10, 20 and 40 queries of each development collection (scripts/sweep_sizes.py).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-FEW, SOME = 300, 1000  # queries
+FEWEST, FEW, SOME = 50, 300, 1000  # queries below which sizes are smaller
 LEAST_ROWS, SHARE_OF_ROWS = 20, 25
 
 
@@ -22,22 +22,27 @@ class Sizes:
     min_child_samples: int
 
 
-OF_FEW = Sizes(n_estimators=50, num_leaves=8, min_child_samples=100)
-OF_SOME = Sizes(n_estimators=150, num_leaves=15, min_child_samples=100)
 OF_MANY = Sizes(n_estimators=500, num_leaves=31, min_child_samples=20)
+BELOW = {
+    FEWEST: Sizes(n_estimators=20, num_leaves=4, min_child_samples=100),
+    FEW: Sizes(n_estimators=50, num_leaves=8, min_child_samples=100),
+    SOME: Sizes(n_estimators=150, num_leaves=15, min_child_samples=100),
+}
 
 
 def by_queries(name: str) -> str:
     """Return the values of a size as the text about a parameter has them."""
-    few, some, many = (getattr(sizes, name) for sizes in (OF_FEW, OF_SOME, OF_MANY))
-    if few == some:
-        return f"None: {few} below {SOME} queries, else {many}."
-    return f"None: {few} below {FEW} queries, {some} below {SOME}, else {many}."
+    values: dict[int, int] = {}
+    for below, sizes in BELOW.items():
+        values = {limit: value for limit, value in values.items() if value != getattr(sizes, name)}
+        values[below] = getattr(sizes, name)
+    smaller = ", ".join(f"{value} below {below}" for below, value in values.items())
+    return f"None: {smaller} queries, else {getattr(OF_MANY, name)}."
 
 
 def sizes_of(given: Any, n_queries: int, n_rows: int) -> Sizes:
     """Return the sizes of trees that learn from some queries and rows; a ranker's own where they are not None."""
-    sizes = OF_FEW if n_queries < FEW else OF_SOME if n_queries < SOME else OF_MANY
+    sizes = next((sizes for below, sizes in BELOW.items() if n_queries < below), OF_MANY)
     most = max(n_rows // SHARE_OF_ROWS, LEAST_ROWS)
     sizes = replace(sizes, min_child_samples=min(sizes.min_child_samples, most))
     chosen = {name: getattr(given, name) for name in asdict(sizes) if getattr(given, name) is not None}

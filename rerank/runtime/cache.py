@@ -41,7 +41,7 @@ def note_path(verified: Path) -> Path:
 
 def is_noted(paths: Iterable[Path], state: Any) -> bool:
     """Return whether one of the notes at these paths has this state."""
-    return any(_read_note(path) == state for path in paths)
+    return any(read_note(path) == state for path in paths)
 
 
 def write_note(paths: Iterable[Path], state: Any) -> None:
@@ -54,7 +54,8 @@ def write_note(paths: Iterable[Path], state: Any) -> None:
             return
 
 
-def _read_note(path: Path) -> Any:
+def read_note(path: Path) -> Any:
+    """Return the state that is noted at a path; None if there is none, or it cannot be read."""
     try:
         return parse_json(path.read_text(encoding="utf8"))
     except (OSError, ValueError):

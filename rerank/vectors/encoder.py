@@ -9,10 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from rerank.files.source import check_file
 from rerank.runtime import container
 from rerank.runtime.cache import cache_folder, note_path
 from rerank.runtime.container import Blocks, Kind, Stored
+from rerank.runtime.functions import exception_text, named_function
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Record, Text
 from rerank.types.arrays import Ints
@@ -36,7 +35,6 @@ Texts = Callable[[Ints], Sequence[str]]
 _BATCH = 256  # texts of a call
 _PROBES = 4  # documents that are encoded again when a file is opened
 _TOLERANCE = 1e-3  # of a cosine: batches of other sizes may change the last bits
-_MOST_CHARACTERS = 200  # of an exception's text
 _REMEDY = "Delete it, it is made again."
 _log = logging.getLogger("rerank")
 
@@ -62,20 +60,7 @@ class Encoder:
         """Return an encoder as it is, or of a callable, or of `module:function`; raises InvalidInputError."""
         if isinstance(given, cls):
             return given
-        if not isinstance(given, str):
-            if not callable(given):
-                raise InvalidInputError(
-                    f"encoder: expected a callable or module:function, got {shown(given)}. Pass a function from a "
-                    "list of texts to an array."
-                )
-            name = getattr(given, "__qualname__", type(given).__qualname__)
-            return cls(f"{getattr(given, '__module__', type(given).__module__)}:{name}", given)
-        module, colon, name = given.partition(":")
-        if not colon or not module or not name:
-            raise InvalidInputError(
-                f"encoder: expected module:function, got {shown(given)}. Write e.g. my_encoder:encode."
-            )
-        return cls(given, _imported(given, module, name))
+        return cls(*named_function("encoder", given, "from a list of texts to an array"))
 
     def encode(self, texts: Sequence[str], dimensions: int | None = None) -> NDArray[np.float32]:
         """Return the vectors of texts."""
@@ -96,8 +81,7 @@ class Encoder:
         try:
             returned = self.function(list(texts))
         except Exception as error:
-            text = " ".join(str(error).split())[:_MOST_CHARACTERS]
-            raise self._fault("vectors", f"{type(error).__name__}{f': {text}' if text else ''}") from error
+            raise self._fault("vectors", exception_text(error)) from error
         try:
             with np.errstate(over="ignore"):
                 vectors = np.asarray(returned, dtype=np.float32)
@@ -122,26 +106,6 @@ class Encoder:
 def installed_encoder() -> str | None:
     """Return the name of the encoder of the extra that is installed; None without one."""
     return f"rerank.plugins.{EXTRA}:encode" if find_spec(EXTRA) else None
-
-
-def _imported(given: str, module: str, name: str) -> Callable[[list[str]], Any]:
-    """Return the function of `module:function`; modules of the working folder can be imported, too."""
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))
-    try:
-        found: Any = import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except Exception as error:
-        text = " ".join(str(error).split())[:_MOST_CHARACTERS]
-        raise InvalidInputError(
-            f"encoder {given}: expected a function that can be imported, got {type(error).__name__}: {text}. "
-            "Correct the name, or install the module."
-        ) from error
-    if not callable(found):
-        raise InvalidInputError(f"encoder {given}: expected a function, got {type(found).__name__}. Name a function.")
-    function: Callable[[list[str]], Any] = found
-    return function
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from typing import Any
 
 from rerank.types.retriever import CONTENTS
 
+TITLES = ("title", "name", "headline")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 Spans = list[list[int]]
 Analyse = Callable[[Sequence[str]], list[list[str]]]
@@ -30,6 +31,26 @@ def chosen_fields(document: Mapping[str, Any], names: Iterable[str]) -> dict[str
     """Return those of the fields that the document has; lists of texts are joined."""
     chosen = {name: document[name] for name in names if name in document}
     return {name: " ".join(map(str, value)) if isinstance(value, list) else value for name, value in chosen.items()}
+
+
+def title_and_body(document: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the title of a document in one line, and the longest of its other texts; "" where it has none."""
+    texts = {name: text for name, text in document.items() if isinstance(text, str)}
+    title = next((name for name in TITLES if name in texts), "")
+    body = max((text for name, text in texts.items() if name not in ("id", title)), key=len, default="")
+    return one_line(texts.get(title, "")), body
+
+
+def marked(text: str, spans: Spans) -> str:
+    """Return a text in one line, with asterisks around its matches."""
+    for begin, end in reversed(spans):
+        text = f"{text[:begin]}*{text[begin:end]}*{text[end:]}"
+    return one_line(text)
+
+
+def one_line(text: str) -> str:
+    """Return a text in one line, with blanks for what a terminal would not print."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
 
 
 class Matcher:

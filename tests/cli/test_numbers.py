@@ -19,6 +19,7 @@ LINES = {
     "retrieve": "index topics.tsv -o {out}",
     "features": "index topics.tsv bm25.run -o {out}.npz",
     "history": "{own} topics.tsv qrels.txt",
+    "judge": "index topics.tsv -o {out} --audit qrels.txt",
     "train": f"index topics.tsv qrels.txt -o {{out}} -k 5 --no-estimate {' '.join(SMALL)}",
     "rank": "model.json data.npz -o {out}",
     "rerank": "index model.json topics.tsv -o {out}",

@@ -6,12 +6,21 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.rankers.sizes import OF_FEW, OF_MANY, OF_SOME, sizes_of
+from rerank.rankers.sizes import BELOW, FEW, FEWEST, OF_MANY, SOME, sizes_of
 from rerank.rankers.store import read_model
 
 
 @pytest.mark.parametrize(
-    ("n_queries", "sizes"), [(1, OF_FEW), (299, OF_FEW), (300, OF_SOME), (999, OF_SOME), (1000, OF_MANY)]
+    ("n_queries", "sizes"),
+    [
+        (1, BELOW[FEWEST]),
+        (49, BELOW[FEWEST]),
+        (50, BELOW[FEW]),
+        (299, BELOW[FEW]),
+        (300, BELOW[SOME]),
+        (999, BELOW[SOME]),
+        (1000, OF_MANY),
+    ],
 )
 def test_sizes_follow_the_number_of_queries_unless_they_are_given(n_queries, sizes) -> None:
     assert sizes_of(rerank.LambdaMART(), n_queries, 10**6) == sizes
@@ -26,14 +35,14 @@ def test_least_rows_of_a_leaf_are_a_share_of_few_rows(n_rows, least) -> None:
 
 
 def test_model_of_few_queries_has_small_trees_and_keeps_its_parameters(train, tmp_path) -> None:
-    model = rerank.LambdaMART().fit(train)
-    assert model.forest_.n_trees == OF_FEW.n_estimators
-    assert len(model.forest_.leaf_value) <= OF_FEW.n_estimators * OF_FEW.num_leaves
+    model, expected = rerank.LambdaMART().fit(train), sizes_of(rerank.LambdaMART(), len(train), train.n_rows)
+    assert model.forest_.n_trees == expected.n_estimators
+    assert len(model.forest_.leaf_value) <= expected.n_estimators * expected.num_leaves
     assert model.n_estimators is None
     explicit = rerank.LambdaMART(
-        n_estimators=OF_FEW.n_estimators,
-        num_leaves=OF_FEW.num_leaves,
-        min_child_samples=sizes_of(model, len(train), train.n_rows).min_child_samples,
+        n_estimators=expected.n_estimators,
+        num_leaves=expected.num_leaves,
+        min_child_samples=expected.min_child_samples,
     ).fit(train)
     np.testing.assert_array_equal(model.predict(train), explicit.predict(train))
     model.save(tmp_path / "model.json")
