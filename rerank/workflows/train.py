@@ -144,7 +144,7 @@ def train(
             "rank with the model unsupervised, which needs none."
         )
     model = LambdaMART(base=UNSUPERVISED) if model is None else model
-    sources = _sources(index, candidates, k)
+    sources = sources_of(index, candidates, k)
     run = index.search(topics, candidates=sources)
     data = _features(index, run, topics, qrels, recipe, depth, keep_sources=candidates is not None)
     if data.retriever is not None:
@@ -173,14 +173,14 @@ def _features(
     run, parts = run.take(run.trec_order()), []
     for first, last in query_blocks(run.query_ptr, BLOCK_ROWS):
         some = run.select(range(first, last))
-        chosen = np.flatnonzero(_among_first(some, depth))
+        chosen = np.flatnonzero(among_first(some, depth))
         if not keep_sources and isinstance(some, UnionRun):
             some = some.without_sources()
         parts.append(index.features(some, topics, qrels, recipe=recipe).of_rows(chosen))
     return joined_parts(parts)
 
 
-def _among_first(run: Run, depth: int) -> NDArray[np.bool_]:
+def among_first(run: Run, depth: int) -> NDArray[np.bool_]:
     """Return whether each row is among the best `depth` documents of a source, (n_rows,)."""
     if not isinstance(run, UnionRun):
         return np.asarray(np.arange(run.n_rows) - run.query_ptr[query_rows(run.query_ptr)] < depth)
@@ -188,7 +188,8 @@ def _among_first(run: Run, depth: int) -> NDArray[np.bool_]:
     return np.asarray(np.any([rank <= depth for rank in ranks], axis=0))
 
 
-def _sources(index: Index, candidates: Candidates | str | None, k: int) -> Candidates:
+def sources_of(index: Index, candidates: Candidates | str | None, k: int) -> Candidates:
+    """Return the sources of candidates with their depths; None is the union of those that need no judgements."""
     if candidates is None:
         return best_candidates(index, k)
     return candidates if isinstance(candidates, Candidates) else Candidates.parse(candidates, k)

@@ -18,7 +18,7 @@ def test_experiment_replays_from_its_folder(command: Command, world: Path, tmp_p
     assert (one / "folds.tsv").read_text() == "".join(f"q{number}\t{number % 3}\n" for number in range(10))
     again = command("replay", str(one), "-o", str(other))
     assert again.code == 0, again.err
-    assert again.out == f"{done.out}\nreplay: 12 files are those of {one}, byte for byte\n"
+    assert again.out == f"{done.out}\nreplay: 13 files are those of {one}, byte for byte\n"
     for path in one.iterdir():
         assert path.name == "provenance.json" or (other / path.name).read_bytes() == path.read_bytes()
     provenance = json.loads((one / "provenance.json").read_text())
