@@ -68,9 +68,7 @@ class Options(RankerOptions):
         help="Start from unsupervised (default), feature:NAME or run: the scores of the candidates.",
     )
     recipe: Path | None = file_option("--recipe", "TOML file of the features (see `rerank features`).")
-    learn_history: bool = option(
-        "--learn-history", is_flag=True, help="Learn features from the training queries of each fold too."
-    )
+    learn_history: bool = option("--learn-history", is_flag=True, help="Learn features of judgements in each fold.")
     learning_curve: bool = option(
         "--learning-curve",
         is_flag=True,
@@ -98,6 +96,8 @@ def command(given: Options) -> None:
     from rerank.workflows.record import provenance
 
     check_output_folder(given.output)
+    if given.learning_curve and given.measures:
+        raise click.UsageError("-m: expected --metric with --learning-curve, got -m. Leave it out.")
     options = {"candidates": "--candidates", "base": "--base", "tune": "--tune", "learn_history": "--learn-history"}
     with errors_with_files(options):
         study = _study(given)

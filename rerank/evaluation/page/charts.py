@@ -80,10 +80,11 @@ def svg_file(chart: Element, series: Sequence[Series]) -> str:
         y = HEIGHT + 20 * number + 8
         style = f"series s{one.number % STYLES}"
         keys += [_line(LEFT, y, LEFT + 28, y, style), _text(one.name, LEFT + 36, y + 4, "axis-label")]
-    paper = element("rect", width=WIDTH, height=height, fill="var(--paper)")
-    drawing = element("svg", element("style", style_sheet()), paper, list(chart), keys, **dict(chart.items()))
-    drawing.set("xmlns", "http://www.w3.org/2000/svg")
-    drawing.set("viewBox", f"0 0 {WIDTH} {height}")
+    paper = element("rect", width=WIDTH, height=height, style="fill: var(--paper)")
+    named = {**dict(chart.items()), "viewBox": f"0 0 {WIDTH} {height}", "xmlns": "http://www.w3.org/2000/svg"}
+    drawing = element(
+        "svg", element("style", style_sheet()), paper, list(chart), keys, **named, font_family="sans-serif"
+    )
     return tostring(drawing, encoding="unicode") + "\n"
 
 
