@@ -53,6 +53,9 @@ class Compiler(event.Listener):
             self._open[-1][2] += took
 
 
+OF_BM25 = ("--candidates", "bm25", "--base", "run")
+
+
 def features() -> None:
     """Build a small index and compute every feature."""
     from rerank.features.recipe import Recipe
@@ -118,7 +121,7 @@ def first_use() -> dict[str, float]:
         verbs = {
             "train": ("train", data, "-o", model),
             "rerank": ("rerank", index, model, judged[0], "-o", folder / "better.run"),
-            "experiment": ("experiment", index, *judged, "-o", folder / "study"),
+            "experiment": ("experiment", index, *judged, *OF_BM25, "-o", folder / "study"),
         }
         for name, arguments in verbs.items():
             first = call(str(folder / name), *arguments)
