@@ -31,6 +31,7 @@ from numba.core import event
 
 N_ROWS, N_QUERIES, N_FEATURES = 6000, 100, 20  # enough rows for the kernels that use threads
 SHOWN = 12
+OF_BM25 = ("--candidates", "bm25", "--base", "run")
 
 
 class Compiler(event.Listener):
@@ -51,9 +52,6 @@ class Compiler(event.Listener):
         self.seconds[f"{function.__module__}.{function.__name__}"] += took - inner
         if self._open:
             self._open[-1][2] += took
-
-
-OF_BM25 = ("--candidates", "bm25", "--base", "run")
 
 
 def features() -> None:
