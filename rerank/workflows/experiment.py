@@ -226,8 +226,8 @@ class Prepared:
 
 def system_names(ranker: str, base: str) -> tuple[str, str]:
     """Return the names of the systems without and with a base in tables and file names."""
-    name = ranker_class(ranker).__name__
-    return name, "LambdaSMART" if name == "LambdaMART" else f"{name} from {'BM25' if base == RUN else base}"
+    name, kind = ranker_class(ranker).__name__, "BM25" if base == RUN else base.partition(":")[0]
+    return name, "LambdaSMART" if name == "LambdaMART" else f"{name} from {kind}"
 
 
 def trial_folds(judged: Topics, qrels: Qrels, study: Study) -> list[dict[str, int]]:

@@ -202,7 +202,8 @@ def test_experiment_of_a_run_trains_on_all_documents_and_stops_on_a_fold(index: 
 def test_experiment_starts_from_a_feature(index: rerank.Index, collection: Tiny) -> None:
     study = replace(STUDY, folds=3, base="feature:bm25.title", ranker="plackettluce", parameters={"max_iter": 3})
     result = run_experiment(index, collection.topics, collection.qrels, study=study)
-    assert list(result.runs) == ["BM25", "unsupervised", "PlackettLuce", "PlackettLuce from feature:bm25.title"]
+    assert list(result.runs) == ["BM25", "unsupervised", "PlackettLuce", "PlackettLuce from feature"]
+    assert {model.base_.to_dict()["name"] for model in result.models["PlackettLuce from feature"]} == {"bm25.title"}
 
 
 @pytest.mark.parametrize("base", ["none", "feature:", "model:x.json", ""])
