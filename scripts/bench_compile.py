@@ -31,6 +31,7 @@ from numba.core import event
 
 N_ROWS, N_QUERIES, N_FEATURES = 6000, 100, 20  # enough rows for the kernels that use threads
 SHOWN = 12
+OF_BM25 = ("--candidates", "bm25", "--base", "run")
 
 
 class Compiler(event.Listener):
@@ -118,7 +119,7 @@ def first_use() -> dict[str, float]:
         verbs = {
             "train": ("train", data, "-o", model),
             "rerank": ("rerank", index, model, judged[0], "-o", folder / "better.run"),
-            "experiment": ("experiment", index, *judged, "-o", folder / "study"),
+            "experiment": ("experiment", index, *judged, *OF_BM25, "-o", folder / "study"),
         }
         for name, arguments in verbs.items():
             first = call(str(folder / name), *arguments)

@@ -9,7 +9,7 @@ nfcorpus has its own training, dev and test queries: models and histories learn 
 stops on a tenth of these, which differs by seed; the test judgements are only read for the figures. Its "test queries
 apart" are those with no near duplicate in training: cosine at most 0.5 with each training query, Jaccard coefficient
 of the relevant documents at most 0.3. med, cranfield and cacm are studies over five folds, three times
-(`rerank experiment`), of the first 100 of each source; `Auto` chooses inside the training part of each fold.
+(`rerank experiment --base run`), of the first 100 of each source; `Auto` chooses inside the training part of each fold.
 The features and settings were chosen on dev queries of nfcorpus and on med.
 
 --warm-starts compares a base (BM25; in MQ2008 its feature of the whole document), LambdaMART of 150 trees of 15 leaves
@@ -76,9 +76,9 @@ SYSTEMS = {
 }
 # of small collections: name -> (ranker, sources, vectors)
 STUDIES = {
-    "lambdamart": ("lambdamart", None, False),
-    "auto": ("auto", None, False),
-    "auto, vectors": ("auto", None, True),
+    "lambdamart": ("lambdamart", "bm25", False),
+    "auto": ("auto", "bm25", False),
+    "auto, vectors": ("auto", "bm25", True),
     "auto, vectors, union": ("auto", "bm25:100,rm3:100,lsi:100", True),
 }
 Rows = list[list[Any]]
@@ -201,7 +201,7 @@ def small(
     for name in studies:
         ranker, candidates, with_vectors = STUDIES[name]
         common = {"metric": MEASURE, "measures": (MEASURE,), "k": 100, "repeats": repeats, "threads": threads}
-        study = Study(ranker=ranker, candidates=candidates, **common)
+        study = Study(ranker=ranker, candidates=candidates, base="run", **common)
         bound = index.using(vectors=vectors if with_vectors else False)
         start = time.perf_counter()
         result = rerank.run_experiment(bound, topics, qrels, study=study)

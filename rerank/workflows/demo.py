@@ -32,7 +32,7 @@ NO_LIBRARY = frozenset(
 SHORTEST_DOCSTRING = 200  # characters of a docstring from which a topic is taken
 # Fewer features for each tree and earlier stopping than by default, so that the demo takes a minute.
 QUICK = {"colsample_bytree": 0.3, "early_stopping_rounds": 30}
-STUDY = Study(k=100, measures=("RR@10", "nDCG@10"), parameters=QUICK)
+STUDY = Study(k=100, measures=("RR@10", "nDCG@10"), parameters=QUICK, candidates="bm25", base="run")
 _TRAINED, _VALIDATED = 1200, 300  # topics of the model of `rerank serve --demo`
 log = logging.getLogger("rerank")
 

@@ -1,8 +1,9 @@
-"""Studies: BM25, features, cross-validation by query, held-out runs, and a table with significance tests.
+"""Studies: candidates, features, cross-validation by query, held-out runs, and a table with significance tests.
 
 Every query is reranked by a model that did not use its labels in training, early stopping or tuning: of k folds one is
-held out, the next one is the validation fold for early stopping and tuning, and the others train, as in LETOR. With
-repeats, the folds are assigned again, and the value of a query is its mean over the repeats.
+held out, the next one is the validation fold for early stopping and tuning, and the others train, as in LETOR. A ranker
+that needs no validation fold learns from it, too (`Ranker.learns_from_all`). With repeats, the folds are assigned
+again, and the value of a query is its mean over the repeats.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -24,14 +25,27 @@ from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.trec import write_run
 from rerank.history.history import History
 from rerank.rankers.ranker import Ranker, ranker_class
+from rerank.rankers.warm_start import UNSUPERVISED
+from rerank.retrieval.candidates import Part
 from rerank.runtime.output import whole_file
 from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.types.retriever import BM25
 from rerank.workflows.fold_history import FoldHistories, is_learned
-from rerank.workflows.folds import FoldTraining, SameData, assign_folds, given_folds, held_out
+from rerank.workflows.folds import (
+    FoldData,
+    FoldTraining,
+    SameData,
+    assign_folds,
+    given_folds,
+    held_out,
+    training_size,
+)
 from rerank.workflows.index import Index
 from rerank.workflows.output_folder import check_output_folder, staged_output
 from rerank.workflows.record import RECORD, input_checksums, write_provenance, write_record
-from rerank.workflows.study import Study
+from rerank.workflows.rerank import rerank
+from rerank.workflows.study import RUN, Study
+from rerank.workflows.study_data import learns_from_all, new_model, study_candidates, study_features
 from rerank.workflows.train import judged_queries
 from rerank.workflows.tuning import Try, best_model, best_try, draw_settings
 
@@ -105,7 +119,10 @@ def run_experiment(
     study: Study | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> StudyResult:
-    """Compare BM25 with a ranker that is trained without a base and from BM25's scores, on held-out queries.
+    """Compare BM25, the unsupervised ranking, and a ranker without a base and from one, on held-out queries.
+
+    By default candidates, features and training are those of `rerank.train`; all candidates of a held-out query are
+    ranked.
 
     Parameters
     ----------
@@ -136,24 +153,12 @@ def run_experiment(
 
     """
     study, topics, qrels = study or Study(), topics_of(topics), qrels_of(qrels)
-    if is_learned(study.candidates) and not study.learn_history:
-        raise InvalidInputError(
-            "candidates: expected features learned in each fold beside the source history, got none. Learn them "
-            "(learn_history=True, --learn-history), or leave the source out."
-        )
     folder = None if output is None else check_output_folder(output)
     judged, judgements = judged_queries(topics, qrels)
-    trial_folds = _trial_folds(judged, qrels, study)
+    folds_of_trials = trial_folds(judged, qrels, study)
     settings = draw_settings(study.ranker, study.parameters, study.tune, study.random_state) if study.tune else [{}]
-    index = index.using(history=False, threads=study.threads)
-    candidates = bm25 = index.search(judged, study.k, k1=study.k1, b=study.b)
-    if study.candidates is not None and not is_learned(study.candidates):
-        candidates = index.search(judged, study.k, candidates=study.candidates, k1=study.k1, b=study.b)
-    if study.learn_history:
-        features: FoldHistories | RankingData = FoldHistories(index, candidates, judged, judgements, study)
-    else:
-        features = index.features(candidates, judged, qrels, recipe=study.recipe)
-    trials = [_trial(index, features, bm25, judgements, folds, study, settings) for folds in trial_folds]
+    prepared = Prepared.of(index, judged, judgements, study)
+    trials = [_trial(prepared, folds, settings) for folds in folds_of_trials]
     results = {system: _mean_result(judgements, trials, system, study.measures) for system in trials[0].runs}
     result = StudyResult(trials, results, comparison_table(results, baseline="BM25"))
     if folder is not None:
@@ -167,13 +172,65 @@ def run_experiment(
     return result
 
 
-def system_names(ranker: str) -> tuple[str, str]:
-    """Return the names of the systems without a base and from BM25 in tables and file names."""
-    name = ranker_class(ranker).__name__
-    return name, "LambdaSMART" if name == "LambdaMART" else f"{name} from BM25"
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What a study computes once: features, and the runs of systems that learn nothing."""
+
+    index: Index
+    qrels: Qrels
+    study: Study
+    features: FoldHistories | SameData
+    runs: Mapping[str, Run]
+
+    @classmethod
+    def of(cls, index: Index, topics: Topics, qrels: Qrels, study: Study) -> Self:
+        """Retrieve the candidates of judged topics, and compute their features."""
+        learned = is_learned(study.candidates)
+        if learned and not study.learn_history:
+            raise InvalidInputError(
+                "candidates: expected features learned in each fold beside the source history, got none. Learn them "
+                "(learn_history=True, --learn-history), or leave the source out."
+            )
+        index = index.using(history=False, threads=study.threads)
+        sources = study_candidates(index, study)
+        baseline = replace(sources, sources=(Part(BM25, study.k),))
+        run = bm25 = index.search(topics, candidates=baseline)
+        if not learned and sources != baseline:
+            run = index.search(topics, candidates=sources)
+        runs = {"BM25": bm25}
+        if study.base != RUN:
+            ranked = rerank(index, UNSUPERVISED, topics, None if learned else run, k=sources.k)
+            runs[UNSUPERVISED] = replace(ranked, name=UNSUPERVISED)
+        if study.learn_history:
+            return cls(index, qrels, study, FoldHistories(index, run, topics, qrels, study), runs)
+        given = study_features(index, run, topics, qrels, study)
+        return cls(index, qrels, study, SameData(given.data, given.trained), runs)
+
+    def data_of(self, folds: Mapping[str, int]) -> tuple[Sequence[History], Callable[[int], FoldData]]:
+        """Return the history of each fold, if features are learned, and a function that returns the data of a fold."""
+        return self.features.of_folds(folds) if isinstance(self.features, FoldHistories) else ((), self.features)
+
+    def training(
+        self,
+        data_of: Callable[[int], FoldData],
+        folds: Mapping[str, int],
+        ranker: str,
+        base: str | None,
+        settings: Sequence[Mapping[str, Any]] = ({},),
+    ) -> FoldTraining:
+        """Return the training of a ranker in each fold."""
+        value = partial(_value, self.qrels, self.study.metric)
+        search = partial(best_model, partial(new_model, self.study, ranker, base), settings, value=value)
+        return FoldTraining(data_of, folds, search, learns_from_all(self.study, ranker, training_size(folds)))
 
 
-def _trial_folds(judged: Topics, qrels: Qrels, study: Study) -> list[dict[str, int]]:
+def system_names(ranker: str, base: str) -> tuple[str, str]:
+    """Return the names of the systems without and with a base in tables and file names."""
+    name, kind = ranker_class(ranker).__name__, "BM25" if base == RUN else base.partition(":")[0]
+    return name, "LambdaSMART" if name == "LambdaMART" else f"{name} from {kind}"
+
+
+def trial_folds(judged: Topics, qrels: Qrels, study: Study) -> list[dict[str, int]]:
     """Return the folds of each trial."""
     if study.repeats < 1:
         raise InvalidInputError(f"repeats: expected a number from 1, got {study.repeats}.")
@@ -188,41 +245,13 @@ def _trial_folds(judged: Topics, qrels: Qrels, study: Study) -> list[dict[str, i
     return [assign_folds(judged, study.folds, seed, relevant) for seed in seeds]
 
 
-def _trial(
-    index: Index,
-    features: FoldHistories | RankingData,
-    bm25: Run,
-    qrels: Qrels,
-    folds: dict[str, int],
-    study: Study,
-    settings: Sequence[Mapping[str, Any]],
-) -> Trial:
-    runs, models, tries = {"BM25": bm25}, {}, {}
-    histories, data_of = _data_of_folds(features, folds)
-    for system, base in zip(system_names(study.ranker), (None, "run"), strict=True):
-        value = partial(_value, qrels, study.metric)
-        search = partial(best_model, partial(_new_model, study, base), settings, value=value)
-        cross_validates = ranker_class(study.ranker).cross_validates
-        training = FoldTraining(data_of, folds, search, cross_validates)
-        models[system], tries[system], runs[system] = held_out(index, training, system)
+def _trial(prepared: Prepared, folds: dict[str, int], settings: Sequence[Mapping[str, Any]]) -> Trial:
+    study, (histories, data_of) = prepared.study, prepared.data_of(folds)
+    runs, models, tries = dict(prepared.runs), {}, {}
+    for system, base in zip(system_names(study.ranker, study.base), (None, study.base), strict=True):
+        training = prepared.training(data_of, folds, study.ranker, base, settings)
+        models[system], tries[system], runs[system] = held_out(prepared.index, training, system)
     return Trial(folds, runs, models, tries, histories)
-
-
-def _data_of_folds(
-    features: FoldHistories | RankingData, folds: Mapping[str, int]
-) -> tuple[list[History], Callable[[int], RankingData]]:
-    """Return the history of each fold, if features are learned, and a function that returns the data of a fold."""
-    if isinstance(features, FoldHistories):
-        return features.of_folds(folds)
-    return [], SameData(features)
-
-
-def _new_model(study: Study, base: str | None, setting: Mapping[str, Any]) -> Ranker:
-    ranker = ranker_class(study.ranker)
-    known = ranker().get_params(deep=False)
-    shared = {"metric": study.metric, "random_state": study.random_state, "n_jobs": study.threads}
-    accepted = {name: value for name, value in shared.items() if name in known}
-    return ranker(base=base, **{**accepted, **study.parameters, **setting})
 
 
 def _value(qrels: Qrels, metric: str, data: RankingData, model: Ranker) -> float:

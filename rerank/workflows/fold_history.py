@@ -13,13 +13,13 @@ from rerank.features.plan import ColumnPlan
 from rerank.features.recipe import Recipe
 from rerank.features.registry import family
 from rerank.history.history import History
-from rerank.rankers.ranker import ranker_class
 from rerank.retrieval.base import source
 from rerank.retrieval.candidates import Candidates
 from rerank.types import Qrels, RankingData, Run, Topics
-from rerank.workflows.folds import stop_fold
+from rerank.workflows.folds import FoldData, stop_fold, training_size
 from rerank.workflows.index import Index
 from rerank.workflows.study import Study
+from rerank.workflows.study_data import learns_from_all, study_candidates, study_features
 
 
 @dataclass(eq=False)
@@ -44,29 +44,29 @@ class FoldHistories:
     topics: Topics
     qrels: Qrels
     study: Study
-    _computed: tuple[RankingData, Recipe] | None = None
+    _computed: tuple[FoldData, Recipe] | None = None
 
-    def of_folds(self, folds: Mapping[str, int]) -> tuple[list[History], Callable[[int], RankingData]]:
+    def of_folds(self, folds: Mapping[str, int]) -> tuple[list[History], Callable[[int], FoldData]]:
         """Return the history of each fold, and a function that returns the data of a fold by its history.
 
         The features that the function returned for the fold before are overwritten.
         """
-        cross_validates = ranker_class(self.study.ranker).cross_validates
-        histories = [self._learned(train) for train in training_queries(self.run, folds, cross_validates)]
+        from_all = learns_from_all(self.study, self.study.ranker, training_size(folds))
+        histories = [self._learned(train) for train in training_queries(self.run, folds, from_all)]
         if is_learned(self.study.candidates):
             return histories, LearnedCandidates(self.index, self.topics, self.qrels, self.study, histories)
         self._computed = self._computed or self._features(histories[0])
-        data, recipe = self._computed
+        given, recipe = self._computed
         columns = [
             self.index.using(history=each).features(self.run, self.topics, recipe=recipe).X for each in histories
         ]
-        return histories, LearnedData(data, tuple(recipe.features or ()), histories, columns)
+        return histories, LearnedData(given, tuple(recipe.features or ()), histories, columns)
 
-    def _features(self, learned: History) -> tuple[RankingData, Recipe]:
+    def _features(self, learned: History) -> tuple[FoldData, Recipe]:
         """Return the data with the features learned in one fold, and the recipe of these."""
         index = self.index.using(history=learned)
-        data = index.features(self.run, self.topics, self.qrels, recipe=self.study.recipe)
-        return data, _learned_recipe(index, data)
+        given = study_features(index, self.run, self.topics, self.qrels, self.study)
+        return given, _learned_recipe(index, given.data)
 
     def _learned(self, train: Sequence[str]) -> History:
         topics = {query_id: self.topics[query_id] for query_id in train}
@@ -79,22 +79,22 @@ class FoldHistories:
 class LearnedData:
     """Data whose learned features are those of one fold at a time.
 
-    data       of any fold, which are overwritten
+    given      of any fold, which are overwritten
     names      of the learned features
     histories  of each fold
     columns    (n_rows, n_learned) float32 of each fold
     """
 
-    data: RankingData
+    given: FoldData
     names: Sequence[str]
     histories: Sequence[History]
     columns: Sequence[NDArray[np.float32]]
 
-    def __call__(self, fold: int) -> RankingData:
+    def __call__(self, fold: int) -> FoldData:
         """Return the data of a fold."""
-        data, learned = self.data, self.histories[fold]
+        data, learned = self.given.data, self.histories[fold]
         data.X[:, [data.feature_names.index(name) for name in self.names]] = self.columns[fold]
-        return replace(data, recipe={**(data.recipe or {}), "history": learned.checksum})
+        return replace(self.given, data=replace(data, recipe={**(data.recipe or {}), "history": learned.checksum}))
 
 
 @dataclass(eq=False)
@@ -107,11 +107,11 @@ class LearnedCandidates:
     study: Study
     histories: Sequence[History]
 
-    def __call__(self, fold: int) -> RankingData:
+    def __call__(self, fold: int) -> FoldData:
         """Return the data of a fold."""
-        study, index = self.study, self.index.using(history=self.histories[fold])
-        run = index.search(self.topics, study.k, candidates=study.candidates or "", k1=study.k1, b=study.b)
-        return index.features(run, self.topics, self.qrels, recipe=study.recipe)
+        index = self.index.using(history=self.histories[fold])
+        run = index.search(self.topics, candidates=study_candidates(index, self.study))
+        return study_features(index, run, self.topics, self.qrels, self.study)
 
 
 def is_learned(candidates: str | None) -> bool:
@@ -120,10 +120,10 @@ def is_learned(candidates: str | None) -> bool:
     return any(source(part.name).learned for part in parts if part.file is None)
 
 
-def training_queries(run: Run, folds: Mapping[str, int], cross_validates: bool) -> list[list[str]]:
+def training_queries(run: Run, folds: Mapping[str, int], from_all: bool) -> list[list[str]]:
     """Return the queries from which the model of each held-out fold learns."""
     number = max(folds.values()) + 1
-    left_out = [{fold, stop_fold(fold, number, cross_validates)} for fold in range(number)]
+    left_out = [{fold, stop_fold(fold, number, from_all)} for fold in range(number)]
     return [[query_id for query_id in run if folds[query_id] not in folds_left_out] for folds_left_out in left_out]
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.rankers.ranker import Ranker
-from rerank.types import Ints, RankingData, Run
+from rerank.types import RankingData, Run, query_rows
 from rerank.workflows.index import Index
 from rerank.workflows.tuning import Try
 
@@ -51,12 +52,17 @@ def given_folds(query_ids: Iterable[str], folds: Mapping[str, int]) -> dict[str,
     return chosen
 
 
-def stop_fold(fold: int, number: int, cross_validates: bool) -> int | None:
-    """Return the fold that training stops on where a fold is held out; None for a ranker that cross-validates.
+def stop_fold(fold: int, number: int, learns_from_all: bool) -> int | None:
+    """Return the fold that training stops on where a fold is held out; None for a ranker that needs none.
 
     The other folds are trained on.
     """
-    return None if cross_validates else (fold + 1) % number
+    return None if learns_from_all else (fold + 1) % number
+
+
+def training_size(folds: Mapping[str, int]) -> int:
+    """Return the greatest number of queries that are not held out."""
+    return len(folds) - int(np.bincount(list(folds.values())).min())
 
 
 def _check_number(folds: int, n_queries: int) -> None:
@@ -70,46 +76,68 @@ def _check_number(folds: int, n_queries: int) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class SameData:
-    """Data that are the same in every fold."""
+class FoldData:
+    """Data of a fold. All rows of held-out queries are ranked.
+
+    trained  whether each row is trained on, (n_rows,); None: all are
+    """
 
     data: RankingData
+    trained: NDArray[np.bool_] | None = None
 
-    def __call__(self, fold: int) -> RankingData:
+    def training(self, queries: NDArray[np.bool_]) -> RankingData:
+        """Return the rows that are trained on of some queries, chosen by (n_queries,)."""
+        data, selected = self.data, np.flatnonzero(queries)
+        if self.trained is not None:
+            data = data.of_rows(np.flatnonzero(self.trained & queries[query_rows(data.query_ptr)]))
+        return data.select(selected)
+
+
+@dataclass(frozen=True, eq=False)
+class SameData(FoldData):
+    """Data that are the same in every fold."""
+
+    def __call__(self, fold: int) -> FoldData:
         """Return the data."""
-        return self.data
+        return self
 
 
 @dataclass(frozen=True, eq=False)
 class FoldTraining:
     """What is trained in each fold.
 
-    A ranker that cross-validates learns from all folds but the one that is held out; others leave one to stop on.
+    A ranker that learns from all queries learns from all folds but the one that is held out; others leave one to stop
+    on.
+
+    subsets  the queries that may be learned from where each fold is held out; None: all others
     """
 
-    data_of: Callable[[int], RankingData]
+    data_of: Callable[[int], FoldData]
     folds: Mapping[str, int]
     search: Callable[..., tuple[Ranker, list[Try]]]
-    cross_validates: bool
+    learns_from_all: bool
+    subsets: Sequence[Collection[str]] | None = None
 
     @property
     def number(self) -> int:
         """Number of folds."""
         return max(self.folds.values()) + 1
 
-    def fold_of(self, data: RankingData) -> Ints:
-        """Return the fold of each query of the data."""
-        return np.array([self.folds[query_id] for query_id in data], dtype=np.int64)
+    def learns_from(self, data: RankingData, fold: int) -> NDArray[np.bool_]:
+        """Return whether each query of the data may be learned from where a fold is held out, (n_queries,)."""
+        subset = self.folds if self.subsets is None else self.subsets[fold]
+        return np.array([self.folds[query_id] != fold and query_id in subset for query_id in data], dtype=np.bool_)
 
 
 def _fold_results(training: FoldTraining, fold: int) -> tuple[Ranker, list[Try], Run]:
     """Return the model and the tries of a fold, and the run of its held-out queries."""
-    data = training.data_of(fold)
-    fold_of, stop = training.fold_of(data), stop_fold(fold, training.number, training.cross_validates)
-    train = data.select(np.flatnonzero(~np.isin(fold_of, [fold] if stop is None else [fold, stop])))
-    stop_data = None if stop is None else data.select(np.flatnonzero(fold_of == stop))
-    model, tried = training.search(train=train, stop=stop_data)
-    held_out = data.select(np.flatnonzero(fold_of == fold))
+    given = training.data_of(fold)
+    fold_of = np.array([training.folds[query_id] for query_id in given.data], dtype=np.int64)
+    stop, learned = stop_fold(fold, training.number, training.learns_from_all), training.learns_from(given.data, fold)
+    stopping = learned & (fold_of == stop)
+    stop_data = given.training(stopping) if stopping.any() else None
+    model, tried = training.search(train=given.training(learned & ~stopping), stop=stop_data)
+    held_out = given.data.select(np.flatnonzero(fold_of == fold))
     return model, tried, held_out.run(model.predict(held_out))
 
 

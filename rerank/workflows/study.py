@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rerank.errors import InvalidInputError, shown
 from rerank.features.recipe import Recipe
 from rerank.metrics.registry import each_named, named
-from rerank.runtime.schema import Anything, Field, Flag, Items, Number, Plain, Record, Sizes, Table, Text, Whole, at
+from rerank.rankers.warm_start import UNSUPERVISED
+from rerank.runtime.schema import Anything, Field, Flag, Items, Plain, Record, Sizes, Table, Text, Whole, at
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
+RUN = "run"  # the base of a study of the candidates as they were retrieved
 
 
 @dataclass(frozen=True)
@@ -20,15 +23,13 @@ class Study:
     Parameters
     ----------
     ranker : str
-        Name of the ranker, which is trained without a base and, as a second system, from BM25's scores.
+        Name of the ranker, which is trained without a base and, as a second system, from `base`.
     metric : str
         Measure for training and early stopping.
     measures : tuple of str
         Measures of the evaluation.
     k : int
-        Number of BM25's documents that are reranked for each query.
-    k1, b : float
-        Parameters of BM25.
+        Number of documents of each query, of each source without a depth of its own.
     folds : int or mapping of str to int
         Number of folds, to which judged queries are assigned at random, stratified by their number of relevant
         documents; or the fold of each query, from 0.
@@ -45,7 +46,12 @@ class Study:
     recipe : Recipe or None
         The features; None is the default recipe.
     candidates : str or None
-        Sources of the documents that are reranked in place of BM25's, see `Index.search`.
+        Sources of the documents that are reranked, see `Index.search`; None is the union of BM25, RM3 and, with
+        vectors, the nearest documents, as in `rerank.train`. The baseline is BM25 with their k1 and b.
+    base : str
+        What the second system starts from. "unsupervised" and "feature:NAME": rankers are trained as `rerank.train`
+        does, on the first 100 documents of each source, and the unsupervised ranking is a system, too. "run", the
+        scores of the candidates: all of them are trained on, and a fold is always left to stop on.
     learn_history : bool
         Whether features are learned from judgements too: in each fold from its training queries only, whose own
         features are out of fold.
@@ -56,8 +62,6 @@ class Study:
     metric: str = "nDCG@10"
     measures: tuple[str, ...] = MEASURES
     k: int = 1000
-    k1: float = 0.9
-    b: float = 0.4
     folds: int | Mapping[str, int] = 5
     random_state: int = 0
     threads: int | None = None
@@ -66,10 +70,16 @@ class Study:
     tune: int = 0
     recipe: Recipe | None = None
     candidates: str | None = None
+    base: str = UNSUPERVISED
     learn_history: bool = False
 
     def __post_init__(self) -> None:
-        """Keep measures of ir_measures by their names."""
+        """Keep measures of ir_measures by their names; refuse a base that is stored elsewhere."""
+        kind, _, name = self.base.partition(":")
+        if self.base not in (UNSUPERVISED, RUN) and not (kind == "feature" and name):
+            raise InvalidInputError(
+                f"base: expected unsupervised, run or feature:NAME, got {shown(self.base)}. Start from one of them."
+            )
         object.__setattr__(self, "metric", named(self.metric))
         object.__setattr__(self, "measures", tuple(each_named(self.measures)))
 
@@ -105,8 +115,6 @@ _STUDY = Record(
         "metric": Text(1000),
         "measures": Items(Text(1000)),
         "k": Whole(1, 2**31 - 1),
-        "k1": Number(0.0),
-        "b": Number(0.0, 1.0),
         "folds": _Folds(),
         "random_state": Whole(0, 2**63),
         "threads": Whole(1, 1_000_000, optional=True),
@@ -115,6 +123,7 @@ _STUDY = Record(
         "tune": Whole(0, 1_000_000),
         "recipe": Plain(),
         "candidates": Anything(),
+        "base": Text(1000),
         "learn_history": Flag(),
     },
     optional={"candidates": None, "learn_history": False},

@@ -30,7 +30,7 @@ from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.retrieval.union import UnionRun
 from rerank.types import Qrels, RankingData, Run, Topics, query_blocks, query_rows
 from rerank.workflows.bm25_tuning import BM25Search
-from rerank.workflows.folds import FoldTraining, SameData, assign_folds, held_out
+from rerank.workflows.folds import FoldData, FoldTraining, SameData, assign_folds, held_out
 from rerank.workflows.index import Index
 from rerank.workflows.tuning import Try
 from rerank.workflows.unsupervised import best_candidates
@@ -126,8 +126,8 @@ def train(
     recipe : Recipe or None
         The features; None is the default recipe.
     tune_bm25 : bool
-        Whether BM25's k1 and b, of the candidates and of the default recipe's features, are those of a grid that are
-        best on the judged queries; in the estimate, on the training queries of each fold.
+        Whether the k1 and b of the candidates are those of a grid with which BM25 is best on the judged queries; in the
+        estimate, on the training queries of each fold.
     estimate : bool
         Whether the measure on held-out queries is estimated by cross-validation, which trains five more models.
 
@@ -149,8 +149,7 @@ def train(
             "rank with the model unsupervised, which needs none."
         )
     model = LambdaMART(base=UNSUPERVISED) if model is None else model
-    sources = best_candidates(index, k) if candidates is None else candidates
-    sources = sources if isinstance(sources, Candidates) else Candidates.parse(sources, k)
+    sources = sources_of(index, candidates, k)
     inputs = _Inputs(index, topics, qrels, recipe, depth, keep_sources=candidates is not None)
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
     search = BM25Search.of(index, topics, qrels, measure) if tune_bm25 else None
@@ -189,13 +188,13 @@ class _Inputs:
     def data(self, sources: Candidates) -> RankingData:
         """Return the features of the best `depth` documents of each source; they are computed among all candidates."""
         run, parts = self.index.search(self.topics, candidates=sources), []
-        run, recipe = run.take(run.trec_order()), self.recipe or Recipe(bm25_k1=sources.k1, bm25_b=sources.b)
+        run = run.take(run.trec_order())
         for first, last in query_blocks(run.query_ptr, BLOCK_ROWS):
             some = run.select(range(first, last))
-            chosen = np.flatnonzero(_among_first(some, self.depth))
+            chosen = np.flatnonzero(among_first(some, self.depth))
             if not self.keep_sources and isinstance(some, UnionRun):
                 some = some.without_sources()
-            parts.append(self.index.features(some, self.topics, self.qrels, recipe=recipe).of_rows(chosen))
+            parts.append(self.index.features(some, self.topics, self.qrels, recipe=self.recipe).of_rows(chosen))
         data = joined_parts(parts)
         return data if data.retriever is None else replace(data, retriever=replace(data.retriever, depth=sources.k))
 
@@ -204,9 +203,9 @@ class _Inputs:
 class _OfFolds:
     """Data of each fold."""
 
-    data: Sequence[RankingData]
+    data: Sequence[FoldData]
 
-    def __call__(self, fold: int) -> RankingData:
+    def __call__(self, fold: int) -> FoldData:
         """Return the data of a fold."""
         return self.data[fold]
 
@@ -215,16 +214,23 @@ def _tuned_data(inputs: _Inputs, sources: Candidates, search: BM25Search, folds:
     """Return the data of each fold with the k1 and b that are best on the queries of the others."""
     others = [[query_id for query_id, fold in folds.items() if fold != held_out] for held_out in range(FOLDS)]
     chosen = [search.best(sources, query_ids) for query_ids in others]
-    data = {each: inputs.data(each) for each in dict.fromkeys(chosen)}
+    data = {each: FoldData(inputs.data(each)) for each in dict.fromkeys(chosen)}
     return _OfFolds([data[each] for each in chosen])
 
 
-def _among_first(run: Run, depth: int) -> NDArray[np.bool_]:
+def among_first(run: Run, depth: int) -> NDArray[np.bool_]:
     """Return whether each row is among the best `depth` documents of a source, (n_rows,)."""
     if not isinstance(run, UnionRun):
         return np.asarray(np.arange(run.n_rows) - run.query_ptr[query_rows(run.query_ptr)] < depth)
     ranks = [scores_in(source, run)[:, 1] for source in run.sources.values()]
     return np.asarray(np.any([rank <= depth for rank in ranks], axis=0))
+
+
+def sources_of(index: Index, candidates: Candidates | str | None, k: int) -> Candidates:
+    """Return the sources of candidates with their depths; None is the union of those that need no judgements."""
+    if candidates is None:
+        return best_candidates(index, k)
+    return candidates if isinstance(candidates, Candidates) else Candidates.parse(candidates, k)
 
 
 def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:

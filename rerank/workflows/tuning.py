@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,10 @@ from rerank.types import RankingData
 
 @dataclass(frozen=True)
 class Try:
-    """One setting that was tried in a fold, and its measure on the queries that stop the training."""
+    """One setting that was tried in a fold, and its measure on the queries that stop the training; None without any."""
 
     parameters: Mapping[str, Any]
-    value: float
+    value: float | None
 
 
 def search_space(ranker: str, fixed: Mapping[str, Any]) -> dict[str, list[Any]]:
@@ -69,14 +69,14 @@ def best_model(
 ) -> tuple[Ranker, list[Try]]:
     """Return the model of the setting that is best on `stop` (of equal ones the first), and all settings tried."""
     models = [new_model(setting).fit(train, eval_set=stop) for setting in settings]
-    values = [model.cross_validated_ if stop is None else value(stop, model) for model in models]
+    values = [getattr(model, "cross_validated_", None) if stop is None else value(stop, model) for model in models]
     tries = [Try(dict(setting), one) for setting, one in zip(settings, values, strict=True)]
     return models[tries.index(best_try(tries))], tries
 
 
 def best_try(tries: Sequence[Try]) -> Try:
     """Return the best try, of equal ones the first."""
-    return max(tries, key=lambda one: one.value)
+    return max(tries, key=lambda one: -inf if one.value is None else one.value)
 
 
 def _different_numbers(end: int, count: int, random: np.random.Generator) -> list[int]:

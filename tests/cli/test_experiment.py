@@ -18,7 +18,7 @@ def test_experiment_replays_from_its_folder(command: Command, world: Path, tmp_p
     assert (one / "folds.tsv").read_text() == "".join(f"q{number}\t{number % 3}\n" for number in range(10))
     again = command("replay", str(one), "-o", str(other))
     assert again.code == 0, again.err
-    assert again.out == f"{done.out}\nreplay: 12 files are those of {one}, byte for byte\n"
+    assert again.out == f"{done.out}\nreplay: 13 files are those of {one}, byte for byte\n"
     for path in one.iterdir():
         assert path.name == "provenance.json" or (other / path.name).read_bytes() == path.read_bytes()
     provenance = json.loads((one / "provenance.json").read_text())
@@ -92,3 +92,28 @@ def test_replay_does_not_replace_the_study(command: Command, tmp_path: Path) -> 
     done = command("replay", out, "-o", out)
     assert done == (2, "", f"rerank: {out}: expected another folder than that of the study. Name a new one.\n")
     assert (tmp_path / "study" / "record.json").read_bytes() == before
+
+
+def test_learning_curve_writes_its_table_and_picture(command: Command, tmp_path: Path) -> None:
+    out = tmp_path / "curve"
+    done = command(*STUDY, "-o", str(out), "--learning-curve")
+    assert done.code == 0, done.err
+    assert {path.name for path in out.iterdir()} == {"curve.tsv", "curve.svg"}
+    assert [line.split("\t")[0] for line in (out / "curve.tsv").read_text().splitlines()] == [
+        "system",
+        "BM25",
+        "unsupervised",
+    ]
+    assert "not enough judged queries: a fold leaves fewer than 10 to learn from" in done.out
+    for option, name in (("--tune", "--tune"), ("--folds=2x3", "--folds"), ("--learn-history", "--learn-history")):
+        refused = command(*STUDY, "-o", str(tmp_path / "no"), "--learning-curve", option)
+        assert refused == (2, "", f"rerank: {name}: expected none in a learning curve, got some. Leave it out.\n")
+    refused = command(*STUDY, "-o", str(tmp_path / "no"), "--learning-curve", "-m", "AP")
+    assert (refused.code, "-m: expected --metric with --learning-curve, got -m." in refused.err) == (2, True)
+    assert not (tmp_path / "no").exists()
+
+
+def test_experiment_refuses_a_base_that_it_does_not_keep(command: Command, tmp_path: Path) -> None:
+    done = command(*STUDY, "-o", str(tmp_path / "out"), "--base", "model:model.json")
+    message = "--base: expected unsupervised, run or feature:NAME, got 'model:model.json'. Start from one of them."
+    assert done == (2, "", f"rerank: {message}\n")

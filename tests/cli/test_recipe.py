@@ -94,6 +94,7 @@ def test_recipe_errors_name_the_file(command: Command, tmp_path: Path) -> None:
 def test_experiment_takes_a_recipe(command: Command, tmp_path: Path) -> None:
     (tmp_path / "recipe.toml").write_text('families = ["run"]\n')
     options = f"-o {tmp_path / 'study'} --folds 3 --recipe {tmp_path / 'recipe.toml'} -k 20 {' '.join(SMALL)}"
+    options += " --base run"
     assert command(f"-q experiment index topics.tsv qrels.txt {options}").code == 0
     (model,) = (tmp_path / "study").glob("lambdamart.fold0.model.json")
     assert json.loads(model.read_text())["recipe"]["families"] == ["run"]

@@ -12,9 +12,10 @@ from rerank.errors import InvalidInputError
 from rerank.workflows.experiment import StudyResult, run_experiment
 from rerank.workflows.folds import assign_folds
 from rerank.workflows.study import MEASURES, Study
-from tests.workflows.tiny import Tiny
+from tests.workflows.tiny import Tiny, more_queries
 
 STUDY = Study(folds=5, k=30, parameters={"n_estimators": 4, "min_child_samples": 5, "num_leaves": 4})
+OF_BM25 = replace(STUDY, candidates="bm25", base="run")
 SYSTEMS = ("LambdaMART", "LambdaSMART")
 
 
@@ -28,8 +29,8 @@ def result(index: rerank.Index, collection: Tiny, folder: Path) -> StudyResult:
     return run_experiment(index, collection.topics, collection.qrels, folder, STUDY)
 
 
-def test_experiment_compares_bm25_with_cold_and_warm(result: StudyResult, collection: Tiny) -> None:
-    assert list(result.results) == ["BM25", *SYSTEMS]
+def test_experiment_compares_bm25_with_unsupervised_cold_and_warm(result: StudyResult, collection: Tiny) -> None:
+    assert list(result.results) == ["BM25", "unsupervised", *SYSTEMS]
     for actual in result.results.values():
         assert actual.measures == MEASURES
         assert sorted(actual.query_ids.tolist()) == sorted(collection.topics)
@@ -64,6 +65,7 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
         (2, False, False, None),
         (0, True, False, None),
         (0, True, True, None),
+        (0, False, False, "bm25"),
         (0, True, False, "bm25:20,history:10"),
     ],
 )
@@ -135,11 +137,79 @@ def test_experiment_does_not_depend_on_the_order_of_its_input(
 def test_models_of_an_experiment_know_what_retrieved_their_candidates(
     index: rerank.Index, collection: Tiny, tmp_path: Path
 ) -> None:
-    study = replace(STUDY, folds=3, k1=2.5, b=0.7)
+    study = replace(OF_BM25, folds=3, candidates="bm25-k1=2.5-b=0.7")
     run_experiment(index, collection.topics, collection.qrels, tmp_path / "study", study)
     assert rerank.read_run(tmp_path / "study" / "bm25.run").name == "bm25-k1=2.5-b=0.7"
     for path in (tmp_path / "study").glob("*.model.json"):
         assert str(rerank.read_model(path).retriever_) == "bm25-k1=2.5-b=0.7"
+
+
+def test_experiment_holds_out_what_train_and_rerank_do(index: rerank.Index, collection: Tiny) -> None:
+    """Where a fold is held out, the model of the other queries, and its ranking of all candidates."""
+    topics, qrels = more_queries(collection)
+    index = index.using(vectors=rerank.Vectors.learn(index, dimensions=8, word_dimensions=2))
+    result = run_experiment(index, topics, qrels, study=Study(folds=3, parameters={"num_leaves": 4}))
+    held_out = {query_id: text for query_id, text in topics.items() if result.folds[query_id] == 1}
+    others = {query_id: text for query_id, text in topics.items() if query_id not in held_out}
+    for system, base in zip(SYSTEMS, (None, "unsupervised"), strict=True):
+        model = rerank.train(index, others, qrels, rerank.LambdaMART(num_leaves=4, base=base), estimate=False).model
+        assert result.models[system][1].to_dict()["learned"] == model.to_dict()["learned"]
+        assert str(result.models[system][1].retriever_) == "union:bm25:1000,rm3:1000,lsi:200"
+        ranked = rerank.rerank(index, model, held_out)
+        assert {q: ranked[q] for q in held_out} == {q: result.runs[system][q] for q in held_out}
+    bm25, unsupervised = index.search(topics), rerank.rerank(index, "unsupervised", topics)
+    assert {q: result.runs["BM25"][q] for q in topics} == {q: bm25[q] for q in topics}
+    assert {q: result.runs["unsupervised"][q] for q in topics} == {q: unsupervised[q] for q in topics}
+
+
+def test_models_of_an_experiment_learn_from_the_first_documents_and_rank_all(
+    index: rerank.Index, collection: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rerank.workflows.study_data.TRAINED", 5)
+    study = Study("plackettluce", folds=3, k=30, candidates="bm25", parameters={"max_iter": 5})
+    result = run_experiment(index, collection.topics, collection.qrels, study=study)
+    run = index.search(collection.topics, 30)
+    data = index.features(run, collection.topics, collection.qrels)
+    first = data.of_rows([row for start in data.query_ptr[:-1] for row in range(start, start + 5)])
+    for fold, model in enumerate(result.models["PlackettLuce from unsupervised"]):
+        train, stop = (
+            [query for query, query_id in enumerate(data) if result.folds[query_id] == (fold + apart) % 3]
+            for apart in (2, 1)
+        )
+        expected = rerank.PlackettLuce(max_iter=5, base="unsupervised")
+        expected.fit(first.select(train), eval_set=first.select(stop))
+        assert model.to_dict()["learned"] == expected.to_dict()["learned"]
+        assert (model.retriever_ and model.retriever_.depth) == 30
+    assert {q: set(result.runs["PlackettLuce"][q]) for q in run} == {q: set(run[q]) for q in run}
+
+
+def test_experiment_of_a_run_trains_on_all_documents_and_stops_on_a_fold(index: rerank.Index, collection: Tiny) -> None:
+    result = run_experiment(index, collection.topics, collection.qrels, study=OF_BM25)
+    assert list(result.runs) == ["BM25", *SYSTEMS]
+    data = index.features(index.search(collection.topics, 30), collection.topics, collection.qrels)
+    folds = [result.folds[query_id] for query_id in data]
+    for system, base in zip(SYSTEMS, (None, "run"), strict=True):
+        for fold, model in enumerate(result.models[system]):
+            stop = (fold + 1) % 5
+            train = data.select([query for query, of_query in enumerate(folds) if of_query not in (fold, stop)])
+            valid, held_out = (data.select([q for q, of_q in enumerate(folds) if of_q == one]) for one in (stop, fold))
+            expected = rerank.LambdaMART(**STUDY.parameters, base=base).fit(train, eval_set=valid)
+            assert model.to_dict() == expected.to_dict()
+            ranked = expected.rank(held_out)
+            assert {q: dict(ranked[q]) for q in ranked} == {q: dict(result.runs[system][q]) for q in ranked}
+
+
+def test_experiment_starts_from_a_feature(index: rerank.Index, collection: Tiny) -> None:
+    study = replace(STUDY, folds=3, base="feature:bm25.title", ranker="plackettluce", parameters={"max_iter": 3})
+    result = run_experiment(index, collection.topics, collection.qrels, study=study)
+    assert list(result.runs) == ["BM25", "unsupervised", "PlackettLuce", "PlackettLuce from feature"]
+    assert {model.base_.to_dict()["name"] for model in result.models["PlackettLuce from feature"]} == {"bm25.title"}
+
+
+@pytest.mark.parametrize("base", ["none", "feature:", "model:x.json", ""])
+def test_study_refuses_a_base_that_it_does_not_keep(base: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"^base: expected unsupervised, run or feature:NAME, got .*Start from"):
+        Study(base=base)
 
 
 def test_experiment_studies_a_ranker_that_draws_nothing(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:

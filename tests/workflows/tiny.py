@@ -40,3 +40,12 @@ def tiny(seed: int = 0, n_docs: int = 120) -> Tiny:
         qrels[f"q{WORDS.index(title[0])}"][f"d{number}"] = 1 + (title[0] in body)
     topics = {f"q{number}": f"{word} {draw.choice(FILLER)}" for number, word in enumerate(WORDS)}
     return Tiny(documents, topics, qrels)
+
+
+def more_queries(collection: Tiny) -> tuple[dict[str, str], dict[str, dict[str, int]]]:
+    """Return the topics and judgements of a collection, and each query once more with another second word."""
+    topics, qrels = dict(collection.topics), dict(collection.qrels)
+    for number, (query_id, text) in enumerate(collection.topics.items()):
+        topics[f"{query_id}-again"] = f"{text.split()[0]} {FILLER[number]}"
+        qrels[f"{query_id}-again"] = collection.qrels[query_id]
+    return topics, qrels

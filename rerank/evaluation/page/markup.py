@@ -80,6 +80,11 @@ def _side(column: int, n_left: int) -> str | None:
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
+def style_sheet() -> str:
+    """Return the style of pages and of charts."""
+    return files(__package__).joinpath("style.css").read_text("utf8")
+
+
 def page_text(title: str, subtitle: str, sections: Sequence[Element]) -> str:
     """Return a whole page of sections, with links to them under its heading."""
     links = [element("a", part[0].text or "", href=f"#{part.get('id')}") for part in sections]
@@ -89,7 +94,7 @@ def page_text(title: str, subtitle: str, sections: Sequence[Element]) -> str:
         element("meta", http_equiv="Content-Security-Policy", content=POLICY),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("title", title),
-        element("style", files(__package__).joinpath("style.css").read_text("utf8")),
+        element("style", style_sheet()),
     )
     heading = element(
         "header",
