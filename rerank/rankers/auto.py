@@ -15,6 +15,7 @@ from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.members import (
     Members,
     add_member_contributions,
+    binned_for,
     check_members,
     complete_member,
     new_members,
@@ -87,7 +88,8 @@ class Auto(Ranker):
     cross_validates: ClassVar[bool] = True
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
-        members, cold = self._new_members(len(train.weights)), without_start(train)
+        members = self._new_members(len(train.weights))
+        cold = binned_for(members, without_start(train))
         judged = valid or train
         added = self._held_out(cold, members) if valid is None else _added(members, cold, without_start(valid))
         candidates = _candidates(len(members))

@@ -3,10 +3,10 @@
 Smooth costs are minimised by L-BFGS, every sum in one order (Nocedal and Wright 2006, algorithms 7.4 and 7.5), the
 pairwise hinge by bundles (bundle.py). Other libraries' L-BFGS calls BLAS, whose rounding depends on the processor, and
 starts from the identity as its guess of the Hessian; from one of the same size in all directions, weights of features
-that say nearly the same take hundreds of iterations. Here the guess is a Hessian of some of the rows, made anew after
-1, 2, 4, ... iterations: a listwise cost looks at other documents once the weights order them. The search along a line looks for a step that meets the weak Wolfe
-conditions by doubling and halving (Lewis and Overton 2013); where the cost's own rounding hides its fall, the slope
-decides (Hager and Zhang 2005).
+that say nearly the same take hundreds of iterations. Here the guess is the Hessian of some of the rows, computed anew
+after 1, 2, 4, ... iterations: a listwise cost depends on other documents once the weights order them. The search along
+a line looks for a step that meets the weak Wolfe conditions by doubling and halving (Lewis and Overton 2013); where the
+cost's own rounding hides its fall, the slope decides (Hager and Zhang 2005).
 """
 
 from __future__ import annotations
@@ -300,8 +300,8 @@ class Cost:
     def inverse_hessian(self) -> Guess:
         """Return what multiplies (n_weights,) with about the inverse Hessian at the weights that were given last.
 
-        It is that of some of the rows, by the objective's `hess`; where inputs are more than a thousand, of the diagonal
-        alone. Where a constant changes no cost, inputs count by their distance from their query's mean.
+        It is that of some of the rows, by the objective's `hess`; where inputs are more than a thousand, of the
+        diagonal alone. Where a constant changes no cost, inputs count by their distance from their query's mean.
         """
         rows, curvatures = _drawn(self._hess, ROWS_A_WEIGHT * self.n_weights)
         inputs = np.ones((len(rows), self.n_weights))

@@ -10,6 +10,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.rankers.auto import Auto
 from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.members import binned_for
 from rerank.rankers.training import TrainingSet
 from tests.rankers.conftest import ranking_data
 from tests.rankers.test_laws import ndcg
@@ -41,8 +42,9 @@ def test_auto_without_eval_set_learns_from_all_queries(train) -> None:
 
 def test_auto_weighs_members_by_their_deviation_inside_queries(train) -> None:
     model = Auto(members=MEMBERS).fit(train)
-    data = TrainingSet.of(train, np.zeros(train.n_rows))
-    held_out = model._held_out(data, model._new_members(len(train)))
+    members = model._new_members(len(train))
+    data = binned_for(members, TrainingSet.of(train, np.zeros(train.n_rows)))
+    held_out = model._held_out(data, members)
     deviations = []
     for scores in held_out.T:
         parts = np.split(scores, data.query_ptr[1:-1])
