@@ -53,6 +53,17 @@ def test_auto_weighs_members_by_their_deviation_inside_queries(train) -> None:
     assert model.weights_.sum() == pytest.approx(1.0)
 
 
+def test_auto_bins_rows_once_where_its_trees_have_the_same_number_of_bins(train) -> None:
+    data = TrainingSet.of(train, np.zeros(train.n_rows))
+    members = [LambdaMART(max_bin=7), LambdaMART(max_bin=7, num_leaves=4)]
+    queries = np.array([0, 2])
+    part, alone = binned_for(members, data).select(queries), data.select(queries)
+    assert part.binned.max_bin == 7
+    assert part.binned.n_rows == len(part.order)
+    np.testing.assert_array_equal(part.X, alone.X)
+    assert binned_for([*members, LambdaMART()], data).binned is None
+
+
 def test_auto_finds_the_number_of_trees_in_the_folds(train) -> None:
     model = Auto(members="lambdamart(num_leaves=4)", early_stopping_rounds=5).fit(train)
     assert 1 <= len(model.members_[0].forest_.node_ptr) - 1 < 500
