@@ -190,7 +190,8 @@ class Auto(Ranker):
         return nothing[0] if all(nothing) else ""
 
     def _columns_read(self) -> Ints:
-        return np.unique(np.concatenate([member._columns_read() for member in self.members_]))
+        none = np.empty(0, np.int64)  # of the base ranker alone, which has no members
+        return np.unique(np.concatenate([none, *(member._columns_read() for member in self.members_)]))
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         scores = np.zeros(len(X))

@@ -23,6 +23,7 @@ def test_auto_is_the_base_ranker_where_no_feature_tells_more(train, test) -> Non
     model = Auto(members=MEMBERS, base="run").fit(replace(train, X=noise))
     assert (model.chosen_, model.members_) == ("base", [])
     np.testing.assert_array_equal(model.predict(test), test.base_scores)
+    assert model.features_read() == set()
 
 
 def test_auto_takes_all_members_together_unless_one_is_clearly_better(train) -> None:
