@@ -27,6 +27,11 @@ class Objective(ABC):
         Shapes: scores float64 (n_rows,); grad float64 (n_rows,); hess float64 (n_rows,).
         """
 
+    def cost_and_gradients(self, scores: Floats, grad: Floats, hess: Floats) -> float:
+        """Return the cost, and fill grad and hess with its derivatives; arguments as in `gradients`."""
+        self.gradients(scores, grad, hess)
+        return self.cost(scores)
+
     @abstractmethod
     def part(self, queries: slice, rows: slice) -> Objective:
         """Return the objective of some queries, with the gradients that they have among all queries."""

@@ -41,16 +41,17 @@ class PlackettLuceObjective(LabelObjective):
 
     def cost(self, scores: Floats) -> float:
         """Return the negative log likelihood at `scores` (n_rows,) float64."""
-        return float(np.sum(self._fill(scores, np.empty_like(scores), np.empty_like(scores)) * self.weights))
+        return self.cost_and_gradients(scores, np.empty_like(scores), np.empty_like(scores))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
-        self._fill(scores, grad, hess)
+        self.cost_and_gradients(scores, grad, hess)
 
-    def _fill(self, scores: Floats, grad: Floats, hess: Floats) -> Floats:
+    def cost_and_gradients(self, scores: Floats, grad: Floats, hess: Floats) -> float:
+        """Return the cost, and fill grad and hess: all come from the same exponentials."""
         costs = np.zeros(len(self.weights))
         _fill_draws(self.query_ptr, self._by_label, self.labels, scores, self.weights, grad, hess, costs)
-        return costs
+        return float(np.sum(costs * self.weights))
 
     @cached_property
     def _by_label(self) -> Ints:

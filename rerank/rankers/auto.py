@@ -15,6 +15,7 @@ from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.members import (
     Members,
     add_member_contributions,
+    binned_for,
     check_members,
     complete_member,
     new_members,
@@ -87,7 +88,8 @@ class Auto(Ranker):
     cross_validates: ClassVar[bool] = True
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
-        members, cold = self._new_members(len(train.weights)), without_start(train)
+        members = self._new_members(len(train.weights))
+        cold = binned_for(members, without_start(train))
         judged = valid or train
         added = self._held_out(cold, members) if valid is None else _added(members, cold, without_start(valid))
         candidates = _candidates(len(members))
@@ -188,7 +190,8 @@ class Auto(Ranker):
         return nothing[0] if all(nothing) else ""
 
     def _columns_read(self) -> Ints:
-        return np.unique(np.concatenate([member._columns_read() for member in self.members_]))
+        none = np.empty(0, np.int64)  # of the base ranker alone, which has no members
+        return np.unique(np.concatenate([none, *(member._columns_read() for member in self.members_)]))
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         scores = np.zeros(len(X))

@@ -241,7 +241,9 @@ class BoostedTrees(WeightedRanker):
         objective = self._objective(train)
         n_valid = 0 if valid is None else len(valid.order)
         storage = context.storage(len(train.order), train.X.shape[1], n_valid, self._sizes.num_leaves)
-        data = bin_rows(train.X, train.order, self.max_bin, numba.get_num_threads(), storage)
+        data = train.binned
+        if data is None or data.max_bin != self.max_bin:
+            data = bin_rows(train.X, train.order, self.max_bin, numba.get_num_threads(), storage)
         if not len(data.columns.features):
             raise InvalidInputError(
                 "training data: expected a feature with different values, got only constant ones. Check X."

@@ -17,7 +17,14 @@ from rerank.objectives.swap_blocks import BlockLambdaRankObjective
 from rerank.rankers.base_scores import WeightedBase
 from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.members import Members, add_member_contributions, check_members, complete_member, new_members
+from rerank.rankers.members import (
+    Members,
+    add_member_contributions,
+    binned_for,
+    check_members,
+    complete_member,
+    new_members,
+)
 from rerank.rankers.parameters import Metric, base_parameter, jobs_parameter, parameter, stopping_parameter
 from rerank.rankers.ranker import PROGRESS, Ranker, StoredModel, register
 from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
@@ -163,7 +170,7 @@ class Ensemble(Ranker):
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         common = {"metric": self.metric, "random_state": self.random_state}
         members, stage = new_members(self.members, common), self._new_stage()
-        cold, cold_valid = without_start(train), valid and without_start(valid)
+        cold, cold_valid = binned_for(members, without_start(train)), valid and without_start(valid)
         fold = fold_of_queries(self.n_folds, len(train.weights), SEEDS + self.random_state)
         held_out = np.empty((len(train.order), len(members)), dtype=np.float32)
         for number in track(range(self.n_folds), "members on folds", self.n_folds):

@@ -3,9 +3,10 @@
 Smooth costs are minimised by L-BFGS, every sum in one order (Nocedal and Wright 2006, algorithms 7.4 and 7.5), the
 pairwise hinge by bundles (bundle.py). Other libraries' L-BFGS calls BLAS, whose rounding depends on the processor, and
 starts from the identity as its guess of the Hessian; from one of the same size in all directions, weights of features
-that say nearly the same take hundreds of iterations. The search along a line looks for a step that meets the weak Wolfe
-conditions by doubling and halving (Lewis and Overton 2013); where the cost's own rounding hides its fall, the slope
-decides (Hager and Zhang 2005).
+that say nearly the same take hundreds of iterations. Here the guess is the Hessian of some of the rows, computed anew
+after 1, 2, 4, ... iterations: a listwise cost depends on other documents once the weights order them. The search along
+a line looks for a step that meets the weak Wolfe conditions by doubling and halving (Lewis and Overton 2013); where the
+cost's own rounding hides its fall, the slope decides (Hager and Zhang 2005).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.objectives.base import Objective
+from rerank.objectives.base import LabelObjective, Objective
 from rerank.objectives.hinge import Hinge
 from rerank.objectives.plackett_luce import PlackettLuceObjective
 from rerank.objectives.pointwise import Logistic
@@ -32,9 +33,9 @@ from rerank.rankers.ranker import PROGRESS, register
 from rerank.rankers.standardize import BLOCK, FURTHEST, Standardizer, StoredStandardizer
 from rerank.rankers.training import TrainingSet, check_pairs, pair_counts
 from rerank.rankers.weighted import WeightedRanker
-from rerank.runtime.products import cross_product, dot, inverse, product
+from rerank.runtime.products import cross_product, dot, gram, inverse, product
 from rerank.runtime.schema import Array, Field, Number, Whole
-from rerank.types import Floats
+from rerank.types import Floats, Ints, query_rows
 
 PAIRS = 20  # of steps and changes of the gradient that are remembered
 LEAST_FALL, LEAST_FLATTENING = 1e-4, 0.9  # Wolfe's conditions
@@ -42,12 +43,13 @@ MOST_TRIALS = 40  # steps tried along a line
 ROUNDING = 1e-12  # share of the cost below which a rise is rounding
 
 ValueAndGradient = Callable[[Floats], tuple[float, Floats]]
+Guess = Callable[[Floats], Floats]
 
 
 def minimise_smooth(
     value_and_gradient: ValueAndGradient,
     n_weights: int,
-    guess: Callable[[Floats], Floats],
+    guess_here: Callable[[], Guess],
     tolerance: float,
     max_iter: int,
     follow: Callable[[Floats], None],
@@ -56,15 +58,18 @@ def minimise_smooth(
 
     Of a cost that holds 1/2 |w|^2 the weights are then within that share of their norm of the minimum.
 
-    guess   multiplies a vector (n_weights,) with a guess of the inverse Hessian, positive definite
-    follow  is called with the weights (n_weights,) after each iteration; its StopIteration ends the search
+    guess_here  returns what multiplies a vector (n_weights,) with a guess of the inverse Hessian, positive definite, at
+                the weights that the cost was last computed at
+    follow      is called with the weights (n_weights,) after each iteration; its StopIteration ends the search
     """
     weights = np.zeros(n_weights)
     value, gradient = value_and_gradient(weights)
     pairs: deque[tuple[Floats, Floats]] = deque(maxlen=PAIRS)
-    for _ in range(max_iter):
+    for number in range(max_iter):
         if dot(gradient, gradient) <= tolerance**2 * dot(weights, weights):
             break
+        if number & (number - 1) == 0:
+            guess = guess_here()
         direction = _direction(gradient, guess, pairs)
         found = _wolfe_step(value_and_gradient, weights, value, gradient, direction)
         if found is None:  # rounding hides any further fall
@@ -79,7 +84,7 @@ def minimise_smooth(
     return weights
 
 
-def _direction(gradient: Floats, guess: Callable[[Floats], Floats], pairs: deque[tuple[Floats, Floats]]) -> Floats:
+def _direction(gradient: Floats, guess: Guess, pairs: deque[tuple[Floats, Floats]]) -> Floats:
     """Return minus the approximate inverse Hessian, a guess and what the pairs change in it, times the gradient."""
     direction, shares = -gradient, []
     for step, change in reversed(pairs):
@@ -117,7 +122,7 @@ def _wolfe_step(
 
 
 TOLERANCE = 1e-6  # share of the weights' norm by which the minimum may be missed
-PASSES = 40  # over the inputs: the time that the first guess of the Hessian may take
+ROWS_A_WEIGHT = 8  # that a guess of the Hessian is made of
 WIDEST_HESSIAN = 1000  # inputs
 MOST_STEPS = 100  # of the search for the base's unit
 TINY = 1e-12
@@ -150,7 +155,7 @@ class LinearRanker(WeightedRanker):
     has_intercept: ClassVar[bool] = False
 
     @abstractmethod
-    def _objective(self, train: TrainingSet) -> Objective:
+    def _objective(self, train: TrainingSet) -> LabelObjective:
         """Return what is minimised, over all queries."""
 
     def _weights(self) -> Floats:
@@ -204,9 +209,7 @@ class LinearRanker(WeightedRanker):
 
     def _minimise(self, cost: Cost, follow: Callable[[Floats], None]) -> None:
         """Search for the minimum and call `follow` with each iterate; L-BFGS is for smooth costs."""
-        minimise_smooth(
-            cost.value_and_gradient, cost.n_weights, cost.inverse_hessian(), TOLERANCE, self.max_iter, follow
-        )
+        minimise_smooth(cost.value_and_gradient, cost.n_weights, cost.inverse_hessian, TOLERANCE, self.max_iter, follow)
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         scores = np.empty(len(X))
@@ -256,8 +259,10 @@ def _slope(objective: Objective, base: Floats) -> float:
         return least_convex(derivative, 1.0 / WIDEST, WIDEST)
     objective.gradients(base, grad, hess)
     mixed = dot(hess, base)
-    guess = inverse(np.array([[dot(hess * base, base), mixed], [mixed, hess.sum()]]) + TINY * np.eye(2))
-    least = minimise_smooth(value_and_gradient, 2, partial(product, guess), TOLERANCE, MOST_STEPS, lambda change: None)
+    guess = partial(
+        product, inverse(np.array([[dot(hess * base, base), mixed], [mixed, hess.sum()]]) + TINY * np.eye(2))
+    )
+    least = minimise_smooth(value_and_gradient, 2, lambda: guess, TOLERANCE, MOST_STEPS, lambda change: None)
     return float(np.clip(1.0 + least[0], 1.0 / WIDEST, WIDEST))
 
 
@@ -275,7 +280,9 @@ def least_convex(derivative: Callable[[float], float], low: float, high: float) 
 class Cost:
     """The regularised cost of weights (n_inputs,), the intercept last where there is one."""
 
-    def __init__(self, inputs: NDArray[np.float32], start: Floats, objective: Objective, C: float, intercept: bool):
+    def __init__(
+        self, inputs: NDArray[np.float32], start: Floats, objective: LabelObjective, C: float, intercept: bool
+    ):
         """Take standardized inputs (n_rows, n_inputs) and the starting scores (n_rows,), in units of the objective."""
         self._inputs, self._start, self._objective, self._C = inputs, start, objective, C
         self._grad, self._hess = np.empty(len(start)), np.empty(len(start))
@@ -285,30 +292,47 @@ class Cost:
         """Return 1/2 |w|^2 + C cost and its gradient, (n_weights,) float64."""
         scores, n_inputs = self._start + linear_scores(self._inputs, weights), self._inputs.shape[1]
         free = np.where(np.arange(self.n_weights) < n_inputs, weights, 0.0)
-        self._objective.gradients(scores, self._grad, self._hess)
+        cost = self._objective.cost_and_gradients(scores, self._grad, self._hess)
         slope = np.full(self.n_weights, self._grad.sum())
         slope[:n_inputs] = cross_product(self._grad[:, None], self._inputs)[0]
-        return 0.5 * dot(free, free) + self._C * self._objective.cost(scores), free + self._C * slope
+        return 0.5 * dot(free, free) + self._C * cost, free + self._C * slope
 
-    def inverse_hessian(self) -> Callable[[Floats], Floats]:
-        """Return what multiplies (n_weights,) with about the inverse Hessian at weights 0, by the objective's `hess`.
+    def inverse_hessian(self) -> Guess:
+        """Return what multiplies (n_weights,) with about the inverse Hessian at the weights that were given last.
 
-        Where inputs are many, it is that of a part of the rows: every second one, every third one, ...; where they are
-        more than a thousand, of the diagonal alone.
+        It is that of some of the rows, by the objective's `hess`; where inputs are more than a thousand, of the
+        diagonal alone. Where a constant changes no cost, inputs count by their distance from their query's mean.
         """
-        self._objective.gradients(self._start, self._grad, self._hess)
-        every = 1 + self._inputs.shape[1] // PASSES
-        few = self.n_weights <= WIDEST_HESSIAN
-        total = np.zeros((self.n_weights if few else 1, self.n_weights))
-        for first in range(0, len(self._start), BLOCK * every):
-            rows = slice(first, first + BLOCK * every, every)
-            inputs = np.ones((len(self._start[rows]), self.n_weights))
-            inputs[:, : self._inputs.shape[1]] = self._inputs[rows]
-            curvatures = self._hess[rows, None]
-            total += cross_product(inputs * curvatures, inputs) if few else cross_product(curvatures, inputs**2)
-        if few:
-            return partial(product, inverse(self._C * every * total + np.eye(self.n_weights)))
-        return partial(np.multiply, 1.0 / (self._C * every * total[0] + 1.0))
+        rows, curvatures = _drawn(self._hess, ROWS_A_WEIGHT * self.n_weights)
+        inputs = np.ones((len(rows), self.n_weights))
+        inputs[:, : self._inputs.shape[1]] = self._inputs[rows]
+        if self._objective.constant() is None:
+            inputs -= _query_means(inputs, curvatures, query_rows(self._objective.query_ptr)[rows])
+        if self.n_weights <= WIDEST_HESSIAN:
+            return partial(product, inverse(self._C * gram(inputs, curvatures) + np.eye(self.n_weights)))
+        diagonal = cross_product(curvatures[:, None], inputs**2)[0]
+        return partial(np.multiply, 1.0 / (self._C * diagonal + 1.0))
+
+
+def _drawn(curvatures: Floats, n_draws: int) -> tuple[Ints, Floats]:
+    """Return some rows, ascending, and their curvatures, whose sum is that of all rows.
+
+    Draws are the same curvature apart: rows with much of it are drawn for certain, of the others each nth.
+    """
+    if len(curvatures) <= n_draws:
+        return np.arange(len(curvatures)), curvatures
+    ends = np.cumsum(curvatures)
+    step = ends[-1] / n_draws
+    rows, counts = np.unique(np.searchsorted(ends, step * (0.5 + np.arange(n_draws))), return_counts=True)
+    return rows, step * counts
+
+
+def _query_means(inputs: Floats, weights: Floats, query: Ints) -> Floats:
+    """Return the weighted mean of inputs (n_rows, n_inputs) of each row's query (n_rows,), which ascends."""
+    firsts = np.flatnonzero(np.diff(query, prepend=-1))
+    totals = np.maximum(np.add.reduceat(weights, firsts), TINY)
+    means = np.add.reduceat(inputs * weights[:, None], firsts) / totals[:, None]
+    return np.repeat(means, np.diff(firsts, append=len(query)), axis=0)  # type: ignore[no-any-return]
 
 
 def linear_scores(inputs: NDArray[np.float32], weights: Floats) -> Floats:
@@ -329,7 +353,7 @@ class LogisticRegression(LinearRanker):
 
     has_intercept = True
 
-    def _objective(self, train: TrainingSet) -> Objective:
+    def _objective(self, train: TrainingSet) -> LabelObjective:
         return Logistic(train.query_ptr, train.weights, train.labels, sigma=0.5)
 
 
@@ -350,7 +374,7 @@ class PlackettLuce(LinearRanker):
 
     """
 
-    def _objective(self, train: TrainingSet) -> Objective:
+    def _objective(self, train: TrainingSet) -> LabelObjective:
         return PlackettLuceObjective(train.query_ptr, train.weights, train.labels)
 
 
@@ -383,7 +407,7 @@ class RankSVM(LinearRanker):
 
     max_iter: int = parameter(1000, Whole(1, 1_000_000), "Most iterations of the search.")
 
-    def _objective(self, train: TrainingSet) -> Objective:
+    def _objective(self, train: TrainingSet) -> LabelObjective:
         return Hinge(train.query_ptr, train.weights / pair_counts(train), train.labels)
 
     def _minimise(self, cost: Cost, follow: Callable[[Floats], None]) -> None:

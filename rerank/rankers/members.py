@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.rankers.arrays import numbered_names
+from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.parameters import check_names, declared_parameters, plain_parameters, read_value
 from rerank.rankers.ranker import Ranker, ranker_class, stored_rankers
+from rerank.rankers.training import TrainingSet
 from rerank.rankers.warm_start import NoBase
 from rerank.runtime.schema import Field, SchemaError, Sizes, Text
+from rerank.trees.binned import bin_rows
 from rerank.types import Floats
 
 OF_THE_ENSEMBLE = ("base", "n_jobs")  # parameters that members do not have of their own
@@ -123,6 +127,17 @@ def new_members(given: str | Sequence[Ranker], common: Mapping[str, Any]) -> lis
             "combines them."
         )
     return [member.set_params(n_jobs=None) for member in members]
+
+
+def binned_for(members: Sequence[Ranker], data: TrainingSet) -> TrainingSet:
+    """Return the data, with rows that are binned once where members are boosted trees; folds get the same bins.
+
+    Bins do not depend on labels, so that those of all rows tell a member nothing about the fold that is held out.
+    """
+    most_bins = {member.max_bin for member in members if isinstance(member, BoostedTrees)}
+    if len(most_bins) != 1:
+        return data
+    return replace(data, binned=bin_rows(data.X, data.order, most_bins.pop(), numba.get_num_threads()))
 
 
 def complete_member(owner: Ranker, member: Ranker) -> None:

@@ -6,15 +6,18 @@ features (rerank/features) and of runs (rerank/combination/fusion.py) is another
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.runtime.kernels import kernel
 from rerank.runtime.schema import Array, Field, Record, SchemaError, Sizes
+from rerank.runtime.threads import in_threads
+from rerank.runtime.views import read_only_view
 from rerank.types import Floats, Ints
 
 BLOCK = 1 << 14  # rows made float64 at a time
@@ -51,20 +54,15 @@ class Standardizer:
 
         Raises InvalidInputError for an infinite value, and where no feature has two different values.
         """
-        n_features = X.shape[1]
-        present, total, squares = np.zeros(n_features), np.zeros(n_features), np.zeros(n_features)
-        for block in _blocks(X, rows):
-            infinite = np.isinf(block).any(axis=0)
-            if infinite.any():
-                raise InvalidInputError(
-                    "training data: expected finite or missing values, got infinity in column "
-                    f"{int(np.argmax(infinite)) + 1}. Correct the feature."
-                )
-            present += (~np.isnan(block)).sum(axis=0)
-            total += np.nansum(block, axis=0)
+        present, total, _ = _sums(X, rows, np.zeros(X.shape[1]))
+        infinite = ~np.isfinite(total)
+        if infinite.any():
+            raise InvalidInputError(
+                "training data: expected finite or missing values, got infinity in column "
+                f"{int(np.argmax(infinite)) + 1}. Correct the feature."
+            )
         means = total / np.maximum(present, 1)
-        for block in _blocks(X, rows):
-            squares += np.nansum((block - means) ** 2, axis=0)
+        squares = _sums(X, rows, means)[2]
         deviations = np.sqrt(squares / np.maximum(present, 1))
         changing = deviations > ROUNDING * np.abs(means)
         missing = np.flatnonzero((present < len(rows)) & (present > 0))
@@ -81,17 +79,19 @@ class Standardizer:
 
     def inputs(self, X: NDArray[np.float32]) -> Floats:
         """Return the inputs of rows (n_rows, n_features) float32, (n_rows, n_inputs) float64."""
-        with np.errstate(invalid="ignore"):  # infinity times a scale of 0
-            values = (X - self.means) * self.scales
-        np.clip(values, -FURTHEST, FURTHEST, out=values)
-        values[np.isnan(values)] = 0.0
-        return np.concatenate([values, np.isnan(X[:, self.missing])], axis=1) if len(self.missing) else values
+        out = np.empty((len(X), self.n_inputs))
+        _fill_inputs(read_only_view(X), np.arange(len(X)), self.means, self.scales, self.missing, out)
+        return out
 
     def stored_inputs(self, X: NDArray[np.float32], rows: Ints) -> NDArray[np.float32]:
         """Return the inputs of X[rows] as float32, for a learner that passes over them often."""
         out = np.empty((len(rows), self.n_inputs), dtype=np.float32)
-        for first in range(0, len(rows), BLOCK):
-            out[first : first + BLOCK] = self.inputs(X[rows[first : first + BLOCK]])
+        X = read_only_view(X)
+
+        def fill(part: slice) -> None:
+            _fill_inputs(X, rows[part], self.means, self.scales, self.missing, out[part])
+
+        in_threads(fill, _blocks(len(rows)), numba.get_num_threads())
         return out
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -120,6 +120,47 @@ _STORED = Record(
 )
 
 
-def _blocks(X: NDArray[np.float32], rows: Ints) -> Iterator[Floats]:
-    for first in range(0, len(rows), BLOCK):
-        yield X[rows[first : first + BLOCK]].astype(np.float64)
+def _blocks(n_rows: int) -> list[slice]:
+    return [slice(first, min(first + BLOCK, n_rows)) for first in range(0, n_rows, BLOCK)]
+
+
+def _sums(X: NDArray[np.float32], rows: Ints, means: Floats) -> Floats:
+    """Return for each feature the number of values that are not missing, their sum, and that of squared distances.
+
+    Shapes: means float64 (n_features,), from which distances are; the result (3, n_features) float64.
+    """
+    blocks, X = _blocks(len(rows)), read_only_view(X)
+    parts = np.zeros((len(blocks), 3, X.shape[1]))  # added in one order, whichever thread is first
+
+    def add(number: int) -> None:
+        _add_values(X, rows[blocks[number]], means, parts[number])
+
+    in_threads(add, range(len(blocks)), numba.get_num_threads())
+    return parts.sum(axis=0)  # type: ignore[no-any-return]
+
+
+@kernel()
+def _add_values(X, rows, means, out):  # type: ignore[no-untyped-def]
+    """Add to out (3, n_features) what `_sums` returns of some rows."""
+    for row in rows:
+        for feature in range(X.shape[1]):
+            value = np.float64(X[row, feature])
+            distance = value - means[feature]
+            missing = value != value
+            out[0, feature] += 0.0 if missing else 1.0
+            out[1, feature] += 0.0 if missing else value
+            out[2, feature] += 0.0 if missing else distance * distance
+
+
+@kernel()
+def _fill_inputs(X, rows, means, scales, missing, out):  # type: ignore[no-untyped-def]
+    """Fill out (n_rows, n_inputs) float32 or float64 with the inputs of X[rows]."""
+    n_features = X.shape[1]
+    for i in range(rows.shape[0]):
+        row = rows[i]
+        for feature in range(n_features):
+            value = (np.float64(X[row, feature]) - means[feature]) * scales[feature]
+            value = min(max(value, -FURTHEST), FURTHEST)
+            out[i, feature] = 0.0 if value != value else value
+        for j in range(missing.shape[0]):
+            out[i, n_features + j] = 1.0 if np.isnan(X[row, missing[j]]) else 0.0

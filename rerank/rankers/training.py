@@ -25,6 +25,7 @@ from rerank.metrics.base import Measure
 from rerank.metrics.structures import RankedLists
 from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads
+from rerank.trees.binned import BinnedData
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_blocks, query_rows
 from rerank.types.ordering import query_order
 from rerank.types.preferences import Preferences
@@ -104,6 +105,7 @@ class TrainingSet:
     pairs         preference pairs to learn from in place of the labels
     base_worth    number of queries that teach as much as the base ranker knows: with as many, its weight is twice that
                   which held-out queries ask for
+    binned        the rows as boosted trees read them, where several rankers learn from them; None: each bins them
     """
 
     X: NDArray[np.float32]
@@ -116,6 +118,7 @@ class TrainingSet:
     start_scores: Floats
     pairs: PreferenceRows | None = None
     base_worth: float = 0.0
+    binned: BinnedData | None = None
 
     @classmethod
     def of(cls, data: RankingData, start_scores: Floats, pairs: PreferenceRows | None = None) -> TrainingSet:
@@ -161,6 +164,7 @@ class TrainingSet:
             self.ideal_labels[ideal_rows],
             ideal_ptr,
             self.start_scores[rows],
+            binned=self.binned and self.binned.select(rows),
         )
 
     def queries(self) -> Iterator[TrainingSet]:

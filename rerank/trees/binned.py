@@ -10,7 +10,7 @@ up to a split's if and only if it is at most the split's threshold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import prange
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import is_mapped, row_blocks, temporary_array
 from rerank.runtime.threads import in_threads
-from rerank.trees.bins import learn_bins
+from rerank.trees.bins import MOST_BINS, learn_bins
 from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 from rerank.trees.forest import Tree
 from rerank.types import Floats, Ints
@@ -54,16 +54,23 @@ class BinnedData:
         Which column holds which features, and their bins.
     blocks : uint8 array of shape (n_blocks, n_rows, 16)
         Codes of the columns.
+    max_bin : int
+        Most bins of a feature.
 
     """
 
     columns: Columns
     blocks: NDArray[np.uint8]
+    max_bin: int = MOST_BINS
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.blocks.shape[1])
+
+    def select(self, rows: Ints) -> BinnedData:
+        """Return a copy of some rows, with the bins of all."""
+        return replace(self, blocks=np.take(self.blocks, rows, axis=1))
 
 
 def bin_rows(
@@ -76,7 +83,7 @@ def bin_rows(
     storage = storage or Storage()
     columns = Columns.of(learn_bins(X, max_bin, n_threads, storage.working_bytes))
     blocks = bin_with(columns, X, order, n_threads, storage.mapped)
-    return BinnedData(columns, blocks)
+    return BinnedData(columns, blocks, max_bin)
 
 
 def bin_with(

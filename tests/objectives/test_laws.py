@@ -85,6 +85,16 @@ def _moved(scores: Floats, row: int, step: float) -> Floats:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_cost_and_gradients_together_are_those_computed_apart(name: str) -> None:
+    objective, scores = _objective(name), _scores()
+    grads, hessians = np.empty((2, len(scores))), np.empty((2, len(scores)))
+    objective.gradients(scores, grads[0], hessians[0])
+    assert objective.cost_and_gradients(scores, grads[1], hessians[1]) == objective.cost(scores)
+    np.testing.assert_array_equal(grads[0], grads[1])
+    np.testing.assert_array_equal(hessians[0], hessians[1])
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_gradient_is_the_derivative_of_the_cost(name) -> None:
     objective, scores, step = _objective(name), _scores(), 1e-6
     grad, _ = _gradients(objective, scores)

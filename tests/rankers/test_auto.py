@@ -10,6 +10,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.rankers.auto import Auto
 from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.members import binned_for
 from rerank.rankers.training import TrainingSet
 from tests.rankers.conftest import ranking_data
 from tests.rankers.test_laws import ndcg
@@ -22,6 +23,7 @@ def test_auto_is_the_base_ranker_where_no_feature_tells_more(train, test) -> Non
     model = Auto(members=MEMBERS, base="run").fit(replace(train, X=noise))
     assert (model.chosen_, model.members_) == ("base", [])
     np.testing.assert_array_equal(model.predict(test), test.base_scores)
+    assert model.features_read() == set()
 
 
 def test_auto_takes_all_members_together_unless_one_is_clearly_better(train) -> None:
@@ -41,14 +43,26 @@ def test_auto_without_eval_set_learns_from_all_queries(train) -> None:
 
 def test_auto_weighs_members_by_their_deviation_inside_queries(train) -> None:
     model = Auto(members=MEMBERS).fit(train)
-    data = TrainingSet.of(train, np.zeros(train.n_rows))
-    held_out = model._held_out(data, model._new_members(len(train)))
+    members = model._new_members(len(train))
+    data = binned_for(members, TrainingSet.of(train, np.zeros(train.n_rows)))
+    held_out = model._held_out(data, members)
     deviations = []
     for scores in held_out.T:
         parts = np.split(scores, data.query_ptr[1:-1])
         deviations.append(np.sqrt(np.concatenate([(part - part.mean()) ** 2 for part in parts]).mean()))
     np.testing.assert_allclose(model.weights_[0] / model.weights_[1], deviations[1] / deviations[0], rtol=1e-9)
     assert model.weights_.sum() == pytest.approx(1.0)
+
+
+def test_auto_bins_rows_once_where_its_trees_have_the_same_number_of_bins(train) -> None:
+    data = TrainingSet.of(train, np.zeros(train.n_rows))
+    members = [LambdaMART(max_bin=7), LambdaMART(max_bin=7, num_leaves=4)]
+    queries = np.array([0, 2])
+    part, alone = binned_for(members, data).select(queries), data.select(queries)
+    assert part.binned.max_bin == 7
+    assert part.binned.n_rows == len(part.order)
+    np.testing.assert_array_equal(part.X, alone.X)
+    assert binned_for([*members, LambdaMART()], data).binned is None
 
 
 def test_auto_finds_the_number_of_trees_in_the_folds(train) -> None:

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import check_grad
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.linear import HINGE_TOLERANCE, TOLERANCE, Cost, LogisticRegression, PlackettLuce, RankSVM
+from rerank.rankers.linear import HINGE_TOLERANCE, TOLERANCE, Cost, LogisticRegression, PlackettLuce, RankSVM, _drawn
 from rerank.rankers.standardize import Standardizer
 from rerank.rankers.training import TrainingSet
 from tests.oracles import linear as oracle
@@ -72,6 +72,23 @@ def test_logistic_regression_is_that_of_scikit_learn(small) -> None:
     ours = LogisticRegression(C=1.0).fit(small)
     np.testing.assert_allclose(ours.weights(), theirs.coef_[0], atol=2e-3)
     np.testing.assert_allclose(ours.predict(small)[train.order], theirs.decision_function(inputs), atol=1e-2)
+
+
+def test_a_minimum_of_features_that_say_nearly_the_same_takes_few_iterations() -> None:
+    data = ranking_data(6, n_queries=20, n_features=3)
+    noise = np.random.default_rng(0).standard_normal((data.n_rows, 30))
+    X = (np.repeat(data.X, 10, axis=1) + 0.05 * noise).astype(np.float32)
+    similar = replace(data, X=X, feature_names=tuple(f"f{number}" for number in range(30)))
+    assert PlackettLuce(C=10.0, max_iter=40).fit(similar).best_iteration_ < 40
+
+
+def test_drawn_rows_have_the_curvature_of_all_rows() -> None:
+    curvatures = np.random.default_rng(0).random(1000) ** 8
+    rows, drawn = _drawn(curvatures, 200)
+    assert drawn.sum() == pytest.approx(curvatures.sum())
+    assert (np.diff(rows) > 0).all()
+    assert set(np.flatnonzero(curvatures > curvatures.sum() / 200)) <= set(rows.tolist())
+    np.testing.assert_array_equal(_drawn(curvatures, 1000)[1], curvatures)
 
 
 @LINEAR

@@ -132,3 +132,11 @@ def test_rows_of_a_leaf_are_those_that_reach_it(n_rows: int, n_threads: int) -> 
     for leaf, (first, last) in enumerate(leaf_ptr.tolist()):
         assert (values[ordered[first:last]] == tree.leaf_value[leaf]).all()
     np.testing.assert_array_equal(np.sort(ordered), rows)
+
+
+def test_selected_rows_have_the_codes_of_the_bins_of_all_rows() -> None:
+    X = np.random.default_rng(3).standard_normal((200, 20)).astype(np.float32)
+    data, rows = bin_rows(X, np.arange(200), 15, 1), np.array([3, 1, 150])
+    some = data.select(rows)
+    assert some.max_bin == 15
+    np.testing.assert_array_equal(some.blocks, bin_with(data.columns, X, rows, 1))
