@@ -332,7 +332,7 @@ def _query_means(inputs: Floats, weights: Floats, query: Ints) -> Floats:
     firsts = np.flatnonzero(np.diff(query, prepend=-1))
     totals = np.maximum(np.add.reduceat(weights, firsts), TINY)
     means = np.add.reduceat(inputs * weights[:, None], firsts) / totals[:, None]
-    return np.repeat(means, np.diff(firsts, append=len(query)), axis=0)  # type: ignore[no-any-return]
+    return np.repeat(means, np.diff(firsts, append=len(query)), axis=0)
 
 
 def linear_scores(inputs: NDArray[np.float32], weights: Floats) -> Floats:
