@@ -41,6 +41,7 @@ LINEAR = "plackettluce(C=0.01), plackettluce(C=0.1)"
 SMALL_TREES = "3*lambdamart(n_estimators=100, num_leaves=8, learning_rate=0.05, subsample=0.75, colsample_bytree=0.3)"
 TREES = "lambdamart(num_leaves=15, learning_rate=0.05, subsample=0.75, colsample_bytree=0.3)"
 LARGE_TREES = "lambdamart"
+MANY_QUERIES = 100  # from which fewer folds do
 ITERATED = "n_estimators"  # of the members whose number of iterations early stopping finds
 
 
@@ -78,7 +79,12 @@ class Auto(Ranker):
         "Rankers to choose from, as in an ensemble. None: two regularised linear rankers, and trees whose number of "
         f"models, size and shrinkage follow from the number of queries (below {FEW}, below {SOME}, and more).",
     )
-    n_folds: int = parameter(5, Whole(2, 1_000_000), "Parts that the training queries are divided into.")
+    n_folds: int | None = parameter(
+        None,
+        Whole(2, 1_000_000, optional=True),
+        f"Parts that the training queries are divided into. None: 5 below {MANY_QUERIES} queries, else 3, of which a "
+        "choice depends as little on the draw.",
+    )
     metric: Any = parameter("nDCG@10", Metric(), "Measure that decides the choice, and that members train for.")
     early_stopping_rounds: int = stopping_parameter(50, "Iterations of a member on a held-out fold")
     base: Any = base_parameter()
@@ -120,11 +126,13 @@ class Auto(Ranker):
         Members whose number of iterations is not given stop early on the fold that is held out, and are set to the
         mean of the folds' numbers.
         """
-        fold = fold_of_queries(self.n_folds, len(data.weights), self.random_state)
+        n_queries = len(data.weights)
+        n_folds = self.n_folds or (5 if n_queries < MANY_QUERIES else 3)
+        fold = fold_of_queries(n_folds, n_queries, self.random_state)
         rows, held_out = fold[query_rows(data.query_ptr)], np.empty((len(data.order), len(members)))
         stops = [_is_open(member) for member in members]
-        iterations = np.zeros((self.n_folds, len(members)))
-        for number in track(range(self.n_folds), "members on folds", self.n_folds):
+        iterations = np.zeros((n_folds, len(members)))
+        for number in track(range(n_folds), "members on folds", n_folds):
             rest, part = data.select(np.flatnonzero(fold != number)), data.select(np.flatnonzero(fold == number))
             for column, member in enumerate(members):
                 learner = member.unfitted_copy()
