@@ -169,17 +169,18 @@ class Choice(Field):
 
 @dataclass(frozen=True)
 class Names(Field):
-    """A list of different texts."""
+    """A list of different texts, each read by a field; an empty one only where it `may_be_empty`."""
 
     binds: str = ""
+    each: Field = Text()
+    may_be_empty: bool = False
 
     def read(self, value: Any, sizes: Sizes) -> tuple[str, ...]:
         """Return the names."""
-        if not isinstance(value, list) or not value:
-            raise SchemaError("a list of names", shown(value))
-        text = Text()
+        if not isinstance(value, list | tuple) or not (value or self.may_be_empty):
+            raise SchemaError(f"a list of names{'' if self.may_be_empty else ', at least one'}", shown(value))
         for number, name in enumerate(value):
-            _inside(f"[{number}]", text, name, sizes)
+            _inside(f"[{number}]", self.each, name, sizes)
         repeated = first_repeated(value)
         if repeated is not None:
             raise SchemaError("each name once", f"{shown(value[repeated])} again", path=f"[{repeated}]")
