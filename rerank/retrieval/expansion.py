@@ -95,12 +95,13 @@ def _add_scores(term_ptr, docs, freqs, terms, weights, saturation, out):  # type
             out[docs[posting]] += weights[index] * tf / (tf + saturation[docs[posting]])
 
 
+DOCUMENTS = 10  # that a query is expanded by
 Expand = Callable[[FieldArrays, WeightedTerms, Ints], WeightedTerms]
 
 
-def expanded_hits(inputs: SearchInputs, documents: int, expand: Expand, k: int) -> Iterator[Hits]:
+def expanded_hits(inputs: SearchInputs, expand: Expand, k: int) -> Iterator[Hits]:
     """Yield the k best documents of each query, expanded by the first documents of BM25."""
-    field, first = inputs.forward.fields[inputs.field], inputs.bm25_run(documents)
+    field, first = inputs.forward.fields[inputs.field], inputs.bm25_run(DOCUMENTS)
     numbers = inputs.forward.doc_numbers(first.doc_ids)
     known = _known_terms(inputs)
     queries = [

@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from rerank.retrieval.base import SearchInputs, Source, register, run_of
-from rerank.retrieval.expansion import WeightedTerms, best_terms, centroid, expanded_hits, mixed, relevance_model
+from rerank.retrieval.expansion import (
+    DOCUMENTS,
+    WeightedTerms,
+    best_terms,
+    centroid,
+    expanded_hits,
+    mixed,
+    relevance_model,
+)
 from rerank.types import Floats, Ints, Run
 from rerank.types.forward import FieldArrays
 
-DOCUMENTS = 10
 RM3_TERMS, SHARE = 20, 0.5
 ROCCHIO_TERMS, ALPHA, BETA = 30, 1.0, 0.75
 
@@ -21,7 +28,7 @@ class Rm3(Source):
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
         name = f"rm3-docs={DOCUMENTS}-terms={RM3_TERMS}-share={SHARE}"
-        return run_of(inputs, expanded_hits(inputs, DOCUMENTS, _rm3, k), name)
+        return run_of(inputs, expanded_hits(inputs, _rm3, k), name)
 
 
 @register("rocchio")
@@ -31,7 +38,7 @@ class Rocchio(Source):
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
         name = f"rocchio-docs={DOCUMENTS}-terms={ROCCHIO_TERMS}-alpha={ALPHA}-beta={BETA}"
-        return run_of(inputs, expanded_hits(inputs, DOCUMENTS, _rocchio, k), name)
+        return run_of(inputs, expanded_hits(inputs, _rocchio, k), name)
 
 
 def _rm3(field: FieldArrays, query: WeightedTerms, docs: Ints) -> WeightedTerms:
