@@ -1,18 +1,11 @@
-"""The ids of the documents of an index build, to find one that occurs again.
-
-Many ids are held in a hash table of 128-bit hashes: (n_slots, 2) uint64, where zeros mark a free slot. The number of
-slots is a power of two; the second word selects the slot, the first is not 0.
-"""
+"""The ids of the documents of an index build, to find one that occurs again."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from rerank.runtime.kernels import helper, kernel
 
 _FEW = 1 << 16  # ids that are kept as text
 _FIRST_SLOTS = 1 << 18
@@ -42,6 +35,8 @@ class SeenIds:
             if self._count > _FEW:
                 self._hash_all()
             return True
+        from rerank.lucene.hash_table import insert
+
         is_new = bool(insert(self._table, _hash(doc_id)))
         self._count += is_new
         if 4 * self._count > 3 * len(self._table):
@@ -49,6 +44,8 @@ class SeenIds:
         return is_new
 
     def _hash_all(self) -> None:
+        from rerank.lucene.hash_table import insert
+
         self._table = np.zeros((_FIRST_SLOTS, 2), dtype=np.uint64)
         for doc_id in self._few:
             insert(self._table, _hash(doc_id))
@@ -56,40 +53,15 @@ class SeenIds:
 
 
 def _hash(doc_id: str) -> NDArray[np.uint64]:
-    """Return the hash of an id, two words of which the first is odd."""
+    """Return the hash of an id, two words of which the first is odd, see `rerank.lucene.hash_table`."""
     digest = hashlib.blake2b(doc_id.encode("utf8"), digest_size=16).digest()
     words = np.frombuffer(bytes([digest[0] | 1]) + digest[1:], dtype="<u8")
     return words.astype(np.uint64)
 
 
 def _grown(table: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    from rerank.lucene.hash_table import insert_all
+
     larger = np.zeros((2 * len(table), 2), dtype=np.uint64)
     insert_all(table, larger)
     return larger
-
-
-@kernel()
-def insert(table: Any, words: Any) -> bool:
-    """Put a hash, (2,) uint64, into a table; return whether it was not there."""
-    return _put(table, words)
-
-
-@kernel()
-def insert_all(table: Any, out: Any) -> None:
-    """Put all hashes of a table into a larger one."""
-    for slot in range(len(table)):
-        if table[slot, 0]:
-            _put(out, table[slot])
-
-
-@helper()
-def _put(table: Any, words: Any) -> bool:
-    """Put a hash into a table; return whether it was not there."""
-    mask = np.uint64(len(table) - 1)
-    slot = words[1] & mask
-    while table[slot, 0]:
-        if table[slot, 0] == words[0] and table[slot, 1] == words[1]:
-            return False
-        slot = (slot + np.uint64(1)) & mask
-    table[slot, 0], table[slot, 1] = words[0], words[1]
-    return True
