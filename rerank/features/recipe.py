@@ -52,7 +52,7 @@ _FIELDS: dict[str, Field] = {
     "runs": Names(may_be_empty=True),
     "vectors": _Checksum(),
     "history": _Checksum(),
-    "encoder": Text(),
+    "encoder": Text(may_be_empty=True),
     "bm25_k1": Number(0.0, _MOST),
     "bm25_b": Number(0.0, 1.0),
     "lm_absolute_delta": Number(_LEAST, 1.0),

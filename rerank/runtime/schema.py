@@ -132,15 +132,17 @@ class Flag(Field):
 
 @dataclass(frozen=True)
 class Text(Field):
-    """Text that UTF-8 can hold, with at least one character."""
+    """Text that UTF-8 can hold; of at least one character but where it `may_be_empty`."""
 
     type_name: ClassVar[str] = "str"
     longest: int = LONGEST_TEXT
+    may_be_empty: bool = False
 
     def read(self, value: Any, sizes: Sizes) -> str:
         """Return the text."""
-        if not isinstance(value, str) or not value or len(value) > self.longest:
-            raise SchemaError(f"text of 1 to {self.longest} characters", shown(value))
+        shortest = 0 if self.may_be_empty else 1
+        if not isinstance(value, str) or not shortest <= len(value) <= self.longest:
+            raise SchemaError(f"text of {shortest} to {self.longest} characters", shown(value))
         if not _encodable(value):
             raise SchemaError("text that UTF-8 can hold", shown(value))
         return value
