@@ -17,9 +17,9 @@ import numpy as np
 from bench_common import arguments, machine, seconds
 from tabulate import tabulate
 
+from rerank.metrics.base import fill_by_recomputing
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
-from rerank.metrics.swaps.default import fill_by_recomputing
 from rerank.runtime.threads import kernel_threads
 from rerank.types import pointers
 

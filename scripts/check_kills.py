@@ -37,7 +37,6 @@ from tabulate import tabulate
 ROOT = Path(__file__).resolve().parents[1]
 WORDS = ("river", "bank", "money", "loan", "water", "flow", "heat", "wing", "shock", "wave", "naïve", "café", "流れ")
 LONGEST = 600.0  # seconds of one command
-STALE = (".part", ".building-", ".replaced-")
 CHANGING = {"verified.json", "lucene.json", "provenance.json"}  # times of files; the date of a study
 KILLER = """
 import os, signal, sys
@@ -255,7 +254,7 @@ def stale(out: Path) -> list[str]:
 
 
 def _is_temporary(name: str) -> bool:
-    return name.startswith(".") and any(mark in name for mark in STALE)
+    return name.startswith(".") and ".part" in name
 
 
 class Kills:

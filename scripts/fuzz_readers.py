@@ -36,11 +36,11 @@ import rerank
 from rerank.doctor.findings import examine, render
 from rerank.doctor.reading import read_files
 from rerank.errors import IndexFolderError, RerankError
+from rerank.features.catalogue import template
 from rerank.features.extract import extract
 from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
 from rerank.features.registry import history_family_names
-from rerank.features.template import template
 from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.data import read_data, write_data
 from rerank.files.lists import TextsFile, read_folds, read_names, read_preferences, read_texts, write_folds

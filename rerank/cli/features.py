@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from rerank.cli.cluster import cluster_option, opened_cluster, opened_index
-from rerank.cli.formats import engine_names
 from rerank.cli.options import (
     Number,
+    engine_names,
     file_option,
     functions_option,
     option,
@@ -46,7 +46,7 @@ def _template(context: click.Context, parameter: click.Parameter, engine: str | 
 
         click.echo(portable_template(engine), nl=False)
     else:
-        from rerank.features.template import template
+        from rerank.features.catalogue import template
 
         click.echo(template(), nl=False)
     context.exit()

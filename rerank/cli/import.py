@@ -8,8 +8,7 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.formats import format_names
-from rerank.cli.options import file_option, option, output_option, path_argument, takes
+from rerank.cli.options import file_option, format_names, option, output_option, path_argument, takes
 
 log = logging.getLogger("rerank")
 

@@ -7,9 +7,11 @@ them; `takes` gives the verb a value of it. Fields of a base class are options t
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import field, fields
 from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 Given = TypeVar("Given")
 
 path_type = click.Path(path_type=Path)
+# Names of formats and engines are read from the files that declare them: help must not wait for their import.
+_ENGINE = re.compile(r'^    name="([\w-]+)",$', re.MULTILINE)
+_REGISTERED = re.compile(r'^@register\("([\w-]+)"\)$', re.MULTILINE)
 BASES = UNSUPERVISED, NO_BASE = "unsupervised", "none"  # without a name
 
 
@@ -226,3 +231,21 @@ def base_file(base: str | None, base_run: Any) -> dict[str, str]:
     """Return the file of a base run, by what errors call the run."""
     name = getattr(base_run, "name", None)
     return {f"base run {name}": split_base(base)[1]} if base and name else {}
+
+
+def format_names() -> list[str]:
+    """Return the names of all formats, in alphabetical order."""
+    return _names(_REGISTERED)
+
+
+def engine_names() -> list[str]:
+    """Return the names of all engines that compute features, in alphabetical order."""
+    return _names(_ENGINE)
+
+
+def _names(line: re.Pattern[str]) -> list[str]:
+    """Return the names in such lines of the package's files, in alphabetical order."""
+    spec = find_spec("rerank.exchange")
+    folders = list(spec.submodule_search_locations or []) if spec else []
+    texts = (path.read_text("utf8") for folder in folders for path in Path(folder).glob("*.py"))
+    return sorted(name for text in texts for name in line.findall(text))

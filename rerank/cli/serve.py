@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -19,9 +19,7 @@ from rerank.cli.options import (
     takes,
 )
 from rerank.errors import InvalidInputError, MissingFileError, RerankError, unknown_name
-
-if TYPE_CHECKING:
-    from rerank.service.settings import Settings
+from rerank.service.settings import Limits, Settings, is_loopback
 
 _NEEDED = ("fastapi", "uvicorn", "prometheus_client", "orjson")
 LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `Limits`, and its numbers
@@ -131,8 +129,6 @@ def command(given: Options) -> None:
 
 def _token(file: Path | None, without: bool, host: str) -> str | None:
     """Return the token; refuse an address that others reach without one."""
-    from rerank.service.settings import is_loopback
-
     if file is not None:
         token = file.read_text("utf8", "replace").strip()
         if not token or not token.isascii() or not token.isprintable() or " " in token:
@@ -151,7 +147,6 @@ def _token(file: Path | None, without: bool, host: str) -> str | None:
 def _settings(given: Options) -> Settings:
     """Return the settings of the service."""
     from rerank.runtime.threads import thread_count
-    from rerank.service.settings import Limits, Settings
 
     token, (log_queries, log_features) = _token(given.token_file, given.no_token, given.host), _log(given.log)
     index, model = given.index or Path(), given.model

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,10 +27,8 @@ from rerank.files.svmlight import Header, read_rows, row_queries
 from rerank.files.topics import topic_entries
 from rerank.files.trec import QRELS, RUN, parse_label
 from rerank.types import Floats, Ints, RankingData, pointers
+from rerank.types.forward import ForwardIndex
 from rerank.types.ids import id_texts
-
-if TYPE_CHECKING:
-    from rerank.types.forward import ForwardIndex
 
 ZIP_MAGIC, PARQUET_MAGIC = b"PK\x03\x04", b"PAR1"
 FIRST_BYTES, FIRST_LINES = 1 << 16, 100  # read from a file to detect its kind

@@ -157,9 +157,9 @@ def _usable(leaf_count: Ints | Floats | None) -> Ints | Floats | None:
     return leaf_count if known else None
 
 
-def leaf_tree(value: float, dtype: Any = np.float64) -> Tree:
+def leaf_tree(value: float) -> Tree:
     """Return a tree of one leaf."""
-    none, values = np.empty(0, dtype=np.int64), np.array([value], dtype=dtype)
+    none, values = np.empty(0, dtype=np.int64), np.array([value], dtype=np.float64)
     return split_tree(none, none.astype(np.float32), none.astype(np.bool_), none, none, values)
 
 

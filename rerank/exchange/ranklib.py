@@ -133,7 +133,7 @@ def numeric(text: str | None, what: str) -> float:
     return value
 
 
-def tree_lines(forest: Forest, tree: int, thresholds: Floats32, values: Floats, indent: int) -> list[str]:
+def _tree_lines(forest: Forest, tree: int, thresholds: Floats32, values: Floats) -> list[str]:
     """Return the lines of a tree's `split`, one tag or tag with its text a line."""
 
     def leaf(index: int, depth: int) -> list[str]:
@@ -146,7 +146,7 @@ def tree_lines(forest: Forest, tree: int, thresholds: Floats32, values: Floats, 
             lines += [f'<split pos="{side}">', *child, "</split>"]
         return lines
 
-    return [" " * indent + line for line in ["<split>", *nested(forest, tree, leaf, node), "</split>"]]
+    return [f"  {line}" for line in ["<split>", *nested(forest, tree, leaf, node), "</split>"]]
 
 
 TREES = ("LambdaMART", "MART", "Random Forests")
@@ -235,7 +235,7 @@ def ensemble_lines(model: TreeModel, format: str) -> list[str]:
     forest = model.forest
     check_depth(forest, DEEPEST, format)
     values = single(forest.leaf_value) if format == "ranklib" else forest.leaf_value.astype(np.float64)
-    trees = [tree_lines(forest, tree, forest.threshold, values, 2) for tree in range(forest.n_trees)]
+    trees = [_tree_lines(forest, tree, forest.threshold, values) for tree in range(forest.n_trees)]
     if model.constant:
         constant = float(single(model.constant)) if format == "ranklib" else model.constant
         stump = ["  <split>", f"   <output> {decimal(constant)} </output>", "  </split>"]

@@ -53,14 +53,14 @@ def member(value: object, keys: str, kind: type | tuple[type, ...] = object) -> 
     return value
 
 
-def names_of(value: object, what: str) -> tuple[str, ...]:
-    """Return a list of texts; raises FormatFault."""
+def feature_names_of(value: object) -> tuple[str, ...]:
+    """Return a list of feature names; raises FormatFault."""
     if not isinstance(value, list):
-        raise FormatFault(f"{what} as a list", shown(value))
+        raise FormatFault("feature names as a list", shown(value))
     names = tuple(value)
     for name in names:
         if not isinstance(name, str):
-            raise FormatFault(f"{what} as text", shown(name))
+            raise FormatFault("feature names as text", shown(name))
     return names
 
 

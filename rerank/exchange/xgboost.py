@@ -39,7 +39,7 @@ from rerank.exchange.build import (
 )
 from rerank.exchange.ranklib import rescore
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
-from rerank.exchange.structured import compact_json, member, names_of, parse_ubjson, parsed_json
+from rerank.exchange.structured import compact_json, feature_names_of, member, parse_ubjson, parsed_json
 from rerank.exchange.write import known_counts, node_counts, single, summed, trees_of, with_tests_below
 from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Forest, Tree
@@ -93,7 +93,7 @@ class XGBoost(Format):
         base = _base(member(parameters, "base_score"), member(stored, "learner.objective.name", str))
         if base:
             trees.insert(0, leaf_tree(float(base)))
-        stored_names = names_of(member(stored, "learner").get("feature_names") or [], "feature names")
+        stored_names = feature_names_of(member(stored, "learner").get("feature_names") or [])
         if stored_names and len(stored_names) != n_features:
             raise FormatFault(f"{n_features} feature names", str(len(stored_names)))
         return TreeModel(joined(trees, n_features, np.float32), n_features, stored_names or None)

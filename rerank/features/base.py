@@ -86,7 +86,24 @@ class Feature:
     cost: Cost = Cost.TERMS
 
 
-class FieldFamily(Family, ABC):
+class _Listed(Family):
+    """Features with their documentation.
+
+    Attributes
+    ----------
+    listed : sequence of Feature
+        The features, in the order of their columns, where they do not depend on the recipe.
+
+    """
+
+    listed: ClassVar[Sequence[Feature]] = ()
+
+    def features(self, recipe: Recipe) -> Sequence[Feature]:
+        """Return the features in the order of their columns."""
+        return self.listed
+
+
+class FieldFamily(_Listed, ABC):
     """Features of a query and one field of a document, computed for each field of the recipe.
 
     Attributes
@@ -103,20 +120,12 @@ class FieldFamily(Family, ABC):
     independent_rows: ClassVar[bool] = False
 
     @abstractmethod
-    def features(self, recipe: Recipe) -> Sequence[Feature]:
-        """Return the features in the order of their columns."""
-
-    @abstractmethod
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, n_features) float32, C-contiguous; NaN for missing."""
 
 
-class RunFamily(Family, ABC):
+class RunFamily(_Listed, ABC):
     """Features that depend on no field, but on the query, the run or the whole document."""
-
-    @abstractmethod
-    def features(self, recipe: Recipe) -> Sequence[Feature]:
-        """Return the features in the order of their columns."""
 
     @abstractmethod
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:

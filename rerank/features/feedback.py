@@ -12,7 +12,7 @@ import numpy as np
 
 from rerank.runtime.elementary import log2
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.prefetch import LINE, prefetch
+from rerank.runtime.lanes import LINE, prefetch
 
 RM3_DOCUMENTS, RM3_TERMS = (5, 10, 20), (20, 50, 100)
 ROCCHIO_DOCUMENTS, ROCCHIO_TERMS = 10, 30

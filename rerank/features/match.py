@@ -19,7 +19,7 @@ from rerank.features.candidates import Candidates
 from rerank.features.recipe import Recipe
 from rerank.features.statistics import inverse_document_frequency, lucene_lengths, vector_norms
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.prefetch import LINE, prefetch
+from rerank.runtime.lanes import LINE, prefetch
 from rerank.runtime.views import read_only_view
 from rerank.types import Floats, Ints, joined_rows, pointers
 from rerank.types.forward import FieldArrays

@@ -15,7 +15,7 @@ from rerank.features.columns import ColumnGroup, column_groups
 from rerank.features.normalise import chosen_columns, normalised_columns
 from rerank.features.recipe import Recipe
 from rerank.types import Ints
-from rerank.types.forward import FieldArrays, ForwardIndex
+from rerank.types.forward import ForwardIndex
 
 _log = logging.getLogger("rerank")
 
@@ -48,7 +48,7 @@ class ColumnPlan:
     @classmethod
     def of(cls, forward: ForwardIndex, recipe: Recipe) -> ColumnPlan:
         """Return the plan of a recipe with explicit names; groups without a wanted column are not computed."""
-        without = _without_positions(forward.fields)
+        without = tuple(name for name, field in forward.fields.items() if field.positions is None)
         if recipe.functions:  # may be redefined under the same name
             plan, left_out = cls._made(recipe, without)
         else:
@@ -126,10 +126,6 @@ def _remembered_part(plan: ColumnPlan, needed: frozenset[str]) -> ColumnPlan:
     is_needed = np.array([name in needed for name in plan.names], dtype=np.bool_)
     normalised = {form: columns[is_needed[columns]] for form, columns in plan.normalised.items()}
     return replace(plan, groups=groups, normalised=normalised)
-
-
-def _without_positions(index_fields: Mapping[str, FieldArrays]) -> tuple[str, ...]:
-    return tuple(name for name, field in index_fields.items() if field.positions is None)
 
 
 def _needs_positions(group: ColumnGroup) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from rerank.runtime.elementary import exp, log, log1p
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.prefetch import prefetch
+from rerank.runtime.lanes import prefetch
 
 WINDOWS = (3, 8, 15)
 NEAR = 5  # greatest distance of Rasolofo and Savoy

@@ -6,29 +6,61 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from math import nextafter
-from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from rerank.errors import FileFormatError, InvalidInputError, shown, unknown_name
 from rerank.features.registry import default_family_names, known_families
 from rerank.files.source import read_toml
-from rerank.runtime.schema import first_repeated
+from rerank.runtime.schema import Choice, Field, Names, Number, Record, SchemaError, Sizes, Table, Text
 
 NORMALISATIONS = ("none", "minmax", "zscore", "rank")
-_ABOVE_ZERO = nextafter(0.0, 1.0)
-CHECKSUM = re.compile("[0-9a-f]{16}")
-MOST = 1e9  # larger parameters overflow, or make all documents equal
-_RANGES = {
-    "bm25_k1": (0.0, MOST),
-    "bm25_b": (0.0, 1.0),
-    "lm_absolute_delta": (_ABOVE_ZERO, 1.0),
-    "lm_dirichlet_mu": (_ABOVE_ZERO, MOST),
-    "lm_jelinek_mercer_lambda": (_ABOVE_ZERO, 1.0),
-    "rm3_share": (0.0, 1.0),
-    "rocchio_alpha": (0.0, MOST),
-    "rocchio_beta": (0.0, MOST),
+_CHECKSUM = re.compile("[0-9a-f]{16}")
+_MOST = 1e9  # larger parameters overflow, or make all documents equal
+_LEAST = 1e-9  # where 0 divides by zero
+
+
+class _Checksum(Field):
+    """The checksum of vectors or of a history."""
+
+    def read(self, value: Any, sizes: Sizes) -> str:
+        """Return the checksum."""
+        if not isinstance(value, str) or not _CHECKSUM.fullmatch(value):
+            raise SchemaError("the checksum that extraction sets", shown(value), "Leave it out.")
+        return value
+
+
+class _Normalisation(Table):
+    """A table of normalisations by column or pattern; a single word is for all columns."""
+
+    def read(self, value: Any, sizes: Sizes) -> dict[str, Any]:
+        """Return the table."""
+        table = {"*": value} if isinstance(value, str) else value
+        if not isinstance(table, Mapping):
+            what = f"one of {', '.join(NORMALISATIONS)} or a table of them by column"
+            raise SchemaError(what, shown(value), 'Write e.g. normalisation = "zscore".')
+        return super().read(table, sizes)
+
+
+_FIELDS: dict[str, Field] = {
+    "fields": Names(),
+    "families": Names(each=Choice(known_families)),
+    "features": Names(),
+    "normalisation": _Normalisation(Choice(lambda: NORMALISATIONS)),
+    "numbers": Names(may_be_empty=True),
+    "functions": Names(may_be_empty=True),
+    "runs": Names(may_be_empty=True),
+    "vectors": _Checksum(),
+    "history": _Checksum(),
+    "encoder": Text(may_be_empty=True),
+    "bm25_k1": Number(0.0, _MOST),
+    "bm25_b": Number(0.0, 1.0),
+    "lm_absolute_delta": Number(_LEAST, 1.0),
+    "lm_dirichlet_mu": Number(_LEAST, _MOST),
+    "lm_jelinek_mercer_lambda": Number(_LEAST, 1.0),
+    "rm3_share": Number(0.0, 1.0),
+    "rocchio_alpha": Number(0.0, _MOST),
+    "rocchio_beta": Number(0.0, _MOST),
 }
 
 
@@ -99,22 +131,14 @@ class Recipe:
     rocchio_beta: float = 0.75
 
     def __post_init__(self) -> None:
-        for key in ("fields", "families", "features"):
-            object.__setattr__(self, key, _names(key, getattr(self, key)))
-        for key in ("numbers", "functions", "runs"):
-            names = getattr(self, key)
-            object.__setattr__(self, key, () if names in ((), []) else _names(key, names))
-        object.__setattr__(self, "normalisation", _normalisation(self.normalisation))
-        _check_checksum("vectors", self.vectors)
-        _check_checksum("history", self.history)
-        if self.encoder is not None and not isinstance(self.encoder, str):
-            raise InvalidInputError(f"recipe: encoder: expected its name, got {shown(self.encoder)}. Leave it out.")
-        known = known_families() if self.families else {}
-        for name in self.families or ():
-            if name not in known:
-                raise unknown_name("recipe: families", name, known)
-        for key in _RANGES:
-            object.__setattr__(self, key, _parameter(key, getattr(self, key)))
+        given = {key: getattr(self, key) for key in _FIELDS}
+        optional = {each.name for each in fields(self) if each.default is None}
+        values = {key: value for key, value in given.items() if value is not None or key not in optional}
+        try:
+            for key, value in Record(_FIELDS, partial=True).read(values, {}).items():
+                object.__setattr__(self, key, value)
+        except SchemaError as error:
+            raise InvalidInputError(f"recipe: {error.fault('Correct it or leave it out.')}") from None
 
     def resolve(
         self, index_fields: Iterable[str], index_numbers: Iterable[str] = (), functions: Iterable[str] = ()
@@ -193,12 +217,11 @@ class Recipe:
             If a key is unknown (the message names the nearest known one) or a value is wrong.
 
         """
-        known = [attribute.name for attribute in fields(cls)]
         if not isinstance(values, Mapping):
             raise InvalidInputError(f"recipe: expected an object of its parts, got {shown(values)}. Correct it.")
         for key in values:
-            if key not in known:
-                raise unknown_name("recipe", str(key), known)
+            if key not in _FIELDS:
+                raise unknown_name("recipe", str(key), _FIELDS)
         return cls(**values)
 
     @classmethod
@@ -252,52 +275,3 @@ def defined_functions(wanted: tuple[str, ...] | None, defined: tuple[str, ...]) 
             "its file (--functions FILE)."
         )
     return defined if wanted is None else wanted
-
-
-def _normalisation(value: Any) -> dict[str, str]:
-    """Return a table of normalisations by column or pattern; a single word is for all columns."""
-    table = {"*": value} if isinstance(value, str) else value
-    if not isinstance(table, Mapping):
-        raise InvalidInputError(
-            f"recipe: normalisation: expected one of {', '.join(NORMALISATIONS)} or a table of them by column, "
-            f'got {shown(value)}. Write e.g. normalisation = "zscore".'
-        )
-    for name, form in table.items():
-        if form not in NORMALISATIONS:
-            text = form if isinstance(form, str) else shown(form)
-            raise unknown_name(f"recipe: normalisation: {shown(str(name))[1:-1]}", text, NORMALISATIONS)
-    return {str(name): str(form) for name, form in table.items()}
-
-
-def _check_checksum(key: str, value: Any) -> None:
-    if value is not None and not (isinstance(value, str) and CHECKSUM.fullmatch(value)):
-        raise InvalidInputError(
-            f"recipe: {key}: expected the checksum that extraction sets, got {shown(value)}. Leave it out."
-        )
-
-
-def _names(key: str, value: Any) -> tuple[str, ...] | None:
-    """Return a list of distinct names as a tuple."""
-    if value is None:
-        return None
-    if isinstance(value, list | tuple) and value and all(isinstance(name, str) for name in value):
-        repeated = first_repeated(value)
-        if repeated is None:
-            return tuple(value)
-        raise InvalidInputError(
-            f"recipe: {key}: expected each name once, got {shown(value[repeated])} twice. Drop one."
-        )
-    raise InvalidInputError(
-        f"recipe: {key}: expected a non-empty list of names, got {shown(value)}. Leave it out for all."
-    )
-
-
-def _parameter(key: str, value: Any) -> float:
-    """Return a parameter as float; refuse one that is out of its range."""
-    low, high = _RANGES[key]
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if number and low <= value <= high:
-        return float(value)
-    least = "above 0" if low else "at least 0"
-    most = f" and at most {high:g}" if high < MOST or (number and value > high) else ""
-    raise InvalidInputError(f"recipe: {key}: expected a number {least}{most}, got {shown(value)}. Correct it.")

@@ -41,11 +41,6 @@ family = _REGISTRY.get
 register = _REGISTRY.register_instance
 
 
-def family_names() -> tuple[str, ...]:
-    """Return the names of the families that need no history, in alphabetical order."""
-    return _names(lambda member: not member.needs_history)
-
-
 def index_family_names() -> tuple[str, ...]:
     """Return the names of the families that need an index and a run only, in alphabetical order."""
     return _names(lambda member: not (member.needs_space or member.needs_history))

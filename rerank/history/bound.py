@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from rerank.features.candidates import Candidates
 from rerank.history.collection import DocTerms, Neighbours, known_idf, source_terms, word_idf
-from rerank.history.groups import unit_weights
-from rerank.history.judged import Judged, Key, key_of
+from rerank.history.judged import Judged, Key, key_of, unit_weights
 from rerank.runtime.elementary import array_log
 from rerank.types import Floats, Ints
 from rerank.types.forward import ForwardIndex

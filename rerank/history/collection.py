@@ -104,9 +104,9 @@ def heaviest_terms(forward: ForwardIndex, threads: int = 1) -> DocTerms:
     return DocTerms(ptr, terms, weights)
 
 
-def source_terms(forward: ForwardIndex, threads: int = 1) -> DocTerms:
+def source_terms(forward: ForwardIndex) -> DocTerms:
     """Return the heaviest terms of each document and all terms of its title; weights are not defined."""
-    heaviest, n_terms = heaviest_terms(forward, threads), max(len(forward.term_ptr) - 1, 1)
+    heaviest, n_terms = heaviest_terms(forward, 1), max(len(forward.term_ptr) - 1, 1)
     doc = np.repeat(np.arange(forward.n_docs), np.diff(heaviest.ptr))
     keys = doc * n_terms + heaviest.terms
     if TITLE in forward.fields:

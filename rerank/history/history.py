@@ -22,8 +22,7 @@ from rerank.errors import InvalidInputError, shown
 from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.history.bound import Arrays, IndexHistory, Part
 from rerank.history.collection import Neighbours, heaviest_terms, nearest_documents, word_idf
-from rerank.history.groups import folds_of_groups, near_duplicates, unit_weights
-from rerank.history.judged import Judged
+from rerank.history.judged import Judged, folds_of_groups, near_duplicates, unit_weights
 from rerank.history.store import MOST_FOLDS, learned_families, write_history
 from rerank.runtime.progress import track
 from rerank.runtime.threads import kernel_threads

@@ -21,7 +21,7 @@ from rerank.lucene.shards import (
     index_folders,
     read_statistics,
 )
-from rerank.runtime import staging
+from rerank.runtime import output
 
 _OWN = (MARKER, STATISTICS, "write.lock", ARRAYS, ARRAYS_NOTE, NOTE)  # files other than Lucene's
 
@@ -123,14 +123,14 @@ def _is_built(folder: Path) -> bool:
 def staged_folder(target: Path, exists_already: Callable[[], bool] = lambda: False) -> Iterator[Path]:
     """Yield a new hidden folder next to `target`, which replaces `target` if the block ends without an error.
 
-    Until then a marker file shows that it is not a complete index; see `rerank.runtime.staging`. Links are followed.
+    Until then a marker file shows that it is not a complete index; see `rerank.runtime.output`. Links are followed.
     """
 
     def move(folder: Path, target: Path) -> None:
         (folder / MARKER).unlink()
         if not exists_already():
-            staging.replace_folder(folder, target, foreign_files)
+            output.replace_folder(folder, target, foreign_files)
 
-    with staging.staged_folder(target.resolve(), move, IndexFolderError) as folder:
+    with output.staged_folder(target.resolve(), move, IndexFolderError) as folder:
         (folder / MARKER).touch()
         yield folder

@@ -233,12 +233,12 @@ def _too_old(jnius: Any) -> str:
 
 def _start_jvm() -> None:
     java, jar = java_home(), anserini_jar()
-    if not _is_installed("jnius"):
+    if not _has_jnius():
         raise _missing_parts()
     import jnius_config
 
     jnius_config.add_classpath(str(jar))
-    if not _has_module(java, VECTOR_MODULE):  # Pyserini asks for it, and Java would end the process
+    if not _has_vectors(java):  # Pyserini asks for it, and Java would end the process
         asked = f"--add-modules={VECTOR_MODULE}"
         jnius_config.set_options(*(option for option in jnius_config.get_options() if option != asked))
     jnius_config.add_options(
@@ -274,7 +274,7 @@ def add_options(*options: str) -> None:
 def make_class_archive() -> None:
     """Make the archive with which Java starts faster, unless it exists, or Java or Anserini is missing."""
     java, jar = _find_java(), _find_jar()
-    if java is not None and jar is not None and _is_installed("jnius") and not archive_path(java, jar).exists():
+    if java is not None and jar is not None and _has_jnius() and not archive_path(java, jar).exists():
         make_archive(java, jar)
 
 
@@ -313,9 +313,9 @@ def java_version(home: Path) -> int | None:
     return int(match.group(1)) if match else None
 
 
-def _has_module(home: Path, module: str) -> bool:
-    """Return whether the `release` file of a Java folder names a module."""
-    return bool(re.search(rf'^MODULES="(.* )?{re.escape(module)}[ "]', _release(home), re.MULTILINE))
+def _has_vectors(home: Path) -> bool:
+    """Return whether the `release` file of a Java folder names the module of vectors."""
+    return bool(re.search(rf'^MODULES="(.* )?{re.escape(VECTOR_MODULE)}[ "]', _release(home), re.MULTILINE))
 
 
 def _release(home: Path) -> str:
@@ -348,7 +348,7 @@ def _find_java() -> Path | None:
 
 def _missing_parts() -> RerankError:
     """Return the error that names all missing parts, with the command that installs them."""
-    missing = [] if _is_installed("jnius") else ["pyjnius"]
+    missing = [] if _has_jnius() else ["pyjnius"]
     if _find_java() is None:
         missing.append(f"Java {JAVA_VERSION} (JAVA_HOME={os.environ.get('JAVA_HOME', '')!r})")
     commands = ["pip install 'lucene-rerank[lucene]'"] if missing else []
@@ -361,8 +361,8 @@ def _missing_parts() -> RerankError:
     )
 
 
-def _is_installed(module: str) -> bool:
-    return importlib.util.find_spec(module) is not None
+def _has_jnius() -> bool:
+    return importlib.util.find_spec("jnius") is not None
 
 
 def _package_folders(module: str) -> list[Path]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ _MOST_IDS = 1 << 20  # of all documents that are kept in memory
 _FEW_IDS = 2000
 
 
-class Searcher:
+class Searcher(AbstractContextManager["Searcher"]):
     """An open Lucene index; close it after use, or use it in a `with` block.
 
     Parameters
@@ -75,12 +75,7 @@ class Searcher:
         self._doc_ids: Ids | None = None
         self._terms: dict[str, list[str]] = {}  # of the queries of the last search, if these were few
 
-    def __enter__(self) -> Searcher:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -89,11 +89,11 @@ def _pairs(text: str) -> dict[int, float]:
     return {int(label): float(gain) for label, gain in pairs}
 
 
-def split_name(name: str, known: dict[str, TrecName]) -> tuple[TrecName, str | None] | None:
+def split_name(name: str) -> tuple[TrecName, str | None] | None:
     """Return the longest known name at the beginning of a text, and the suffix; None if no name is known."""
     for end in range(len(name), 0, -1):
-        if name[:end] in known and name[end : end + 1] in ("", ".", "_"):
-            return known[name[:end]], name[end + 1 :] if end < len(name) else None
+        if name[:end] in _TREC_NAMES and name[end : end + 1] in ("", ".", "_"):
+            return _TREC_NAMES[name[:end]], name[end + 1 :] if end < len(name) else None
     return None
 
 
@@ -185,7 +185,7 @@ def _trec_measures(name: str) -> list[Measure]:
     if _is_own_name(name):
         return []
     known_measures()
-    match = split_name(name, _TREC_NAMES)
+    match = split_name(name)
     parameters = match[0].parameters(match[1]) if match else None
     if match is None or parameters is None:
         return []

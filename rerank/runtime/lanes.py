@@ -1,4 +1,6 @@
-"""Vectors of a fixed number of floats in kernels, so that a sum has the same order, and bytes, on every CPU.
+"""Instructions of LLVM for kernels: vectors, and prefetching.
+
+A vector has a fixed number of floats, so that a sum has the same order, and bytes, on every CPU.
 
 LLVM adds the terms of a loop in an order that depends on the width of the CPU's vectors if it may reorder them, and
 one after the other, which is slow, if it may not. A kernel that keeps as many partial sums as a `Lanes` has is as fast
@@ -9,8 +11,9 @@ as the first and as reproducible as the second:
         total = total + load(values, j) * same(factor)
     result = lane_sum(total)
 
-Arrays have to be contiguous. Numba's cache does not see changes of this file, which none of the functions below is
-likely to need. `tests/oracles/intrinsics.py` has them in Python.
+Arrays have to be contiguous. A prefetch loads what a kernel reads next, where its rows are scattered in memory; it has
+no effect on results. Numba's cache does not see changes of this file, which none of the functions below is likely to
+need. `tests/oracles/intrinsics.py` has them in Python.
 """
 
 from __future__ import annotations
@@ -163,3 +166,28 @@ same: Any = _same
 positive: Any = _positive
 absolute: Any = _absolute
 lane_sum: Any = _lane_sum
+
+
+LINE = 16  # values of 4 bytes in a cache line
+
+
+@intrinsic
+def _prefetch(typing, array, index):  # type: ignore[no-untyped-def]
+    """Load the cache line of array[index], a value or the start of a row, without waiting for it; any index will do."""
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        array_type, index_type = signature.args
+        data = context.make_array(array_type)(context, builder, arguments[0])
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        stride = cgutils.unpack_tuple(builder, data.strides, array_type.ndim)[0]
+        offset = builder.mul(stride, context.cast(builder, arguments[1], index_type, types.intp))
+        address = builder.gep(builder.bitcast(data.data, byte), [offset])
+        shape = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0i8")
+        builder.call(function, [address, word(0), word(3), word(1)])  # read access, nearest cache, data
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
+
+
+prefetch: Any = _prefetch  # typed as a kernel calls it: without `typing`, which Numba passes

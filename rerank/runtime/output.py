@@ -1,8 +1,10 @@
-"""Output files that are written completely or not at all.
+"""Output files and folders that are written completely or not at all.
 
-Content is written to a part file, `.NAME.<random>.part` in the folder of the file NAME, which is renamed at the end.
-The writing process holds an flock on it, which the system releases when the process ends in any way. A part file
-without a lock was left by a killed process; the next process that writes the same file removes it.
+The content of a file NAME is written to a part file, `.NAME.<random>.part` in the same folder, which is renamed at the
+end. The content of a folder is written to the folder `.NAME.<random>.part.new` next to a part file that stays empty.
+The writing process holds an flock on the part file, which the system releases when the process ends in any way. A part
+file without a lock was left by a killed process; the next process that writes the same target removes it with its
+folders.
 """
 
 from __future__ import annotations
@@ -11,9 +13,11 @@ import errno
 import gzip
 import io
 import os
+import re
+import shutil
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
@@ -29,7 +33,8 @@ GZIP_LEVEL = 6
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WRITE_ERRORS = (*FULL, errno.EIO, errno.EROFS)  # errors of the disk, not of the program
 LONGEST_NAME = 255  # bytes of a file's name
-_PART_ENDING = len(".") + 12 + len(".part")
+_PART = re.compile(r"\.[0-9a-f]{12}\.part")  # ending of a part file's name
+_N_RESERVED = len(".") + len(".0123456789ab.part") + len(".new")
 
 
 @contextmanager
@@ -45,21 +50,71 @@ def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
         return
     with _system_errors(path):
         target, is_device = _target(Path(path))
-    if is_device:
-        with _system_errors(path), _handle(_Output(path, path, "w"), Path(path), binary) as handle:
-            yield handle
-        return
-    _remove_abandoned(target)
-    with _system_errors(path):
-        part, raw, lock = _new_part(path, target)
-    try:
-        with _system_errors(path):
+        if is_device:
+            with _handle(_Output(path, path, "w"), Path(path), binary) as handle:
+                yield handle
+            return
+        with _new_part(path, target) as raw:
             with _handle(raw, target, binary) as handle:
                 yield handle
-            os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
-        os.close(lock)
+            os.replace(raw.name, target)
+
+
+@contextmanager
+def staged_folder(
+    target: Path, move: Callable[[Path, Path], None], error: type[RerankError], within: bool = False
+) -> Iterator[Path]:
+    """Yield a new hidden folder next to `target`; `move(folder, target)` is called if the block ends without an error.
+
+    After an error or Ctrl-C the folder is removed. If a killed process was replacing the target, the old target is
+    restored first.
+
+    error   raised for errors of writing in these folders, and for a full disk
+    within  whether the hidden folder is in `target`, which exists, and so on the same disk as its files
+    """
+    beside = target / target.name if within else target
+    created = [parent for parent in beside.parents if not parent.exists()]
+    with _system_errors(target, error, target.parents):
+        try:
+            beside.parent.mkdir(parents=True, exist_ok=True)
+            with _new_part(target, beside) as raw, raw:
+                folder = Path(f"{raw.name}.new")
+                try:
+                    folder.mkdir()
+                    yield folder
+                    move(folder, target)
+                finally:
+                    shutil.rmtree(folder, ignore_errors=True)
+        finally:
+            for parent in created:  # the innermost first
+                with suppress(OSError):  # the target is in it, or another process uses it
+                    parent.rmdir()
+
+
+def replace_folder(folder: Path, target: Path, foreign: Callable[[Path], Iterable[Path]]) -> None:
+    """Rename a folder of `staged_folder`; an existing target is moved aside first, and removed after the renaming.
+
+    foreign  returns the paths in the replaced folder that are not removed but moved into the new one
+    """
+    moved: list[Path] = []
+    while True:
+        try:
+            os.rename(folder, target)
+            break
+        except OSError:
+            if not target.is_dir():
+                if moved:
+                    os.rename(moved[-1], target)
+                raise
+            aside = folder.with_suffix(f".old{len(moved)}")
+            with suppress(FileNotFoundError):
+                os.rename(target, aside)
+                moved.append(aside)
+    for old in moved:
+        for path in list(foreign(old)):
+            (target / path.relative_to(old)).parent.mkdir(parents=True, exist_ok=True)
+            os.rename(path, target / path.relative_to(old))
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
@@ -91,37 +146,47 @@ class _Output(io.FileIO):
             raise _not_writable(self._path, fault) from fault
 
 
-def _new_part(path: str | Path, target: Path) -> tuple[Path, _Output, int]:
-    """Return a new part file, a handle to write it, and a file descriptor that holds its lock until it is closed."""
+@contextmanager
+def _new_part(path: str | Path, target: Path) -> Iterator[_Output]:
+    """Yield a new part file next to the target, which stays locked to the end of the block and is removed there."""
+    beginning = f".{os.fsdecode(os.fsencode(target.name)[: LONGEST_NAME - _N_RESERVED])}"
+    _remove_abandoned(target, beginning)
     while True:
-        part = target.with_name(f"{_part_beginning(target)}{os.urandom(6).hex()}.part")
+        part = target.with_name(f"{beginning}.{os.urandom(6).hex()}.part")
         raw = _Output(path, part, "x")
         # Before the file is locked, another process may remove it as one of a killed process.
         if _lock(raw.fileno()) is not False and part.exists():
-            return part, raw, os.dup(raw.fileno())
+            break
         raw.close()
         part.unlink(missing_ok=True)
+    lock = os.dup(raw.fileno())
+    try:
+        yield raw
+    finally:
+        part.unlink(missing_ok=True)
+        os.close(lock)
 
 
-def _part_beginning(target: Path) -> str:
-    n_bytes = LONGEST_NAME - _PART_ENDING - len("..")
-    return f".{os.fsdecode(os.fsencode(target.name)[:n_bytes])}."
+def _remove_abandoned(target: Path, beginning: str) -> None:
+    """Remove the part files and folders of this target that killed processes left."""
+    with suppress(OSError):  # a folder that cannot be listed
+        for name in os.listdir(target.parent):
+            if name.startswith(beginning) and _PART.fullmatch(name, len(beginning)):
+                # Another process may remove the file, too. Some network file systems lock only what is open to write.
+                with suppress(OSError), open(target.with_name(name), "r+b") as file:
+                    if _lock(file.fileno()):
+                        _remove_part(target.with_name(name), target)
 
 
-def _remove_abandoned(target: Path) -> None:
-    """Remove the part files of this target that killed processes left."""
-    beginning = _part_beginning(target)
-    with suppress(OSError):  # a folder that cannot be listed, or a part file that another process removed
-        names = [name for name in os.listdir(target.parent) if name.startswith(beginning) and name.endswith(".part")]
-        for name in names:
-            if len(name) == len(beginning) + _PART_ENDING - 1:
-                _remove_if_unlocked(target.with_name(name))
-
-
-def _remove_if_unlocked(part: Path) -> None:
-    with suppress(OSError), open(part, "rb") as file:
-        if _lock(file.fileno()):
-            part.unlink(missing_ok=True)
+def _remove_part(part: Path, target: Path) -> None:
+    """Remove a part file after its folders; a target that was moved aside, and not replaced, is moved back."""
+    for name in sorted(os.listdir(part.parent), reverse=True):
+        folder = part.with_name(name)
+        if name.startswith(f"{part.name}.old") and not os.path.lexists(target):
+            os.rename(folder, target)
+        elif name.startswith(f"{part.name}."):
+            shutil.rmtree(folder, ignore_errors=True)
+    part.unlink(missing_ok=True)
 
 
 def _lock(file: int) -> bool | None:
@@ -169,18 +234,20 @@ def _handle(raw: _Output, target: Path, binary: bool) -> Iterator[IO[Any]]:
 
 
 @contextmanager
-def _system_errors(path: str | Path) -> Iterator[None]:
-    """Turn errors of writing this file, and a full disk, into an InvalidInputError."""
+def _system_errors(
+    path: str | Path, error: type[RerankError] = InvalidInputError, folders: Iterable[Path] = ()
+) -> Iterator[None]:
+    """Turn errors of writing this path, its part and `folders`, and a full disk, into `error`."""
     try:
         yield
     except OSError as fault:
-        is_this_file = fault.filename is not None and str(fault.filename).endswith(".part")
-        is_this_file = is_this_file or fault.filename == os.fspath(path)
-        if isinstance(fault, RerankError) or (not is_this_file and fault.errno not in FULL):
+        name = "" if fault.filename is None else str(fault.filename)
+        is_own = name in map(str, (path, *folders)) or _PART.search(name) is not None
+        if isinstance(fault, RerankError) or (not is_own and fault.errno not in FULL):
             raise
-        raise _not_writable(path, fault) from fault
+        raise _not_writable(path, fault, error) from fault
 
 
-def _not_writable(path: str | Path, fault: OSError) -> InvalidInputError:
+def _not_writable(path: str | Path, fault: OSError, error: type[RerankError] = InvalidInputError) -> RerankError:
     reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
-    return InvalidInputError(f"{path}: expected a path that can be written, got: {reason}. Write elsewhere.")
+    return error(f"{path}: expected a path that can be written, got: {reason}. Write elsewhere.")

@@ -132,15 +132,17 @@ class Flag(Field):
 
 @dataclass(frozen=True)
 class Text(Field):
-    """Text that UTF-8 can hold, with at least one character."""
+    """Text that UTF-8 can hold; of at least one character but where it `may_be_empty`."""
 
     type_name: ClassVar[str] = "str"
     longest: int = LONGEST_TEXT
+    may_be_empty: bool = False
 
     def read(self, value: Any, sizes: Sizes) -> str:
         """Return the text."""
-        if not isinstance(value, str) or not value or len(value) > self.longest:
-            raise SchemaError(f"text of 1 to {self.longest} characters", shown(value))
+        shortest = 0 if self.may_be_empty else 1
+        if not isinstance(value, str) or not shortest <= len(value) <= self.longest:
+            raise SchemaError(f"text of {shortest} to {self.longest} characters", shown(value))
         if not _encodable(value):
             raise SchemaError("text that UTF-8 can hold", shown(value))
         return value
@@ -169,17 +171,18 @@ class Choice(Field):
 
 @dataclass(frozen=True)
 class Names(Field):
-    """A list of different texts."""
+    """A list of different texts, each read by a field; an empty one only where it `may_be_empty`."""
 
     binds: str = ""
+    each: Field = Text()
+    may_be_empty: bool = False
 
     def read(self, value: Any, sizes: Sizes) -> tuple[str, ...]:
         """Return the names."""
-        if not isinstance(value, list) or not value:
-            raise SchemaError("a list of names", shown(value))
-        text = Text()
+        if not isinstance(value, list | tuple) or not (value or self.may_be_empty):
+            raise SchemaError(f"a list of names{'' if self.may_be_empty else ', at least one'}", shown(value))
         for number, name in enumerate(value):
-            _inside(f"[{number}]", text, name, sizes)
+            _inside(f"[{number}]", self.each, name, sizes)
         repeated = first_repeated(value)
         if repeated is not None:
             raise SchemaError("each name once", f"{shown(value[repeated])} again", path=f"[{repeated}]")

@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, RerankError, shown
-from rerank.types.arrays import Floats, Ints
+from rerank.types.arrays import Floats, Ints, query_rows
 from rerank.types.ids import Ids, id_array, is_unicode
+from rerank.types.query_table import group_rows
 
 ATTRIBUTES = "rerank"  # key in DataFrame.attrs
 QUERY_ID, DOC_ID, SCORE, RANK, LABEL, TEXT = "query_id", "doc_id", "score", "rank", "label", "text"
@@ -232,6 +233,16 @@ def check_unique_pairs(what: str, query: Ints, query_ids: Ids, doc_ids: NDArray[
             f"{what}: expected each document once in a query, got {shown(str(doc_ids[row]))} twice in query "
             f"{shown(str(query_ids[row]))}. Drop one of the rows."
         )
+
+
+def grouped_rows(what: str, frame: Frame) -> tuple[Ids, Ints, Ids, Ints]:
+    """Return the query ids, their pointers, the documents in their order, and the order of the frame's rows."""
+    query_ids, doc_ids = id_column(what, frame, QUERY_ID), id_column(what, frame, DOC_ID)
+    names, query_ptr, order = group_rows(query_ids, doc_ids)
+    query = np.empty(len(order), np.int64)
+    query[order] = query_rows(query_ptr)
+    check_unique_pairs(what, query, query_ids, doc_ids, order)
+    return names, query_ptr, doc_ids[order], order
 
 
 def frame_attributes(frame: Frame) -> Mapping[str, Any]:

@@ -110,14 +110,8 @@ class Qrels(QueryTable):
             document twice.
 
         """
-        query_ids = frames.id_column("qrels", frame, frames.QUERY_ID)
-        doc_ids = frames.id_column("qrels", frame, frames.DOC_ID)
-        labels = frames.label_column("qrels", frame)
-        names, query_ptr, order = group_rows(query_ids, doc_ids)
-        query = np.empty(len(order), np.int64)
-        query[order] = query_rows(query_ptr)
-        frames.check_unique_pairs("qrels", query, query_ids, doc_ids, order)
-        return cls(names, query_ptr, doc_ids[order], labels[order])
+        names, query_ptr, doc_ids, order = frames.grouped_rows("qrels", frame)
+        return cls(names, query_ptr, doc_ids, frames.label_column("qrels", frame)[order])
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with the columns query_id, doc_id and label, a row for each judgement.

@@ -120,15 +120,10 @@ class Run(QueryTable):
             contradict the ranks, or a query has a document twice.
 
         """
-        query_ids = frames.id_column("run", frame, frames.QUERY_ID)
-        doc_ids = frames.id_column("run", frame, frames.DOC_ID)
-        scores = frames.number_column("run", frame, frames.column_name("run", frame, frames.SCORE))
-        names, query_ptr, order = group_rows(query_ids, doc_ids)
-        query = np.empty(len(order), np.int64)
-        query[order] = query_rows(query_ptr)
-        frames.check_unique_pairs("run", query, query_ids, doc_ids, order)
+        names, query_ptr, doc_ids, order = frames.grouped_rows("run", frame)
+        scores = frames.number_column("run", frame, frames.column_name("run", frame, frames.SCORE))[order]
         stored_name = frames.frame_attributes(frame).get("name") if name is None else name
-        run = cls(names, query_ptr, doc_ids[order], scores[order], UNNAMED if stored_name is None else str(stored_name))
+        run = cls(names, query_ptr, doc_ids, scores, UNNAMED if stored_name is None else str(stored_name))
         rank_column = frames.column_name("run", frame, frames.RANK, required=False)
         if rank_column is None:
             return run.take(run.trec_order())

@@ -17,7 +17,7 @@ from rerank.evaluation.comparison import DEFAULT_CORRECTION, DEFAULT_TEST
 from rerank.evaluation.report import FORMATS
 from rerank.evaluation.significance import CORRECTIONS, SAMPLES, TESTS
 from rerank.features.recipe import Recipe
-from rerank.features.registry import family, family_names
+from rerank.features.registry import known_families
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import known_rankers, ranker_class
 from tests.cli.conftest import SMALL, Command, tree
@@ -300,8 +300,8 @@ def test_no_option_of_a_verb_is_there_twice(verb: str) -> None:
 def test_features_list_prints_every_feature_of_every_family(command: Command) -> None:
     done = command("features --list")
     assert (done.code, done.err) == (0, "")
-    for name in family_names():
-        features = family(name).features(Recipe())
+    for name, family in known_families().items():
+        features = family.features(Recipe())
         assert f"\n{name} ({f'{len(features)} features of ' if features else 'A feature for each '}" in f"\n{done.out}"
         for feature in features:
             assert f"  {feature.name}\n    {feature.meaning}\n    formula  {feature.formula}\n" in done.out

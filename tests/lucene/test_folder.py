@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-import hashlib
-import os
+import fcntl
 import re
 import shutil
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -65,7 +63,8 @@ def test_staged_folder_appears_whole(tmp_path: Path) -> None:
         (staging / "a").write_text("x")
         assert not target.exists()
         assert (staging / MARKER).exists()
-        assert staging.name.startswith(".index.building-")
+        assert staging.name.startswith(".index.")
+        assert staging.name.endswith(".part.new")
     assert [path.name for path in target.iterdir()] == ["a"]
     assert list(target.parent.iterdir()) == [target]
 
@@ -144,41 +143,68 @@ def test_staged_folder_leaves_nothing_after_an_error(tmp_path: Path, error: type
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.fixture
-def dead_process() -> int:
-    """Return the number of a process that has ended."""
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
-    return process.pid
-
-
-def _left_folder(target: Path, state: str, machine: str, process: int) -> Path:
-    """Create the folder that a killed process leaves."""
-    digest = hashlib.sha256(machine.encode()).hexdigest()[:8]
-    folder = target.with_name(f".{target.name}.{state}-{digest}-{process}-0123abcd")
+def _left_folder(target: Path, state: str, number: int) -> Path:
+    """Create the part file and the folder that a killed process leaves; return the part file."""
+    part = target.with_name(f".{target.name}.{number:012x}.part")
+    part.touch()
+    folder = Path(f"{part}.{state}")
     folder.mkdir()
     (folder / state).touch()
-    return folder
+    return part
 
 
-def test_staged_folder_removes_the_folders_of_killed_processes(tmp_path: Path, dead_process: int) -> None:
+def test_staged_folder_removes_the_folders_of_killed_processes(tmp_path: Path) -> None:
     target = tmp_path / "index[1]"
     target.mkdir()
-    for state in ("building", "replaced"):
-        _left_folder(target, state, socket.gethostname(), dead_process)
-    alive = _left_folder(target, "building", socket.gethostname(), os.getpid())
-    elsewhere = _left_folder(target, "building", "another machine", dead_process)
+    for number, state in enumerate(("new", "old0")):
+        _left_folder(target, state, number)
+    alive, _ = (_left_folder(target, state, 2) for state in ("new", "old0"))
+    other = _left_folder(tmp_path / "index[1].other", "new", 3)
+    with open(alive) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with staged_folder(target):
+            pass
+    left = [alive, Path(f"{alive}.new"), Path(f"{alive}.old0"), other, Path(f"{other}.new"), target]
+    assert sorted(tmp_path.iterdir()) == sorted(left)
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from rerank.lucene.folder import staged_folder
+with staged_folder(Path(sys.argv[1])) as staging:
+    (staging / "a").touch()
+    print("writing", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_staged_folder_of_a_killed_process_is_removed_and_that_of_a_live_one_stays(tmp_path: Path) -> None:
+    target = tmp_path / "index"
+    command = [sys.executable, "-c", HOLD, str(target)]
+    killed, live = (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    )
+    for process in (killed, live):
+        assert process.stdout is not None
+        assert process.stdout.readline() == "writing\n"
+    killed.kill()
+    killed.communicate()
+    assert len(list(tmp_path.iterdir())) == 4
     with staged_folder(target):
         pass
-    assert sorted(tmp_path.iterdir()) == sorted([alive, elsewhere, target])
+    assert len(list(tmp_path.iterdir())) == 3
+    live.communicate("\n")
+    assert live.returncode == 0
+    assert [path.name for path in target.iterdir()] == ["a"]
+    assert list(tmp_path.iterdir()) == [target]
 
 
-def test_staged_folder_restores_the_target_of_a_process_killed_while_it_replaced_it(
-    tmp_path: Path, dead_process: int
-) -> None:
+def test_staged_folder_restores_the_target_of_a_process_killed_while_it_replaced_it(tmp_path: Path) -> None:
     target = tmp_path / "index"
-    _left_folder(target, "replaced", socket.gethostname(), dead_process)
+    for state in ("new", "old0"):
+        _left_folder(target, state, 0)
     with pytest.raises(ValueError, match="no"), staged_folder(target):
         raise ValueError("no")
-    assert (target / "replaced").exists()
+    assert (target / "old0").exists()
     assert list(tmp_path.iterdir()) == [target]

@@ -10,8 +10,8 @@ import pytest
 
 from rerank.features.statistics import field_idf, lucene_lengths
 from rerank.retrieval.base import SearchInputs, best_hits, source
-from rerank.retrieval.nearest import nearest_hits
-from rerank.retrieval.weighted import weighted_bm25
+from rerank.retrieval.expansion import weighted_bm25
+from rerank.retrieval.sources.nearest import nearest_hits
 from rerank.types import Run
 from rerank.types.forward import FieldArrays, ForwardIndex
 from tests.features.awkward import DOCUMENTS, QUERIES

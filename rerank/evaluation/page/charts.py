@@ -16,7 +16,6 @@ LETTER = 7.7  # approximate width of a character at 12 px
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 Point = tuple[float, float]
-Range = tuple[float, float]
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, Missing, RunFamily
+from rerank.features.base import Cost, Missing, RunFamily
 from rerank.features.candidates import Candidates
 from rerank.features.cosines import cosine_feature, fill_cosines
 from rerank.features.recipe import Recipe
@@ -31,10 +29,7 @@ class EncoderFeatures(RunFamily):
     """Cosine of the encoder's vectors of query and document."""
 
     needs_space = ENCODER
-
-    def features(self, recipe: Recipe) -> Sequence[Feature]:
-        """Return the features in the order of their columns."""
-        return _FEATURES
+    listed = _FEATURES
 
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 1)."""

@@ -21,7 +21,6 @@ Lavrenko & Croft, SIGIR 2001; Abdul-Jaleel et al., TREC 2004 (RM3); Rocchio 1971
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf
 
 import numpy as np
@@ -112,9 +111,7 @@ _FEATURES = (
 class FeedbackFeatures(FieldFamily):
     """RM3, Rocchio, similarity to the first documents, overlap with their terms, clarity."""
 
-    def features(self, recipe: Recipe) -> Sequence[Feature]:
-        """Return the features in the order of their columns."""
-        return _FEATURES
+    listed = _FEATURES
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 10)."""

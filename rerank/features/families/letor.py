@@ -20,7 +20,6 @@ Qin & Liu, Introducing LETOR 4.0 Datasets, 2013; Manning, Raghavan & Schuetze, I
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf
 
 import numpy as np
@@ -167,10 +166,7 @@ class LetorFeatures(FieldFamily):
     """Counts, pooled statistics of tf, tf / len and tf * idf, and six retrieval models."""
 
     independent_rows = True
-
-    def features(self, recipe: Recipe) -> Sequence[Feature]:
-        """Return the features in the order of their columns."""
-        return _FEATURES
+    listed = _FEATURES
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 25)."""

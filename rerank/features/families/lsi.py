@@ -12,12 +12,10 @@ Deerwester et al., JASIS 1990.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, FieldFamily, Missing
+from rerank.features.base import Cost, FieldFamily, Missing
 from rerank.features.cosines import cosine_feature, fill_cosines
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
@@ -45,10 +43,7 @@ class LsiFeatures(FieldFamily):
 
     needs_space = LSI
     independent_rows = True
-
-    def features(self, recipe: Recipe) -> Sequence[Feature]:
-        """Return the features in the order of their columns."""
-        return _FEATURES
+    listed = _FEATURES
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 3)."""

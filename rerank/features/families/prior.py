@@ -11,7 +11,6 @@ Bendersky, Croft & Diao, WSDM 2011; Zhou & Croft, CIKM 2005.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf
 
 import numpy as np
@@ -69,9 +68,7 @@ _FEATURES = (
 class PriorFeatures(FieldFamily):
     """Entropy, common terms, distinct terms, rarity."""
 
-    def features(self, recipe: Recipe) -> Sequence[Feature]:
-        """Return the features in the order of their columns."""
-        return _FEATURES
+    listed = _FEATURES
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 5)."""

@@ -20,7 +20,6 @@ Clarke & Lushman, SIGIR 2006.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import inf
 
 import numpy as np
@@ -158,10 +157,7 @@ class ProximityFeatures(FieldFamily):
     needs_positions = True
     independent_rows = True
     limit = f"uses a query up to its {MOST_TERMS:,}th distinct term"
-
-    def features(self, recipe: Recipe) -> Sequence[Feature]:
-        """Return the features in the order of their columns."""
-        return _FEATURES
+    listed = _FEATURES
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 20)."""

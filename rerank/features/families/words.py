@@ -12,12 +12,10 @@ Levy, Goldberg & Dagan, TACL 2015; Mitra et al., arXiv:1602.01137; Kenter & de R
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, FieldFamily, Missing
+from rerank.features.base import Cost, FieldFamily, Missing
 from rerank.features.cosines import cosine_feature, fill_cosines, fill_soft_matches
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
@@ -53,10 +51,7 @@ class WordFeatures(FieldFamily):
 
     needs_space = WORDS
     limit = f"soft_match reads the first {LIMIT} distinct terms of a query"
-
-    def features(self, recipe: Recipe) -> Sequence[Feature]:
-        """Return the features in the order of their columns."""
-        return _FEATURES
+    listed = _FEATURES
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 2)."""

@@ -1,1 +1,1 @@
-"""Sources of candidates, one file each."""
+"""Sources of candidates."""

@@ -1,4 +1,7 @@
-"""The documents whose vectors are nearest to those of queries: all are compared."""
+"""The documents whose vectors are nearest to the query's: latent semantic indexing, or a user-defined encoder.
+
+All documents are compared.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,15 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.retrieval.base import Hits, best_hits
+from rerank.errors import InvalidInputError
+from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.runtime.elementary import dot
 from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.runtime.views import read_only_view
-from rerank.types import Floats
+from rerank.types import Floats, Run
 from rerank.types.ids import Ids
+from rerank.vectors.space import LSI
 
 _QUERIES = 64  # compared at a time
 _DECIMALS = 6
@@ -56,3 +61,41 @@ def _fill_cosines(query, documents, norms, out):  # type: ignore[no-untyped-def]
     for doc in range(len(documents)):
         norm = of_query * norms[doc]
         out[doc] = dot(query, documents[doc]) / norm if norm > 0.0 else 0.0
+
+
+@register(LSI)
+class Lsi(Source):
+    """Cosine of the vectors of query and whole document in all dimensions; documents below 0 are left out."""
+
+    reads = ("vectors",)
+
+    def search(self, inputs: SearchInputs, k: int) -> Run:
+        """Return the k best documents of each query."""
+        if inputs.vectors is None:
+            raise InvalidInputError(
+                "candidates: expected vectors for the source lsi, got none. Learn them (`rerank vectors INDEX`), or "
+                "leave the source out."
+            )
+        vectors = inputs.vectors
+        queries = vectors.queries(LSI, inputs.query_terms)
+        hits = nearest_hits(queries, vectors.all_documents(LSI), inputs.forward.doc_ids, k, inputs.threads)
+        return run_of(inputs, hits, f"lsi-dimensions={queries.shape[1]}")
+
+
+@register("encoder")
+class EncoderSource(Source):
+    """Cosine of the encoder's vectors of query and document; documents below 0 are left out."""
+
+    reads = ("encoder",)
+
+    def search(self, inputs: SearchInputs, k: int) -> Run:
+        """Return the k best documents of each query."""
+        given = inputs.encoded
+        if given is None:
+            raise InvalidInputError(
+                "candidates: expected an encoder for the source encoder, got none. Bind one (`rerank vectors INDEX "
+                "--encoder module:function`, or Index.open(..., encoder=...)), or leave the source out."
+            )
+        queries = given.of_queries(inputs.query_ids)
+        hits = nearest_hits(queries, given.documents, inputs.forward.doc_ids, k, inputs.threads)
+        return run_of(inputs, hits, f"encoder-{given.name}")
