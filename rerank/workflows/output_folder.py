@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from rerank.errors import InvalidInputError
-from rerank.runtime.staging import staged_folder
+from rerank.runtime.output import staged_folder
 
 
 def check_output_folder(path: str | Path) -> Path:
