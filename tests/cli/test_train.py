@@ -17,7 +17,7 @@ from tests.cli.conftest import SMALL, Command
 @pytest.mark.parametrize("more", ["", "--validate data.npz -p subsample=0.5", "--base run:bm25.run", "--ranker mart"])
 def test_memory_limit_gives_the_same_model(command: Command, world: Path, more: str) -> None:
     arguments = f"{' '.join(SMALL)} {more}"
-    for limit in ("", "--memory 3GB --checkpoint state"):
+    for limit in ("", "--memory 8GB --checkpoint state"):
         done = command(f"train data.npz -o capped{bool(limit)}.json {limit} {arguments}")
         assert done.code == 0, done.err
     assert (world / "cappedTrue.json").read_bytes() == (world / "cappedFalse.json").read_bytes()
@@ -26,7 +26,7 @@ def test_memory_limit_gives_the_same_model(command: Command, world: Path, more: 
         (world / name).unlink()
 
 
-@pytest.mark.parametrize("limit", ["", "--memory 3GB"])
+@pytest.mark.parametrize("limit", ["", "--memory 8GB"])
 def test_shards_give_the_model_of_the_whole(command: Command, world: Path, tmp_path: Path, limit: str) -> None:
     data = read_data(world / "data.npz")
     for number, queries in enumerate(np.array_split(np.arange(len(data)), 3)):
@@ -43,7 +43,7 @@ def test_parquet_gives_the_model_and_the_run_of_the_native_file(command: Command
     pytest.importorskip("pyarrow", reason="pyarrow reads and writes Parquet")
     write_data(read_data(world / "data.npz"), tmp_path / "data.parquet")
     arguments = " ".join(SMALL)
-    for limit in ("", "--memory 3GB"):
+    for limit in ("", "--memory 8GB"):
         assert command(f"train {tmp_path}/data.parquet -o {tmp_path}/model.json {limit} {arguments}").code == 0
         assert (tmp_path / "model.json").read_bytes() == (world / "model.json").read_bytes()
     for data, name in ((world / "data.npz", "a"), (tmp_path / "data.parquet", "b")):
@@ -91,6 +91,6 @@ def test_damaged_file_is_refused_under_a_memory_limit(command: Command, world: P
     path.write_bytes(content)
     with pytest.raises(RerankError):
         read_data(path)
-    done = command(f"train {path} -o out.json --memory 3GB")
+    done = command(f"train {path} -o out.json --memory 8GB")
     assert done.code == 2
     assert done.err.startswith(f"rerank: {path}: expected ranking data that rerank wrote, got ")

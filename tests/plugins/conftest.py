@@ -15,5 +15,5 @@ from tests.workflows.tiny import Tiny
 def model_file(index: rerank.Index, collection: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: F811
     data = index.features(index.search(collection.topics, k=50), collection.topics, collection.qrels)
     path = tmp_path_factory.mktemp("plugins") / "model.json"
-    rerank.LambdaMART(n_estimators=10, min_child_samples=5).fit(data).save(path)
+    rerank.LambdaMART(n_estimators=10, num_leaves=8, min_child_samples=5).fit(data).save(path)
     return path
