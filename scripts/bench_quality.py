@@ -17,8 +17,8 @@ without it, and the same started from it: nDCG@10 over five folds by query, --se
 training queries, measured on dev queries. The trees of the two are the same, so that one training gives both.
 
 --defaults measures what a new user gets: BM25, the unsupervised ranking, LambdaMART() of BM25's candidates, and
-`rerank train` as it is, beside RM3, BM25 with k1 and b of a grid, and `train` with these and with Auto, over five
-folds by query, --seeds times, of an index with vectors (and --encoder); of nfcorpus with shares of the training
+`rerank train` as it is, beside RM3, BM25 with k1 and b of a grid, and `train` with these (with --auto, with Auto), over
+five folds by query, --seeds times, of an index with vectors (and --encoder); of nfcorpus with shares of the training
 queries, on the queries of --part.
 """
 
@@ -92,6 +92,7 @@ def main() -> None:
     parser.add_argument("--warm-starts", action="store_true")
     parser.add_argument("--defaults", action="store_true")
     parser.add_argument("--encoder")
+    parser.add_argument("--auto", action="store_true", help="with --defaults: train with Auto, too")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=3, help="of the folds of small collections")
     parser.add_argument("--part", choices=("test", "dev"), default="test", help="queries of nfcorpus that are measured")
@@ -114,7 +115,7 @@ def main() -> None:
             rerank.Index.build(folder / "corpus.jsonl", Path(scratch) / "index", vectors=False) as index,
         ):
             lines = (
-                defaults(index, folder, given.part if name == "nfcorpus" else None, given.seeds, given.encoder)
+                defaults(index, folder, given)
                 if given.defaults
                 else nfcorpus(index, folder, given.part, given.seeds)
                 if name == "nfcorpus"
@@ -221,14 +222,10 @@ def small(
             yield [name, system, np.mean(means), min(means), max(means), bm25_mean, f"{below} of {n_folds}", seconds]
 
 
-def defaults(
-    index: rerank.Index, folder: Path, part: str | None, n_seeds: int, encoder: str | None
-) -> Iterator[list[Any]]:
-    """Yield a header, and for each system its mean, least and greatest seed, worst fold beside BM25, and seconds.
-
-    part  queries of nfcorpus that are measured; None: a collection of one set of queries, in folds
-    """
-    index.learn_vectors(encoder=encoder or False)
+def defaults(index: rerank.Index, folder: Path, given: argparse.Namespace) -> Iterator[list[Any]]:
+    """Yield a header, and for each system its mean, least and greatest seed, worst fold beside BM25, and seconds."""
+    index.learn_vectors(encoder=given.encoder or False)
+    part, n_seeds = given.part if folder.name == "nfcorpus" else None, given.seeds
     topics = rerank.read_topics(folder / "topics.tsv")
     yield ["queries", "system", MEASURE, "least", "greatest", "BM25", "worst fold", "seconds a training"]
     for label, splits in default_splits(folder, part, n_seeds).items():
@@ -236,7 +233,7 @@ def defaults(
         seconds: dict[str, list[float]] = {}
         for train_qrels, test_qrels in splits:
             test = rerank.Topics({query_id: topics[query_id] for query_id in test_qrels})
-            for name, run, taken in default_runs(index, topics, train_qrels, test):
+            for name, run, taken in default_runs(index, topics, train_qrels, test, given.auto):
                 result = rerank.evaluate(test_qrels, run, [MEASURE], complete=True).per_query[MEASURE]
                 values.setdefault(name, []).append(np.array([result[query_id] for query_id in test_qrels]))
                 seconds.setdefault(name, []).append(taken)
@@ -270,7 +267,7 @@ def some_queries(qrels: rerank.Qrels, query_ids: list[str]) -> rerank.Qrels:
 
 
 def default_runs(
-    index: rerank.Index, topics: rerank.Topics, qrels: rerank.Qrels, test: rerank.Topics
+    index: rerank.Index, topics: rerank.Topics, qrels: rerank.Qrels, test: rerank.Topics, with_auto: bool
 ) -> Iterator[tuple[str, rerank.Run, float]]:
     """Yield the name of each system, its run and the seconds of its training."""
     yield "BM25", index.search(test, k=1000), 0.0
@@ -283,8 +280,9 @@ def default_runs(
         "LambdaMART()": (rerank.LambdaMART(), "bm25", False),
         "train": (None, None, False),
         "train, k1 and b tuned": (None, None, True),
-        "train, auto": (rerank.Auto(base="unsupervised"), None, False),
     }
+    if with_auto:
+        systems["train, auto"] = rerank.Auto(base="unsupervised"), None, False
     for name, (model, candidates, tuned) in systems.items():
         start = time.perf_counter()
         trained = rerank.train(index, topics, qrels, model, candidates=candidates, tune_bm25=tuned, estimate=False)

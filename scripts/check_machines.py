@@ -172,7 +172,20 @@ def of_index(folder: Path, index: object, topics: dict[str, str], qrels: object)
     data = bound.features(run, topics, qrels, recipe=recipe)
     for column, name in enumerate(data.feature_names):
         np.save(folder / f"feature {name}.npy", data.X[:, column])
+    defaults(folder, index.using(vectors=vectors), topics, qrels)
     return index.features(run, topics, qrels)
+
+
+def defaults(folder: Path, index: object, topics: dict[str, str], qrels: object) -> None:
+    """Write what a user gets without an option: the unsupervised ranking, and the model of `rerank train`."""
+    import rerank
+
+    trained = rerank.train(index, topics, qrels, tune_bm25=True)
+    trained.model.save(folder / "defaults.json")
+    for name, model in (("unsupervised", "unsupervised"), ("defaults", trained.model)):
+        run = rerank.rerank(index, model, topics)
+        np.savez(folder / f"run {name}.npz", ids=run.doc_ids, scores=run.scores)
+    (folder / "estimate.txt").write_text(str(trained.estimate))
 
 
 def mq2008(data: Path) -> object:
