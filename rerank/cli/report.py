@@ -70,7 +70,8 @@ def command(given: Options) -> None:
     from rerank.evaluation.comparison import query_details
     from rerank.evaluation.report import render
     from rerank.files.provenance import warn_of_functions
-    from rerank.files.trec import read_qrels, read_run, read_topics
+    from rerank.files.topics import read_topics
+    from rerank.files.trec import read_qrels, read_run
     from rerank.runtime.output import whole_file
 
     given.parsed_measures()  # refuses an unknown one before the runs are read

@@ -22,13 +22,10 @@ from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.columns import Layout, read_table
 from rerank.files.irds import data_set_name, data_set_qrels
 from rerank.files.source import finite_number
-from rerank.files.topics import read_topics, write_topics
 from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Run, query_rows
 from rerank.types.ids import MOST_LETTERS, first_broken, first_broken_query, sort_keys
 from rerank.types.ordering import trec_moves
-
-__all__ = ["read_qrels", "read_run", "read_topics", "write_qrels", "write_run", "write_topics"]
 
 INT64 = np.iinfo(np.int64)
 

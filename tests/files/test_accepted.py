@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from rerank.errors import FileFormatError
 from rerank.files.lists import read_folds, write_folds
 from rerank.files.svmlight import read_svmlight, write_svmlight
-from rerank.files.trec import read_qrels, read_run, read_topics, write_qrels, write_run, write_topics
+from rerank.files.topics import read_topics, write_topics
+from rerank.files.trec import read_qrels, read_run, write_qrels, write_run
 from tests.files.records import assert_same
 
 ODD = [

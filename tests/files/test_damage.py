@@ -20,7 +20,8 @@ from rerank.files.lists import read_folds, read_preferences
 from rerank.files.sgml import read_sgml
 from rerank.files.source import parse_json, read_text, text_lines
 from rerank.files.svmlight import read_svmlight
-from rerank.files.trec import read_qrels, read_run, read_topics
+from rerank.files.topics import read_topics
+from rerank.files.trec import read_qrels, read_run
 
 
 def _table(record: Any) -> Any:

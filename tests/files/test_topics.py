@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files.source import is_header
-from rerank.files.trec import read_topics, write_topics
+from rerank.files.topics import read_topics, write_topics
 
 letters = st.characters(codec="utf-8", exclude_characters="\0\ufeff", exclude_categories=["Cs", "Zs", "Cc"])
 ids = st.text(letters, min_size=1, max_size=6).filter(lambda word: word[0] not in "<{#" and word.strip() == word)
