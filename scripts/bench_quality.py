@@ -17,7 +17,7 @@ without it, and the same started from it: nDCG@10 over five folds by query, --se
 training queries, measured on dev queries. The trees of the two are the same, so that one training gives both.
 
 --defaults measures what a new user gets: BM25, the unsupervised ranking, LambdaMART() of BM25's candidates, and
-`rerank train` as it is, beside RM3, BM25 with k1 and b of a grid, and `train` with these (with --auto, with Auto), over
+`rerank train` as it is, beside RM3, BM25 with k1 and b of a grid, and `train` with these and with LambdaMART, over
 five folds by query, --seeds times, of an index with vectors (and --encoder); of nfcorpus with shares of the training
 queries, on the queries of --part.
 """
@@ -29,7 +29,7 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,16 @@ STUDIES = {
     "auto, vectors": ("auto", "bm25", True),
     "auto, vectors, union": ("auto", "bm25:100,rm3:100,lsi:100", True),
 }
+# of --defaults: name -> (ranker, sources, whether k1 and b are tuned), None for what is not trained
+DEFAULTS: dict[str, tuple[Callable[[], rerank.Ranker] | None, str | None, bool] | None] = {
+    "RM3": None,
+    "BM25, k1 and b tuned": None,
+    "unsupervised": None,
+    "LambdaMART()": (rerank.LambdaMART, "bm25", False),
+    "train": (None, None, False),
+    "train, lambdamart": (lambda: rerank.LambdaMART(base="unsupervised"), None, False),
+    "train, k1 and b tuned": (None, None, True),
+}
 Rows = list[list[Any]]
 
 
@@ -92,7 +102,7 @@ def main() -> None:
     parser.add_argument("--warm-starts", action="store_true")
     parser.add_argument("--defaults", action="store_true")
     parser.add_argument("--encoder")
-    parser.add_argument("--auto", action="store_true", help="with --defaults: train with Auto, too")
+    parser.add_argument("--system", action="append", choices=DEFAULTS, help="with --defaults: beside BM25; all")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=3, help="of the folds of small collections")
     parser.add_argument("--part", choices=("test", "dev"), default="test", help="queries of nfcorpus that are measured")
@@ -233,7 +243,7 @@ def defaults(index: rerank.Index, folder: Path, given: argparse.Namespace) -> It
         seconds: dict[str, list[float]] = {}
         for train_qrels, test_qrels in splits:
             test = rerank.Topics({query_id: topics[query_id] for query_id in test_qrels})
-            for name, run, taken in default_runs(index, topics, train_qrels, test, given.auto):
+            for name, run, taken in default_runs(index, topics, train_qrels, test, given.system or DEFAULTS):
                 result = rerank.evaluate(test_qrels, run, [MEASURE], complete=True).per_query[MEASURE]
                 values.setdefault(name, []).append(np.array([result[query_id] for query_id in test_qrels]))
                 seconds.setdefault(name, []).append(taken)
@@ -267,27 +277,27 @@ def some_queries(qrels: rerank.Qrels, query_ids: list[str]) -> rerank.Qrels:
 
 
 def default_runs(
-    index: rerank.Index, topics: rerank.Topics, qrels: rerank.Qrels, test: rerank.Topics, with_auto: bool
+    index: rerank.Index, topics: rerank.Topics, qrels: rerank.Qrels, test: rerank.Topics, names: Sequence[str]
 ) -> Iterator[tuple[str, rerank.Run, float]]:
     """Yield the name of each system, its run and the seconds of its training."""
     yield "BM25", index.search(test, k=1000), 0.0
-    yield "RM3", index.search(test, k=1000, candidates="rm3"), 0.0
-    start, judged = time.perf_counter(), rerank.Topics({query_id: topics[query_id] for query_id in qrels})
-    bm25 = BM25Search.of(index, judged, qrels, MEASURE).best(Candidates(), qrels)
-    yield "BM25, k1 and b tuned", index.search(test, candidates=bm25), time.perf_counter() - start
-    yield "unsupervised", rerank.rerank(index, "unsupervised", test), 0.0
-    systems: dict[str, tuple[rerank.Ranker | None, str | None, bool]] = {
-        "LambdaMART()": (rerank.LambdaMART(), "bm25", False),
-        "train": (None, None, False),
-        "train, k1 and b tuned": (None, None, True),
-    }
-    if with_auto:
-        systems["train, auto"] = rerank.Auto(base="unsupervised"), None, False
-    for name, (model, candidates, tuned) in systems.items():
-        start = time.perf_counter()
-        trained = rerank.train(index, topics, qrels, model, candidates=candidates, tune_bm25=tuned, estimate=False)
-        seconds = time.perf_counter() - start
-        yield name, rerank.rerank(index, trained.model, test), seconds
+    for name in names:
+        start, trained = time.perf_counter(), DEFAULTS[name]
+        if trained is not None:
+            new, candidates, tuned = trained
+            model = None if new is None else new()
+            options: dict[str, Any] = {"candidates": candidates, "tune_bm25": tuned, "estimate": False}
+            model = rerank.train(index, topics, qrels, model, **options).model
+            seconds = time.perf_counter() - start
+            yield name, rerank.rerank(index, model, test), seconds
+        elif name == "RM3":
+            yield name, index.search(test, k=1000, candidates="rm3"), 0.0
+        elif name == "unsupervised":
+            yield name, rerank.rerank(index, "unsupervised", test), 0.0
+        else:
+            judged = rerank.Topics({query_id: topics[query_id] for query_id in qrels})
+            bm25 = BM25Search.of(index, judged, qrels, MEASURE).best(Candidates(), qrels)
+            yield name, index.search(test, candidates=bm25), time.perf_counter() - start
 
 
 def warm_starts(name: str, folder: Path, n_seeds: int, threads: int | None) -> Iterator[list[Any]]:

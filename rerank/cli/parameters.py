@@ -52,12 +52,12 @@ def read_base(base: str) -> str | Run | Ranker | None:
     return read_model(name)
 
 
-def new_ranker(given: RankerOptions, base: str, threads: int | None) -> Ranker:
-    """Return the ranker of the options, not fitted."""
+def new_ranker(given: RankerOptions, name: str, base: str, threads: int | None) -> Ranker:
+    """Return the ranker of a name with the parameters of the options, not fitted."""
     from rerank.rankers.ranker import ranker_class
 
-    parameters = given_parameters(given.ranker, given.parameters)
-    learner = ranker_class(given.ranker)
+    parameters = given_parameters(name, given.parameters)
+    learner = ranker_class(name)
     return learner(metric=given.metric, base=read_base(base), n_jobs=threads, **parameters)
 
 

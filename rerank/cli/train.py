@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
 
 log = logging.getLogger("rerank")
+RANKER = "lambdamart"  # of DATA, and where -p gives parameters
 FROM_INDEX = ("candidates", "k", "recipe", "tune_bm25", "no_estimate", "functions")  # options of one form alone
 FROM_DATA = ("validate", "preferences", "memory", "checkpoint")
 
@@ -38,6 +39,11 @@ FROM_DATA = ("validate", "preferences", "memory", "checkpoint")
 class Options(RankerOptions):
     """What `rerank train` takes."""
 
+    ranker: str | None = option(  # type: ignore[assignment]
+        "--ranker",
+        metavar="NAME",
+        help="Ranker.  [default: lambdamart; for INDEX and fewer than 300 judged queries, auto]",
+    )
     data: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="INDEX TOPICS QRELS | DATA...")
     output: Path = output_option("the model")
     base: str | None = option(
@@ -106,11 +112,12 @@ def _train_on_index(given: Options) -> None:
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
     from rerank.retrieval.candidates import DEPTH
-    from rerank.workflows.train import train
+    from rerank.workflows.train import default_ranker, train
 
     folder, topics, qrels = given.data
-    model = new_ranker(given, given.base or UNSUPERVISED, given.threads)
     queries, judgements = read_topics(topics), read_qrels(qrels)
+    chosen = RANKER if given.parameters else default_ranker(sum(query_id in judgements for query_id in queries))
+    model = new_ranker(given, given.ranker or chosen, given.base or UNSUPERVISED, given.threads)
     warn_of_functions(qrels)
     files = {"qrels": qrels, "training data": qrels, "recipe": given.recipe, "candidates": "--candidates"}
     with (
@@ -143,7 +150,10 @@ def _train_on_data(given: Options) -> None:
     from rerank.rankers.checkpoint import Checkpoint
     from rerank.rankers.context import TrainingOptions
 
-    measure, model = parse_measure(given.metric).name, new_ranker(given, given.base or NO_BASE, given.threads)
+    measure, model = (
+        parse_measure(given.metric).name,
+        new_ranker(given, given.ranker or RANKER, given.base or NO_BASE, given.threads),
+    )
     state, mapped = None if given.checkpoint is None else Checkpoint(given.checkpoint), given.memory is not None
     with errors_with_files(_files(given, model)):
         _check_memory(given, model)

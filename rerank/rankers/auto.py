@@ -37,10 +37,9 @@ from rerank.runtime.progress import track
 from rerank.runtime.schema import Array, Field, Items, Number, Table, Text, Whole
 from rerank.types import Floats, Ints, query_rows
 
-LINEAR = "plackettluce(C=0.01), plackettluce(C=0.1)"
-SMALL_TREES = "3*lambdamart(n_estimators=100, num_leaves=8, learning_rate=0.05, subsample=0.75, colsample_bytree=0.3)"
+LINEAR = "plackettluce(C=0.01)"
+OWN_SIZES = "lambdamart"  # whose sizes follow the number of queries
 TREES = "lambdamart(num_leaves=15, learning_rate=0.05, subsample=0.75, colsample_bytree=0.3)"
-LARGE_TREES = "lambdamart"
 MANY_QUERIES = 100  # from which fewer folds do
 ITERATED = "n_estimators"  # of the members whose number of iterations early stopping finds
 
@@ -56,9 +55,9 @@ class Auto(Ranker):
     scores each fold after learning from the others. The choice is all members together, or the best single member if
     it is better by more than one standard error of the difference of the metric, paired by query. Where the base's
     scores spread more than what is added to them and the choice is not better than the base by more than one standard
-    error, the base ranker alone is chosen. Chosen members then learn from all queries;
-    a number of iterations that early stopping found is the mean over the folds. The held-out metric of such a member is
-    slightly too high: it stopped on the fold that it is measured on.
+    error, the base ranker alone is chosen, except for the unsupervised base, whose weight allows for few queries.
+    Chosen members then learn from all queries; a number of iterations that early stopping found is the mean over the
+    folds. The held-out metric of such a member is slightly too high: it stopped on the fold that it is measured on.
 
     With eval_set, members learn with it as they would alone, and the candidate with the best metric on it is chosen;
     with few queries, training without eval_set learns from more of them.
@@ -76,8 +75,8 @@ class Auto(Ranker):
     members: str | Sequence[Ranker] | None = parameter(
         None,
         Members(optional=True),
-        "Rankers to choose from, as in an ensemble. None: two regularised linear rankers, and trees whose number of "
-        f"models, size and shrinkage follow from the number of queries (below {FEW}, below {SOME}, and more).",
+        "Rankers to choose from, as in an ensemble. None: a regularised linear ranker, and trees whose size and "
+        f"shrinkage follow from the number of queries (below {FEW}, below {SOME}, and more).",
     )
     n_folds: int | None = parameter(
         None,
@@ -115,7 +114,7 @@ class Auto(Ranker):
             complete_member(self, member)
 
     def _new_members(self, n_queries: int) -> list[Ranker]:
-        trees = SMALL_TREES if n_queries < FEW else TREES if n_queries < SOME else LARGE_TREES
+        trees = TREES if FEW <= n_queries < SOME else OWN_SIZES
         common = {"metric": self.metric, "random_state": self.random_state}
         rounds = {"early_stopping_rounds": self.early_stopping_rounds}
         return new_members(f"{LINEAR}, {trees}" if self.members is None else self.members, {**common, **rounds})
@@ -189,7 +188,8 @@ class Auto(Ranker):
     def _prefers_base(self, data: TrainingSet, mixture: Floats) -> bool:
         """Return whether the base's scores spread more than what is added to them."""
         added = replace(data, start_scores=mixture - data.start_scores)
-        return not isinstance(self.base_, NoBase) and spread_at_the_top(data) > spread_at_the_top(added)
+        never = isinstance(self.base_, NoBase) or data.base_worth > 0.0
+        return not never and spread_at_the_top(data) > spread_at_the_top(added)
 
     def _learned_nothing(self) -> str:
         if not self.members_:

@@ -1,8 +1,8 @@
 """Training from an index and judgements: candidates, features, early stopping, and an estimate by cross-validation.
 
-Without a choice of the user's, candidates are the union of all sources that need no judgements, and the ranker is
-LambdaMART that starts from the unsupervised sum of scores: in no fold of the collections that were tried it lost more
-than .004 to BM25, to which LambdaMART alone lost up to .058 (docs/benchmarks.md).
+Without a choice of the user's, candidates are the union of all sources that need no judgements, and the ranker starts
+from the unsupervised sum of scores: with few judged queries it is Auto, whose linear ranker and trees together rank
+better than trees alone (docs/benchmarks.md), with more LambdaMART.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from rerank.features.recipe import Recipe
 from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.rows import joined_parts
 from rerank.metrics.registry import named
-from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.ranker import Ranker
+from rerank.rankers.ranker import Ranker, ranker_class
+from rerank.rankers.sizes import FEW
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.retrieval.union import UnionRun
@@ -115,7 +115,8 @@ def train(
     qrels : Qrels, mapping, DataFrame or path
         Judgements. An unjudged document counts as label 0.
     model : Ranker or None
-        The ranker with its parameters, which is fitted; None is `LambdaMART(base="unsupervised")`.
+        The ranker with its parameters, which is fitted; None is `Auto(base="unsupervised")` below 300 judged queries,
+        else `LambdaMART(base="unsupervised")`.
     candidates : Candidates, str or None
         Sources of the candidates, see `Index.search`; None is the union of BM25, RM3 and, with vectors, the nearest
         documents (`bm25:k,rm3:k,lsi:200`).
@@ -148,7 +149,7 @@ def train(
             f"qrels: expected at least {LEAST_QUERIES} judged queries to learn from, got {len(qrels)}. Judge more, or "
             "rank with the model unsupervised, which needs none."
         )
-    model = LambdaMART(base=UNSUPERVISED) if model is None else model
+    model = ranker_class(default_ranker(len(qrels)))(base=UNSUPERVISED) if model is None else model
     sources = sources_of(index, candidates, k)
     inputs = _Inputs(index, topics, qrels, recipe, depth, keep_sources=candidates is not None)
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
@@ -168,6 +169,11 @@ def train(
         stop = np.array([folds[query_id] == 0 for query_id in data])
         model.fit(data.select(np.flatnonzero(~stop)), eval_set=data.select(np.flatnonzero(stop)))
     return Trained(model, estimated)
+
+
+def default_ranker(n_queries: int) -> str:
+    """Return the name of the ranker that is trained for a number of judged queries where none is named."""
+    return "auto" if n_queries < FEW else "lambdamart"
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,7 +61,9 @@ def test_points_are_those_of_train_on_the_drawn_queries(
             assert not set(drawn) & set(held_out)
             some = {query_id: topics[query_id] for query_id in drawn}
             judged = {query_id: qrels[query_id] for query_id in drawn}
-            model = rerank.train(index, some, judged, k=50, estimate=False).model
+            model = rerank.train(
+                index, some, judged, rerank.LambdaMART(base="unsupervised"), k=50, estimate=False
+            ).model
             run = rerank.rerank(index, model, {query_id: topics[query_id] for query_id in held_out})
             judged = {query_id: qrels[query_id] for query_id in held_out}
             assert point.folds[fold] == rerank.evaluate(judged, run, ["nDCG@10"], complete=True)["nDCG@10"]

@@ -15,7 +15,7 @@ from rerank.plugins.texts import TextReranker
 from rerank.retrieval.candidates import Candidates
 from rerank.workflows.applying import model_candidates
 from rerank.workflows.bm25_tuning import SETTINGS, BM25Search
-from rerank.workflows.train import train
+from rerank.workflows.train import default_ranker, train
 from tests.workflows.tiny import Tiny
 
 
@@ -75,9 +75,10 @@ def test_topics_without_judgements_are_left_out_and_fewer_than_ten_are_refused(
         train(index, collection.topics, {"other": {"d1": 1}}, small())
 
 
-def test_default_is_lambdamart_from_the_unsupervised_sum_over_a_union(index: rerank.Index, collection: Tiny) -> None:
+def test_default_starts_from_the_unsupervised_sum_over_a_union(index: rerank.Index, collection: Tiny) -> None:
     model, estimate = train(index, collection.topics, collection.qrels)
-    assert isinstance(model, rerank.LambdaMART)
+    assert isinstance(model, rerank.Auto)
+    assert (default_ranker(299), default_ranker(300)) == ("auto", "lambdamart")
     assert model.base == "unsupervised"
     assert str(model_candidates(model)) == "bm25:1000,rm3:1000"
     assert not [name for name in model.feature_names_ if name.startswith(("run.bm25", "run.rm3"))]
@@ -86,7 +87,8 @@ def test_default_is_lambdamart_from_the_unsupervised_sum_over_a_union(index: rer
     run = rerank.rerank(index, model, collection.topics)
     assert len(run) == len(collection.topics)
     texts = [f"{collection.topics['q0']} in a title", "nothing of it"]
-    assert TextReranker(index, model).order(collection.topics["q0"], texts)[0][0] == 0
+    ranked = index.rerank_texts(model, collection.topics["q0"], texts)
+    assert TextReranker(index, model).order(collection.topics["q0"], texts) == ranked
 
 
 def test_depth_of_training_keeps_the_best_documents_of_each_source(index: rerank.Index, collection: Tiny) -> None:
