@@ -40,7 +40,7 @@ from rerank.types import Floats, Ints, query_rows
 LINEAR = "plackettluce(C=0.01)"
 OWN_SIZES = "lambdamart"  # whose sizes follow the number of queries
 TREES = "lambdamart(num_leaves=15, learning_rate=0.05, subsample=0.75, colsample_bytree=0.3)"
-MANY_QUERIES = 100  # from which fewer folds do
+ERRORS = 2  # standard errors by which a single member has to be better than all: with few queries one is chance
 ITERATED = "n_estimators"  # of the members whose number of iterations early stopping finds
 
 
@@ -53,7 +53,7 @@ class Auto(Ranker):
     queries. A base's scores are added to those of members, with the weight that is best on held-out queries
     (base_scores.py); members learn without them. Without eval_set, the queries are divided into folds, and each member
     scores each fold after learning from the others. The choice is all members together, or the best single member if
-    it is better by more than one standard error of the difference of the metric, paired by query. Where the base's
+    it is better by more than two standard errors of the difference of the metric, paired by query. Where the base's
     scores spread more than what is added to them and the choice is not better than the base by more than one standard
     error, the base ranker alone is chosen, except for the unsupervised base, whose weight allows for few queries.
     Chosen members then learn from all queries; a number of iterations that early stopping found is the mean over the
@@ -67,8 +67,8 @@ class Auto(Ranker):
 
     References
     ----------
-    L. Breiman, J. Friedman, R. Olshen and C. Stone, Classification and Regression Trees, 1984, section 3.4.3 (one
-    standard error).
+    L. Breiman, J. Friedman, R. Olshen and C. Stone, Classification and Regression Trees, 1984, section 3.4.3 (choices
+    within standard errors).
 
     """
 
@@ -78,12 +78,7 @@ class Auto(Ranker):
         "Rankers to choose from, as in an ensemble. None: a regularised linear ranker, and trees whose size and "
         f"shrinkage follow from the number of queries (below {FEW}, below {SOME}, and more).",
     )
-    n_folds: int | None = parameter(
-        None,
-        Whole(2, 1_000_000, optional=True),
-        f"Parts that the training queries are divided into. None: 5 below {MANY_QUERIES} queries, else 3, of which a "
-        "choice depends as little on the draw.",
-    )
+    n_folds: int = parameter(3, Whole(2, 1_000_000), "Parts that the training queries are divided into.")
     metric: Any = parameter("nDCG@10", Metric(), "Measure that decides the choice, and that members train for.")
     early_stopping_rounds: int = stopping_parameter(50, "Iterations of a member on a held-out fold")
     base: Any = base_parameter()
@@ -125,13 +120,11 @@ class Auto(Ranker):
         Members whose number of iterations is not given stop early on the fold that is held out, and are set to the
         mean of the folds' numbers.
         """
-        n_queries = len(data.weights)
-        n_folds = self.n_folds or (5 if n_queries < MANY_QUERIES else 3)
-        fold = fold_of_queries(n_folds, n_queries, self.random_state)
+        fold = fold_of_queries(self.n_folds, len(data.weights), self.random_state)
         rows, held_out = fold[query_rows(data.query_ptr)], np.empty((len(data.order), len(members)))
         stops = [_is_open(member) for member in members]
-        iterations = np.zeros((n_folds, len(members)))
-        for number in track(range(n_folds), "members on folds", n_folds):
+        iterations = np.zeros((self.n_folds, len(members)))
+        for number in track(range(self.n_folds), "members on folds", self.n_folds):
             rest, part = data.select(np.flatnonzero(fold != number)), data.select(np.flatnonzero(fold == number))
             for column, member in enumerate(members):
                 learner = member.unfitted_copy()
@@ -175,12 +168,12 @@ class Auto(Ranker):
         weights = data.weights if data.weights.any() else np.ones(len(data.weights))
         means = [float(np.average(value, weights=weights)) for value in values]
 
-        def better(one: int, other: int) -> bool:
+        def better(one: int, other: int, errors: int = 1) -> bool:
             difference, error = mean_and_error(values[one] - values[other], weights)
-            return difference > error
+            return difference > errors * error
 
         together, best = len(means) - 1, int(np.argmax(means[1:])) + 1
-        best = best if better(best, together) else together
+        best = best if better(best, together, ERRORS) else together
         if self._prefers_base(data, mixtures[best]) and not better(best, 0):
             best = 0
         return best, means
