@@ -31,6 +31,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -88,8 +89,8 @@ DEFAULTS: dict[str, tuple[Callable[[], rerank.Ranker] | None, str | None, bool] 
     "unsupervised": None,
     "LambdaMART()": (rerank.LambdaMART, "bm25", False),
     "train": (None, None, False),
-    "train, lambdamart": (lambda: rerank.LambdaMART(base="unsupervised"), None, False),
-    "train, k1 and b tuned": (None, None, True),
+    "train, lambdamart": (partial(rerank.LambdaMART, base="unsupervised"), None, False),
+    "train, lambdamart, k1 and b tuned": (partial(rerank.LambdaMART, base="unsupervised"), None, True),
 }
 Rows = list[list[Any]]
 
