@@ -159,7 +159,10 @@ def _trees(stored: object) -> list[Any]:
 def _base(text: object, objective: str) -> np.float32:
     """Return what the sum begins with: the base score before the objective's transformation, a float32."""
     stripped = text.strip("[]") if isinstance(text, str) else text
-    value = np.float32(numbers("base_score", [stripped], 1)[0])
+    with np.errstate(over="ignore"):
+        value = np.float32(numbers("base_score", [stripped], 1)[0])
+    if not np.isfinite(value):
+        raise FormatFault("a base_score that a float32 holds", shown(text))
     if objective.startswith(IDENTITY):
         return value
     if objective in LOGISTIC and 0.0 < value < 1.0:

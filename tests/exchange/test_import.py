@@ -13,8 +13,10 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError
 from rerank.exchange.build import in_a_row
+from rerank.exchange.ranklib import FormatFault
 from rerank.exchange.registry import TreeModel, known_formats
 from rerank.exchange.write import boundary_rows
+from rerank.exchange.xgboost import _base
 from rerank.rankers.imported import ImportedTrees
 from tests.exchange.conftest import NAMES, random_model
 from tests.oracles import exchange as walks
@@ -471,3 +473,9 @@ def test_a_checkpoint_of_treelite_that_takes_too_long_is_refused(
     monkeypatch.setattr("rerank.exchange.treelite._READER", "import time; time.sleep(60)")
     with pytest.raises(FileFormatError, match="expected a checkpoint of treelite, got one that is not read in 1 sec"):
         rerank.import_model(tmp_path / "model.tl", format="treelite")
+
+
+@pytest.mark.parametrize("base_score", ["1e39", "[-1e300]"])
+def test_xgboost_base_score_beyond_float32_is_refused(base_score: str) -> None:
+    with pytest.raises(FormatFault, match="expected a base_score that a float32 holds, got"):
+        _base(base_score, "rank:ndcg")
