@@ -13,8 +13,7 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError
 from rerank.exchange.build import in_a_row
-from rerank.exchange.ranklib import FormatFault
-from rerank.exchange.registry import TreeModel, known_formats
+from rerank.exchange.registry import FormatFault, TreeModel, known_formats
 from rerank.exchange.write import boundary_rows
 from rerank.exchange.xgboost import _base
 from rerank.rankers.imported import ImportedTrees
