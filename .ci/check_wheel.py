@@ -1,7 +1,8 @@
-"""Try the wheel in an empty environment: check_wheel.py [--lowest] PYTHON WHEEL.
+"""Try the wheel in an empty environment: check_wheel.py [--lowest] PYTHON WHEEL; that of the jar is beside it.
 
 The core first, without Java: README's example on arrays, the time to import, the time of `rerank -h`. Then the
-command that the error message names, and with what it installs an index, and the tests of everything about Lucene.
+command that the error message names, after which `pip check` finds nothing, an index, and the tests of everything
+about Lucene, without pyserini.
 --lowest installs the lowest version that pyproject.toml allows of each dependency of the core, and tries that alone.
 """
 
@@ -40,14 +41,15 @@ assert list(run["q"]) == ["a"] and data.X.shape[0] == 1, run["q"]
 class Environment:
     """A new virtual environment, and a folder to work in."""
 
-    def __init__(self, python: str, folder: Path) -> None:
+    def __init__(self, python: str, folder: Path, wheels: Path) -> None:
         self.folder = folder / "work"
         self.folder.mkdir()
         self.home = folder / "env"
         subprocess.run([python, "-m", "venv", self.home], check=True)
         kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "JAVA_HOME")}
         path = f"{self.home / 'bin'}{os.pathsep}{os.environ['PATH']}"
-        self.variables = {**kept, "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+        links = f"{wheels} {kept.get('PIP_FIND_LINKS', '')}"
+        self.variables = {**kept, "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_FIND_LINKS": links}
 
     def run(self, *command: str | Path, expected: int = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
@@ -91,7 +93,8 @@ def check_lucene(env: Environment) -> str:
     command = re.fullmatch(r"rerank: Lucene: expected .*\. Run `(pip install .*)`\.\n", message)
     if command is None:
         sys.exit(f"expected one line that says what to install, got: {message}")
-    env.run("bash", "-c", f"set -e; {command.group(1)}")
+    env.run("bash", "-c", command.group(1))
+    env.run("pip", "check")
     env.run(*index)
     env.run("python", "-c", SEARCH)
     return f"with Lucene {env.gigabytes():.2f} GB"
@@ -122,10 +125,11 @@ def lowest() -> list[str]:
 
 
 def main() -> None:
-    *option, python, wheel = sys.argv[1:]
+    *option, python, name = sys.argv[1:]
+    wheel = Path(name).absolute()
     with tempfile.TemporaryDirectory() as folder:
-        env = Environment(python, Path(folder))
-        env.run("pip", "install", "-q", *(lowest() if option == ["--lowest"] else []), Path(wheel).absolute())
+        env = Environment(python, Path(folder), wheel.parent)
+        env.run("pip", "install", "-q", *(lowest() if option == ["--lowest"] else []), wheel)
         checks = [check_core] if option else [check_core, check_lucene, check_tests]
         print("; ".join(check(env) for check in checks))
 

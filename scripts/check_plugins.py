@@ -3,10 +3,9 @@
 
     scripts/check_plugins.py [--environment FOLDER] [--keep] [--whole-pyserini]
 
-`--whole-pyserini` installs Pyserini with all its dependencies, PyTorch included, and runs the tests that need them;
-without it, Pyserini is installed without dependencies, for its jar.
+`--whole-pyserini` installs Pyserini with all its dependencies, PyTorch included, and runs the tests that need them.
 
-The package is installed from a wheel of this checkout, so that entry points are tested, too; frameworks come from the
+The package and its jar are installed from wheels of this checkout, so that entry points are tested, too; frameworks come from the
 package index that pip is set up with. A test that is skipped because its framework is missing is a failure here.
 """
 
@@ -63,14 +62,12 @@ def main() -> None:
         if not python.exists():
             run(sys.executable, "-m", "venv", environment)
         run(python, "-m", "pip", "wheel", "-q", "--no-deps", "-w", scratch, ROOT)
-        wheel = next(Path(scratch).glob("*.whl"))
+        run(sys.executable, ROOT / "jar" / "build_jar.py", scratch)
+        wheel = next(Path(scratch).glob("lucene_rerank-*.whl"))
         packages = [f"lucene-rerank[{','.join(EXTRAS)}] @ {wheel.as_uri()}", "pytest", "pandas", *CLIENTS]
-        pyserini = PYSERINI[sys.version_info < (3, 12)]
         if given.whole_pyserini:
-            packages += [TORCH, pyserini]
-        run(python, "-m", "pip", "install", "-q", *packages)
-        if not given.whole_pyserini:
-            run(python, "-m", "pip", "install", "-q", "--no-deps", pyserini)
+            packages += [TORCH, PYSERINI[sys.version_info < (3, 12)]]
+        run(python, "-m", "pip", "install", "-q", "--find-links", scratch, *packages)
         report = run_tests(python, Path(scratch), given.whole_pyserini)
         print(report)
         if given.environment and not given.keep:
@@ -78,7 +75,7 @@ def main() -> None:
     skipped = [line for line in report.splitlines() if line.startswith("SKIPPED") and "RERANK_TEST_" not in line]
     if skipped:
         sys.exit("plugins: expected every framework, got skipped tests. Install the frameworks above.")
-    print(f"{', '.join(EXTRAS)}, {pyserini}: {report.splitlines()[-1]}")
+    print(f"{', '.join(EXTRAS)}: {report.splitlines()[-1]}")
 
 
 if __name__ == "__main__":

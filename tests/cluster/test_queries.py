@@ -181,7 +181,7 @@ def test_workers_of_other_versions_are_refused(
     from rerank.cluster import worker
 
     own = worker.environment()
-    for name, value in (("rerank", "0.0.1"), ("Python", "3.9"), ("pyserini", "0.1"), ("Anserini", "0.1")):
+    for name, value in (("rerank", "0.0.1"), ("Python", "3.9"), ("Anserini", "0.1")):
         monkeypatch.setattr(worker, "environment", Other({**own, name: value}))
         cluster._checked.clear()
         with pytest.raises(ClusterError, match=rf"worker tcp://\S+: expected {name} 0?.*as on the client, got"):

