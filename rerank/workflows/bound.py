@@ -71,6 +71,7 @@ class BoundIndex:
         self.language = kept_language(self.path, commit) if language is None else language
         self._opened = _Opened(self.path, self.language, commit)
         self._given = Resources(vectors, history, encoder, named_runs(runs))
+        self.warned_of: set[str] = set()  # what is logged once
 
     def using(
         self,
@@ -118,6 +119,14 @@ class BoundIndex:
     def searcher(self) -> Searcher:
         """The Lucene searcher; starts Java."""
         return self._opened.searcher
+
+    @property
+    def main_field(self) -> str:
+        """The text field that holds over half of the words of `contents`; `contents` where none does; starts Java."""
+        joined, stored = self.searcher.joined_fields, self.forward.fingerprint["fields"]
+        names = [name for name in (self.forward.fields if joined is None else joined) if name != CONTENTS]
+        longest = max(names, key=lambda name: stored[name]["tokens"], default=CONTENTS)
+        return longest if 2 * stored[longest]["tokens"] > stored[CONTENTS]["tokens"] else CONTENTS
 
     @property
     def text_analyser(self) -> TextAnalyser:
@@ -598,7 +607,9 @@ def runs_beside(run: Run, index: BoundIndex) -> dict[str, Run]:
 def _warn_of_language(forward: ForwardIndex, query_terms: Mapping[str, list[str]]) -> None:
     """Log a warning if the index knows less than half of the queries' words, e.g. since their language is another."""
     words = {term for terms in query_terms.values() for term in terms}
+    if len(words) < FEWEST_WORDS:
+        return
     known = sum(forward.term_number(word) >= 0 for word in words)
-    if len(words) >= FEWEST_WORDS and known < len(words) / 2:
+    if known < len(words) / 2:
         text = "topics: the index has %d of their %d words. Are they in the language of the documents and its analyser?"
         _log.warning(text, known, len(words))
