@@ -262,9 +262,7 @@ def _warn_of_empty_fields(index: BoundIndex, documents: Sequence[GivenDocument],
     empty = sorted(read.difference(*(each.document.texts for each in documents)) - index.warned_of)
     if empty:
         index.warned_of.update(empty)
-        text = (
-            "texts: none has the field %s, whose features the model reads. Pass mappings with it if there is such text."
-        )
+        text = "texts: none has the field %s, whose features the model reads. Pass it, too, where there is such text."
         _log.warning(text, " or ".join(empty))
 
 
