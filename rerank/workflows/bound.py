@@ -22,7 +22,7 @@ from rerank.lucene.search import Searcher, check_hits
 from rerank.lucene.shards import index_folders
 from rerank.retrieval.candidates import Candidates
 from rerank.runtime.progress import track
-from rerank.types import RankingData, Run, Topics
+from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.ids import QUERY
 from rerank.types.retriever import BM25, CONTENTS, K1, B
 from rerank.workflows.fingerprints import fingerprint_differences
@@ -377,7 +377,10 @@ class BoundIndex:
         from rerank.features.extract import extract_blocks
         from rerank.files.data import write_data
 
-        data, blocks = extract_blocks(**self._extraction(run, topics, qrels, recipe))
+        inputs = self._extraction(run, topics, qrels, recipe)
+        if inputs["qrels"] is not None:
+            log_judged(inputs["run"], inputs["qrels"])
+        data, blocks = extract_blocks(**inputs)
         write_data(data, path, blocks)
 
     def _extraction(
@@ -388,6 +391,9 @@ class BoundIndex:
 
         run, topics = run_of(run), topics_of(topics)
         check_topics(run, topics)
+        qrels = None if qrels is None else qrels_of(qrels)
+        if qrels is not None:
+            _warn_of_unjudged(run, qrels)
         query_ids = list(run)
         terms = self.searcher.analyze([topics[query_id] for query_id in query_ids])
         needs = Needs.of(recipe)
@@ -397,7 +403,7 @@ class BoundIndex:
             "query_terms": dict(zip(query_ids, terms, strict=True)),
             "run": run,
             "recipe": recipe,
-            "qrels": None if qrels is None else qrels_of(qrels),
+            "qrels": qrels,
             "records": Records(
                 runs=runs_beside(run, self),
                 documents=self.stored_documents,
@@ -602,6 +608,21 @@ def check_topics(run: Run, topics: Topics) -> None:
 def runs_beside(run: Run, index: BoundIndex) -> dict[str, Run]:
     """Return the runs whose scores become features of another: those of a union, and those of the index."""
     return {**getattr(run, "sources", {}), **index.runs}
+
+
+def _warn_of_unjudged(run: Run, qrels: Qrels) -> None:
+    """Log a warning if queries of a run have no judgement at all."""
+    without = [query_id for query_id in run if query_id not in qrels]
+    if without:
+        text = "qrels: %d of %d queries have no judgements, e.g. %s: all their documents get label 0. Leave them out."
+        _log.warning(text, len(without), len(run), without[0])
+
+
+def log_judged(table: Run | RankingData, qrels: Qrels) -> None:
+    """Log how many documents are judged."""
+    _, judged = qrels.lookup(table.query_ids, table.query_ptr, table.doc_ids)
+    text = "labels: %d queries, %d documents, of which %d are judged; the others count as label 0."
+    _log.info(text, len(table), len(table.doc_ids), int(judged.sum()))
 
 
 def _warn_of_language(forward: ForwardIndex, query_terms: Mapping[str, list[str]]) -> None:

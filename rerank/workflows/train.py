@@ -30,6 +30,7 @@ from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.retrieval.union import UnionRun
 from rerank.types import Qrels, RankingData, Run, Topics, query_blocks, query_rows
 from rerank.workflows.bm25_tuning import BM25Search
+from rerank.workflows.bound import log_judged
 from rerank.workflows.folds import FoldData, FoldTraining, SameData, assign_folds, held_out
 from rerank.workflows.index import Index
 from rerank.workflows.tuning import Try
@@ -156,7 +157,7 @@ def train(
     run = index.search(topics, candidates=sources)
     bm25 = BM25Search.of(index, topics, qrels, sources, measure) if tune_bm25 else None
     data = inputs.data(run, sources.k) if bm25 is None else inputs.searched(bm25.best(qrels))
-    _log_judged(data, qrels)
+    log_judged(data, qrels)
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
     folds = assign_folds(data, FOLDS, 0, relevant) if len(data) >= FOLDS else {}
     on_all, estimated = model.learns_from_all(len(data)), None
@@ -244,12 +245,6 @@ def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
     if without:
         _log.info("topics: %d of %d have no judgements and are left out.", without, len(topics))
     return Topics(judged), Qrels.of({query_id: qrels[query_id] for query_id in judged})
-
-
-def _log_judged(data: RankingData, qrels: Qrels) -> None:
-    _, judged = qrels.lookup(data.query_ids, data.query_ptr, data.doc_ids)
-    text = "training data: %d queries, %d documents, of which %d are judged; the others count as label 0."
-    _log.info(text, len(data), data.n_rows, int(judged.sum()))
 
 
 def _estimate(inputs: _Inputs, training: FoldTraining, run: Run, measure: str) -> Estimate:
