@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rerank.workflows.texts import RankedText
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
-MOST_POSTINGS = 1 << 20  # up to which they are learned by default: about a minute on two cores
+MOST_POSTINGS = 1 << 21  # up to which they are learned by default: about 40 s on two cores (bench_vectors.py)
 _log = logging.getLogger("rerank")
 
 
@@ -176,7 +176,7 @@ class Index(BoundIndex):
         if learned is None:
             learned = n_docs >= LEAST_DOCUMENTS and n_postings <= MOST_POSTINGS
             if n_postings > MOST_POSTINGS:
-                _log.info("%s: without vectors, which take over a minute; `rerank vectors` learns them.", self.path)
+                _log.info("%s: without vectors, which may take over a minute; `rerank vectors` learns them.", self.path)
         if learned:
             self.using(threads=threads).learn_vectors()
         return self
