@@ -297,7 +297,7 @@ def default_runs(
             yield name, rerank.rerank(index, "unsupervised", test), 0.0
         else:
             judged = rerank.Topics({query_id: topics[query_id] for query_id in qrels})
-            bm25 = BM25Search.of(index, judged, qrels, MEASURE).best(Candidates(), qrels)
+            bm25 = BM25Search.of(index, judged, qrels, Candidates(), MEASURE).best(qrels)
             yield name, index.search(test, candidates=bm25), time.perf_counter() - start
 
 

@@ -20,7 +20,9 @@ from typing import Any
 from bench_common import arguments, machine, report
 from bench_large import DOCUMENTS, QUICK_DOCUMENTS, write_input
 
+from rerank.lucene.postings import open_forward
 from rerank.lucene.shards import RESOURCES
+from rerank.types.retriever import CONTENTS
 from rerank.workflows.resources import VECTORS
 
 MOST_SECONDS, MOST_MB = 120.0, 1024.0  # of latent semantic indexing
@@ -38,7 +40,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         write_input(folder, n_documents, 10)
-        step("index", folder, "-m", "rerank", "index", "corpus.jsonl", "-o", "index")
+        step("index", folder, "-m", "rerank", "index", "corpus.jsonl", "-o", "index", "--no-vectors")
+        figures["pairs of document and word"] = len(open_forward(folder / "index").fields[CONTENTS].terms)
         step("compiling", folder, "-m", "rerank", "vectors", "index", "--dimensions", "10")
         lsi = step("latent semantic indexing", folder, "-c", LSI, "index")
         figures |= lsi

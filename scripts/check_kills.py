@@ -37,7 +37,12 @@ from tabulate import tabulate
 ROOT = Path(__file__).resolve().parents[1]
 WORDS = ("river", "bank", "money", "loan", "water", "flow", "heat", "wing", "shock", "wave", "naïve", "café", "流れ")
 LONGEST = 600.0  # seconds of one command
+PROVENANCE = ".provenance.json"  # holds dates: what is compared are its labels
 CHANGING = {"verified.json", "lucene.json", "provenance.json"}  # times of files; the date of a study
+JUDGES = """
+def judge(query, text):
+    return sum(word in text.split() for word in query.split())
+"""
 KILLER = """
 import os, signal, sys
 path, count, last = os.environ["CHECK_KILLS_FOLDER"], 0, int(os.environ.get("CHECK_KILLS_AT", "0"))
@@ -74,6 +79,8 @@ class Verb:
     before: tuple[str, str] | None = None
 
 
+JUDGE = "judge {in}/index {in}/topics.tsv -k 6 --judge judges:judge -o {out}/labels.txt"
+JUDGED = ("labels.txt", "labels.txt.provenance.json")
 VERBS = {
     "index": Verb("index {in}/docs.jsonl -o {out}/index --threads 1", ("index",)),
     "index --overwrite": Verb(
@@ -107,6 +114,8 @@ VERBS = {
         ("study",),
         ("-p n_estimators=3", "-p n_estimators=4"),
     ),
+    "judge": Verb(JUDGE, JUDGED),
+    "judge, again": Verb(JUDGE, JUDGED, ("-k 6", "-k 3")),
     "compile": Verb("compile", ()),
 }
 
@@ -134,6 +143,7 @@ class Bench:
         (folder / "site").mkdir()
         (folder / "site" / "sitecustomize.py").write_text(KILLER, "utf8")
         _write_inputs(self.inputs)
+        (self.inputs / "judges.py").write_text(JUDGES, "utf8")
         for verb in ("index", "retrieve", "features", "train"):
             self.run(VERBS[verb], self.inputs, check=True)
             if verb == "retrieve":
@@ -152,11 +162,12 @@ class Bench:
         self, verb: Verb, out: Path, *, before: bool = False, kill_at: int | None = None, **popen: object
     ) -> subprocess.Popen[str]:
         """Start a verb; kill_at 0 counts its changes of files, another number kills it before that change."""
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "RERANK_CACHE": str(out / "cache")}
+        paths = [str(ROOT), str(self.inputs)]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "RERANK_CACHE": str(out / "cache")}
         if verb is VERBS["compile"]:
             environment["NUMBA_CACHE_DIR"] = str(out / "numba")
         if kill_at is not None:
-            environment["PYTHONPATH"] = os.pathsep.join((str(self.folder / "site"), str(ROOT)))
+            environment["PYTHONPATH"] = os.pathsep.join((str(self.folder / "site"), *paths))
             environment |= {"CHECK_KILLS_FOLDER": f"{out}{os.sep}", "CHECK_KILLS_AT": str(kill_at)}
             environment["CHECK_KILLS_COUNT"] = str(self.folder / f"{out.name}.count")
             (self.folder / f"{out.name}.count").touch()
@@ -218,7 +229,11 @@ def contents(path: Path) -> dict[str, str]:
     Temporary files are left out: whether one is left over is checked after the rerun.
     """
     if path.is_file():
-        return {path.name: _digest(path.read_bytes())}
+        content = path.read_bytes()
+        if path.name.endswith(PROVENANCE):
+            judges = json.loads(content)["judges"]
+            content = json.dumps({name: share["labels"] for name, share in judges.items()}).encode()
+        return {path.name: _digest(content)}
     results = {}
     for file in sorted(path.rglob("*")):
         name = str(file.relative_to(path))
@@ -282,7 +297,7 @@ class Kills:
         out = self.bench.fresh(f"{_plain(self.name)}-{number}", self.verb)
         n_by_change = min(of // 2, 2 * self.n_changes)
         if number < n_by_change:
-            change = 1 + number * self.n_changes // n_by_change
+            change = self.n_changes - number * self.n_changes // n_by_change  # the last ones are of the final names
             process = self.bench.start(self.verb, out, kill_at=change)
             self.tally.by_change += 1
             process.communicate()

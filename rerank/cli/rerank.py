@@ -23,7 +23,7 @@ class Options(ModelOptions):
         "of INDEX. Their scores come from --run, otherwise from BM25.",
     )
     text_field: str | None = option(
-        "--text-field", metavar="NAME", help="Field of INDEX that `text` of --texts is; contents by default."
+        "--text-field", metavar="NAME", help="Field of INDEX that `text` of --texts is; by default the longest."
     )
     first: Path | None = option(
         "--first",

@@ -79,12 +79,8 @@ class Options:
         metavar="NAME",
         help="What requests call the model; repeat it for several names. By default its file's name.",
     )
-    text_field: str = option(
-        "--text-field",
-        metavar="NAME",
-        default="contents",
-        show_default=True,
-        help="Field of INDEX that plain texts of /rerank fill.",
+    text_field: str | None = option(
+        "--text-field", metavar="NAME", help="Field of INDEX that plain texts of /rerank fill; by default the longest."
     )
     other_index: bool = option("--other-index", is_flag=True, help="Serve a model that was trained on another index.")
     log: str | None = option(

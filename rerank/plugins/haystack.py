@@ -10,7 +10,6 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from rerank.errors import InvalidInputError
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.warm_start import UNSUPERVISED
-from rerank.types.retriever import CONTENTS
 
 
 @component
@@ -25,12 +24,15 @@ class RerankRanker:
         File of the model; by default the ranking that needs no judgements.
     top_k : int, optional
         Documents to keep; by default all.
-    field : str
-        The field of the index that `content` fills.
+    field : str, optional
+        The field of the index that `content` fills; by default that with most of the index's words. `meta` that are
+        named as other fields or numbers of the index fill these.
 
     """
 
-    def __init__(self, index: str, model: str = UNSUPERVISED, top_k: int | None = None, field: str = CONTENTS) -> None:
+    def __init__(
+        self, index: str, model: str = UNSUPERVISED, top_k: int | None = None, field: str | None = None
+    ) -> None:
         self.index, self.model, self.top_k, self.field = index, model, top_k, field
         self._texts: TextReranker | None = None
 
@@ -59,6 +61,7 @@ class RerankRanker:
         empty = [document.id for document in documents if document.content is None]
         if empty:
             raise InvalidInputError(f"documents: expected text, got none in {empty[0]!r}. Leave such documents out.")
-        texts = [str(document.content) for document in documents]
-        ranked = self._opened().order(query, texts, self.top_k if top_k is None else top_k)
+        opened = self._opened()
+        texts = [opened.with_metadata(str(document.content), document.meta) for document in documents]
+        ranked = opened.order(query, texts, self.top_k if top_k is None else top_k)
         return {"documents": [replace(documents[number], score=score) for number, score in ranked]}

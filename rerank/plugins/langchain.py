@@ -11,7 +11,6 @@ from pydantic import ConfigDict, PrivateAttr
 
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.warm_start import UNSUPERVISED
-from rerank.types.retriever import CONTENTS
 
 
 class RerankCompressor(BaseDocumentCompressor):
@@ -25,8 +24,9 @@ class RerankCompressor(BaseDocumentCompressor):
         The model or its file; by default the ranking that needs no judgements.
     top_n : int, optional
         Documents to keep; by default all.
-    field : str
-        The field of the index that `page_content` fills.
+    field : str, optional
+        The field of the index that `page_content` fills; by default that with most of the index's words. Metadata that
+        are named as other fields or numbers of the index fill these.
 
     """
 
@@ -35,7 +35,7 @@ class RerankCompressor(BaseDocumentCompressor):
     index: Any
     model: Any = UNSUPERVISED
     top_n: int | None = None
-    field: str = CONTENTS
+    field: str | None = None
     _texts: TextReranker = PrivateAttr()
 
     def model_post_init(self, context: object, /) -> None:
@@ -46,7 +46,8 @@ class RerankCompressor(BaseDocumentCompressor):
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
         """Return copies of the best documents, best first, with the score as `metadata["relevance_score"]`."""
-        ranked = self._texts.order(query, [document.page_content for document in documents], self.top_n)
+        texts = [self._texts.with_metadata(each.page_content, each.metadata) for each in documents]
+        ranked = self._texts.order(query, texts, self.top_n)
         return [
             documents[number].model_copy(update={"metadata": {**documents[number].metadata, "relevance_score": score}})
             for number, score in ranked

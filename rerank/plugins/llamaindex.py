@@ -11,7 +11,6 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from rerank.errors import InvalidInputError
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.warm_start import UNSUPERVISED
-from rerank.types.retriever import CONTENTS
 
 
 class RerankPostprocessor(BaseNodePostprocessor):
@@ -25,15 +24,16 @@ class RerankPostprocessor(BaseNodePostprocessor):
         The model or its file; by default the ranking that needs no judgements.
     top_n : int, optional
         Nodes to keep; by default all.
-    field : str
-        The field of the index that the text of a node fills.
+    field : str, optional
+        The field of the index that the text of a node fills; by default that with most of the index's words. Metadata
+        that are named as other fields or numbers of the index fill these.
 
     """
 
     index: Any
     model: Any = UNSUPERVISED
     top_n: int | None = None
-    field: str = CONTENTS
+    field: str | None = None
     _texts: TextReranker = PrivateAttr()
 
     def model_post_init(self, context: object, /) -> None:
@@ -52,6 +52,7 @@ class RerankPostprocessor(BaseNodePostprocessor):
         """Return the best nodes with the model's scores, best first."""
         if query_bundle is None:
             raise InvalidInputError("query_bundle: expected the query, got none. Pass query_bundle= or query_str=.")
-        texts = [node.node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes]
+        bodies = [node.node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes]
+        texts = [self._texts.with_metadata(text, node.node.metadata) for text, node in zip(bodies, nodes, strict=True)]
         ranked = self._texts.order(query_bundle.query_str, texts, self.top_n)
         return [NodeWithScore(node=nodes[number].node, score=score) for number, score in ranked]

@@ -11,7 +11,6 @@ from rerankers.utils import prep_docs
 
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.ranker import Ranker
-from rerank.types.retriever import CONTENTS
 from rerank.workflows.index import Index
 
 
@@ -24,12 +23,13 @@ class RerankRanker(BaseRanker):
         The model or its file.
     index : Index or path
         The index whose statistics are used.
-    field : str
-        The field of the index that the texts fill.
+    field : str, optional
+        The field of the index that the texts fill; by default that with most of the index's words. Metadata of
+        documents that are named as other fields or numbers of the index fill these.
 
     """
 
-    def __init__(self, model: Ranker | str | Path, index: Index | str | Path, field: str = CONTENTS) -> None:
+    def __init__(self, model: Ranker | str | Path, index: Index | str | Path, field: str | None = None) -> None:
         self.ranking_type = "pointwise"
         self._texts = TextReranker(index, model, field)
 
@@ -41,7 +41,8 @@ class RerankRanker(BaseRanker):
     ) -> RankedResults:
         """Return all documents, best first."""
         documents = prep_docs(docs, doc_ids)
-        ranked = self._texts.order(query, [document.text for document in documents])
+        texts = [self._texts.with_metadata(each.text, each.metadata or {}) for each in documents]
+        ranked = self._texts.order(query, texts)
         results = [
             Result(document=documents[number], score=score, rank=rank)
             for rank, (number, score) in enumerate(ranked, start=1)

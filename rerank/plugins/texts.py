@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from rerank.lucene.documents import is_text
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types.retriever import CONTENTS
@@ -21,20 +23,27 @@ class TextReranker:
         The index whose analyser and statistics are used; it need not hold the texts.
     model : Ranker or path
         A ranker that was trained on features of this index, or its file; by default the one that needs no judgements.
-    field : str
-        The field that the texts fill, see `Index.text_features`.
+    field : str, optional
+        The field that the texts fill, see `Index.text_features`; by default that with most of the index's words.
 
     """
 
     def __init__(
-        self, index: Index | str | Path, model: Ranker | str | Path = UNSUPERVISED, field: str = CONTENTS
+        self, index: Index | str | Path, model: Ranker | str | Path = UNSUPERVISED, field: str | None = None
     ) -> None:
         self.index = index if isinstance(index, Index) else Index.open(index)
         self.model = applied_model(model, self.index, union=False)
-        self.field = field
+        self.field = self.index.main_field if field is None else field
+
+    def with_metadata(self, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a document of a text and those of its metadata that are named as fields or numbers of the index."""
+        fields, numbers = self.index.forward.fields.keys() - {CONTENTS}, self.index.forward.numbers
+        texts = {name: value for name, value in metadata.items() if name in fields and is_text(value)}
+        values = {name: value for name, value in metadata.items() if name in numbers and type(value) in (int, float)}
+        return {**texts, **values, self.field: text}
 
     def order(
-        self, query: str, documents: Sequence[str | Mapping[str, str]], k: int | None = None
+        self, query: str, documents: Sequence[str | Mapping[str, Any]], k: int | None = None
     ) -> list[tuple[int, float]]:
         """Return the position in `documents`, from 0, and the score of the k best, best first."""
         if not documents:

@@ -207,7 +207,7 @@ def read(path: Path, kind: Kind, notes: Sequence[Path] = ()) -> tuple[dict[str, 
         declared = kind.arrays(values)
         for name, field in declared.items():
             if name not in entries and not field.optional:
-                raise Fault(f"no {name}")
+                raise Fault(f"no {name if name.isprintable() else shown(name)}")
         state = file_state(path)
         verified = bool(notes) and is_noted(notes, state)
         arrays = {
@@ -232,7 +232,7 @@ def shape_of(path: Path, kind: Kind, name: str) -> tuple[int, ...]:
     """Return the shape of an array of a file, whose values are not read."""
     with _opened(path, kind) as (archive, entries):
         if name not in entries:
-            raise Fault(f"no {name}")
+            raise Fault(f"no {name if name.isprintable() else shown(name)}")
         with archive.open(entries[name]) as member:
             return _read_header(member, name)[1]
 

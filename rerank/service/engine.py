@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -56,11 +57,16 @@ class Engine:
         self.rankings: dict[str, Ranking] = {}
         self._log = None if settings.log_queries is None else QueryLog(settings.log_queries, settings.log_features)
 
+    @cached_property
+    def text_field(self) -> str:
+        """The field that plain texts fill."""
+        return self.settings.text_field or self.index.main_field
+
     def open(self) -> None:
         """Open the index and the model, and answer a first request of each kind, so that all kernels are compiled."""
         self.index.searcher  # noqa: B018  # starts Java
-        if self.settings.text_field not in self.index.forward.fields:
-            raise unknown_name("text-field", self.settings.text_field, self.index.forward.fields)
+        if self.text_field not in self.index.forward.fields:
+            raise unknown_name("text-field", self.text_field, self.index.forward.fields)
         bm25 = bm25_ranking()
         self.rankings = {BM25_NAME: self.warmed(bm25)}
         self.take(self.warmed(self.load()))
@@ -274,7 +280,7 @@ class Engine:
         trained = ranking.candidates
         recipe = _BM25_ONLY if ranking.recipe is None else ranking.recipe
         options = TextOptions(
-            self.settings.text_field,
+            self.text_field,
             recipe,
             Retriever.bm25(trained.k1, trained.b, trained.field),
             None if ranking.model is None else ranking.model.features_read(),

@@ -15,6 +15,7 @@ from rerank.lucene.documents import ID_KEYS
 from rerank.runtime.schema import SchemaError
 from rerank.service.app import RERANK_PATHS, Service
 from rerank.service.bodies import Body, Count, Name, Names, Query, check_members, plain_text, token, words
+from rerank.service.engine import Engine
 from rerank.service.faults import ServiceError, unknown
 from rerank.service.jobs import RerankAnswer, RerankJob
 from rerank.types.retriever import CONTENTS
@@ -92,9 +93,11 @@ class RerankBody(Body, Generic[QueryText, Documents, Texts]):
         _check_rank_fields(self.given, self.rank_fields or ())
         self._doc_ids = None if self.rank_fields else _ids_of(self.given, place)
         if self._doc_ids is None:
-            names = info.context.engine.field_names
             self._texts = [
-                _cut(_document(each, f"{place}[{number}]", self.rank_fields, names), self.max_tokens_per_doc)
+                _cut(
+                    _document(each, f"{place}[{number}]", self.rank_fields, info.context.engine),
+                    self.max_tokens_per_doc,
+                )
                 for number, each in enumerate(self.given)
             ]
         return self
@@ -210,19 +213,21 @@ def _ids_of(given: Sequence[Any], place: str) -> list[str] | None:
 
 
 def _document(
-    given: str | Mapping[str, Any], place: str, rank_fields: Sequence[str] | None, fields: Sequence[str]
+    given: str | Mapping[str, Any], place: str, rank_fields: Sequence[str] | None, engine: Engine
 ) -> str | dict[str, Any]:
     """Return a document as `Index.text_features` takes it: a text, or fields of the index."""
     if isinstance(given, str):
         return given
     if rank_fields:
         return " ".join(str(given[name]) for name in rank_fields if isinstance(given.get(name), str | int | float))
+    fields = engine.field_names
     own = {name: value for name, value in given.items() if name in fields and _is_value(value)}
     if _TEXT in given and _TEXT not in fields:
         if not isinstance(given[_TEXT], str):
             raise ServiceError(422, f"{place}.{_TEXT}", "text", shown(given[_TEXT]), "Send the text of the document.")
         has_texts = any(isinstance(each, str | list) for each in own.values())
-        return {**own, CONTENTS: given[_TEXT]} if has_texts else given[_TEXT]
+        field = CONTENTS if engine.text_field in own else engine.text_field
+        return {**own, field: given[_TEXT]} if has_texts else given[_TEXT]
     if not own:
         raise ServiceError(
             422, place, f"a text, or fields of the index ({', '.join(fields)})", shown(dict(given)),

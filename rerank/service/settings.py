@@ -73,8 +73,8 @@ class Settings:
         the model's file without its ending.
     other_index : bool
         Whether a model that was trained on another index is accepted.
-    text_field : str
-        The field of the index that plain texts of /rerank fill.
+    text_field : str or None
+        The field of the index that plain texts of /rerank fill; None is that with most of the index's words.
     host, port : str, int
         The address; port 0 is a free one.
     hosts : tuple of str
@@ -98,7 +98,7 @@ class Settings:
     model: Path | None = None
     model_names: tuple[str, ...] = ()
     other_index: bool = False
-    text_field: str = "contents"
+    text_field: str | None = None
     host: str = "127.0.0.1"
     port: int = 8080
     hosts: tuple[str, ...] = ()

@@ -2,9 +2,11 @@
 
 The basis grows by A'A times its last block, orthogonal to what is there; the Rayleigh-Ritz procedure on it gives the
 right singular vectors, and how far each is from an eigenvector of A'A. Where the basis is full before all are near
-enough, the best Ritz vectors are the basis that is grown further. Only blocks with a row for each column of A are in
-memory, never one with a row for each row of A. All sums have one order, so that the result does not depend on the
-processor nor on the number of threads, bit for bit.
+enough, the best Ritz vectors are the basis that is grown further: a small basis takes no more products with A'A than a
+large one, and its blocks are made orthogonal to fewer columns. Where A has fewer rows than columns, the left singular
+vectors are found in this way, whose products with A are the right ones. Blocks in memory have a row for each column of
+A, or for each row where these are fewer. All sums have one order, so that the result does not depend on the processor
+nor on the number of threads, bit for bit.
 
 References
 ----------
@@ -15,7 +17,7 @@ Wu & Simon, SIAM Journal on Matrix Analysis 2000 (thick restarts); Golub & Under
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 
@@ -23,21 +25,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.runtime.kernels import kernel
+from rerank.runtime.lanes import LANES, load, same, store
 from rerank.runtime.products import cross_product, product
 from rerank.runtime.progress import track
 from rerank.runtime.threads import in_threads, kernel_threads
-from rerank.types.arrays import Floats, Ints
+from rerank.types.arrays import Floats, Ints, pointers
 from rerank.vectors.eigen import symmetric_eigen
 
 SEED = 0  # of the start block
-WIDTH = 32  # columns of a block
-BASIS_RATIO = 3  # columns of the full basis for each wanted vector
+WIDTH = 16  # columns of a block
+BASIS_RATIO = 2  # columns of the full basis for each wanted vector
 LEAST_BASIS = 12 * WIDTH
+KEPT = 0.3  # share of the basis beyond the wanted vectors that a restart keeps
 FAR = 1e-5  # |A'A v - s^2 v| of a vector v of singular value s that is near enough, as a share of s^2
 ROUNDING = 1e-6  # the same as a share of the largest s^2: below it float32 rounds
 SHORT = 1e-3  # share of the largest s^2: of shorter columns, rounding leaves too much that is in the basis
 MOST_RESTARTS = 100
-_COLUMNS = 16  # of a task of a thread
 _ROWS = 1 << 13  # of a block of rows in rotations
 _log = logging.getLogger("rerank")
 Block = NDArray[np.float32]
@@ -65,44 +68,84 @@ class SparseRows:
     values: NDArray[np.float32]
     n_columns: int
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.row_ptr) - 1
+
+    def transposed(self) -> SparseRows:
+        """Return A'."""
+        ptr = pointers(np.bincount(self.columns, minlength=self.n_columns))
+        out = SparseRows(ptr, np.empty_like(self.columns), np.empty_like(self.values), self.n_rows)
+        _transpose(self.row_ptr, self.columns, self.values, ptr[:-1].copy(), out.columns, out.values)
+        return out
+
 
 def right_singular_vectors(matrix: SparseRows, size: int, threads: int | None = None) -> tuple[Block, Floats]:
     """Return the right singular vectors of the greatest singular values.
 
     Shapes: vectors float32 (n_columns, size); values float64 (size,).
     """
-    size = min(size, len(matrix.row_ptr) - 1, matrix.n_columns)
+    size = min(size, matrix.n_rows, matrix.n_columns)
     if size == 0:
         return np.empty((matrix.n_columns, 0), dtype=np.float32), np.empty(0)
     with kernel_threads(threads) as n_threads:
-        basis_size = max(BASIS_RATIO * size, LEAST_BASIS)
-        if matrix.n_columns <= basis_size + WIDTH:
-            squares, rotation = symmetric_eigen(
-                _times_gram(matrix, np.eye(matrix.n_columns, dtype=np.float32), n_threads)
-            )
-            vectors = rotation[:, :size].astype(np.float32)
-        else:
-            vectors, squares = _Krylov(matrix, n_threads).dominant(size, basis_size)
+        vectors, values = _by_left_vectors(matrix, size, n_threads) or _dominant(matrix, size, n_threads)
     greatest = np.abs(vectors).argmax(axis=0)
     vectors *= np.where(vectors[greatest, np.arange(size)] < 0.0, -1.0, 1.0).astype(np.float32)
+    return vectors, values
+
+
+def _by_left_vectors(matrix: SparseRows, size: int, n_threads: int) -> tuple[Block, Floats] | None:
+    """Return A' times the left singular vectors, divided by the singular values; None where that is no faster.
+
+    None also where a singular value is so small that the quotient would be rounding.
+    """
+    if matrix.n_rows >= matrix.n_columns:
+        return None
+    transposed = matrix.transposed()
+    left, values = _dominant(transposed, size, n_threads)
+    if values[-1] <= SHORT * values[0]:
+        return None
+    vectors = np.empty((matrix.n_columns, size), dtype=np.float32)
+    _multiply(_fill_product, transposed, left, vectors, n_threads)
+    vectors /= values.astype(np.float32)
+    return vectors, values
+
+
+def _dominant(matrix: SparseRows, size: int, n_threads: int) -> tuple[Block, Floats]:
+    """Return the right singular vectors (n_columns, size) of the greatest singular values, and these (size,)."""
+    basis_size = WIDTH * -(-max(BASIS_RATIO * size, LEAST_BASIS) // WIDTH)
+    if matrix.n_columns <= basis_size + WIDTH:
+        identity = np.eye(matrix.n_columns, dtype=np.float32)
+        squares, rotation = symmetric_eigen(_times_gram(matrix, identity, n_threads))
+        vectors = rotation[:, :size].astype(np.float32)
+    else:
+        vectors, squares = _Krylov(matrix, basis_size, n_threads).dominant(size)
     return vectors, np.sqrt(np.maximum(squares[:size], 0.0))
 
 
 class _Krylov:
     """An orthonormal basis that grows by A'A times its last block, and A'A on it, (m, m) float64."""
 
-    def __init__(self, matrix: SparseRows, n_threads: int) -> None:
+    def __init__(self, matrix: SparseRows, basis_size: int, n_threads: int) -> None:
         """Start with a random block; uniform numbers are the same bits on every processor."""
         self._matrix, self._n_threads, self._random = matrix, n_threads, np.random.default_rng(SEED)
-        self._basis: list[Block] = []
-        self._projected = np.empty((0, 0))
-        self._n_coupled = 0  # last blocks of the basis that A'A times the newest one is not orthogonal to
+        self._columns = np.empty((matrix.n_columns, basis_size), dtype=np.float32)
+        self._size = 0  # columns that there are
+        self._projected = np.zeros((basis_size, basis_size))
+        self._n_coupled = 0  # last columns of the basis that A'A times the newest block is not orthogonal to
         self._next, self._beside = self._orthonormal(np.zeros((matrix.n_columns, WIDTH)), 1.0)
 
-    def dominant(self, size: int, basis_size: int) -> tuple[Block, Floats]:
+    @property
+    def _basis(self) -> Block:
+        return self._columns[:, : self._size]
+
+    def dominant(self, size: int) -> tuple[Block, Floats]:
         """Return the vectors (n, size) float32 of the greatest eigenvalues of A'A, and these, descending."""
+        basis_size = self._columns.shape[1]
         for restart in track(count(), "singular vectors"):
-            while WIDTH * len(self._basis) < basis_size:
+            while self._size < basis_size:
                 self._grow()
             squares, rotation = symmetric_eigen(self._projected)
             beside = product(self._beside, rotation[-WIDTH:])
@@ -110,31 +153,31 @@ class _Krylov:
             near = distances <= np.maximum(FAR * squares[:size], ROUNDING * squares[0])
             if near.all() or restart == MOST_RESTARTS:
                 break
-            kept = WIDTH * ((2 * size + basis_size) // (3 * WIDTH))
-            self._rotate(rotation[:, :kept])
-            self._projected, self._n_coupled = np.diag(squares[:kept]), len(self._basis)
+            self._rotate(rotation[:, : WIDTH * int((size + KEPT * (basis_size - size)) // WIDTH)])
+            self._projected[:] = 0.0
+            np.fill_diagonal(self._projected, squares[: self._size])
+            self._n_coupled = self._size
         if not near.all():
             _log.warning("singular vectors: %d of %d have not converged.", size - int(near.sum()), size)
         self._rotate(rotation[:, :size])
-        return np.hstack(self._basis)[:, :size], squares
+        return self._basis.copy(), squares
 
     def _grow(self) -> None:
         """Add the next block to the basis, and find the one after it."""
-        self._basis.append(self._next.astype(np.float32))
-        images = _times_gram(self._matrix, self._basis[-1], self._n_threads)
-        near = self._basis[-1 - self._n_coupled :]
-        shares = np.vstack([cross_product(block, images) for block in near])
-        _subtract(images, near, shares)
-        before, after = len(self._projected), len(self._projected) + WIDTH
-        projected = np.zeros((after, after))
-        projected[:before, :before] = self._projected
-        projected[after - len(shares) :, before:] = shares
-        projected[before:, after - len(shares) :] = shares.T
-        own = projected[before:, before:]
+        first, last = self._size, self._size + WIDTH
+        self._columns[:, first:last] = self._next
+        self._size = last
+        images = _times_gram(self._matrix, self._columns[:, first:last], self._n_threads)
+        near = slice(first - self._n_coupled, last)
+        shares = cross_product(self._columns[:, near], images)
+        images -= product(self._columns[:, near], shares)
+        self._projected[near, first:last] = shares
+        self._projected[first:last, near] = shares.T
+        own = self._projected[first:last, first:last]
         own[:] = (own + own.T) / 2.0
-        self._projected, self._n_coupled = projected, 1
-        _remove(images, self._basis)
-        self._next, self._beside = self._orthonormal(images, float(np.abs(projected).max()))
+        self._n_coupled = WIDTH
+        self._remove(images)
+        self._next, self._beside = self._orthonormal(images, float(np.abs(self._projected).max()))
 
     def _orthonormal(self, images: Floats, scale: float) -> tuple[Floats, Floats]:
         """Return an orthonormal basis (n, WIDTH) of the columns and the columns in it, (WIDTH, WIDTH) float64.
@@ -144,26 +187,27 @@ class _Krylov:
         """
         out, beside = _basis_of(images, ROUNDING * scale)
         if len(beside) and (beside * beside).sum(axis=1).min() < (SHORT * scale) ** 2:
-            _remove(out, self._basis)
+            self._remove(out)
             out = _rounded_off(out)
         while out.shape[1] < WIDTH:
             drawn = 2.0 * self._random.random((len(images), WIDTH - out.shape[1])) - 1.0
             for _ in range(2):
-                _remove(drawn, [*self._basis, out])
+                self._remove(drawn)
+                drawn -= product(out, cross_product(out, drawn))
             out = np.hstack([out, _basis_of(drawn, ROUNDING)[0]])
         return out, np.vstack([beside, np.zeros((WIDTH - len(beside), WIDTH))])
 
+    def _remove(self, images: Floats) -> None:
+        """Take off the images (n, q) what lies in the space of the basis."""
+        images -= product(self._basis, cross_product(self._basis, images))
+
     def _rotate(self, rotation: Floats) -> None:
-        """Replace the basis by the basis times the rotation (m, p), in place, with columns of 0 at its end."""
-        n_blocks = -(-rotation.shape[1] // WIDTH)
-        whole = np.zeros((len(rotation), WIDTH * n_blocks))
-        whole[:, : rotation.shape[1]] = rotation
-        for first in range(0, self._matrix.n_columns, _ROWS):
+        """Replace the basis by the basis times the rotation (m, p), in place."""
+        n_columns = rotation.shape[1]
+        for first in range(0, len(self._columns), _ROWS):
             rows = slice(first, first + _ROWS)
-            rotated = product(np.hstack([block[rows] for block in self._basis]), whole)
-            for number, block in enumerate(self._basis[:n_blocks]):
-                block[rows] = rotated[:, WIDTH * number : WIDTH * (number + 1)]
-        del self._basis[n_blocks:]
+            self._columns[rows, :n_columns] = product(self._basis[rows], rotation)
+        self._size = n_columns
 
 
 def _basis_of(images: Floats, least: float) -> tuple[Floats, Floats]:
@@ -180,43 +224,56 @@ def _rounded_off(block: Floats) -> Floats:
     return product(block, product(vectors / np.sqrt(squares), np.ascontiguousarray(vectors.T)))
 
 
-def _remove(images: Floats, blocks: Iterable[NDArray[np.floating]]) -> None:
-    """Take off the images (n, q) what lies in the space of orthonormal blocks (n, p), one after the other."""
-    for block in blocks:
-        _subtract(images, [block], cross_product(block, images))
-
-
-def _subtract(images: Floats, blocks: Iterable[NDArray[np.floating]], shares: Floats) -> None:
-    """Subtract the blocks (n, p) times their shares (m, q) from images (n, q)."""
-    first = 0
-    for block in blocks:
-        images -= product(block, shares[first : first + block.shape[1]])
-        first += block.shape[1]
-
-
 def _times_gram(matrix: SparseRows, block: Block, n_threads: int) -> Floats:
     """Return A'A times the block, (n_columns, p) float64."""
-    out = np.zeros(block.shape)
-
-    def multiply(first: int) -> None:
-        last = min(first + _COLUMNS, block.shape[1])
-        _add_gram_product(matrix.row_ptr, matrix.columns, matrix.values, block, first, last, out)
-
-    in_threads(multiply, range(0, block.shape[1], _COLUMNS), n_threads)
+    out = np.empty(block.shape)
+    _multiply(_add_gram_product, matrix, block, out, n_threads)
     return out
 
 
+def _multiply(
+    add: Callable[..., None], matrix: SparseRows, block: Block, out: NDArray[np.floating], n_threads: int
+) -> None:
+    """Fill out with what the kernel adds for the block: a task of a thread is LANES columns, rows of a cache line."""
+
+    def multiply(first: int) -> None:
+        some = slice(first, first + LANES)
+        width = block[:1, some].shape[1]
+        part, own = np.zeros((len(block), LANES)), np.zeros((len(out), LANES))
+        part[:, :width] = block[:, some]
+        add(matrix.row_ptr, matrix.columns, matrix.values, part.ravel(), own.ravel())
+        out[:, some] = own[:, :width]
+
+    in_threads(multiply, range(0, block.shape[1], LANES), n_threads)
+
+
 @kernel()
-def _add_gram_product(row_ptr, columns, values, block, first, last, out):  # type: ignore[no-untyped-def]
-    """Add columns [first, last) of A'A times the block to `out` (n_columns, p) float64."""
-    row_product = np.empty(last - first)
+def _add_gram_product(row_ptr, columns, values, block, out):  # type: ignore[no-untyped-def]
+    """Add A'A times the block to `out`; both are flat, with LANES float64 for each column of A."""
     for row in range(len(row_ptr) - 1):
-        row_product[:] = 0.0
+        total = same(0.0)
         for entry in range(row_ptr[row], row_ptr[row + 1]):
-            column, value = columns[entry], values[entry]
-            for index in range(last - first):
-                row_product[index] += value * block[column, first + index]
+            total = total + load(block, LANES * np.int64(columns[entry])) * same(np.float64(values[entry]))
         for entry in range(row_ptr[row], row_ptr[row + 1]):
-            column, value = columns[entry], values[entry]
-            for index in range(last - first):
-                out[column, first + index] += value * row_product[index]
+            place = LANES * np.int64(columns[entry])
+            store(out, place, load(out, place) + total * same(np.float64(values[entry])))
+
+
+@kernel()
+def _fill_product(row_ptr, columns, values, block, out):  # type: ignore[no-untyped-def]
+    """Fill `out` with A times the block; both are flat, with LANES float64 for each row, or column, of A."""
+    for row in range(len(row_ptr) - 1):
+        total = same(0.0)
+        for entry in range(row_ptr[row], row_ptr[row + 1]):
+            total = total + load(block, LANES * np.int64(columns[entry])) * same(np.float64(values[entry]))
+        store(out, LANES * row, total)
+
+
+@kernel()
+def _transpose(row_ptr, columns, values, next_entry, out_columns, out_values):  # type: ignore[no-untyped-def]
+    """Fill the rows of the columns' entries, and their values, by column; next_entry is the next place of each."""
+    for row in range(len(row_ptr) - 1):
+        for entry in range(row_ptr[row], row_ptr[row + 1]):
+            place = next_entry[columns[entry]]
+            out_columns[place], out_values[place] = row, values[entry]
+            next_entry[columns[entry]] += 1

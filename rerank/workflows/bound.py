@@ -22,7 +22,7 @@ from rerank.lucene.search import Searcher, check_hits
 from rerank.lucene.shards import index_folders
 from rerank.retrieval.candidates import Candidates
 from rerank.runtime.progress import track
-from rerank.types import RankingData, Run, Topics
+from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.ids import QUERY
 from rerank.types.retriever import BM25, CONTENTS, K1, B
 from rerank.workflows.fingerprints import fingerprint_differences
@@ -71,6 +71,7 @@ class BoundIndex:
         self.language = kept_language(self.path, commit) if language is None else language
         self._opened = _Opened(self.path, self.language, commit)
         self._given = Resources(vectors, history, encoder, named_runs(runs))
+        self.warned_of: set[str] = set()  # what is logged once
 
     def using(
         self,
@@ -118,6 +119,14 @@ class BoundIndex:
     def searcher(self) -> Searcher:
         """The Lucene searcher; starts Java."""
         return self._opened.searcher
+
+    @property
+    def main_field(self) -> str:
+        """The text field that holds over half of the words of `contents`; `contents` where none does; starts Java."""
+        joined, stored = self.searcher.joined_fields, self.forward.fingerprint["fields"]
+        names = [name for name in (self.forward.fields if joined is None else joined) if name != CONTENTS]
+        longest = max(names, key=lambda name: stored[name]["tokens"], default=CONTENTS)
+        return longest if 2 * stored[longest]["tokens"] > stored[CONTENTS]["tokens"] else CONTENTS
 
     @property
     def text_analyser(self) -> TextAnalyser:
@@ -368,7 +377,10 @@ class BoundIndex:
         from rerank.features.extract import extract_blocks
         from rerank.files.data import write_data
 
-        data, blocks = extract_blocks(**self._extraction(run, topics, qrels, recipe))
+        inputs = self._extraction(run, topics, qrels, recipe)
+        if inputs["qrels"] is not None:
+            log_judged(inputs["run"], inputs["qrels"])
+        data, blocks = extract_blocks(**inputs)
         write_data(data, path, blocks)
 
     def _extraction(
@@ -379,6 +391,9 @@ class BoundIndex:
 
         run, topics = run_of(run), topics_of(topics)
         check_topics(run, topics)
+        qrels = None if qrels is None else qrels_of(qrels)
+        if qrels is not None:
+            _warn_of_unjudged(run, qrels)
         query_ids = list(run)
         terms = self.searcher.analyze([topics[query_id] for query_id in query_ids])
         needs = Needs.of(recipe)
@@ -388,7 +403,7 @@ class BoundIndex:
             "query_terms": dict(zip(query_ids, terms, strict=True)),
             "run": run,
             "recipe": recipe,
-            "qrels": None if qrels is None else qrels_of(qrels),
+            "qrels": qrels,
             "records": Records(
                 runs=runs_beside(run, self),
                 documents=self.stored_documents,
@@ -595,10 +610,27 @@ def runs_beside(run: Run, index: BoundIndex) -> dict[str, Run]:
     return {**getattr(run, "sources", {}), **index.runs}
 
 
+def _warn_of_unjudged(run: Run, qrels: Qrels) -> None:
+    """Log a warning if queries of a run have no judgement at all."""
+    without = [query_id for query_id in run if query_id not in qrels]
+    if without:
+        text = "qrels: %d of %d queries have no judgements, e.g. %s: all their documents get label 0. Leave them out."
+        _log.warning(text, len(without), len(run), without[0])
+
+
+def log_judged(table: Run | RankingData, qrels: Qrels) -> None:
+    """Log how many documents are judged."""
+    _, judged = qrels.lookup(table.query_ids, table.query_ptr, table.doc_ids)
+    text = "labels: %d queries, %d documents, of which %d are judged; the others count as label 0."
+    _log.info(text, len(table), len(table.doc_ids), int(judged.sum()))
+
+
 def _warn_of_language(forward: ForwardIndex, query_terms: Mapping[str, list[str]]) -> None:
     """Log a warning if the index knows less than half of the queries' words, e.g. since their language is another."""
     words = {term for terms in query_terms.values() for term in terms}
+    if len(words) < FEWEST_WORDS:
+        return
     known = sum(forward.term_number(word) >= 0 for word in words)
-    if len(words) >= FEWEST_WORDS and known < len(words) / 2:
+    if known < len(words) / 2:
         text = "topics: the index has %d of their %d words. Are they in the language of the documents and its analyser?"
         _log.warning(text, known, len(words))

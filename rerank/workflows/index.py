@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rerank.workflows.texts import RankedText
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
-MOST_POSTINGS = 1 << 20  # up to which they are learned by default: about a minute on two cores
+MOST_POSTINGS = 1 << 21  # up to which they are learned by default: about 40 s on two cores (bench_vectors.py)
 _log = logging.getLogger("rerank")
 
 
@@ -111,7 +111,8 @@ class Index(BoundIndex):
             Mappings with `id` and text fields (or `contents`), or the path of a corpus: JSONL (plain or .gz, a file or
             a folder of files), TREC SGML, or `irds:NAME`, a data set of ir_datasets.
         path : path
-            The new folder. After an error, it is not there.
+            The new folder. After an error, it is not there; after one while vectors are learned, it is there without
+            them.
         fields : iterable of str or None
             Text fields that are indexed separately, in addition to `contents`; None is all.
         numbers : iterable of str or None
@@ -175,7 +176,7 @@ class Index(BoundIndex):
         if learned is None:
             learned = n_docs >= LEAST_DOCUMENTS and n_postings <= MOST_POSTINGS
             if n_postings > MOST_POSTINGS:
-                _log.info("%s: without vectors, which take over a minute; `rerank vectors` learns them.", self.path)
+                _log.info("%s: without vectors, which may take over a minute; `rerank vectors` learns them.", self.path)
         if learned:
             self.using(threads=threads).learn_vectors()
         return self
@@ -251,7 +252,7 @@ class Index(BoundIndex):
         documents: Any,
         *,
         scores: Any = None,
-        field: str = CONTENTS,
+        field: str | None = None,
         recipe: Recipe | None = None,
     ) -> RankingData:
         """Return the features of texts that the index does not hold.
@@ -272,10 +273,11 @@ class Index(BoundIndex):
             A first-stage score of each text: in the order of the list, or by document id; for several queries, a
             mapping from query id to these, or a Run. By default BM25 over `contents` with k1 0.9 and b 0.4, as
             `search` computes it. Features of the run and of the query's first documents depend on it.
-        field : str, default="contents"
+        field : str, optional
             The field of a document that is a str. Its other fields are empty. Where a document has no `contents` of
             its own, they are its fields joined as the index build joins them: so those of a str of another field are
-            the same text.
+            the same text. By default the field that holds over half of the words of the index's `contents`, or
+            `contents` where none does.
         recipe : Recipe, optional
             Fields, families and parameters; by default every field, the default families and parameters.
 
@@ -312,7 +314,7 @@ class Index(BoundIndex):
         k: int | None = None,
         *,
         scores: Any = None,
-        field: str = CONTENTS,
+        field: str | None = None,
     ) -> list[RankedText]:
         """Return texts that the index does not hold in a model's order.
 

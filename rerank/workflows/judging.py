@@ -158,7 +158,7 @@ class Judgements:
         self._shares: dict[str, Share] = {}
         if self.path.exists():
             self.labels = read_labels(self.path)
-            self._shares = read_provenance(self.path)
+            self._shares = read_provenance(self.path, self._n_labels())
 
     def label(self, query_id: str, doc_id: str) -> int | None:
         """Return the label of a document; None if there is none."""
@@ -172,5 +172,8 @@ class Judgements:
 
     def save(self) -> None:
         """Write both files; the provenance first, so that no label of a function is without it."""
-        write_provenance(self.path, self._shares)
+        write_provenance(self.path, self._shares, self._n_labels())
         write_qrels(self.labels, self.path)
+
+    def _n_labels(self) -> int:
+        return sum(map(len, self.labels.values()))

@@ -58,7 +58,7 @@ class RankedText(NamedTuple):
 class TextOptions:
     """How texts become features: see `Index.text_features`."""
 
-    plain_field: str = CONTENTS
+    plain_field: str | None = None
     recipe: Recipe | None = None
     retriever: Retriever = field(default_factory=lambda: Retriever.bm25(K1, B))
     needed: Collection[str] | None = None
@@ -185,7 +185,7 @@ def text_features(index: BoundIndex, given: GivenTexts, options: TextOptions) ->
     searcher, forward = index.searcher, index.forward
     if given.run is None and options.retriever.field not in forward.fields:
         raise unknown_name("field", options.retriever.field, forward.fields)
-    reader = GivenReader(forward, searcher.joined_fields, options.plain_field)
+    reader = GivenReader(forward, searcher.joined_fields, options.plain_field or index.main_field)
     terms = dict(zip(given.topics, searcher.analyze(list(given.topics.values())), strict=True))
     parts = [_batch_features(index, terms, batch, given, options) for batch in _batches(given, reader)]
     return parts[0] if len(parts) == 1 else joined_parts(parts)
@@ -221,6 +221,8 @@ def _batch_features(
     """Return the features of the documents of some queries."""
     analyser: TextAnalyser = index.text_analyser
     documents = [each for named in batch.values() for each in named.values()]
+    if options.needed is not None:
+        _warn_of_empty_fields(index, documents, options.needed)
     run = _run(batch, np.zeros(len(documents)), str(options.retriever) if given.run is None else given.run.name)
     numbers = {
         name: np.array([each.numbers.get(name, np.nan) for each in documents], dtype=np.float64)
@@ -254,6 +256,16 @@ def _batch_features(
     )
 
 
+def _warn_of_empty_fields(index: BoundIndex, documents: Sequence[GivenDocument], needed: Collection[str]) -> None:
+    """Log a warning, once for an index, of fields that a model reads and no document fills."""
+    read = {name.rpartition(".")[2] for name in needed} & (index.forward.fields.keys() - {CONTENTS})
+    empty = sorted(read.difference(*(each.document.texts for each in documents)) - index.warned_of)
+    if empty:
+        index.warned_of.update(empty)
+        text = "texts: none has the field %s, whose features the model reads. Pass it, too, where there is such text."
+        _log.warning(text, " or ".join(empty))
+
+
 def _encoded(index: BoundIndex, documents: Sequence[GivenDocument], queries: Mapping[str, str]) -> Encoded | None:
     """Return the vectors of an encoder for queries and texts, each as the index would store it; None without one."""
     encoder = index.encoder
@@ -279,7 +291,7 @@ def rank_texts(
     index: BoundIndex,
     model: Ranker | str | Path,
     given: GivenTexts,
-    plain_field: str = CONTENTS,
+    plain_field: str | None = None,
     base: Run | None = None,
 ) -> Run:
     """Return the texts of each query in the model's order; see `Index.rerank_texts`."""
@@ -320,7 +332,7 @@ def rerank_topics(
         _log.warning("Topics without texts: %d of %d, e.g. %s.", len(without), len(topics), without[0])
     some = Topics({query_id: topics[query_id] for query_id in topics if query_id in texts.documents})
     given = replace(given_texts(some, texts.documents, texts.scores), locations=texts.locations)
-    return rank_texts(index, model, given, texts.plain_field or CONTENTS, base).head(k or DEPTH)
+    return rank_texts(index, model, given, texts.plain_field, base).head(k or DEPTH)
 
 
 def check_k(k: int | None) -> None:

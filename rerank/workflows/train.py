@@ -8,7 +8,7 @@ better than trees alone (docs/benchmarks.md), with more LambdaMART.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -30,6 +30,7 @@ from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.retrieval.union import UnionRun
 from rerank.types import Qrels, RankingData, Run, Topics, query_blocks, query_rows
 from rerank.workflows.bm25_tuning import BM25Search
+from rerank.workflows.bound import log_judged
 from rerank.workflows.folds import FoldData, FoldTraining, SameData, assign_folds, held_out
 from rerank.workflows.index import Index
 from rerank.workflows.tuning import Try
@@ -153,16 +154,17 @@ def train(
     sources = sources_of(index, candidates, k)
     inputs = _Inputs(index, topics, qrels, recipe, depth, keep_sources=candidates is not None)
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
-    search = BM25Search.of(index, topics, qrels, measure) if tune_bm25 else None
-    data = inputs.data(sources if search is None else search.best(sources, qrels))
-    _log_judged(data, qrels)
+    run = index.search(topics, candidates=sources)
+    bm25 = BM25Search.of(index, topics, qrels, sources, measure) if tune_bm25 else None
+    data = inputs.data(run, sources.k) if bm25 is None else inputs.searched(bm25.best(qrels))
+    log_judged(data, qrels)
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
     folds = assign_folds(data, FOLDS, 0, relevant) if len(data) >= FOLDS else {}
     on_all, estimated = model.learns_from_all(len(data)), None
     if estimate and folds:
-        data_of = SameData(data) if search is None else _tuned_data(inputs, sources, search, folds)
+        data_of = SameData(data) if bm25 is None else _tuned_data(inputs, bm25, folds)
         training = FoldTraining(data_of, folds, partial(_fitted, type(model), model.get_params(deep=False)), on_all)
-        estimated = _estimate(inputs, training, sources, measure)
+        estimated = _estimate(inputs, training, run, measure)
     if not folds or on_all:
         model.fit(data)
     else:
@@ -191,10 +193,9 @@ class _Inputs:
     depth: int
     keep_sources: bool
 
-    def data(self, sources: Candidates) -> RankingData:
+    def data(self, run: Run, k: int | None) -> RankingData:
         """Return the features of the best `depth` documents of each source; they are computed among all candidates."""
-        run, parts = self.index.search(self.topics, candidates=sources), []
-        run = run.take(run.trec_order())
+        run, parts = run.take(run.trec_order()), []
         for first, last in query_blocks(run.query_ptr, BLOCK_ROWS):
             some = run.select(range(first, last))
             chosen = np.flatnonzero(among_first(some, self.depth))
@@ -202,26 +203,19 @@ class _Inputs:
                 some = some.without_sources()
             parts.append(self.index.features(some, self.topics, self.qrels, recipe=self.recipe).of_rows(chosen))
         data = joined_parts(parts)
-        return data if data.retriever is None else replace(data, retriever=replace(data.retriever, depth=sources.k))
+        return data if data.retriever is None else replace(data, retriever=replace(data.retriever, depth=k))
+
+    def searched(self, sources: Candidates) -> RankingData:
+        """Return what `data` does of the run of these sources."""
+        return self.data(self.index.retrieve(self.topics, sources), sources.k)
 
 
-@dataclass(frozen=True, eq=False)
-class _OfFolds:
-    """Data of each fold."""
-
-    data: Sequence[FoldData]
-
-    def __call__(self, fold: int) -> FoldData:
-        """Return the data of a fold."""
-        return self.data[fold]
-
-
-def _tuned_data(inputs: _Inputs, sources: Candidates, search: BM25Search, folds: Mapping[str, int]) -> _OfFolds:
+def _tuned_data(inputs: _Inputs, bm25: BM25Search, folds: Mapping[str, int]) -> Callable[[int], FoldData]:
     """Return the data of each fold with the k1 and b that are best on the queries of the others."""
     others = [[query_id for query_id, fold in folds.items() if fold != held_out] for held_out in range(FOLDS)]
-    chosen = [search.best(sources, query_ids) for query_ids in others]
-    data = {each: FoldData(inputs.data(each)) for each in dict.fromkeys(chosen)}
-    return _OfFolds([data[each] for each in chosen])
+    chosen = [bm25.best(query_ids) for query_ids in others]
+    data = {each: FoldData(inputs.searched(each)) for each in dict.fromkeys(chosen)}
+    return [data[each] for each in chosen].__getitem__
 
 
 def among_first(run: Run, depth: int) -> NDArray[np.bool_]:
@@ -253,16 +247,10 @@ def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
     return Topics(judged), Qrels.of({query_id: qrels[query_id] for query_id in judged})
 
 
-def _log_judged(data: RankingData, qrels: Qrels) -> None:
-    _, judged = qrels.lookup(data.query_ids, data.query_ptr, data.doc_ids)
-    text = "training data: %d queries, %d documents, of which %d are judged; the others count as label 0."
-    _log.info(text, len(data), data.n_rows, int(judged.sum()))
-
-
-def _estimate(inputs: _Inputs, training: FoldTraining, sources: Candidates, measure: str) -> Estimate:
-    """Return the measure of models like this one on the queries that each was not trained on."""
+def _estimate(inputs: _Inputs, training: FoldTraining, run: Run, measure: str) -> Estimate:
+    """Return the measure of a run and that of models like this one on the queries that each was not trained on."""
     _, _, held_out_run = held_out(inputs.index, training, "estimate")
-    runs = (inputs.index.retrieve(inputs.topics, sources), held_out_run)
+    runs = (run, held_out_run)
     before, after = (evaluate(inputs.qrels, run, [measure], complete=True)[measure] for run in runs)
     estimate = Estimate(measure, before, after, FOLDS, len(inputs.qrels))
     if after <= before:

@@ -25,6 +25,7 @@ def install() -> None:
     svd.product, svd.cross_product = np.matmul, lambda left, right: left.T.astype(np.float64) @ right  # type: ignore
     svd.symmetric_eigen = numpy_eigen  # type: ignore[assignment]
     svd._add_gram_product = add_gram_product  # type: ignore[assignment]
+    svd._fill_product = fill_product  # type: ignore[assignment]
     leafwise.prefetch = prefetch  # type: ignore[attr-defined]
     for module in (match, positions, feedback):
         module.prefetch = lambda array, index: None  # type: ignore[attr-defined]
@@ -41,10 +42,16 @@ def numpy_eigen(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArr
     return values[::-1], np.ascontiguousarray(vectors[:, ::-1])
 
 
-def add_gram_product(row_ptr, columns, values, block, first, last, out) -> None:  # type: ignore[no-untyped-def]
-    """Add columns [first, last) of A'A times the block to `out`."""
-    rows = csr_matrix((values, columns, row_ptr), shape=(len(row_ptr) - 1, len(out)))
-    out[:, first:last] += rows.T @ (rows @ block[:, first:last])
+def add_gram_product(row_ptr, columns, values, block, out) -> None:  # type: ignore[no-untyped-def]
+    """Add A'A times the block to `out`; both are flat."""
+    rows = csr_matrix((values, columns, row_ptr), shape=(len(row_ptr) - 1, len(out) // lanes.LANES))
+    out += (rows.T @ (rows @ block.reshape(-1, lanes.LANES))).ravel()
+
+
+def fill_product(row_ptr, columns, values, block, out) -> None:  # type: ignore[no-untyped-def]
+    """Fill `out` with A times the block; both are flat."""
+    rows = csr_matrix((values, columns, row_ptr), shape=(len(row_ptr) - 1, len(block) // lanes.LANES))
+    out[:] = (rows @ block.reshape(-1, lanes.LANES)).ravel()
 
 
 def prefetch(array: NDArray[np.uint64], row: int) -> None:

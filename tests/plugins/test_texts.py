@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import rerank
+from rerank.plugins.texts import TextReranker
 from tests.workflows.tiny import Tiny
 
 QUERY, N_TEXTS = "q0", 12
@@ -23,6 +24,52 @@ def expected(index: rerank.Index, model_file: Path, collection: Tiny, texts: lis
     ranked = index.rerank_texts(rerank.read_model(model_file), collection.topics[QUERY], texts)
     assert len({score for _, score in ranked}) > 2
     return [(int(number), score) for number, score in ranked]
+
+
+@pytest.fixture(scope="module")
+def of_index(index: rerank.Index, model_file: Path, collection: Tiny) -> list[str]:
+    """The order of documents with all fields of the index."""
+    documents = collection.documents[:N_TEXTS]
+    ranked = index.rerank_texts(model_file, collection.topics[QUERY], documents)
+    assert ranked != index.rerank_texts(model_file, collection.topics[QUERY], [each["body"] for each in documents])
+    return [documents[int(number)]["id"] for number, _ in ranked]
+
+
+def test_metadata_fill_fields_and_numbers_of_their_names(
+    index: rerank.Index, model_file: Path, collection: Tiny, of_index: list[str]
+) -> None:
+    reranker = TextReranker(index, model_file)
+    assert reranker.field == "body"
+    given = [
+        reranker.with_metadata(each["body"], {**each, "source": "a.pdf", "contents": "none", "body": "none"})
+        for each in collection.documents[:N_TEXTS]
+    ]
+    assert all(set(each) <= {"title", "body", *index.forward.numbers} for each in given)
+    order = reranker.order(collection.topics[QUERY], given)
+    assert [collection.documents[number]["id"] for number, _ in order] == of_index
+
+
+def test_fields_that_the_model_reads_and_no_text_has_are_logged_once(
+    index: rerank.Index, model_file: Path, collection: Tiny, texts: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    reranker = TextReranker(rerank.Index.open(index.path), model_file)
+    reranker.order(collection.topics[QUERY], texts)
+    reranker.order(collection.topics[QUERY], texts)
+    logged = [record.message for record in caplog.records if record.message.startswith("texts: ")]
+    assert logged == [
+        "texts: none has the field title, whose features the model reads. Pass it, too, where there is such text."
+    ]
+
+
+def test_langchain_metadata_fill_fields_of_their_names(
+    index: rerank.Index, model_file: Path, collection: Tiny, of_index: list[str]
+) -> None:
+    documents = pytest.importorskip("langchain_core.documents")
+    from rerank.plugins.langchain import RerankCompressor
+
+    given = [documents.Document(page_content=each["body"], metadata=each) for each in collection.documents[:N_TEXTS]]
+    kept = RerankCompressor(index=index.path, model=model_file).compress_documents(given, collection.topics[QUERY])
+    assert [each.metadata["id"] for each in kept] == of_index
 
 
 def test_langchain_compressor_orders_documents(

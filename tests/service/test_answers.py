@@ -133,6 +133,9 @@ def test_rerank_takes_objects_with_fields_of_the_index(
     query, documents = collection.topics["q2"], collection.documents[:20]
     fields = [{name: document[name] for name in ("title", "body")} for document in documents]
     ranked = index.rerank_texts(rerank.read_model(model_file), query, fields)
+    named_text = [{"title": document["title"], "text": document["body"]} for document in documents]
+    same = server.post("/rerank", {"query": query, "documents": named_text}).json()["results"]
+    assert [each["index"] for each in same] == [text.document for text in ranked]
     body = {"query": query, "documents": documents, "raw_scores": True, "top_n": 7}
     results = server.post("/rerank", body).json()["results"]
     assert [(each["index"], each["relevance_score"]) for each in results] == [tuple(text) for text in ranked[:7]]

@@ -118,3 +118,15 @@ def test_base_without_its_file_is_refused(kind: str, index: rerank.Index, files:
     data = index.features(files["bm25"], files["topics"], files["qrels"])
     with pytest.raises(rerank.errors.MissingFileError, match=r"nowhere: expected a .* file"):
         rerank.LambdaMART(base=f"{kind}:nowhere").fit(data)
+
+
+def test_features_say_how_many_queries_and_documents_are_judged(
+    index: rerank.Index, collection: Tiny, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = index.search(collection.topics, k=5)
+    qrels = {query_id: collection.qrels[query_id] for query_id in list(collection.topics)[2:]}
+    judged = sum(doc in qrels.get(query_id, {}) for query_id in run for doc in run[query_id])
+    with caplog.at_level("INFO", "rerank"):
+        index.write_features(tmp_path / "data.npz", run, collection.topics, qrels)
+    assert "qrels: 2 of 10 queries have no judgements, e.g. q0: all their documents get label 0. Leave" in caplog.text
+    assert f"labels: 10 queries, {run.n_rows} documents, of which {judged} are judged" in caplog.text

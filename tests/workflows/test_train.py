@@ -66,7 +66,7 @@ def test_topics_without_judgements_are_left_out_and_fewer_than_ten_are_refused(
     with caplog.at_level("INFO", "rerank"):
         train(index, topics, collection.qrels, small(), candidates="bm25", k=20, estimate=False)
     assert f"topics: 2 of {len(topics)} have no judgements" in caplog.text
-    assert "training data: 10 queries" in caplog.text
+    assert "labels: 10 queries" in caplog.text
     few = {query_id: collection.qrels[query_id] for query_id in list(collection.qrels)[:9]}
     with pytest.raises(InvalidInputError, match="expected at least 10 judged queries to learn from, got 9") as error:
         train(index, collection.topics, few)
@@ -127,14 +127,14 @@ def test_tuned_bm25_is_the_best_setting_of_the_grid_and_is_kept_with_the_model(
 
 
 def test_bm25_of_a_fold_is_chosen_without_the_queries_that_are_held_out(index: rerank.Index, collection: Tiny) -> None:
-    search = BM25Search.of(index, collection.topics, collection.qrels, "AP")
+    search = BM25Search.of(index, collection.topics, collection.qrels, Candidates(), "AP")
     others = list(collection.topics)[2:]
     changed = replace(search, values=search.values.copy())
     held_out = np.isin(search.query_ids, list(collection.topics)[:2])
     changed.values[:, held_out] = np.random.default_rng(0).random((len(SETTINGS), 2))
-    assert search.best(Candidates(), others) == changed.best(Candidates(), others)
+    assert search.best(others) == changed.best(others)
     alone = [others[0]]
-    best = search.best(Candidates(), alone)
+    best = search.best(alone)
     assert (
         search.values[SETTINGS.index((best.k1, best.b)), search.query_ids.index(alone[0])]
         == search.values[:, search.query_ids.index(alone[0])].max()
@@ -154,3 +154,8 @@ def test_model_that_is_not_better_than_its_candidates_is_said(
 def _ranked(index: rerank.Index, collection: Tiny) -> dict[str, list[str]]:
     run = index.search(collection.topics, 20)
     return {query_id: list(run[query_id]) for query_id in run}
+
+
+def test_tuned_bm25_is_refused_when_candidates_have_parameters(index: rerank.Index, collection: Tiny) -> None:
+    with pytest.raises(InvalidInputError, match="expected sources without k1 and b, which are tuned"):
+        train(index, collection.topics, collection.qrels, candidates="bm25-k1=1.2-b=0.75:30", tune_bm25=True)
