@@ -5,8 +5,9 @@
 
 `--whole-pyserini` installs Pyserini with all its dependencies, PyTorch included, and runs the tests that need them.
 
-The package and its jar are installed from wheels of this checkout, so that entry points are tested, too; frameworks come from the
-package index that pip is set up with. A test that is skipped because its framework is missing is a failure here.
+The package and its jar are installed from wheels of this checkout, so that entry points are tested, too; frameworks
+come from the package index that pip is set up with. A test that is skipped because its framework is missing is a
+failure here.
 """
 
 from __future__ import annotations

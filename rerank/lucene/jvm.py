@@ -1,8 +1,8 @@
 """The Java virtual machine of the process, which the first request starts.
 
-A request is JSON, an answer bytes (see java/rerank/lucene/Bridge.java). Anserini's jar is that of an installed pyserini,
-so that both can use one Java machine and each other's indexes, otherwise that of lucene-rerank-jar. pyserini is never
-imported, since that would import PyTorch.
+A request is JSON, an answer bytes (see java/rerank/lucene/Bridge.java). Anserini's jar is that of an installed
+pyserini, so that both can use one Java machine and each other's indexes, otherwise that of lucene-rerank-jar. pyserini
+is never imported, since that would import PyTorch.
 """
 
 from __future__ import annotations

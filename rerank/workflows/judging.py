@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
-from rerank.files.provenance import Share, read_provenance, write_provenance
+from rerank.files.provenance import Share, provenance_file, read_provenance, write_provenance
 from rerank.files.records import TopicsLike, topics_of
 from rerank.files.trec import read_qrels, write_qrels
 from rerank.metrics.discounted import DCG
@@ -173,7 +173,12 @@ class Judgements:
     def save(self) -> None:
         """Write both files; the provenance first, so that no label of a function is without it."""
         write_provenance(self.path, self._shares, self._n_labels())
-        write_qrels(self.labels, self.path)
+        try:
+            write_qrels(self.labels, self.path)
+        except BaseException:
+            if not self.path.exists():
+                provenance_file(self.path).unlink(missing_ok=True)
+            raise
 
     def _n_labels(self) -> int:
         return sum(map(len, self.labels.values()))

@@ -133,6 +133,22 @@ def test_judgements_grow_in_their_file_which_says_who_judged(tmp_path: Path) -> 
     assert {name: share.labels for name, share in read_provenance(path).items()} == {"person": 1, "m:f": 2}
 
 
+def test_no_provenance_is_left_when_first_labels_cannot_be_written(tmp_path: Path) -> None:
+    judgements = Judgements(tmp_path / "qrels.txt")
+    judgements.add("q1", "a document", 1, "person")  # qrels hold no spaces
+    with pytest.raises(InvalidInputError, match="a document"):
+        judgements.save()
+    assert list(tmp_path.iterdir()) == []
+    judgements = Judgements(tmp_path / "qrels.txt")
+    judgements.add("q1", "d1", 1, "person")
+    judgements.save()
+    judgements.add("q1", "a document", 1, "person")
+    with pytest.raises(InvalidInputError, match="a document"):
+        judgements.save()
+    assert (tmp_path / "qrels.txt.provenance.json").is_file()
+    assert Judgements(tmp_path / "qrels.txt").label("q1", "d1") == 1
+
+
 def test_provenance_of_qrels_that_were_deleted_is_not_taken_up(tmp_path: Path) -> None:
     judgements = Judgements(tmp_path / "qrels.txt")
     judgements.add("q1", "d1", 1, "person")
