@@ -3,7 +3,9 @@
 
     scripts/check_plugins.py [--environment FOLDER] [--keep] [--whole-pyserini]
 
-`--whole-pyserini` installs Pyserini with all its dependencies, PyTorch included, and runs the tests that need them.
+`--whole-pyserini` installs Pyserini with all its dependencies, PyTorch included, and runs the tests that need them;
+without it, Pyserini is installed without dependencies. Its jar goes before that of lucene-rerank-jar, which
+.ci/check_wheel.py tries alone.
 
 The package and its jar are installed from wheels of this checkout, so that entry points are tested, too; frameworks
 come from the package index that pip is set up with. A test that is skipped because its framework is missing is a
@@ -66,9 +68,12 @@ def main() -> None:
         run(sys.executable, ROOT / "jar" / "build_jar.py", scratch)
         wheel = next(Path(scratch).glob("lucene_rerank-*.whl"))
         packages = [f"lucene-rerank[{','.join(EXTRAS)}] @ {wheel.as_uri()}", "pytest", "pandas", *CLIENTS]
+        pyserini = PYSERINI[sys.version_info < (3, 12)]
         if given.whole_pyserini:
-            packages += [TORCH, PYSERINI[sys.version_info < (3, 12)]]
+            packages += [TORCH, pyserini]
         run(python, "-m", "pip", "install", "-q", "--find-links", scratch, *packages)
+        if not given.whole_pyserini:
+            run(python, "-m", "pip", "install", "-q", "--no-deps", pyserini)
         report = run_tests(python, Path(scratch), given.whole_pyserini)
         print(report)
         if given.environment and not given.keep:
@@ -76,7 +81,7 @@ def main() -> None:
     skipped = [line for line in report.splitlines() if line.startswith("SKIPPED") and "RERANK_TEST_" not in line]
     if skipped:
         sys.exit("plugins: expected every framework, got skipped tests. Install the frameworks above.")
-    print(f"{', '.join(EXTRAS)}: {report.splitlines()[-1]}")
+    print(f"{', '.join(EXTRAS)}, {pyserini}: {report.splitlines()[-1]}")
 
 
 if __name__ == "__main__":

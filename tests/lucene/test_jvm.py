@@ -82,6 +82,7 @@ def test_java_home_is_used_when_it_is_of_the_right_version(tmp_path: Path, monke
 def test_missing_parts_are_named_with_the_one_line_that_installs_them(
     present: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("ANSERINI_JAR", raising=False)
     folders = {
         "pyserini": package(tmp_path, "pyserini", "resources/jars/anserini-1.7.1-fatjar.jar"),
         "lucene_rerank_jar": package(tmp_path, "lucene_rerank_jar", "anserini-2.3.0.jar"),
@@ -124,7 +125,10 @@ def test_jar_of_pyserini_goes_before_that_of_the_package_of_the_jar(
     assert (anserini_jar().parent.name, anserini_version()) == ("lucene_rerank_jar", "2.3.0")
 
 
-def test_jar_of_the_package_of_the_jar_is_searched_with_where_no_pyserini_is(tmp_path: Path) -> None:
+def test_jar_of_the_package_of_the_jar_is_searched_with_where_no_pyserini_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANSERINI_JAR", raising=False)
     folder = tmp_path / "lucene_rerank_jar"
     folder.mkdir()
     (folder / "__init__.py").touch()
