@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from rerank.types import Topics as Topics
     from rerank.types.preferences import Preferences as Preferences
     from rerank.vectors.vectors import Vectors as Vectors
+    from rerank.workflows.diversify import diversify as diversify
     from rerank.workflows.experiment import run_experiment as run_experiment
     from rerank.workflows.explain import explain as explain
     from rerank.workflows.index import Index as Index
@@ -96,6 +97,7 @@ _HOMES = {
     "agreement": "rerank.evaluation.audit",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
+    "diversify": "rerank.workflows.diversify",
     "evaluate": "rerank.evaluation.evaluate",
     "explain": "rerank.workflows.explain",
     "export_model": "rerank.exchange.models",
