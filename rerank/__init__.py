@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rerank.files.data import read_data as read_data
     from rerank.files.data import write_data as write_data
     from rerank.files.lists import read_preferences as read_preferences
+    from rerank.files.subtopics import read_subtopic_qrels as read_subtopic_qrels
     from rerank.files.topics import read_topics as read_topics
     from rerank.files.trec import read_qrels as read_qrels
     from rerank.files.trec import read_run as read_run
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from rerank.types import Topics as Topics
     from rerank.types.preferences import Preferences as Preferences
     from rerank.vectors.vectors import Vectors as Vectors
+    from rerank.workflows.diversify import diversify as diversify
     from rerank.workflows.experiment import run_experiment as run_experiment
     from rerank.workflows.explain import explain as explain
     from rerank.workflows.index import Index as Index
@@ -95,6 +97,7 @@ _HOMES = {
     "agreement": "rerank.evaluation.audit",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
+    "diversify": "rerank.workflows.diversify",
     "evaluate": "rerank.evaluation.evaluate",
     "explain": "rerank.workflows.explain",
     "export_model": "rerank.exchange.models",
@@ -112,6 +115,7 @@ _HOMES = {
     "read_preferences": "rerank.files.lists",
     "read_qrels": "rerank.files.trec",
     "read_run": "rerank.files.trec",
+    "read_subtopic_qrels": "rerank.files.subtopics",
     "read_topics": "rerank.files.topics",
     "rerank": "rerank.workflows.rerank",
     "run_experiment": "rerank.workflows.experiment",

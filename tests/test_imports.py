@@ -33,7 +33,17 @@ BELOW = {
     "exchange": {"files", "rankers", "trees"},
     "evaluation": {"files", "metrics"},
     "doctor": {"files", "lucene", "metrics"},
-    "workflows": {"retrieval", "lucene", "features", "vectors", "history", "rankers", "exchange", "evaluation"}
+    "workflows": {
+        "combination",
+        "retrieval",
+        "lucene",
+        "features",
+        "vectors",
+        "history",
+        "rankers",
+        "exchange",
+        "evaluation",
+    }
     | {"files", "trees", "objectives", "metrics"},
     "plugins": {"workflows", "lucene", "features", "rankers", "files"},
     "cluster": {"workflows", "retrieval", "lucene", "features", "vectors", "history", "rankers", "evaluation", "files"}
