@@ -39,7 +39,10 @@ class ComparisonOptions:
     runs: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="RUN [RUN ...]")
     measures: tuple[str, ...] = measures_option(MEASURES)
     complete: bool = option(
-        "-c", "--complete", is_flag=True, help="Average over all judged queries; missing ones count as 0."
+        "-c",
+        "--complete",
+        is_flag=True,
+        help="Average over all judged queries; a query that is not in the run counts as 0.",
     )
     level: int = option(
         "-l",
@@ -48,28 +51,30 @@ class ComparisonOptions:
         metavar="N",
         default=1,
         show_default=True,
-        help="Smallest label that is relevant, for measures without rel=.",
+        help="Smallest label that counts as relevant, for measures without rel=.",
     )
     depth: int | None = option(
-        "-M", "--depth", type=Whole(), metavar="N", help="Most documents of a query; all by default."
+        "-M",
+        "--depth",
+        type=Whole(),
+        metavar="N",
+        help="Evaluate only the top N documents of each query.  [default: all]",
     )
-    judged_only: bool = option(
-        "-J", "--judged-only", is_flag=True, help="Remove unjudged documents from each list first."
-    )
+    judged_only: bool = option("-J", "--judged-only", is_flag=True, help="Remove unjudged documents before evaluation.")
     # Choices are written out here, as help must not import SciPy; a test compares them with significance.py.
     test: str = option(
         "--test",
         type=click.Choice(["t", "wilcoxon", "randomisation"]),
         default="t",
         show_default=True,
-        help="Significance test whose p-values are shown; JSON and TSV have those of all tests.",
+        help="Significance test of the table; JSON and TSV contain the p-values of all tests.",
     )
     correction: str = option(
         "--correction",
         type=click.Choice(["holm", "bonferroni", "bh", "none"]),
         default="holm",
         show_default=True,
-        help="Correction of p-values over all runs and measures; bh is Benjamini-Hochberg.",
+        help="Correction for multiple comparisons over all runs and measures; bh is Benjamini-Hochberg.",
     )
     samples: tuple[int, int] = option(
         "--samples",
@@ -77,7 +82,7 @@ class ComparisonOptions:
         metavar="N[:SEED]",
         default="10000:0",
         show_default=True,
-        help="Samples of the randomisation test and the bootstrap.",
+        help="Samples of the randomisation test and the bootstrap, and their random seed.",
     )
 
     def rules(self) -> dict[str, Any]:

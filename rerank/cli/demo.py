@@ -20,7 +20,7 @@ class Options:
 @click.command("demo", short_help="a study of your own library")
 @takes(Options)
 def command(given: Options) -> None:
-    """Index the docstrings of your Python library, and compare BM25, LambdaMART and LambdaSMART on them."""
+    """Index the docstrings of your Python installation, and compare BM25, LambdaMART and LambdaSMART on them."""
     from rerank.workflows.demo import run_demo
 
     result = run_demo(given.output)

@@ -27,33 +27,42 @@ class Options:
     norm: str | None = option(
         "--norm",
         metavar="NAME",
-        help="Normalization of the scores of each run and query: none, minmax, max, sum, zscore or rank; not used by "
-        "rrf.  [default: minmax; none for best]",
+        help="Normalisation of each query's scores: none, minmax, max, sum, zscore or rank; rrf uses none.  "
+        "[default: minmax; none for best]",
     )
-    weights: str | None = option("--weights", metavar="X,X,...", help="A number for each run, for `weighted`.")
-    k: float = option("--rrf-k", type=float, metavar="X", default=60.0, show_default=True, help="RRF's constant.")
+    weights: str | None = option(
+        "--weights", metavar="X,X,...", help="Weights of the runs for `weighted`, in their order."
+    )
+    k: float = option(
+        "--rrf-k",
+        type=float,
+        metavar="X",
+        default=60.0,
+        show_default=True,
+        help="Constant k of reciprocal rank fusion.",
+    )
     missing: str | None = option(
         "--missing",
         type=click.Choice(["zero", "lowest"]),
-        help="Score of a document that is not in a run: 0, or the lowest score of the query in that run.  "
+        help="Score of a document that a run does not contain: 0, or the run's lowest score for the query.  "
         "[default: zero; lowest for best]",
     )
     hits: int | None = option(
-        "-k", "--hits", type=Whole(), metavar="N", help="Number of documents per query.  [default: all]"
+        "-k", "--hits", type=Whole(), metavar="N", help="Documents to keep per query.  [default: all]"
     )
-    name: str | None = option("--name", metavar="TAG", help="Name of the new run.  [default: the method]")
-    qrels: Path | None = file_option("--qrels", "Judgements on which `best` optimises the weights.")
+    name: str | None = option("--name", metavar="TAG", help="Tag of the fused run.  [default: the method]")
+    qrels: Path | None = file_option("--qrels", "Judgements for which `best` optimises the weights.")
     metric: str = metric_option("-m", use="that `best` optimises.")
 
 
 @click.command("fuse", short_help="make one run of several")
 @takes(Options)
 def command(given: Options) -> None:
-    """Write one run of two or more RUNs: reciprocal rank fusion, or sums of normalised scores.
+    """Combine two or more RUNs into one, by reciprocal rank fusion or by summing normalised scores.
 
-    `--method best --qrels QRELS` finds the weights alpha and 1 - alpha of two runs with the highest mean of the
-    measure, and prints them on stderr. This is training: results on the same QRELS are biased. Choose the weights on
-    the qrels of other queries (dev), then fuse the runs of the test queries with the printed options:
+    `--method best --qrels QRELS` finds the weights of two runs that give the highest mean of the measure, and prints
+    them on stderr. This is training, so evaluating the result on the same QRELS overestimates its quality. Choose the
+    weights on other queries (e.g. the dev set), then fuse the runs of the test queries with the printed options:
     `--method weighted --weights A,B --norm none --missing lowest`.
     """
     from rerank.combination.fusion import fuse

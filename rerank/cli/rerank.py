@@ -19,23 +19,23 @@ class Options(ModelOptions):
     output: Path = output_option("the run")
     texts: Path | None = file_option(
         "--texts",
-        "Texts to reorder, which INDEX need not hold: JSON objects, one a line, with qid, id, and text or the fields "
-        "of INDEX. Their scores come from --run, otherwise from BM25.",
+        "Texts to rerank, in INDEX or not: one JSON object per line with qid, id, and text or fields of INDEX. Their "
+        "first scores are those of --run, otherwise of BM25.",
     )
     text_field: str | None = option(
-        "--text-field", metavar="NAME", help="Field of INDEX that `text` of --texts is; by default the longest."
+        "--text-field", metavar="NAME", help="Field of INDEX that `text` of --texts is read as.  [default: the longest]"
     )
     first: Path | None = option(
         "--first",
         metavar="MODEL",
         type=path_type,
-        help="Model of a first stage: it chooses the top k among the first --first-k candidates.",
+        help="First-stage model: it selects the k documents that MODEL reranks.",
     )
     first_k: int | None = option(
         "--first-k",
         metavar="N",
         type=Whole(),
-        help="Candidates that the first stage scores; by default 10,000, or -k if that is more.",
+        help="Candidates that the first stage scores.  [default: 10000, or -k if larger]",
     )
     diversify: str | None = option(
         "--diversify",
@@ -48,12 +48,12 @@ class Options(ModelOptions):
 @click.command("rerank", short_help="retrieve and reorder")
 @takes(Options)
 def command(given: Options) -> None:
-    """Write the top k documents of INDEX for TOPICS in the order of MODEL.
+    """Retrieve documents of INDEX for TOPICS, reorder the top k with MODEL, and write a run.
 
-    MODEL is a file, or `unsupervised`: the sum of standardised scores, which needs no judgements. The candidates are
-    those that MODEL was trained on, and its features need nothing beside INDEX. Documents of `--run` below the top k
-    follow in their order. With `--texts`, documents that INDEX need not hold are reordered: statistics of the
-    collection are those of INDEX.
+    MODEL is a model file, or `unsupervised`: a sum of standardised scores that needs no training. Candidates come from
+    the sources that MODEL was trained with, or from `--run`; documents of `--run` below the top k keep their order.
+    With `--texts`, the given texts are reordered; they may be missing from INDEX, which then only supplies the
+    statistics of the collection.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.files.lists import read_texts

@@ -42,35 +42,37 @@ class Options(RankerOptions):
     ranker: str | None = option(  # type: ignore[assignment]
         "--ranker",
         metavar="NAME",
-        help="Ranker.  [default: lambdamart; for INDEX and fewer than 300 judged queries, auto]",
+        help="Ranker.  [default: lambdamart; auto with INDEX and fewer than 300 judged queries]",
     )
     data: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="INDEX TOPICS QRELS | DATA...")
     output: Path = output_option("the model")
     base: str | None = option(
         "--base",
         metavar="KIND[:NAME]",
-        help="Start from feature:NAME, run:FILE, model:FILE (LambdaSMART), unsupervised or none.  [default: "
-        "unsupervised with INDEX, none with DATA]",
+        help="Ranker to start from: feature:NAME, run:FILE, model:FILE, unsupervised or none.  [default: unsupervised "
+        "with INDEX, none with DATA]",
     )
     candidates: str | None = candidates_option("bm25,rm3 (with vectors, lsi:200)")
-    k: int | None = option("-k", "--hits", type=Whole(), metavar="N", help="Documents of a source.  [default: 1000]")
-    recipe: Path | None = file_option("--recipe", "TOML file of the features (see `rerank features`).")
-    tune_bm25: bool = option("--tune-bm25", is_flag=True, help="Choose k1 and b on the judged queries.")
-    no_estimate: bool = option("--no-estimate", is_flag=True, help="Without cross-validation.")
+    k: int | None = option(
+        "-k", "--hits", type=Whole(), metavar="N", help="Documents per query and source.  [default: 1000]"
+    )
+    recipe: Path | None = file_option("--recipe", "TOML file of features (see `rerank features`).")
+    tune_bm25: bool = option("--tune-bm25", is_flag=True, help="Tune BM25's k1 and b on the judged queries.")
+    no_estimate: bool = option("--no-estimate", is_flag=True, help="Do not estimate the metric.")
     functions: tuple[Path, ...] = functions_option()
-    validate: Path | None = file_option("--validate", "For DATA: data on which early stopping watches the metric.")
+    validate: Path | None = file_option("--validate", "With DATA: data for early stopping.")
     preferences: Path | None = file_option(
         "--preferences",
-        "For DATA: pairs qid, better, worse[, probability] in place of labels.",
+        "With DATA: pairs qid, better, worse[, probability] to train on instead of labels.",
     )
     memory: str | None = option(
         "--memory",
         metavar="SIZE",
-        help="For DATA: memory that boosted trees may take, e.g. 4GB.",
+        help="With DATA: maximum memory, e.g. 4GB.",
     )
     checkpoint: Path | None = file_option(
         "--checkpoint",
-        "For DATA: file of the state of boosted trees, to go on from.",
+        "With DATA: file to store progress in and to resume training from.",
     )
     threads: int | None = threads_option()
     cluster: str | None = cluster_option()
@@ -79,11 +81,11 @@ class Options(RankerOptions):
 @click.command("train", short_help="train a ranker")
 @takes(Options)
 def command(given: Options) -> None:
-    """Train a ranker: from INDEX and the judgements QRELS of TOPICS, or on DATA.
+    """Train a ranker on INDEX, TOPICS and their judgements QRELS, or on DATA.
 
-    From an index, candidates are those of all sources that need no judgements, a fifth of the queries stops the
-    training early where there are many, and cross-validation estimates the metric. `rerank rerank` then needs no more
-    than the model. DATA are files (.npz, .parquet; .svm or .txt, also with .gz), or folders of them.
+    From an index, candidates are retrieved from all sources that need no judgements. If there are many queries, a fifth
+    of them is held out for early stopping. Cross-validation estimates the metric. DATA are feature files (.npz,
+    .parquet, .svm or .txt, the last two also with .gz), or folders of them.
     """
     from rerank.runtime.output import check_outputs
     from rerank.workflows.bound import is_index
