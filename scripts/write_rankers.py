@@ -24,10 +24,11 @@ def page() -> str:
     lines = []
     for name, ranker in known_rankers().items():
         lines += ["", f"## {ranker.__name__}", "", f"`--ranker {name}`", ""]
-        lines += ["| parameter | type | default | accepted | tuned over | |", "|---|---|---|---|---|---|"]
+        lines += ["| parameter | description | default | accepted | tuned over |", "|---|---|---|---|---|"]
         for each in declared_parameters(ranker).values():
             tried = ", ".join(map(str, each.search))
-            cells = (f"`{each.name}`", each.type_name, f"`{each.default!r}`", each.accepts, tried, each.help)
+            accepted = f"{each.type_name}: {each.accepts}" if each.accepts else each.type_name
+            cells = (f"`{each.name}`", each.help, f"`{each.default!r}`", accepted, tried)
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return f"{PAGE.read_text('utf8').partition(MARK)[0]}{MARK}" + "\n".join(lines) + "\n"
 

@@ -44,7 +44,7 @@ class MART(BoostedTrees):
 
     learns_from_pairs: ClassVar[bool] = True
 
-    objective: str = parameter("least-squares", Choice(known_objectives), "Cost that is minimised, by name.")
+    objective: str = parameter("least-squares", Choice(known_objectives), "Name of the cost function to minimise.")
 
     def _objective(self, train: TrainingSet) -> Objective:
         if train.pairs is None:
@@ -98,18 +98,19 @@ class GBRank(BoostedTrees):
     """
 
     learning_rate: float = parameter(
-        1.0, Number(1e-9, 10.0), "Weight of each tree in the mean of the trees.", search=(0.25, 0.5, 1.0, 2.0)
+        1.0, Number(1e-9, 10.0), "Weight eta of each tree in the average of the trees.", search=(0.25, 0.5, 1.0, 2.0)
     )
     tau: float = parameter(
         0.1,
         Number(1e-9, 1e9),
-        "Margin of a pair; for a warm start in units of the spread of the base scores at the top.",
+        "Margin between the two documents of a pair; for a warm start, in units of the spread of the base scores at "
+        "the top.",
     )
     keep_pairs: bool = parameter(
         False,
         Flag(),
-        "Fit each tree to the misordered pairs of all rounds so far, each with the targets that it had in its round, "
-        "not only to those of this round.",
+        "Whether to train each tree on the misordered pairs of all iterations so far, with the targets of their "
+        "iteration, instead of those of the current iteration only.",
     )
 
     averages: ClassVar[bool] = True

@@ -407,12 +407,14 @@ class Ranker(Estimator):
         init_score: ArrayLike | None = None,
         base: RunLike | None = None,
     ) -> Floats:
-        """Return what each feature adds to the score of every row.
+        """Return what each feature contributes to the score of every row.
 
-        Trees have their exact SHAP values, path-dependent: a feature that is not known follows both children of a
-        node, weighted by their training rows (LightGBM's `pred_contrib`). A linear ranker has weight times input, whose
-        mean over the training rows is 0. An ensemble with a linear second stage has the weighted sum of its members'. A
-        base ranker that is a feature or a model adds to its features.
+        For trees, these are exact path-dependent SHAP values (LightGBM's `pred_contrib`): where the value of a feature
+        is unknown, both children of a node count, weighted by their training rows. For a linear ranker, a contribution
+        is weight times input, and its mean over the training rows is 0. For an ensemble with a linear second stage, it
+        is the weighted sum of the members' contributions. If
+        the base ranker is a feature, its score is part of the contribution of this feature; if it is a model, its
+        contributions are added to those of the features that it uses.
 
         Parameters
         ----------
