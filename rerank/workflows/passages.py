@@ -32,13 +32,19 @@ _AT_ONCE = 256  # texts in memory
 def run_passages(index: BoundIndex, run: Run, topics: Topics) -> list[Passage]:
     """Return the best passage of each row of a run; see `Index.best_passages`."""
     check_topics(run, topics)
-    numbers, terms = doc_numbers(index.forward, run), index.searcher.analyze([topics[name] for name in run])
-    field = index.main_field
+    numbers = doc_numbers(index.forward, run)
     return [
         passage
-        for query, of_query in enumerate(terms)
-        for part in _parts(numbers[run.query_ptr[query] : run.query_ptr[query + 1]])
-        for passage in _best(index, of_query, stored_texts(index, part, field), field)
+        for query_id in run
+        for passage in document_passages(index, topics[query_id], numbers[run.rows(query_id)])
+    ]
+
+
+def document_passages(index: BoundIndex, query: str, numbers: Ints) -> list[Passage]:
+    """Return the best passage of each of some documents of the index, by number, for a query."""
+    (terms,), field = index.searcher.analyze([query]), index.main_field
+    return [
+        passage for part in _parts(numbers) for passage in _best(index, terms, stored_texts(index, part, field), field)
     ]
 
 
