@@ -33,6 +33,7 @@ from rerank.workflows.resources import (
     Needs,
     Resources,
     kept_language,
+    kept_passages,
     named_runs,
     resource_folder,
     stored_encoder,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
     from rerank.types import Ints
     from rerank.types.forward import ForwardIndex
+    from rerank.types.passages import Passages
     from rerank.vectors.encoder import EncodedDocuments, Encoder
     from rerank.vectors.queries import Encoded
     from rerank.vectors.vectors import Vectors
@@ -138,6 +140,11 @@ class BoundIndex:
     def resources(self) -> Path:
         """The folder of what `rerank vectors` and `rerank history` learn."""
         return resource_folder(self.path, self._opened.commit)
+
+    @cached_property
+    def passages(self) -> Passages | None:
+        """The passages that `keep_passages` keeps with the index; None without."""
+        return kept_passages(self.resources)
 
     @cached_property
     def vectors(self) -> Vectors | None:
@@ -411,6 +418,7 @@ class BoundIndex:
                 vectors=self.vectors if needs.vectors else None,
                 history=self.history if needs.history else None,
                 encoded=self._encoded(texts) if needs.encoder else None,
+                passages=self.passages,
             ),
             "threads": self.threads,
         }
@@ -475,6 +483,28 @@ class BoundIndex:
         """
         from rerank.lucene.documents import stored_text
 
+        joined = self.searcher.joined_fields
+        return [stored_text(text, self.forward.fields, joined) if text else "" for text in self.kept_documents(numbers)]
+
+    def kept_documents(self, numbers: Ints) -> list[str]:
+        """Return documents by number as they were indexed; empty for a deleted one.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n,) and dtype int64
+            Document numbers.
+
+        Returns
+        -------
+        list of str
+            The documents.
+
+        Raises
+        ------
+        InvalidInputError
+            If the index does not keep its documents.
+
+        """
         stored, doc_ids = self.stored_documents(numbers), self.forward.doc_ids[numbers]
         missing = [doc_id for doc_id, text in zip(doc_ids.tolist(), stored, strict=True) if text is None]
         if any(missing):  # a deleted document has the empty id
@@ -482,8 +512,7 @@ class BoundIndex:
                 f"{self.path}: expected an index that keeps its documents, got none for {missing[0]!r}. Index with raw "
                 "documents (-storeRaw)."
             )
-        joined = self.searcher.joined_fields
-        return ["" if text is None else stored_text(text, self.forward.fields, joined) for text in stored]
+        return [text or "" for text in stored]
 
     def check_model(self, model: Ranker) -> None:
         """Raise ModelMismatchError for a model whose features were computed on another index, unless it is allowed.
