@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from rerank.workflows.explain import explain as explain
     from rerank.workflows.index import Index as Index
     from rerank.workflows.rerank import rerank as rerank
+    from rerank.workflows.study import Study as Study
     from rerank.workflows.train import train as train
 
 _HOMES = {
@@ -91,6 +92,7 @@ _HOMES = {
     "Recipe": "rerank.features.recipe",
     "RerankError": "rerank.errors",
     "Run": "rerank.types",
+    "Study": "rerank.workflows.study",
     "Topics": "rerank.types",
     "TrainingOptions": "rerank.rankers.context",
     "Vectors": "rerank.vectors.vectors",

@@ -33,18 +33,8 @@ BELOW = {
     "exchange": {"files", "rankers", "trees"},
     "evaluation": {"files", "metrics"},
     "doctor": {"files", "lucene", "metrics"},
-    "workflows": {
-        "combination",
-        "retrieval",
-        "lucene",
-        "features",
-        "vectors",
-        "history",
-        "rankers",
-        "exchange",
-        "evaluation",
-    }
-    | {"files", "trees", "objectives", "metrics"},
+    "workflows": {"retrieval", "lucene", "features", "vectors", "history", "rankers", "exchange", "evaluation"}
+    | {"files", "trees", "objectives", "metrics", "combination"},
     "plugins": {"workflows", "lucene", "features", "rankers", "files"},
     "cluster": {"workflows", "retrieval", "lucene", "features", "vectors", "history", "rankers", "evaluation", "files"}
     | {"trees", "objectives", "metrics"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -46,3 +46,29 @@ def progress_bar(what: str, total: int | None) -> Iterator[Callable[[int], None]
             bar.update(done - bar.n)
 
         yield advance
+
+
+class InOrder:
+    """Work that is done in this process, one item after the other."""
+
+    def each(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], what: str) -> Iterator[Any]:
+        """Yield function(shared, item) for each item, in order: here one after the other, or by a cluster's workers.
+
+        Parameters
+        ----------
+        function : callable
+            A function of two arguments.
+        shared : object
+            First argument.
+        items : sequence
+            Second arguments.
+        what : str
+            What the progress bar says.
+
+        Yields
+        ------
+        object
+            The results.
+
+        """
+        yield from (function(shared, item) for item in track(items, what, len(items)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,7 +22,7 @@ from rerank.lucene.postings import open_forward
 from rerank.lucene.search import Searcher, check_hits
 from rerank.lucene.shards import index_folders
 from rerank.retrieval.candidates import Candidates
-from rerank.runtime.progress import track
+from rerank.runtime.progress import InOrder
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.ids import QUERY
 from rerank.types.retriever import BM25, CONTENTS, K1, B
@@ -54,7 +54,7 @@ FEWEST_WORDS = 20  # of queries whose language is judged
 _log = logging.getLogger("rerank")
 
 
-class BoundIndex:
+class BoundIndex(InOrder):
     """An opened index with its resources; see `rerank.workflows.index.Index`."""
 
     def __init__(
@@ -536,28 +536,6 @@ class BoundIndex:
             f"{self.path}: expected the index that the model was trained on ({name}: {trained}), got another "
             f"({name}: {value}). Train on this index, or allow it (Index.open(..., check_models=False), --other-index)."
         )
-
-    def each(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], what: str) -> Iterator[Any]:
-        """Yield function(shared, item) for each item, in order: here one after the other, or by a cluster's workers.
-
-        Parameters
-        ----------
-        function : callable
-            A function of two arguments.
-        shared : object
-            First argument.
-        items : sequence
-            Second arguments.
-        what : str
-            What the progress bar says.
-
-        Yields
-        ------
-        object
-            The results.
-
-        """
-        yield from (function(shared, item) for item in track(items, what, len(items)))
 
     def close(self) -> None:
         """Close the Lucene reader."""
