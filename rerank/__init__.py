@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, Any
 from rerank.version import __version__
 
 if TYPE_CHECKING:
+    from rerank.clicks.estimates import estimate_clicks as estimate_clicks
+    from rerank.clicks.preferences import preference_pairs as preference_pairs
+    from rerank.clicks.reading import read_clicks as read_clicks
+    from rerank.clicks.reading import write_clicks as write_clicks
+    from rerank.clicks.record import Clicks as Clicks
+    from rerank.clicks.simulation import Users as Users
+    from rerank.clicks.simulation import simulate_clicks as simulate_clicks
     from rerank.cluster.cluster import Cluster as Cluster
     from rerank.combination.fusion import fuse as fuse
     from rerank.combination.mixture import combine as combine
@@ -72,6 +79,7 @@ _HOMES = {
     "Auto": "rerank.rankers.auto",
     "Candidates": "rerank.retrieval.candidates",
     "Checkpoint": "rerank.rankers.checkpoint",
+    "Clicks": "rerank.clicks.record",
     "Cluster": "rerank.cluster.cluster",
     "Ensemble": "rerank.rankers.ensemble",
     "GBRank": "rerank.rankers.mart",
@@ -95,11 +103,13 @@ _HOMES = {
     "Study": "rerank.workflows.study",
     "Topics": "rerank.types",
     "TrainingOptions": "rerank.rankers.context",
+    "Users": "rerank.clicks.simulation",
     "Vectors": "rerank.vectors.vectors",
     "agreement": "rerank.evaluation.audit",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
     "diversify": "rerank.workflows.diversify",
+    "estimate_clicks": "rerank.clicks.estimates",
     "evaluate": "rerank.evaluation.evaluate",
     "explain": "rerank.workflows.explain",
     "export_model": "rerank.exchange.models",
@@ -110,6 +120,8 @@ _HOMES = {
     "plot_importance": "rerank.rankers.plots",
     "plot_metric": "rerank.rankers.plots",
     "prediction_powered": "rerank.evaluation.audit",
+    "preference_pairs": "rerank.clicks.preferences",
+    "read_clicks": "rerank.clicks.reading",
     "read_data": "rerank.files.data",
     "read_documents": "rerank.files.corpus",
     "read_history": "rerank.history.reading",
@@ -121,8 +133,10 @@ _HOMES = {
     "read_topics": "rerank.files.topics",
     "rerank": "rerank.workflows.rerank",
     "run_experiment": "rerank.workflows.experiment",
+    "simulate_clicks": "rerank.clicks.simulation",
     "train": "rerank.workflows.train",
     "weight_curve": "rerank.rankers.diagnostics",
+    "write_clicks": "rerank.clicks.reading",
     "write_data": "rerank.files.data",
     "write_run": "rerank.files.trec",
 }

@@ -31,6 +31,7 @@ BELOW = {
     "combination": {"files", "metrics"},
     "rankers": {"files", "combination", "trees", "objectives", "metrics"},
     "exchange": {"files", "rankers", "trees"},
+    "clicks": {"files"},
     "evaluation": {"files", "metrics"},
     "doctor": {"files", "lucene", "metrics"},
     "workflows": {"retrieval", "lucene", "features", "vectors", "history", "rankers", "exchange", "evaluation"}
@@ -39,7 +40,18 @@ BELOW = {
     "cluster": {"workflows", "retrieval", "lucene", "features", "vectors", "history", "rankers", "evaluation", "files"}
     | {"trees", "objectives", "metrics"},
     "service": {"workflows", "retrieval", "lucene", "features", "vectors", "rankers", "files"},
-    "cli": {"workflows", "cluster", "service", "doctor", "exchange", "files", "rankers", "combination", "evaluation"}
+    "cli": {
+        "workflows",
+        "cluster",
+        "service",
+        "doctor",
+        "clicks",
+        "exchange",
+        "files",
+        "rankers",
+        "combination",
+        "evaluation",
+    }
     | {"features", "metrics", "vectors", "retrieval", "history"},
 }
 
