@@ -28,7 +28,8 @@ def page() -> str:
         for each in declared_parameters(ranker).values():
             tried = ", ".join(map(str, each.search))
             accepted = f"{each.type_name}: {each.accepts}" if each.accepts else each.type_name
-            cells = (f"`{each.name}`", each.help, f"`{each.default!r}`", accepted, tried)
+            help = each.help.replace("*", r"\*")
+            cells = (f"`{each.name}`", help, f"`{each.default!r}`", accepted, tried)
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
     return f"{PAGE.read_text('utf8').partition(MARK)[0]}{MARK}" + "\n".join(lines) + "\n"
 
