@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import escape
 from inspect import cleandoc
 from typing import Any
 
@@ -50,8 +51,14 @@ def _row(option: click.Option, context: click.Context) -> str:
     if option.required:
         default = "required"
     names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
-    value = "" if option.is_flag else f" `{option.make_metavar(context)}`"
-    return f"| {_cell(names + value)} | {_cell(DEFAULT.sub('', text))} | {_cell(default)} |"
+    value = "" if option.is_flag else f" {_value(option.make_metavar(context))}"
+    return f"| {_cell(names)}{value} | {_cell(DEFAULT.sub('', text))} | {_cell(default)} |"
+
+
+def _value(text: str) -> str:
+    """Return the name of an option's value as code that a narrow column can break at its separators."""
+    broken = escape(text).replace("|", "&#124;<wbr>").replace(",", ",<wbr>").replace("=", "=<wbr>")
+    return f"<code>{broken}</code>"
 
 
 def _cell(text: str) -> str:

@@ -41,4 +41,4 @@ def test_reference_has_usage_text_and_every_option_of_a_verb(verb: str) -> None:
 
 def test_default_that_the_help_names_is_in_its_column() -> None:
     (row,) = {line for line in WRITTEN.splitlines() if line.startswith("| `--shards`")}
-    assert row == "| `--shards` `N` | Split the index into N shards. | no shards |"
+    assert row == "| `--shards` <code>N</code> | Split the index into N shards. | no shards |"
