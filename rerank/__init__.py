@@ -11,6 +11,13 @@ from typing import TYPE_CHECKING, Any
 from rerank.version import __version__
 
 if TYPE_CHECKING:
+    from rerank.clicks.estimates import estimate_clicks as estimate_clicks
+    from rerank.clicks.preferences import preference_pairs as preference_pairs
+    from rerank.clicks.reading import read_clicks as read_clicks
+    from rerank.clicks.reading import write_clicks as write_clicks
+    from rerank.clicks.record import Clicks as Clicks
+    from rerank.clicks.simulation import Users as Users
+    from rerank.clicks.simulation import simulate_clicks as simulate_clicks
     from rerank.cluster.cluster import Cluster as Cluster
     from rerank.combination.fusion import fuse as fuse
     from rerank.combination.mixture import combine as combine
@@ -27,6 +34,7 @@ if TYPE_CHECKING:
     from rerank.files.data import read_data as read_data
     from rerank.files.data import write_data as write_data
     from rerank.files.lists import read_preferences as read_preferences
+    from rerank.files.subtopics import read_subtopic_qrels as read_subtopic_qrels
     from rerank.files.topics import read_topics as read_topics
     from rerank.files.trec import read_qrels as read_qrels
     from rerank.files.trec import read_run as read_run
@@ -59,16 +67,19 @@ if TYPE_CHECKING:
     from rerank.types import Topics as Topics
     from rerank.types.preferences import Preferences as Preferences
     from rerank.vectors.vectors import Vectors as Vectors
+    from rerank.workflows.diversify import diversify as diversify
     from rerank.workflows.experiment import run_experiment as run_experiment
     from rerank.workflows.explain import explain as explain
     from rerank.workflows.index import Index as Index
     from rerank.workflows.rerank import rerank as rerank
+    from rerank.workflows.study import Study as Study
     from rerank.workflows.train import train as train
 
 _HOMES = {
     "Auto": "rerank.rankers.auto",
     "Candidates": "rerank.retrieval.candidates",
     "Checkpoint": "rerank.rankers.checkpoint",
+    "Clicks": "rerank.clicks.record",
     "Cluster": "rerank.cluster.cluster",
     "Ensemble": "rerank.rankers.ensemble",
     "GBRank": "rerank.rankers.mart",
@@ -89,12 +100,16 @@ _HOMES = {
     "Recipe": "rerank.features.recipe",
     "RerankError": "rerank.errors",
     "Run": "rerank.types",
+    "Study": "rerank.workflows.study",
     "Topics": "rerank.types",
     "TrainingOptions": "rerank.rankers.context",
+    "Users": "rerank.clicks.simulation",
     "Vectors": "rerank.vectors.vectors",
     "agreement": "rerank.evaluation.audit",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
+    "diversify": "rerank.workflows.diversify",
+    "estimate_clicks": "rerank.clicks.estimates",
     "evaluate": "rerank.evaluation.evaluate",
     "explain": "rerank.workflows.explain",
     "export_model": "rerank.exchange.models",
@@ -105,6 +120,8 @@ _HOMES = {
     "plot_importance": "rerank.rankers.plots",
     "plot_metric": "rerank.rankers.plots",
     "prediction_powered": "rerank.evaluation.audit",
+    "preference_pairs": "rerank.clicks.preferences",
+    "read_clicks": "rerank.clicks.reading",
     "read_data": "rerank.files.data",
     "read_documents": "rerank.files.corpus",
     "read_history": "rerank.history.reading",
@@ -112,11 +129,14 @@ _HOMES = {
     "read_preferences": "rerank.files.lists",
     "read_qrels": "rerank.files.trec",
     "read_run": "rerank.files.trec",
+    "read_subtopic_qrels": "rerank.files.subtopics",
     "read_topics": "rerank.files.topics",
     "rerank": "rerank.workflows.rerank",
     "run_experiment": "rerank.workflows.experiment",
+    "simulate_clicks": "rerank.clicks.simulation",
     "train": "rerank.workflows.train",
     "weight_curve": "rerank.rankers.diagnostics",
+    "write_clicks": "rerank.clicks.reading",
     "write_data": "rerank.files.data",
     "write_run": "rerank.files.trec",
 }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rerank.evaluation.evaluate import EvaluationResult
     from rerank.metrics.base import Measure
     from rerank.types import Qrels, Run
+    from rerank.types.subtopics import SubtopicQrels
 
 log = logging.getLogger("rerank")
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
@@ -96,7 +97,10 @@ class ComparisonOptions:
 
 
 def measured(
-    given: ComparisonOptions, runs: Iterable[tuple[str, Run]], judgements: Qrels, cluster: Cluster | None = None
+    given: ComparisonOptions,
+    runs: Iterable[tuple[str, Run]],
+    judgements: Qrels | SubtopicQrels,
+    cluster: Cluster | None = None,
 ) -> dict[str, EvaluationResult]:
     """Return the result of each run, by the name of its file."""
     from rerank.cli.file_names import errors_with_files

@@ -38,18 +38,20 @@ class Options(ComparisonOptions):
 def command(given: Options) -> None:
     """Evaluate each RUN against QRELS as trec_eval does, and compare several runs with a baseline.
 
-    `rerank report` writes the comparison as an HTML page, or lists the queries that changed most.
+    Measures of diversity (alpha_nDCG@10, ERR_IA@10, StRecall@10) read QRELS with the columns query, subtopic, document
+    and label. `rerank report` writes the comparison as an HTML page, or lists the queries that changed most.
     """
+    from rerank.evaluation.evaluate import judgements_of
     from rerank.evaluation.report import render, text_lines
     from rerank.files.provenance import warn_of_functions
-    from rerank.files.trec import read_qrels, read_run
+    from rerank.files.trec import read_run
     from rerank.runtime.output import whole_file
 
-    given.parsed_measures()  # refuses an unknown one before the runs are read
+    measures = given.parsed_measures()  # refuses an unknown one before the runs are read
     check_no_measure_among(given.runs)
     missing = () if given.baseline is None or given.baseline in given.runs else (given.baseline,)
     paths = list(dict.fromkeys((*missing, *given.runs)))
-    judgements = read_qrels(given.qrels)
+    judgements = judgements_of(given.qrels, measures)
     warn_of_functions(given.qrels)
     with opened_cluster(given.cluster) as workers:
         results = measured(given, ((str(path), read_run(path)) for path in paths), judgements, workers)

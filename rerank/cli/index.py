@@ -51,6 +51,11 @@ class Options:
         help="Also learn vectors of terms and documents, as `rerank vectors` does.  [default: if it takes under a "
         "minute]",
     )
+    passages: str | None = option(
+        "--passages",
+        metavar="WINDOW/STRIDE",
+        help="Score passages of WINDOW words, a new one every STRIDE words, too, and return the best: e.g. 200/100.",
+    )
     overwrite: bool = option(
         "--overwrite", is_flag=True, help="Replace an existing index once the new one is complete."
     )
@@ -64,8 +69,10 @@ def command(given: Options) -> None:
     CORPUS is a JSONL or TREC SGML file (plain or .gz), a folder of such files, or irds:NAME, a data set of ir_datasets.
     A JSONL document has an `id` and text fields, e.g. `title` and `body`, or only `contents`.
     """
+    from rerank.types.passages import Passages
     from rerank.workflows.index import Index
 
+    passages = None if given.passages is None else Passages.parse(given.passages)
     index = Index.build(
         given.corpus,
         given.output,
@@ -78,6 +85,8 @@ def command(given: Options) -> None:
         shards=given.shards,
         vectors=given.vectors,
     )
+    if passages is not None:
+        index.keep_passages(passages)
     forward = index.forward
     log.info("%s: %d documents; fields: %s", given.output, forward.n_docs, ", ".join(forward.fields))
     if forward.numbers:

@@ -37,6 +37,11 @@ class Options(ModelOptions):
         type=Whole(),
         help="Candidates that the first stage scores.  [default: 10000, or -k if larger]",
     )
+    diversify: str | None = option(
+        "--diversify",
+        metavar="METHOD(WEIGHT)",
+        help="Reorder the first 100 so that they repeat less: mmr(0.7) or xquad(0.7), with the weight of relevance.",
+    )
     cluster: str | None = cluster_option()
 
 
@@ -55,6 +60,7 @@ def command(given: Options) -> None:
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run, write_run
     from rerank.rankers.store import read_model
+    from rerank.workflows.diversify import diversify
     from rerank.workflows.rerank import rerank
     from rerank.workflows.texts import TextsToRank, rerank_topics
 
@@ -77,15 +83,25 @@ def command(given: Options) -> None:
                 read = read_texts(given.texts, queries, index.forward.fields)
                 texts = TextsToRank(read.documents, read.locations, run, given.text_field)
                 result = rerank_topics(index, ranker, queries, texts, k=given.k, base=base_run)
+            if given.diversify is not None:
+                result = diversify(index, result, given.diversify)
     write_run(result, given.output)
 
 
 def _check_options(given: Options) -> None:
-    """Refuse options that have no effect together."""
+    """Refuse options that have no effect together, and a method of diversity that is not known."""
+    from rerank.combination.diversity import Diversifier
+
+    if given.diversify is not None:
+        Diversifier.parse(given.diversify)
     if given.first_k is not None and given.first is None:
         raise click.UsageError("--first-k: expected --first beside it, got none. Add --first MODEL.")
     if given.text_field is not None and given.texts is None:
         raise click.UsageError("--text-field: expected --texts beside it, got none. Add --texts FILE.")
-    for name, value in (("--first", given.first), ("--cluster", given.cluster)):
+    for name, value in (
+        ("--first", given.first),
+        ("--cluster", given.cluster),
+        ("--diversify", given.diversify),
+    ):
         if given.texts is not None and value is not None:
             raise click.UsageError(f"{name}: expected documents of INDEX, got --texts. Leave out one of the two.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,10 +37,12 @@ from rerank.rankers.arrays import numbered_names
 from rerank.rankers.imported import LARGEST_VALUE, ImportedTrees, ImportedWeights
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker
+from rerank.rankers.warm_start import reads_models
 from rerank.runtime.output import check_outputs, whole_file
 from rerank.runtime.schema import LARGEST, SchemaError
 
 _log = logging.getLogger("rerank")
+_NUMBERED = re.compile(r"(?:Column_|feature_|f)?\d+")  # names that a system gives to columns without names
 
 
 def export_model(
@@ -249,7 +252,27 @@ def _format_of(path: Path, content: bytes) -> Format:
     )
 
 
+@reads_models("estimators")
+def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranker | None:
+    """Return an estimator's model with these names of features where it numbers its own; None for another object."""
+    model = _known_estimator(estimator, _Given(None, None))
+    if model is not None and names is not None and len(names) == model.n_features_in_:
+        model.feature_names_ = names if all(map(_NUMBERED.fullmatch, model.feature_names_)) else model.feature_names_
+    return model
+
+
 def _of_estimator(estimator: object, given: _Given) -> ImportedTrees | ImportedWeights:
+    model = _known_estimator(estimator, given)
+    if model is not None:
+        return model
+    raise InvalidInputError(
+        "source: expected a model file, or a fitted model of LightGBM, XGBoost, CatBoost, treelite or scikit-learn, "
+        f"got {type(estimator).__module__}.{type(estimator).__name__}. Save it to a file of a known format."
+    )
+
+
+def _known_estimator(estimator: object, given: _Given) -> ImportedTrees | ImportedWeights | None:
+    """Return an estimator's model; None where no format knows it."""
     for kind in known_formats().values():
         try:
             content = kind.content_of(estimator)
@@ -259,10 +282,7 @@ def _of_estimator(estimator: object, given: _Given) -> ImportedTrees | ImportedW
         except FormatFault as fault:
             raise InvalidInputError(f"{kind.name}: {fault}") from None
         return _ranker(model, kind.name, given, kind.name)
-    raise InvalidInputError(
-        "source: expected a model file, or a fitted model of LightGBM, XGBoost, CatBoost, treelite or scikit-learn, "
-        f"got {type(estimator).__module__}.{type(estimator).__name__}. Save it to a file of a known format."
-    )
+    return None
 
 
 def _with_finite_scores(model: TreeModel | LinearModel) -> TreeModel | LinearModel:

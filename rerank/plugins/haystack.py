@@ -57,11 +57,20 @@ class RerankRanker:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
-        """Return copies of the best documents with the model's scores, best first."""
+        """Return copies of the best documents with the model's scores, best first.
+
+        Where the index keeps passages, `meta["passage"]` is the best one.
+        """
         empty = [document.id for document in documents if document.content is None]
         if empty:
             raise InvalidInputError(f"documents: expected text, got none in {empty[0]!r}. Leave such documents out.")
         opened = self._opened()
         texts = [opened.with_metadata(str(document.content), document.meta) for document in documents]
         ranked = opened.order(query, texts, self.top_k if top_k is None else top_k)
-        return {"documents": [replace(documents[number], score=score) for number, score in ranked]}
+        passages = opened.passages(query, [texts[number] for number, _ in ranked])
+        return {
+            "documents": [
+                replace(documents[number], score=score, meta={**documents[number].meta, **passage})
+                for (number, score), passage in zip(ranked, passages, strict=True)
+            ]
+        }

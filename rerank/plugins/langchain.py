@@ -45,10 +45,16 @@ class RerankCompressor(BaseDocumentCompressor):
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
-        """Return copies of the best documents, best first, with the score as `metadata["relevance_score"]`."""
+        """Return copies of the best documents, best first, with the score as `metadata["relevance_score"]`.
+
+        Where the index keeps passages, `metadata["passage"]` is the best one.
+        """
         texts = [self._texts.with_metadata(each.page_content, each.metadata) for each in documents]
         ranked = self._texts.order(query, texts, self.top_n)
+        passages = self._texts.passages(query, [texts[number] for number, _ in ranked])
         return [
-            documents[number].model_copy(update={"metadata": {**documents[number].metadata, "relevance_score": score}})
-            for number, score in ranked
+            documents[number].model_copy(
+                update={"metadata": {**documents[number].metadata, "relevance_score": score, **passage}}
+            )
+            for (number, score), passage in zip(ranked, passages, strict=True)
         ]

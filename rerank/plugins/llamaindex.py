@@ -6,7 +6,7 @@ from typing import Any
 
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
 
 from rerank.errors import InvalidInputError
 from rerank.plugins.texts import TextReranker
@@ -49,10 +49,22 @@ class RerankPostprocessor(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        """Return the best nodes with the model's scores, best first."""
+        """Return the best nodes with the model's scores, best first.
+
+        Where the index keeps passages, the nodes are copies whose `metadata["passage"]` is the best one.
+        """
         if query_bundle is None:
             raise InvalidInputError("query_bundle: expected the query, got none. Pass query_bundle= or query_str=.")
         bodies = [node.node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes]
         texts = [self._texts.with_metadata(text, node.node.metadata) for text, node in zip(bodies, nodes, strict=True)]
         ranked = self._texts.order(query_bundle.query_str, texts, self.top_n)
-        return [NodeWithScore(node=nodes[number].node, score=score) for number, score in ranked]
+        passages = self._texts.passages(query_bundle.query_str, [texts[number] for number, _ in ranked])
+        return [
+            NodeWithScore(node=_with_metadata(nodes[number].node, passage), score=score)
+            for (number, score), passage in zip(ranked, passages, strict=True)
+        ]
+
+
+def _with_metadata(node: BaseNode, added: dict[str, str]) -> BaseNode:
+    """Return the node, or a copy with more metadata."""
+    return node.model_copy(update={"metadata": {**node.metadata, **added}}) if added else node

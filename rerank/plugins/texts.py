@@ -50,3 +50,9 @@ class TextReranker:
             return []
         ranked = self.index.rerank_texts(self.model, query, list(documents), k, field=self.field)
         return [(int(text.document), float(text.score)) for text in ranked]
+
+    def passages(self, query: str, documents: Sequence[str | Mapping[str, Any]]) -> list[dict[str, str]]:
+        """Return metadata with the best passage of each document; without it where the index keeps no passages."""
+        if self.index.passages is None or not documents:
+            return [{} for _ in documents]
+        return [{"passage": each.text} for each in self.index.text_passages(query, documents, field=self.field)]

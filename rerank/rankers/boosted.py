@@ -39,6 +39,7 @@ from rerank.trees.binned import BinnedData, bin_rows, bin_with, tree_values
 from rerank.trees.bins import Bins
 from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength, TreeSource
 from rerank.trees.columns import Columns
+from rerank.trees.constraints import Directions, FeatureGroups, SplitConstraints
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, StoredForest, Tree
 from rerank.trees.grow import SPLIT_RULES, TreeLimits
@@ -135,6 +136,18 @@ class BoostedTrees(WeightedRanker):
         Choice(lambda: SPLIT_RULES),
         "Criterion for splits: newton (gain of Newton steps, as in LightGBM), or least-squares (fit of the gradients, "
         "as in Burges 2010; the value of a leaf with a hessian below min_child_weight is then 0).",
+    )
+    monotone_constraints: Any = parameter(
+        None,
+        Directions(),
+        "Directions of features, by name or one for each feature: 1 where the score may not fall with the feature, -1 "
+        "where it may not rise, 0 for neither. Missing values are free. Only with split='newton'.",
+    )
+    interaction_constraints: Any = parameter(
+        None,
+        FeatureGroups(),
+        "Groups of features, by name or number: the splits on the way to a leaf use features of one group. Features of "
+        "no group are left out.",
     )
     max_bin: int = parameter(255, Whole(2, 255), "Maximum number of bins per feature.")
     subsample: float = parameter(
@@ -325,7 +338,9 @@ class BoostedTrees(WeightedRanker):
         """
         settings = replace(self._settings(), queries=grown_on)
         rule = SPLIT_RULES[self.split].of(np.repeat(train.weights, np.diff(train.query_ptr)))
-        task = BoostTask(data, train.query_ptr, start, settings, rule, self._step_length(train))
+        task = BoostTask(
+            data, train.query_ptr, start, settings, rule, self._step_length(train), constraints=self._constraints(train)
+        )
         if context.cluster is None:
             return Booster(task, self._gradients(objective), task.grower(numba.get_num_threads()))
 
@@ -334,6 +349,16 @@ class BoostedTrees(WeightedRanker):
 
         sent = replace(task, step_length=self._step_length(replace(train, X=train.X[:0])))  # without the features
         return context.cluster.booster(sent, gradients_of, self._remembers_gradients())
+
+    def _constraints(self, train: TrainingSet) -> SplitConstraints | None:
+        """Return the constraints of the features, None without any."""
+        if self.monotone_constraints is None and self.interaction_constraints is None:
+            return None
+        if self.monotone_constraints is not None and self.split != "newton":
+            raise InvalidInputError(
+                f"monotone_constraints: expected split='newton' beside them, got {self.split!r}. Leave split out."
+            )
+        return SplitConstraints.of(train.names, self.monotone_constraints, self.interaction_constraints)
 
     def _resumed(
         self, booster: TreeSource, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext

@@ -257,4 +257,4 @@ class Ensemble(Ranker):
 
 def _of_scores(data: TrainingSet, scores: NDArray[np.float32]) -> TrainingSet:
     """Return the same rows with members' scores (n_rows, n_members), in canonical order, as their features."""
-    return replace(data, X=scores, order=np.arange(len(scores)))
+    return replace(data, X=scores, order=np.arange(len(scores)), names=())

@@ -319,7 +319,7 @@ class Ranker(Estimator):
         self._check_memory(data, context)
         data = self._loaded(data)
         check_training_data(data, "training data")
-        base = given_base(self.base, StoredModel())
+        base = given_base(self.base, StoredModel(), data.feature_names)
         if isinstance(base, Ranker) and hasattr(base, "base_"):
             check_retrievers(base, data.retriever, data.run_retrievers, "training data")
         self.base_, start = (GivenScoresBase(), init_score) if init_score is not None else resolve_base(base, data)

@@ -124,6 +124,15 @@ def words(text: str) -> str:
     return plain_text(text)
 
 
+class BestPassage(BaseModel):
+    """The passage of a document that fits the query best: characters `begin` to `end` of its field."""
+
+    text: str
+    score: float
+    begin: int
+    end: int
+
+
 class Body(BaseModel):
     """A body: null is as good as nothing, and unknown keys are refused where they look like a misspelt one.
 

@@ -31,8 +31,10 @@ from rerank.types import RankingData, Run, Topics, pointers
 from rerank.types.arrays import Floats, Ints, joined_rows
 from rerank.types.ids import id_array
 from rerank.types.ordering import position_order, trec_order
+from rerank.types.passages import Passage
 from rerank.types.retriever import CONTENTS, Retriever
 from rerank.workflows.index import Index
+from rerank.workflows.passages import document_passages
 from rerank.workflows.stored import Matcher, chosen_fields, excerpt, stored_fields
 from rerank.workflows.texts import GivenTexts, TextOptions, given_texts, position_ids, text_features
 
@@ -229,6 +231,12 @@ class Engine:
                     hit |= entry
                     size += len(json_bytes(entry))
                 self._check_size(size, "body.fields")
+            for names, part in _parts(each.names(), hits) if job.passage else ():
+                _drop_late([job])
+                for hit, passage in zip(part, self._passages(text, names), strict=True):
+                    hit["passage"] = passage._asdict()
+                    size += len(passage.text)
+                self._check_size(size, "body.passage")
             if job.explain:
                 for hit, why in zip(hits, each.features(ranking), strict=True):
                     hit["features"] = why
@@ -257,6 +265,23 @@ class Engine:
         raw = self.index.stored_documents(numbers) if numbers else []
         return {name: stored_fields(text) for name, text in zip(names, raw, strict=True)}
 
+    def _passages(self, query: str, doc_ids: Sequence[str]) -> list[Passage]:
+        """Return the best passages of documents of the index."""
+        return document_passages(self.index, query, self.index.forward.doc_numbers(id_array(list(doc_ids))))
+
+    def _with_passages(self, job: RerankJob, answer: RerankAnswer) -> RerankAnswer:
+        """Return an answer with the best passages of the documents that are returned, where these are wanted."""
+        wanted = answer.order[: job.count] if job.passages else []
+        if not wanted:
+            return answer
+        if job.doc_ids is None:
+            texts = [job.documents[number] for number in wanted]
+            passages = self.index.text_passages(job.query, texts, field=self.text_field)
+        else:
+            passages = self._passages(job.query, [job.doc_ids[number] for number in wanted])
+        self._check_size(sum(len(passage.text) for passage in passages), "body.return_passages")
+        return replace(answer, passages=dict(zip(wanted, passages, strict=True)))
+
     def _answer_reranks(self, jobs: list[RerankJob]) -> None:
         """Answer rerank requests with one ranking: those over texts together, those over ids together."""
         ranking = self.rankings[jobs[0].model]
@@ -269,11 +294,11 @@ class Engine:
             run = self._text_scores(replace(given, locations=_locations(texts)), ranking)
             for n, job in enumerate(texts):
                 rows = run.rows(str(n))
-                job.finish(_ordered(run.doc_ids[rows].astype(np.int64), run.scores[rows]))
+                job.finish(self._with_passages(job, _ordered(run.doc_ids[rows].astype(np.int64), run.scores[rows])))
         for job in jobs:
             if job.doc_ids is not None:
                 _drop_late([job])
-                job.finish(self._rank_ids(job, job.doc_ids, ranking))
+                job.finish(self._with_passages(job, self._rank_ids(job, job.doc_ids, ranking)))
 
     def _text_scores(self, given: GivenTexts, ranking: Ranking) -> Run:
         """Return texts in the order of a ranking."""

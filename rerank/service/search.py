@@ -12,7 +12,7 @@ from starlette.responses import Response
 from rerank.errors import shown
 from rerank.runtime.schema import SchemaError
 from rerank.service.app import Service
-from rerank.service.bodies import Body, Name, Names, Query, token, words
+from rerank.service.bodies import BestPassage, Body, Name, Names, Query, token, words
 from rerank.service.faults import ServiceError
 from rerank.service.jobs import NORMAL_CANDIDATES, SearchJob
 from rerank.types.ids import ID_RULE, first_broken
@@ -40,7 +40,7 @@ class Contribution(BaseModel):
 
 
 class Hit(BaseModel):
-    """A document; the last three members are there where they were asked for."""
+    """A document; the last four members are there where they were asked for."""
 
     rank: int
     id: str
@@ -49,6 +49,7 @@ class Hit(BaseModel):
     fields: dict[str, Any] = {}
     matches: dict[str, list[Annotated[list[int], Field(min_length=2, max_length=2)]]] = {}
     features: list[Contribution] = []
+    passage: BestPassage | None = None
 
 
 class Result(BaseModel):
@@ -91,6 +92,10 @@ class SearchBody(Body, Generic[QueryText, Queries, Count]):
         False, description="Whether to return the features that add or take most of each document's score."
     )
 
+    passage: bool | None = Field(
+        False, description="Whether to return the passage of each document that fits the query best."
+    )
+
     def job(self, service: Service) -> SearchJob:
         """Return the request as a job; raises ServiceError where it asks for too many candidates, or too few."""
         queries: Any = {_ONE: self.query} if self.query is not None else self.queries or {}
@@ -116,6 +121,7 @@ class SearchBody(Body, Generic[QueryText, Queries, Count]):
             excerpt=self.excerpt or 0,
             highlight=bool(self.highlight),
             explain=bool(self.explain),
+            passage=bool(self.passage),
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
 from rerank.features.recipe import Recipe
@@ -21,7 +22,7 @@ from rerank.lucene.postings import open_forward
 from rerank.lucene.search import Searcher, check_hits
 from rerank.lucene.shards import index_folders
 from rerank.retrieval.candidates import Candidates
-from rerank.runtime.progress import track
+from rerank.runtime.progress import InOrder
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.ids import QUERY
 from rerank.types.retriever import BM25, CONTENTS, K1, B
@@ -32,6 +33,7 @@ from rerank.workflows.resources import (
     Needs,
     Resources,
     kept_language,
+    kept_passages,
     named_runs,
     resource_folder,
     stored_encoder,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
     from rerank.types import Ints
     from rerank.types.forward import ForwardIndex
+    from rerank.types.passages import Passages
     from rerank.vectors.encoder import EncodedDocuments, Encoder
     from rerank.vectors.queries import Encoded
     from rerank.vectors.vectors import Vectors
@@ -51,7 +54,7 @@ FEWEST_WORDS = 20  # of queries whose language is judged
 _log = logging.getLogger("rerank")
 
 
-class BoundIndex:
+class BoundIndex(InOrder):
     """An opened index with its resources; see `rerank.workflows.index.Index`."""
 
     def __init__(
@@ -137,6 +140,11 @@ class BoundIndex:
     def resources(self) -> Path:
         """The folder of what `rerank vectors` and `rerank history` learn."""
         return resource_folder(self.path, self._opened.commit)
+
+    @cached_property
+    def passages(self) -> Passages | None:
+        """The passages that `keep_passages` keeps with the index; None without."""
+        return kept_passages(self.resources)
 
     @cached_property
     def vectors(self) -> Vectors | None:
@@ -410,6 +418,7 @@ class BoundIndex:
                 vectors=self.vectors if needs.vectors else None,
                 history=self.history if needs.history else None,
                 encoded=self._encoded(texts) if needs.encoder else None,
+                passages=self.passages,
             ),
             "threads": self.threads,
         }
@@ -422,6 +431,20 @@ class BoundIndex:
 
         stored = self._opened.encode(self.encoder, self.document_texts)
         return Encoded(self.encoder.name, stored.documents, stored.queries(texts))
+
+    def encoded_documents(self) -> NDArray[np.float32]:
+        """Return the encoder's vectors of all documents, which are computed now where there are none.
+
+        Returns
+        -------
+        ndarray of shape (n_docs, dimensions), dtype float32
+            The vectors, by document number.
+
+        """
+        encoded = self._encoded({})
+        if encoded is None:
+            raise InvalidInputError("index: expected an encoder, got none. Bind one (Index.open(..., encoder=...)).")
+        return encoded.documents
 
     def stored_documents(self, numbers: Sequence[int] | Ints) -> list[str | None]:
         """Return documents by number as they were indexed (JSON or SGML), None if the index does not store them.
@@ -460,6 +483,28 @@ class BoundIndex:
         """
         from rerank.lucene.documents import stored_text
 
+        joined = self.searcher.joined_fields
+        return [stored_text(text, self.forward.fields, joined) if text else "" for text in self.kept_documents(numbers)]
+
+    def kept_documents(self, numbers: Ints) -> list[str]:
+        """Return documents by number as they were indexed; empty for a deleted one.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n,) and dtype int64
+            Document numbers.
+
+        Returns
+        -------
+        list of str
+            The documents.
+
+        Raises
+        ------
+        InvalidInputError
+            If the index does not keep its documents.
+
+        """
         stored, doc_ids = self.stored_documents(numbers), self.forward.doc_ids[numbers]
         missing = [doc_id for doc_id, text in zip(doc_ids.tolist(), stored, strict=True) if text is None]
         if any(missing):  # a deleted document has the empty id
@@ -467,8 +512,7 @@ class BoundIndex:
                 f"{self.path}: expected an index that keeps its documents, got none for {missing[0]!r}. Index with raw "
                 "documents (-storeRaw)."
             )
-        joined = self.searcher.joined_fields
-        return ["" if text is None else stored_text(text, self.forward.fields, joined) for text in stored]
+        return [text or "" for text in stored]
 
     def check_model(self, model: Ranker) -> None:
         """Raise ModelMismatchError for a model whose features were computed on another index, unless it is allowed.
@@ -492,28 +536,6 @@ class BoundIndex:
             f"{self.path}: expected the index that the model was trained on ({name}: {trained}), got another "
             f"({name}: {value}). Train on this index, or allow it (Index.open(..., check_models=False), --other-index)."
         )
-
-    def each(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], what: str) -> Iterator[Any]:
-        """Yield function(shared, item) for each item, in order: here one after the other, or by a cluster's workers.
-
-        Parameters
-        ----------
-        function : callable
-            A function of two arguments.
-        shared : object
-            First argument.
-        items : sequence
-            Second arguments.
-        what : str
-            What the progress bar says.
-
-        Yields
-        ------
-        object
-            The results.
-
-        """
-        yield from (function(shared, item) for item in track(items, what, len(items)))
 
     def close(self) -> None:
         """Close the Lucene reader."""

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
-from rerank.files.records import QrelsLike, TopicsLike
+from rerank.files.records import QrelsLike, RunLike, TopicsLike, run_of, topics_of
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.runtime.output import whole_file
 from rerank.types import RankingData
+from rerank.types.passages import Passage, Passages
 from rerank.types.retriever import CONTENTS
 from rerank.workflows.bound import PICKLED, BoundIndex
 from rerank.workflows.resources import (
     HISTORY,
     LANGUAGE,
+    PASSAGES,
     VECTORS,
     encoder_file,
 )
@@ -187,6 +189,83 @@ class Index(BoundIndex):
         self.resources.mkdir(parents=True, exist_ok=True)
         with whole_file(self.resources / LANGUAGE) as file:
             file.write(f"{code}\n")
+
+    def keep_passages(self, passages: Passages | str) -> None:
+        """Keep with the index how its documents are cut into passages.
+
+        From then on, the default recipe has the family `passages`, and each result comes with its best passage.
+
+        Parameters
+        ----------
+        passages : Passages or str
+            Window and stride in words, e.g. "200/100".
+
+        Raises
+        ------
+        InvalidInputError
+            If the stride is not from 1 to the window, or the window above 100,000.
+
+        """
+        sizes = passages if isinstance(passages, Passages) else Passages.parse(passages)
+        self.resources.mkdir(parents=True, exist_ok=True)
+        with whole_file(self.resources / PASSAGES) as file:
+            file.write(f"{sizes}\n")
+        self.__dict__.pop("passages", None)
+
+    def best_passages(self, run: RunLike, topics: TopicsLike) -> list[Passage]:
+        """Return the passage of each document of a run that fits the query best.
+
+        Parameters
+        ----------
+        run : Run, mapping, DataFrame or path
+            The query-document pairs.
+        topics : Topics, mapping, DataFrame or path
+            Topics of all queries of the run.
+
+        Returns
+        -------
+        list of Passage
+            For each row of the run, the passage of greatest BM25 of the field that holds over half of the words of the
+            index's `contents`, or of `contents` where none does; the first passage where none holds a word of the
+            query. Passages are those that the index keeps (`keep_passages`), otherwise of 200 words, a new one every
+            100.
+
+        Raises
+        ------
+        InvalidInputError
+            If a query has no topic, or the index has no such document, keeps no documents or has no positions.
+
+        """
+        from rerank.workflows.passages import run_passages
+
+        return run_passages(self, run_of(run), topics_of(topics))
+
+    def text_passages(self, query: str, documents: Any, *, field: str | None = None) -> list[Passage]:
+        """Return the passage of each of some texts, which the index need not hold, that fits a query best.
+
+        Parameters
+        ----------
+        query : str
+            The query.
+        documents : iterable or mapping
+            The texts, as for `text_features`.
+        field : str, optional
+            The field whose passages are meant, and which a str fills; by default as for `text_features`.
+
+        Returns
+        -------
+        list of Passage
+            The passages, see `best_passages`, in the order of the documents.
+
+        Raises
+        ------
+        InvalidInputError
+            As `text_features` does; or if the index has no positions.
+
+        """
+        from rerank.workflows.passages import text_passages
+
+        return text_passages(self, query, documents, field)
 
     def learn_vectors(self, *, dimensions: int | None = None, encoder: str | Literal[False] | None = None) -> None:
         """Learn vectors of terms and documents, and keep them with the index; see `Vectors.learn`.

@@ -250,6 +250,7 @@ def _batch_features(
             documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
             vectors=index.vectors if needs.vectors else None,
             encoded=_encoded(index, documents, {name: given.topics[name] for name in batch}) if needs.encoder else None,
+            passages=index.passages,
         ),
         needed=options.needed,
         threads=index.threads,

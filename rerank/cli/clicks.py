@@ -1,0 +1,134 @@
+"""`rerank clicks`."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rerank.cli.options import Number, Whole, file_option, option, output_option, path_argument, path_type, takes
+from rerank.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from rerank.clicks.record import Clicks
+
+log = logging.getLogger("rerank")
+
+
+@dataclass(frozen=True)
+class LogOptions:
+    """A click log, and how it is read."""
+
+    logs: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="LOG [LOG ...]")
+    topics: Path | None = option(
+        "--topics",
+        type=path_type,
+        metavar="FILE",
+        help="Topics whose ids the queries of the log get, by id or text; others are dropped.",
+    )
+    last_position: int = option(
+        "--last-position", type=Whole(), metavar="N", default=1000, show_default=True, help="Last position used."
+    )
+    session_clicks: int = option(
+        "--session-clicks",
+        type=Whole(),
+        metavar="N",
+        default=1000,
+        show_default=True,
+        help="Sessions with more clicks are dropped as those of programs.",
+    )
+
+    def read(self) -> Clicks:
+        """Return the clicks of the log."""
+        from rerank.clicks.cleaning import Limits
+        from rerank.clicks.reading import read_clicks
+
+        limits = Limits(self.last_position, self.session_clicks)
+        return read_clicks(self.logs, topics=self.topics, limits=limits)
+
+
+@dataclass(frozen=True)
+class Options(LogOptions):
+    """What `rerank clicks` takes."""
+
+    output: Path = output_option("labels, TREC qrels")
+    model: str = option(
+        "--model",
+        metavar="NAME",
+        default="pbm",
+        show_default=True,
+        help="Click model: pbm (examination by position), coec (clicks over expected clicks), cascade (down to the "
+        "first click), dependent (to the last click) or ctr.",
+    )
+    prior: float = option(
+        "--prior",
+        type=Number(0.0),
+        metavar="X",
+        default=10.0,
+        show_default=True,
+        help="Impressions of the mean document that each document has in addition.",
+    )
+    grades: int = option(
+        "--grades",
+        type=Whole(most=20),
+        metavar="N",
+        default=4,
+        show_default=True,
+        help="Greatest label: label g is given to the best 2^-g of all documents, 0 to those without a click.",
+    )
+    thresholds: str | None = option(
+        "--thresholds", metavar="X,X,...", help="Least value of label 1, 2, ..., in place of --grades."
+    )
+    new_topics: Path | None = file_option(
+        "--new-topics", "Topics file to write: ids for the queries of the log, which are texts."
+    )
+    values: Path | None = file_option("--values", "File of each document's value, its error and counts, to write.")
+    pairs: Path | None = file_option("--pairs", "File of preferences to write: a click above what it skipped.")
+
+
+@click.command("clicks", short_help="make labels of a click log")
+@takes(Options)
+def command(given: Options) -> None:
+    """Estimate from the clicks of LOG how good each document is for each query, and write labels.
+
+    LOG is JSONL, CSV, TSV (plain or .gz) or Parquet with the columns query, document, position, clicked and optionally
+    session, time, ranker, or JSONL of OpenSearch's User Behavior Insights. What could not be estimated is told on
+    stderr.
+    """
+    from rerank.clicks.estimates import estimate_clicks
+    from rerank.clicks.preferences import preference_pairs
+    from rerank.clicks.record import with_new_ids
+    from rerank.files.lists import write_preferences
+    from rerank.files.topics import write_topics
+    from rerank.files.trec import write_qrels
+
+    if given.topics is not None and given.new_topics is not None:
+        raise InvalidInputError("--new-topics: expected no --topics with it, got both. Leave one out.")
+    thresholds = None if given.thresholds is None else parse_thresholds(given.thresholds)
+    clicks = given.read()
+    topics = None
+    if given.new_topics is not None:
+        clicks, topics = with_new_ids(clicks)
+    estimates = estimate_clicks(clicks, given.model, prior=given.prior)
+    qrels = estimates.to_qrels(given.grades, thresholds)
+    write_qrels(qrels, given.output)
+    if topics is not None and given.new_topics is not None:
+        write_topics(topics, given.new_topics)
+    if given.values is not None:
+        estimates.write(given.values)
+    if given.pairs is not None:
+        write_preferences(preference_pairs(clicks)[0], given.pairs)
+    log.info("%s: %s; %s", given.logs[0], clicks.summary(), qrels.summary())
+
+
+def parse_thresholds(text: str) -> list[float]:
+    """Return the numbers of `0.1,0.3`."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidInputError(
+            f"--thresholds: expected numbers separated by commas, got {text!r}. Write e.g. 0.1,0.3."
+        ) from None
