@@ -25,9 +25,10 @@ from rerank.runtime.cache import cache_folder
 from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Topics
 from rerank.version import __version__
-from rerank.workflows.experiment import StudyResult, run_experiment, trial_folds
+from rerank.workflows.experiment import StudyResult, run_experiment
 from rerank.workflows.index import Index
 from rerank.workflows.output_folder import check_output_folder
+from rerank.workflows.prepared import trial_folds
 from rerank.workflows.study import Study
 
 NO_LIBRARY = frozenset(
@@ -97,7 +98,7 @@ def run_demo(output: str | Path, root: str | Path | None = None, study: Study = 
     collection = library_collection(root)
     folder.mkdir(parents=True, exist_ok=True)
     _write_documents(collection.documents, folder / "docs.jsonl")
-    folds = trial_folds(collection.topics, collection.qrels, study)[0]
+    folds = trial_folds(collection.qrels, study)[0]
     _write_topics(collection, collection.topics, folder, "")
     _write_topics(collection, [query_id for query_id in folds if folds[query_id] != 0], folder, ".train")
     _write_topics(collection, [query_id for query_id in folds if folds[query_id] == 0], folder, ".test")
