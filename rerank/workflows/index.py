@@ -180,7 +180,10 @@ class Index(BoundIndex):
         if learned is None:
             learned = n_docs >= LEAST_DOCUMENTS and n_postings <= MOST_POSTINGS
             if n_postings > MOST_POSTINGS:
-                _log.info("%s: without vectors, which may take over a minute; `rerank vectors` learns them.", self.path)
+                _log.info(
+                    "%s: no vectors were learned, as this may take more than a minute; `rerank vectors` learns them.",
+                    self.path,
+                )
         if learned:
             self.using(threads=threads).learn_vectors()
         return self

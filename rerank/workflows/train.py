@@ -256,7 +256,7 @@ def _estimate(inputs: _Inputs, training: FoldTraining, run: Run, measure: str) -
     estimate = Estimate(measure, before, after, FOLDS, len(inputs.qrels))
     if after <= before:
         _log.warning(
-            "%s. The model is not better than its candidates: judge more queries, or use unsupervised.", estimate
+            "%s. The model is not better than its candidates: judge more queries, or use `unsupervised`.", estimate
         )
     return estimate
 
