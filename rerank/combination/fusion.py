@@ -132,26 +132,26 @@ def fuse(
     qrels: QrelsLike | None = None,
     metric: str = "nDCG@10",
 ) -> Run:
-    """Return one run of several.
+    """Combine several runs into one.
 
-    Alpha chosen on the qrels that a figure is reported on is training on them. Choose it with `best` on other
-    queries; the log gives alpha, the interval on which it is best, and the arguments that fuse any other queries alike:
-    `weighted` with these weights, norm and `lowest`, which on the same queries gives the very same run.
+    Choosing alpha with `best` is training: choose it on other queries than those that a figure is reported on. The log
+    contains alpha, the interval on which it is best, and the arguments with which other queries are fused in the same
+    way: `weighted` with these weights and norm, and missing="lowest".
 
     Parameters
     ----------
     runs : sequence of Run, {qid: {docid: score}} or path
-        Two or more; their queries and documents are united.
+        Two or more runs; the result has the queries and documents of all.
     method : str
-        `rrf`, `combsum`, `combmnz`, `weighted`, or `best`: of two runs, the weights alpha and 1 - alpha for which no
-        other alpha in [0, 1] has a better mean of `metric` on `qrels` (see `combine`).
+        `rrf`, `combsum`, `combmnz`, `weighted`, or `best`: the weights alpha and 1 - alpha of two runs that give the
+        best mean of `metric` on `qrels` (see `combine`).
     norm : str, optional
         `none`, `minmax`, `max`, `sum`, `zscore` or `rank`, which makes the scores of different runs comparable; by
         default `minmax`, and `none` for `best` and for `rrf`, which uses ranks alone.
     weights : sequence of float, optional
         One finite number for each run, for `weighted`.
     k : float
-        RRF's constant, 60 as in the paper.
+        Constant of reciprocal rank fusion; the default is that of the paper.
     missing : str, optional
         `zero` or `lowest`: the score of a document that a run does not hold; by default `zero`, and `lowest` for
         `best`, which takes no other.

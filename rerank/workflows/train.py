@@ -101,11 +101,12 @@ def train(
     tune_bm25: bool = False,
     estimate: bool = True,
 ) -> Trained:
-    """Fit a model on the judged candidates of an index; it then knows its candidates, features and resources.
+    """Train a model on the judged candidates of an index, and estimate its quality on held-out queries.
 
-    A fifth of the judged queries, drawn at random but stratified by their relevant documents, stops the training early
-    where the ranker does not cross-validate by itself, and where there are enough queries: with fewer than 300, trees
-    whose number is not given learn from all of them.
+    The model stores the sources of its candidates and the recipe of its features. For early stopping, a fifth of the
+    judged queries is held out, at random but stratified by the number of relevant documents. All queries are used for
+    training if the ranker cross-validates by itself, or if there are fewer than 300 queries and the number of trees is
+    not given.
 
     Parameters
     ----------
@@ -116,22 +117,22 @@ def train(
     qrels : Qrels, mapping, DataFrame or path
         Judgements. An unjudged document counts as label 0.
     model : Ranker or None
-        The ranker with its parameters, which is fitted; None is `Auto(base="unsupervised")` below 300 judged queries,
-        else `LambdaMART(base="unsupervised")`.
+        Ranker to fit. None for `Auto(base="unsupervised")` with fewer than 300 judged queries, and for
+        `LambdaMART(base="unsupervised")` with more.
     candidates : Candidates, str or None
-        Sources of the candidates, see `Index.search`; None is the union of BM25, RM3 and, with vectors, the nearest
-        documents (`bm25:k,rm3:k,lsi:200`).
+        Sources of the candidates, see `Index.search`. None for the union of BM25, RM3 and, if the index has vectors,
+        the nearest documents (`bm25:k,rm3:k,lsi:200`).
     k : int
-        Number of candidates of a query, of each source without a depth of its own.
+        Number of candidates per query, from each source whose depth is not given.
     depth : int
-        Number of documents of each source and query that are trained on, the best ones.
+        Number of documents per query and source to train on; the top ones are used.
     recipe : Recipe or None
-        The features; None is the default recipe.
+        The features; None for the default recipe.
     tune_bm25 : bool
-        Whether the k1 and b of the candidates are those of a grid with which BM25 is best on the judged queries; in the
-        estimate, on the training queries of each fold.
+        Whether to tune BM25's k1 and b on a grid, on the judged queries; in the estimate, on the training queries of
+        each fold.
     estimate : bool
-        Whether the measure on held-out queries is estimated by cross-validation, which trains five more models.
+        Whether to estimate the measure on held-out queries by cross-validation, which trains five more models.
 
     Returns
     -------
@@ -255,7 +256,7 @@ def _estimate(inputs: _Inputs, training: FoldTraining, run: Run, measure: str) -
     estimate = Estimate(measure, before, after, FOLDS, len(inputs.qrels))
     if after <= before:
         _log.warning(
-            "%s. The model is not better than its candidates: judge more queries, or use unsupervised.", estimate
+            "%s. The model is not better than its candidates: judge more queries, or use `unsupervised`.", estimate
         )
     return estimate
 
