@@ -2,8 +2,8 @@
 """What the family of passages gains and costs, on short documents and on long ones that are made of them.
 
 quality  nDCG@10 of BM25 and of LambdaMART on the first 100 documents of BM25 with the default recipe, and with the
-         family passages of each window beside it: five folds by query, --seeds times; of nfcorpus, 500
-         training queries and the dev queries. "long": collections whose documents are each JOINED successive ones, with the greatest of
+         family passages of each window beside it: five folds by query, --seeds times; of nfcorpus, 500 training queries
+         and the dev queries. "long": collections whose documents are each JOINED successive ones, with the greatest of
          their labels. Beside a mean are the mean gain over the default recipe, and the seeds in which it is positive
 time     features of the 1,000 first documents of a query, median and 99th percentile over queries of the processor time
          of one thread, the least of 3 calls: of the default recipe, with the family beside it, of the family alone; and
