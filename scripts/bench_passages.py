@@ -34,7 +34,8 @@ from rerank.types import RankingData
 
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 COLLECTIONS = ("cranfield", "cacm", "med", "nfcorpus")
-WINDOWS = ("200/100", "100/50", "50/25")
+ONE = "100000/100000"  # every document is one passage: its columns are copies of others, which shows what chance does
+WINDOWS = (ONE, "200/100", "100/50", "50/25")
 MOST_QUERIES = 500  # of nfcorpus's training queries
 JOINED, LONG, DEPTH, K, FOLDS, REPEATS = 5, 10, 100, 1000, 5, 3
 BESIDE = (*default_family_names(), "passages")
