@@ -37,6 +37,8 @@ VERBS = {
     "export": "write a model in the format of another system or engine",
     "import": "make a model of another system's",
     "evaluate": "measure runs against judgements, as trec_eval does",
+    "value": "estimate from a click log what runs are worth to its searchers",
+    "interleave": "tell which of two interleaved rankers the searchers of a log preferred",
     "report": "compare runs query by query, on a page",
     "fuse": "make one run of several, by rank or by score",
     "simulate": "simulate users that click on the documents of a run",
