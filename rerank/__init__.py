@@ -12,6 +12,11 @@ from rerank.version import __version__
 
 if TYPE_CHECKING:
     from rerank.clicks.estimates import estimate_clicks as estimate_clicks
+    from rerank.clicks.interleaving import interleaving_result as interleaving_result
+    from rerank.clicks.interleaving import simulate_interleaving as simulate_interleaving
+    from rerank.clicks.interleaving import team_draft as team_draft
+    from rerank.clicks.off_policy import ValueRules as ValueRules
+    from rerank.clicks.off_policy import off_policy_value as off_policy_value
     from rerank.clicks.preferences import preference_pairs as preference_pairs
     from rerank.clicks.reading import read_clicks as read_clicks
     from rerank.clicks.reading import write_clicks as write_clicks
@@ -104,6 +109,7 @@ _HOMES = {
     "Topics": "rerank.types",
     "TrainingOptions": "rerank.rankers.context",
     "Users": "rerank.clicks.simulation",
+    "ValueRules": "rerank.clicks.off_policy",
     "Vectors": "rerank.vectors.vectors",
     "agreement": "rerank.evaluation.audit",
     "combine": "rerank.combination.mixture",
@@ -116,7 +122,9 @@ _HOMES = {
     "feature": "rerank.features.functions",
     "fuse": "rerank.combination.fusion",
     "import_model": "rerank.exchange.models",
+    "interleaving_result": "rerank.clicks.interleaving",
     "local_optimality": "rerank.rankers.diagnostics",
+    "off_policy_value": "rerank.clicks.off_policy",
     "plot_importance": "rerank.rankers.plots",
     "plot_metric": "rerank.rankers.plots",
     "prediction_powered": "rerank.evaluation.audit",
@@ -134,6 +142,8 @@ _HOMES = {
     "rerank": "rerank.workflows.rerank",
     "run_experiment": "rerank.workflows.experiment",
     "simulate_clicks": "rerank.clicks.simulation",
+    "simulate_interleaving": "rerank.clicks.interleaving",
+    "team_draft": "rerank.clicks.interleaving",
     "train": "rerank.workflows.train",
     "weight_curve": "rerank.rankers.diagnostics",
     "write_clicks": "rerank.clicks.reading",
