@@ -8,6 +8,7 @@ The site itself is built by `mkdocs build`, which fails on a broken link or a no
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -43,7 +44,7 @@ def main() -> int:
                     write_anserini_index(Path(folder))
                 for language, text in examples:
                     run_block(language, text, Path(folder))
-        except AssertionError as failure:
+        except (AssertionError, subprocess.TimeoutExpired) as failure:
             n_failed += 1
             print(f"{page}: {failure}", file=sys.stderr)
         n_run += len(examples)
