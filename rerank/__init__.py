@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from rerank.rankers.diagnostics import local_optimality as local_optimality
     from rerank.rankers.diagnostics import weight_curve as weight_curve
     from rerank.rankers.ensemble import Ensemble as Ensemble
+    from rerank.rankers.fusion import apply_fusion as apply_fusion
+    from rerank.rankers.fusion import learn_fusion as learn_fusion
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
     from rerank.rankers.linear import LogisticRegression as LogisticRegression
     from rerank.rankers.linear import PlackettLuce as PlackettLuce
@@ -95,6 +97,7 @@ _HOMES = {
     "TrainingOptions": "rerank.rankers.context",
     "Vectors": "rerank.vectors.vectors",
     "agreement": "rerank.evaluation.audit",
+    "apply_fusion": "rerank.rankers.fusion",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
     "diversify": "rerank.workflows.diversify",
@@ -104,6 +107,7 @@ _HOMES = {
     "feature": "rerank.features.functions",
     "fuse": "rerank.combination.fusion",
     "import_model": "rerank.exchange.models",
+    "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
     "plot_importance": "rerank.rankers.plots",
     "plot_metric": "rerank.rankers.plots",
