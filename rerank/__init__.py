@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     from rerank.rankers.diagnostics import local_optimality as local_optimality
     from rerank.rankers.diagnostics import weight_curve as weight_curve
     from rerank.rankers.ensemble import Ensemble as Ensemble
+    from rerank.rankers.fusion import apply_fusion as apply_fusion
+    from rerank.rankers.fusion import learn_fusion as learn_fusion
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
     from rerank.rankers.linear import LogisticRegression as LogisticRegression
     from rerank.rankers.linear import PlackettLuce as PlackettLuce
@@ -112,6 +114,7 @@ _HOMES = {
     "ValueRules": "rerank.clicks.off_policy",
     "Vectors": "rerank.vectors.vectors",
     "agreement": "rerank.evaluation.audit",
+    "apply_fusion": "rerank.rankers.fusion",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
     "diversify": "rerank.workflows.diversify",
@@ -123,6 +126,7 @@ _HOMES = {
     "fuse": "rerank.combination.fusion",
     "import_model": "rerank.exchange.models",
     "interleaving_result": "rerank.clicks.interleaving",
+    "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
     "off_policy_value": "rerank.clicks.off_policy",
     "plot_importance": "rerank.rankers.plots",
