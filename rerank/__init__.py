@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rerank.evaluation.audit import prediction_powered as prediction_powered
     from rerank.evaluation.comparison import compare as compare
     from rerank.evaluation.evaluate import evaluate as evaluate
+    from rerank.evaluation.reliability import reliability as reliability
     from rerank.exchange.models import export_model as export_model
     from rerank.exchange.models import import_model as import_model
     from rerank.features.functions import feature as feature
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from rerank.types import Topics as Topics
     from rerank.types.preferences import Preferences as Preferences
     from rerank.vectors.vectors import Vectors as Vectors
+    from rerank.workflows.cutoff import Cutoff as Cutoff
     from rerank.workflows.experiment import run_experiment as run_experiment
     from rerank.workflows.explain import explain as explain
     from rerank.workflows.index import Index as Index
@@ -70,6 +72,7 @@ _HOMES = {
     "Candidates": "rerank.retrieval.candidates",
     "Checkpoint": "rerank.rankers.checkpoint",
     "Cluster": "rerank.cluster.cluster",
+    "Cutoff": "rerank.workflows.cutoff",
     "Ensemble": "rerank.rankers.ensemble",
     "GBRank": "rerank.rankers.mart",
     "History": "rerank.history.history",
@@ -113,6 +116,7 @@ _HOMES = {
     "read_qrels": "rerank.files.trec",
     "read_run": "rerank.files.trec",
     "read_topics": "rerank.files.topics",
+    "reliability": "rerank.evaluation.reliability",
     "rerank": "rerank.workflows.rerank",
     "run_experiment": "rerank.workflows.experiment",
     "train": "rerank.workflows.train",

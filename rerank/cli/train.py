@@ -140,6 +140,8 @@ def _train_on_index(given: Options) -> None:
     log.info("%s: %d iterations", given.output, model.best_iteration_)
     if estimate is not None:
         click.echo(estimate)
+    if model.calibration_ is not None:
+        click.echo(model.calibration_)
 
 
 def _train_on_data(given: Options) -> None:

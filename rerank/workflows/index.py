@@ -24,6 +24,7 @@ from rerank.workflows.resources import (
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
+    from rerank.workflows.cutoff import Cutoff
     from rerank.workflows.texts import RankedText
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
@@ -315,6 +316,7 @@ class Index(BoundIndex):
         *,
         scores: Any = None,
         field: str | None = None,
+        cutoff: Cutoff | None = None,
     ) -> list[RankedText]:
         """Return texts that the index does not hold in a model's order.
 
@@ -331,6 +333,8 @@ class Index(BoundIndex):
         scores, field : as for `text_features`
             First-stage scores and the field of a str; without scores, BM25 has the k1, b and field of the model's
             training.
+        cutoff : Cutoff, optional
+            Least probabilities of a text and of the list, of a calibrated model; scores are then probabilities.
 
         Returns
         -------
@@ -353,7 +357,7 @@ class Index(BoundIndex):
             raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")
         documents = documents if isinstance(documents, Mapping | str) else list(documents)
         given = given_texts(query, documents, scores)
-        return ranked_texts(rank_texts(self, model, given, field), documents, k)
+        return ranked_texts(rank_texts(self, model, given, field, cutoff=cutoff), documents, k)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the index by its path, commit and resources: another process opens it."""

@@ -23,6 +23,7 @@ from rerank.features.recipe import Recipe
 from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.rows import joined_parts
 from rerank.metrics.registry import named
+from rerank.rankers.calibration import RELEVANT
 from rerank.rankers.ranker import Ranker, ranker_class
 from rerank.rankers.sizes import FEW
 from rerank.rankers.warm_start import UNSUPERVISED
@@ -31,6 +32,7 @@ from rerank.retrieval.union import UnionRun
 from rerank.types import Qrels, RankingData, Run, Topics, query_blocks, query_rows
 from rerank.workflows.bm25_tuning import BM25Search
 from rerank.workflows.bound import log_judged
+from rerank.workflows.calibrating import calibrate, out_of_fold
 from rerank.workflows.folds import FoldData, FoldTraining, SameData, assign_folds, held_out
 from rerank.workflows.index import Index
 from rerank.workflows.tuning import Try
@@ -100,6 +102,7 @@ def train(
     recipe: Recipe | None = None,
     tune_bm25: bool = False,
     estimate: bool = True,
+    target: float = RELEVANT,
 ) -> Trained:
     """Fit a model on the judged candidates of an index; it then knows its candidates, features and resources.
 
@@ -131,7 +134,11 @@ def train(
         Whether the k1 and b of the candidates are those of a grid with which BM25 is best on the judged queries; in the
         estimate, on the training queries of each fold.
     estimate : bool
-        Whether the measure on held-out queries is estimated by cross-validation, which trains five more models.
+        Whether the measure on held-out queries is estimated by cross-validation, which trains five more models. Their
+        scores of queries that they had not seen also calibrate the model where at least 20 queries have relevant
+        documents among the candidates: see `Ranker.probabilities`.
+    target : float
+        Least label of a document whose probability that is.
 
     Returns
     -------
@@ -160,16 +167,17 @@ def train(
     log_judged(data, qrels)
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
     folds = assign_folds(data, FOLDS, 0, relevant) if len(data) >= FOLDS else {}
-    on_all, estimated = model.learns_from_all(len(data)), None
+    on_all, estimated, scored = model.learns_from_all(len(data)), None, None
     if estimate and folds:
         data_of = SameData(data) if bm25 is None else _tuned_data(inputs, bm25, folds)
         training = FoldTraining(data_of, folds, partial(_fitted, type(model), model.get_params(deep=False)), on_all)
-        estimated = _estimate(inputs, training, run, measure)
-    if not folds or on_all:
-        model.fit(data)
-    else:
-        stop = np.array([folds[query_id] == 0 for query_id in data])
-        model.fit(data.select(np.flatnonzero(~stop)), eval_set=data.select(np.flatnonzero(stop)))
+        estimated, models = _estimate(inputs, training, run, measure)
+        scored = out_of_fold(training, models, target)
+    stop = np.array([not on_all and folds.get(query_id) == 0 for query_id in data])
+    learned = data.select(np.flatnonzero(~stop)) if stop.any() else data
+    model.fit(learned, eval_set=data.select(np.flatnonzero(stop)) if stop.any() else None)
+    if scored is not None:
+        calibrate(model, learned, scored)
     return Trained(model, estimated)
 
 
@@ -247,9 +255,9 @@ def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
     return Topics(judged), Qrels.of({query_id: qrels[query_id] for query_id in judged})
 
 
-def _estimate(inputs: _Inputs, training: FoldTraining, run: Run, measure: str) -> Estimate:
-    """Return the measure of a run and that of models like this one on the queries that each was not trained on."""
-    _, _, held_out_run = held_out(inputs.index, training, "estimate")
+def _estimate(inputs: _Inputs, training: FoldTraining, run: Run, measure: str) -> tuple[Estimate, list[Ranker]]:
+    """Return the measure of a run and of models like this one on queries that each had not seen, and the models."""
+    models, _, held_out_run = held_out(inputs.index, training, "estimate")
     runs = (run, held_out_run)
     before, after = (evaluate(inputs.qrels, run, [measure], complete=True)[measure] for run in runs)
     estimate = Estimate(measure, before, after, FOLDS, len(inputs.qrels))
@@ -257,7 +265,7 @@ def _estimate(inputs: _Inputs, training: FoldTraining, run: Run, measure: str) -
         _log.warning(
             "%s. The model is not better than its candidates: judge more queries, or use unsupervised.", estimate
         )
-    return estimate
+    return estimate, models
 
 
 def _fitted(
