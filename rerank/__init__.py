@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from rerank.types.preferences import Preferences as Preferences
     from rerank.vectors.vectors import Vectors as Vectors
     from rerank.workflows.cutoff import Cutoff as Cutoff
+    from rerank.workflows.distil import distil as distil
     from rerank.workflows.experiment import run_experiment as run_experiment
     from rerank.workflows.explain import explain as explain
     from rerank.workflows.index import Index as Index
@@ -98,6 +99,7 @@ _HOMES = {
     "agreement": "rerank.evaluation.audit",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
+    "distil": "rerank.workflows.distil",
     "evaluate": "rerank.evaluation.evaluate",
     "explain": "rerank.workflows.explain",
     "export_model": "rerank.exchange.models",

@@ -159,7 +159,7 @@ def train(
         )
     model = ranker_class(default_ranker(len(qrels)))(base=UNSUPERVISED) if model is None else model
     sources = sources_of(index, candidates, k)
-    inputs = _Inputs(index, topics, qrels, recipe, depth, keep_sources=candidates is not None)
+    inputs = TrainingInputs(index, topics, qrels, recipe, depth, keep_sources=candidates is not None)
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
     run = index.search(topics, candidates=sources)
     bm25 = BM25Search.of(index, topics, qrels, sources, measure) if tune_bm25 else None
@@ -170,12 +170,10 @@ def train(
     on_all, estimated, scored = model.learns_from_all(len(data)), None, None
     if estimate and folds:
         data_of = SameData(data) if bm25 is None else _tuned_data(inputs, bm25, folds)
-        training = FoldTraining(data_of, folds, partial(_fitted, type(model), model.get_params(deep=False)), on_all)
-        estimated, models = _estimate(inputs, training, run, measure)
+        training = FoldTraining(data_of, folds, fold_search(model), on_all)
+        estimated, models = _estimate(index, qrels, training, run, measure)
         scored = out_of_fold(training, models, target)
-    stop = np.array([not on_all and folds.get(query_id) == 0 for query_id in data])
-    learned = data.select(np.flatnonzero(~stop)) if stop.any() else data
-    model.fit(learned, eval_set=data.select(np.flatnonzero(stop)) if stop.any() else None)
+    learned = fit_with_stop(model, data, {} if on_all else folds)
     if scored is not None:
         calibrate(model, learned, scored)
     return Trained(model, estimated)
@@ -187,7 +185,7 @@ def default_ranker(n_queries: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _Inputs:
+class TrainingInputs:
     """What training data are made of, for any candidates.
 
     keep_sources  whether scores and ranks in the sources are features; a model without them also ranks texts and
@@ -196,7 +194,7 @@ class _Inputs:
 
     index: Index
     topics: Topics
-    qrels: Qrels
+    qrels: Qrels | None
     recipe: Recipe | None
     depth: int
     keep_sources: bool
@@ -218,7 +216,7 @@ class _Inputs:
         return self.data(self.index.retrieve(self.topics, sources), sources.k)
 
 
-def _tuned_data(inputs: _Inputs, bm25: BM25Search, folds: Mapping[str, int]) -> Callable[[int], FoldData]:
+def _tuned_data(inputs: TrainingInputs, bm25: BM25Search, folds: Mapping[str, int]) -> Callable[[int], FoldData]:
     """Return the data of each fold with the k1 and b that are best on the queries of the others."""
     others = [[query_id for query_id, fold in folds.items() if fold != held_out] for held_out in range(FOLDS)]
     chosen = [bm25.best(query_ids) for query_ids in others]
@@ -255,17 +253,32 @@ def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
     return Topics(judged), Qrels.of({query_id: qrels[query_id] for query_id in judged})
 
 
-def _estimate(inputs: _Inputs, training: FoldTraining, run: Run, measure: str) -> tuple[Estimate, list[Ranker]]:
+def _estimate(
+    index: Index, qrels: Qrels, training: FoldTraining, run: Run, measure: str
+) -> tuple[Estimate, list[Ranker]]:
     """Return the measure of a run and of models like this one on queries that each had not seen, and the models."""
-    models, _, held_out_run = held_out(inputs.index, training, "estimate")
+    models, _, held_out_run = held_out(index, training, "estimate")
     runs = (run, held_out_run)
-    before, after = (evaluate(inputs.qrels, run, [measure], complete=True)[measure] for run in runs)
-    estimate = Estimate(measure, before, after, FOLDS, len(inputs.qrels))
+    before, after = (evaluate(qrels, run, [measure], complete=True)[measure] for run in runs)
+    estimate = Estimate(measure, before, after, FOLDS, len(qrels))
     if after <= before:
         _log.warning(
             "%s. The model is not better than its candidates: judge more queries, or use unsupervised.", estimate
         )
     return estimate, models
+
+
+def fit_with_stop(model: Ranker, data: RankingData, folds: Mapping[str, int]) -> RankingData:
+    """Fit a model, which stops on the first fold where there are folds; return the data that it learned from."""
+    stop = np.array([folds.get(query_id) == 0 for query_id in data], dtype=np.bool_)
+    learned = data.select(np.flatnonzero(~stop)) if stop.any() else data
+    model.fit(learned, eval_set=data.select(np.flatnonzero(stop)) if stop.any() else None)
+    return learned
+
+
+def fold_search(model: Ranker) -> Callable[..., tuple[Ranker, list[Try]]]:
+    """Return what fits a new ranker with a model's parameters in each fold."""
+    return partial(_fitted, type(model), model.get_params(deep=False))
 
 
 def _fitted(
