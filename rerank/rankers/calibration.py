@@ -25,7 +25,7 @@ from rerank.metrics.lists import ranks
 from rerank.metrics.reliability import Reliability
 from rerank.rankers.logistic_map import LogisticMap, StoredMap
 from rerank.rankers.standardize import Standardizer, StoredStandardizer
-from rerank.runtime.schema import Array, Field, Names, Number, Record, Sizes, Text, Whole
+from rerank.runtime.schema import LARGEST, Array, Field, Names, Number, Record, Sizes, Text, Whole
 from rerank.types import Floats, Ints, RankingData, pointers, query_rows
 from rerank.types.arrays import joined_rows
 from rerank.types.ordering import query_order
@@ -34,6 +34,8 @@ FIRST = 20  # documents whose scores describe a list: more would depend on how m
 LEAST = 20  # relevant documents, and lists with one, that are learned from
 ORDERED = 3  # inputs of a document
 LIST_INPUTS = 5  # beside those of the predictors
+MOST = 2**31 - 1  # queries and documents
+LEAST_DEVIATION = 1e-30  # of a model's scores; below it, all are equal
 PROFILE = (3, 10)  # first documents whose mean of a predictor describes a list
 FLATTEST = 0.05  # least deviation of the first documents of a list
 RELEVANT = 1.0  # least label of a relevant document
@@ -66,7 +68,8 @@ class Scale:
     def of(cls, scores: Floats) -> Self:
         """Return the scale of the scores (n_rows,) of training rows."""
         mean = float(scores.mean())
-        return cls(mean, float(np.sqrt(np.mean((scores - mean) ** 2))) or 1.0)
+        deviation = float(np.sqrt(np.mean((scores - mean) ** 2)))
+        return cls(mean, deviation if deviation >= LEAST_DEVIATION else 1.0)
 
     def measured(self, scores: Floats) -> Floats:
         """Return scores in standard deviations from the mean."""
@@ -116,7 +119,7 @@ class Lists:
         """
         order = query_order(self.query_ptr, -self.scores)
         columns = [self._profile(order, column) for column in self.columns.T]
-        return np.column_stack([self._scores_described(order), *columns])
+        return np.clip(np.column_stack([self._scores_described(order), *columns]), -LARGEST, LARGEST)
 
     def _profile(self, order: Ints, column: NDArray[np.float32]) -> Floats:
         """Return the mean of a predictor (n_rows,) over the first three and ten documents, (n_queries, 2)."""
@@ -285,12 +288,12 @@ class StoredCalibration(Field):
 
     _parts: ClassVar[Mapping[str, Field]] = {
         "target": Number(),
-        "folds": Whole(2),
-        "n_queries": Whole(1),
-        "n_relevant": Whole(1),
+        "folds": Whole(2, MOST),
+        "n_queries": Whole(1, MOST),
+        "n_relevant": Whole(1, MOST),
         "predictors": Names(binds="n_predictors", may_be_empty=True),
         "mean": Number(),
-        "deviation": Number(float(np.finfo(np.float64).tiny)),
+        "deviation": Number(LEAST_DEVIATION),
     }
     _reliability: ClassVar[Record] = Record(
         {

@@ -562,7 +562,19 @@ class Ranker(Estimator):
         return calibration.probabilities(rows, self.predict(data, base=base))
 
     def calibrated(self) -> Calibration:
-        """Return the calibration; raises ModelMismatchError for a model without."""
+        """Return how scores become probabilities.
+
+        Returns
+        -------
+        Calibration
+            `calibration_`.
+
+        Raises
+        ------
+        ModelMismatchError
+            For a model without one.
+
+        """
         self._check_fitted()
         if self.calibration_ is None:
             raise ModelMismatchError(

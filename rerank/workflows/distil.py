@@ -117,8 +117,8 @@ def distil(
         The scores of another system: a cross-encoder, a language model, a large model of this package.
     model : Ranker or None
         The ranker with its parameters, which is fitted; None is that of `rerank.train`.
-    candidates, k, recipe
-        As for `rerank.train`.
+    candidates, k, recipe : as for `rerank.train`
+        Sources of the candidates, their number, and the features.
     estimate : bool
         Whether the measure against the teacher is estimated by cross-validation, which trains five more models.
 

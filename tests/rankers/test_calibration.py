@@ -136,6 +136,36 @@ def test_calibration_is_stored_with_the_model_and_refused_in_another(model: rera
             rerank.read_model(path)
 
 
+DAMAGE = {
+    "n_relevant": 0,
+    "deviation": 0.0,
+    "mean": None,
+    "target": "1",
+    "folds": 1,
+    "documents.coefficients": [1.0],
+    "documents.margins": [0.0, 0.0],
+    "lists.shares": [2.0],
+    "reliability.brier": 2.0,
+    "reliability.counts": [-1],
+    "standardizer.means": [],
+}
+
+
+@pytest.mark.parametrize("place", DAMAGE)
+def test_damaged_calibration_is_refused_with_its_place(model: rerank.LambdaMART, place: str, tmp_path: Path) -> None:
+    model.save(tmp_path / "model.json")
+    stored = json.loads((tmp_path / "model.json").read_text())
+    *keys, last = place.split(".")
+    part = stored["calibration"]
+    for key in keys:
+        part = part[key]
+    part[last] = DAMAGE[place]
+    (tmp_path / "model.json").write_text(json.dumps(stored))
+    with pytest.raises(FileFormatError, match=rf"calibration\.{place.split('.')[0]}.*: expected .*, got .*") as error:
+        rerank.read_model(tmp_path / "model.json")
+    assert "\n" not in str(error.value)
+
+
 def test_model_that_is_fitted_again_has_no_calibration(model: rerank.LambdaMART) -> None:
     again = rerank.LambdaMART(n_estimators=20, num_leaves=8).fit(world(30))
     again.calibration_ = model.calibration_
