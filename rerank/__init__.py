@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rerank.evaluation.audit import prediction_powered as prediction_powered
     from rerank.evaluation.comparison import compare as compare
     from rerank.evaluation.evaluate import evaluate as evaluate
+    from rerank.evaluation.reliability import reliability as reliability
     from rerank.exchange.models import export_model as export_model
     from rerank.exchange.models import import_model as import_model
     from rerank.features.functions import feature as feature
@@ -74,6 +75,8 @@ if TYPE_CHECKING:
     from rerank.types import Topics as Topics
     from rerank.types.preferences import Preferences as Preferences
     from rerank.vectors.vectors import Vectors as Vectors
+    from rerank.workflows.cutoff import Cutoff as Cutoff
+    from rerank.workflows.distil import distil as distil
     from rerank.workflows.diversify import diversify as diversify
     from rerank.workflows.experiment import run_experiment as run_experiment
     from rerank.workflows.explain import explain as explain
@@ -88,6 +91,7 @@ _HOMES = {
     "Checkpoint": "rerank.rankers.checkpoint",
     "Clicks": "rerank.clicks.record",
     "Cluster": "rerank.cluster.cluster",
+    "Cutoff": "rerank.workflows.cutoff",
     "Ensemble": "rerank.rankers.ensemble",
     "GBRank": "rerank.rankers.mart",
     "History": "rerank.history.history",
@@ -117,6 +121,7 @@ _HOMES = {
     "apply_fusion": "rerank.rankers.fusion",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
+    "distil": "rerank.workflows.distil",
     "diversify": "rerank.workflows.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
     "evaluate": "rerank.evaluation.evaluate",
@@ -143,6 +148,7 @@ _HOMES = {
     "read_run": "rerank.files.trec",
     "read_subtopic_qrels": "rerank.files.subtopics",
     "read_topics": "rerank.files.topics",
+    "reliability": "rerank.evaluation.reliability",
     "rerank": "rerank.workflows.rerank",
     "run_experiment": "rerank.workflows.experiment",
     "simulate_clicks": "rerank.clicks.simulation",
