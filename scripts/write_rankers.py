@@ -24,19 +24,19 @@ def page() -> str:
     lines = []
     for name, ranker in known_rankers().items():
         lines += ["", f"## {ranker.__name__}", "", f"`--ranker {name}`", ""]
-        lines += ["| parameter | description | default |", "|---|---|---|"]
+        lines += ["| parameter | description |", "|---|---|"]
         lines += map(row, declared_parameters(ranker).values())
     return f"{PAGE.read_text('utf8').partition(MARK)[0]}{MARK}" + "\n".join(lines) + "\n"
 
 
 def row(parameter: Parameter) -> str:
-    """Return a parameter as a row of a table: its name, what it does and accepts, and its default."""
+    """Return a parameter as a row of a table: its name, what it does and accepts, its default."""
     accepted = f"{parameter.type_name}: {parameter.accepts}" if parameter.accepts else parameter.type_name
     text = f"{parameter.help} Accepted: {accepted}."
     if parameter.search:
         text += f" Tuned over: {', '.join(map(str, parameter.search))}."
     text = text.replace("*", r"\*").replace("|", r"\|")
-    return f"| `{parameter.name}` | {text} | `{parameter.default!r}` |"
+    return f"| `{parameter.name}` | {text} Default: `{parameter.default!r}`. |"
 
 
 if __name__ == "__main__":

@@ -79,4 +79,4 @@ def command(given: Options) -> None:
             feature_set=given.feature_set,
         )
     for path in written[1:]:
-        log.info("%s: written beside the model", path)
+        log.info("%s: also written", path)

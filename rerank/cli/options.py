@@ -127,20 +127,20 @@ def candidates_option(default: str = "BM25") -> Any:
     return option(
         "--candidates",
         metavar="SOURCE:K,...",
-        help=f"Sources of candidates, e.g. bm25:1000,rm3:1000 (see `rerank retrieve -h`).  [default: {default}]",
+        help=f"Sources of candidates (see `rerank retrieve -h`).  [default: {default}]",
     )
 
 
 def output_option(what: str) -> Any:
     """Declare `-o` for a file; `-` is stdout."""
-    text = f"File to write {what} to; - for stdout."
+    text = f"File for {what}; - for stdout."
     return option("-o", "--output", type=path_type, metavar="FILE", required=True, help=text)
 
 
 def folder_option(what: str, default: str | None = None, required: bool = True) -> Any:
     """Declare `-o` for a folder, which may be required if it has no default."""
     given = {"required": required} if default is None else {"default": default, "show_default": True}
-    text = f"Folder to write {what} to."
+    text = f"Folder for {what}."
     return option("-o", "--output", type=path_type, metavar="FOLDER", callback=_no_stdout, help=text, **given)
 
 

@@ -49,11 +49,11 @@ def command(given: Options) -> None:
     ir_datasets. The tag of the run (its sixth column) names the retriever and its parameters, e.g. bm25-k1=0.9-b=0.4; a
     model that was trained on these scores refuses those of other parameters.
 
-    The sources of --candidates are bm25, with optional parameters (bm25-k1=1.2-b=0.75:1000); rm3 and rocchio, which
-    expand the query with terms of BM25's top documents; lsi and encoder, which need `rerank vectors`; history, the
-    documents judged relevant to similar queries, which needs `rerank history`; and run:FILE. If several are given, the
-    documents of the first source come first, with their scores. Documents found only by the others follow with lower
-    scores, ordered by reciprocal rank fusion.
+    --candidates names sources and their depths, e.g. bm25:1000,rm3:1000,lsi:200. The sources are bm25, with optional
+    parameters (bm25-k1=1.2-b=0.75:1000); rm3 and rocchio, which expand the query with terms of BM25's top documents;
+    lsi and encoder, which need `rerank vectors`; history, the documents judged relevant to similar queries, which needs
+    `rerank history`; and run:FILE. If several are given, the documents of the first source come first, with their
+    scores. Documents found only by the others follow with lower scores, ordered by reciprocal rank fusion.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.files.topics import read_topics

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Cluster(Workers):
-    """A Dask cluster that does the work of this package.
+    """A Dask cluster that retrieves, computes features, trains and evaluates.
 
-    Results are those of this process, byte for byte, for any number of workers, also if some are lost.
+    Results are identical to those of a single process, for any number of workers, even if some are lost.
 
     Parameters
     ----------

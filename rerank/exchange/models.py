@@ -58,9 +58,9 @@ def export_model(
 ) -> list[Path]:
     """Write a fitted ranker in another system's format.
 
-    A model that starts from BM25's score (base="run", or a feature `bm25.FIELD`) can be exported for an engine that
-    adds the score of its first stage: the request that does so is written beside the model, as PATH.query.json. The
-    trees of a base that is a ranker of trees are written before the model's own.
+    A model that starts from BM25's score (base="run", or a feature `bm25.FIELD`) can be exported for search engines
+    that can add the score of their first stage; the request that does this is also written, as PATH.query.json. If the
+    base is a ranker of trees, its trees are written before those of the model.
 
     Parameters
     ----------
@@ -74,14 +74,14 @@ def export_model(
     name : str
         The name of the model in an engine's model store.
     missing_as_zero : bool
-        Have a missing value go where 0 goes, for systems that have no missing values.
+        Whether to treat missing values as 0, for systems that have no missing values.
     split_leaves : bool
-        For a format whose owner sums in float32: write each tree twice, with the coarse and the fine part of its leaf
-        values. Rounding falls to about one unit of the last place of float32, and scoring takes twice as long. Without
-        effect for other formats, and for a model that was imported from a system that sums in float32.
+        Whether to write each leaf value as the sum of two values, in two trees, for systems that sum in float32. The
+        rounding error decreases to about one unit of the last place of float32, and scoring takes twice as long. No
+        effect for other formats, and for models that were imported from a system that sums in float32.
     vectors : int
-        Number of feature rows to write beside the model with their scores, as PATH.vectors.jsonl: values on the
-        model's thresholds, next to them, missing, and between.
+        Number of test rows to write with their scores, as PATH.vectors.jsonl. Their features have values on, next to
+        and between the model's thresholds, and missing values.
     feature_set : str, Path or None
         For a format of a search engine: a file for the queries with which the engine computes the model's features.
 
@@ -169,11 +169,11 @@ def import_model(
     feature_names: Sequence[str] | None = None,
     recipe: Mapping[str, Any] | Any | None = None,
 ) -> ImportedTrees | ImportedWeights:
-    """Return another system's model as a fitted ranker.
+    """Convert a model of another library to a fitted ranker.
 
-    Its scores are those of its owner: thresholds, missing values and the type of the sum are the owner's. Scores are
-    raw: a probability that the owner makes of the sum is left out, which changes no order. Use it with `predict`,
-    `rank`, `rerank.rerank`, as the base of a warm start, or as a member of an ensemble.
+    It returns the same scores as the original model: thresholds, missing values and the type of the sum are handled in
+    the same way. Scores are raw: they are not converted to probabilities, which does not change the order. Use the
+    ranker with `predict`, `rank` or `rerank.rerank`, as the base of a warm start, or as a member of an ensemble.
 
     Parameters
     ----------
@@ -183,10 +183,10 @@ def import_model(
     format : str or None
         The name of the file's format; by default it is detected by the content.
     feature_names : sequence of str or None
-        Names of the columns, in the order in which the model was trained on them; None: those in the file, else the
-        features of the recipe, else "1", "2", ...
+        Names of the columns in the order of training. None for the names in the file, or those of the recipe, or "1",
+        "2", ..., in this order of preference.
     recipe : Recipe, mapping or None
-        How the features are made, which `rerank.rerank` needs.
+        How the features are computed; `rerank.rerank` needs it.
 
     Returns
     -------

@@ -47,7 +47,7 @@ ITERATED = "n_estimators"  # of the members whose number of iterations early sto
 @register("auto")
 @dataclass(eq=False, repr=False)
 class Auto(Ranker):
-    """All members together, one of them, or the base ranker alone, chosen by the metric on held-out queries.
+    """Chooses by the metric on held-out queries: all members together, one of them, or the base ranker alone.
 
     Members together score a document with the mean of their scores, each divided by its standard deviation within
     queries. A base's scores are added to those of members, with the weight that is best on held-out queries

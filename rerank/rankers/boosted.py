@@ -396,7 +396,7 @@ class BoostedTrees(WeightedRanker):
             if valid is not None:
                 valid.add(tree, unit)
         if state.trees:
-            log.info("training goes on after %d trees of the checkpoint", len(state.trees))
+            log.info("training resumes after the %d trees of the checkpoint", len(state.trees))
             stopping.resume(state.history, len(state.trees))
         left = range(0 if stopping.over else self._sizes.n_estimators - len(state.trees))
         for _ in track(left, "trees", len(left)):

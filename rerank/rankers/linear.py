@@ -344,7 +344,7 @@ def linear_scores(inputs: NDArray[np.float32], weights: Floats) -> Floats:
 @register("logisticregression")
 @dataclass(eq=False, repr=False)
 class LogisticRegression(LinearRanker):
-    """Linear ranker by the log-odds that a document is relevant, its label above 0.
+    """Linear model of the log-odds that a document is relevant (has a label above 0).
 
         1/2 |w|^2 + C sum over documents of log(1 + exp(-y s)),    s = base + inputs @ w + b,  y in {-1, 1}
 

@@ -28,7 +28,7 @@ OF_PAIRS: Mapping[str, type[PreferencePairs | ExponentialPairs]] = {
 @register("mart")
 @dataclass(eq=False, repr=False)
 class MART(BoostedTrees):
-    """Boosted regression trees on any cost that labels alone define.
+    """Boosted regression trees that minimise a cost function of the labels, e.g. least squares.
 
     F_0 is the mean label for least-squares, half the log odds for logistic and balanced-logistic, the mean of y for
     logistrank, 0 for pairs.
@@ -79,7 +79,7 @@ class LogistRank(BoostedTrees):
 @register("gbrank")
 @dataclass(eq=False, repr=False)
 class GBRank(BoostedTrees):
-    """Regression trees on the pairs that are in the wrong order.
+    """Regression trees trained on the pairs of documents that are in the wrong order.
 
     Each round takes the pairs with x above y in label and h(x) < h(y) + tau, fits a tree g to the targets h(y) + tau
     of x and h(x) - tau of y, and takes it into the mean

@@ -69,7 +69,9 @@ class PreferenceRows(NamedTuple):
                 "name the same queries and documents."
             )
         if len(kept) < len(rows):
-            log.info("preferences: %d of %d pairs are of documents not in the data", len(rows) - len(kept), len(rows))
+            log.info(
+                "preferences: %d of %d pairs have documents that are not in the data", len(rows) - len(kept), len(rows)
+            )
         kept = kept[np.argsort(rows[kept, 0], kind="stable")]
         return cls(rows[kept, 0], rows[kept, 1], preferences.probabilities[kept])
 

@@ -198,17 +198,17 @@ class BoundIndex(InOrder):
         b: float = B,
         field: str = CONTENTS,
     ) -> Run:
-        """Return the top k documents of every topic: Anserini's hits, scores and order for BM25.
+        """Retrieve the top k documents of every topic; BM25 gives the same hits, scores and order as Anserini.
 
-        Documents of the first of several sources come first, in its order and with its scores. Those that only others
-        found follow by reciprocal rank fusion, with falling scores below.
+        If there are several sources, the documents of the first one come first, in its order and with its scores. The
+        documents that only other sources found follow, ordered by reciprocal rank fusion, with lower scores.
 
         Parameters
         ----------
         topics : Topics, mapping, DataFrame, Path or str
             The topics, or a Path of their file; a str is one query, whose id is "query".
         k : int
-            Number of documents of each topic, and of each source without a depth of its own.
+            Number of documents per topic, from each source whose depth is not given.
         candidates : Candidates or str
             The sources: "bm25"; "rm3" (BM25 of the query expanded by BM25's first 10 documents), "rocchio", "lsi"
             (latent semantic indexing), "history" (documents judged relevant to similar queries), "encoder", or several
@@ -222,15 +222,15 @@ class BoundIndex(InOrder):
         Returns
         -------
         Run
-            Its name, which becomes the tag of a run file, contains k1, b and the field; see `Run.retriever`. A topic
-            without hits has no rows, which a run file cannot represent: a warning is logged. Of several sources, a
-            `UnionRun` with `sources`, the runs by name, whose scores and ranks become features; missing where a
-            document comes from others only.
+            The documents. The name of the run, which becomes the tag in a file, contains k1, b and the field; see
+            `Run.retriever`. A topic without hits has no rows; as a run file cannot represent it, a warning is logged.
+            With several sources, the result is a `UnionRun`, whose `sources` are the runs by name. Their scores and
+            ranks become features, which are missing for documents that the source did not find.
 
         Raises
         ------
         InvalidInputError
-            If the candidates name what is not there.
+            If a source of the candidates does not exist.
 
         """
         check_hits(k)
@@ -316,13 +316,13 @@ class BoundIndex(InOrder):
         Parameters
         ----------
         run : Run, mapping, DataFrame or path
-            The query-document pairs. The runs of a `UnionRun` become features, as the index's `runs` do.
+            The query-document pairs. The sources of a `UnionRun` become features, like the `runs` of the index.
         topics : Topics, mapping, DataFrame or path
             Topics of all queries of the run.
         qrels : Qrels, mapping, DataFrame, path or None
             Judgements, for labels.
         recipe : Recipe or None
-            The features; None is the default recipe, with features of all resources of the index.
+            The features. None for the default recipe, which includes the features of all resources of the index.
 
         Returns
         -------
@@ -372,7 +372,7 @@ class BoundIndex(InOrder):
         *,
         recipe: Recipe | None = None,
     ) -> None:
-        """Write features to a file in batches, so that memory does not grow with the number of queries.
+        """Compute features and write them to a file in batches; memory does not grow with the number of queries.
 
         Parameters
         ----------

@@ -165,7 +165,7 @@ def demo_files(folder: Path | None = None) -> tuple[Path, Path]:
     folder = _demo_folder() if folder is None else folder
     index, model = folder / "index", folder / "demo.json"
     if not model.is_file():
-        log.info("making the demo's index and model in %s (only the first time) ...", folder)
+        log.info("building the demo's index and model in %s (only the first time) ...", folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=".demo-", dir=folder.parent))
         try:

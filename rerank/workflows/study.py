@@ -29,14 +29,14 @@ class Study:
     Parameters
     ----------
     ranker : str or Ranker
-        Name of the ranker, or one with its parameters, e.g. `LambdaMART(num_leaves=15)`. It is trained without a base
-        and, as a second system, from `base`.
+        Name of the ranker, or one with its parameters, e.g. `LambdaMART(num_leaves=15)`. It is trained twice:
+        without a base, and from `base`.
     metric : str
         Measure for training and early stopping.
     measures : tuple of str
         Measures of the evaluation.
     k : int
-        Number of documents of each query, of each source without a depth of its own.
+        Number of documents per query, from each source whose depth is not given.
     folds : int or mapping of str to int
         Number of folds, to which judged queries are assigned at random, stratified by their number of relevant
         documents; or the fold of each query, from 0.
@@ -47,9 +47,9 @@ class Study:
     parameters : mapping
         Hyper-parameters of the ranker that differ from its defaults.
     repeats : int
-        Number of times that folds are assigned, with random_state, random_state + 1, ...
+        Number of times that queries are assigned to folds, with random_state, random_state + 1, ...
     tune : int
-        Number of hyper-parameter settings that are tried in each fold in addition to `parameters`; 0 is none.
+        Number of settings of hyper-parameters to try in each fold, in addition to `parameters`; 0 for no tuning.
     recipe : Recipe or None
         The features; None is the default recipe.
     candidates : str or None
