@@ -33,6 +33,7 @@ from fuzz_mutations import (
 )
 
 import rerank
+from rerank.clicks.reading import read_clicks, write_clicks
 from rerank.doctor.findings import examine, render
 from rerank.doctor.reading import read_files
 from rerank.errors import IndexFolderError, RerankError
@@ -327,6 +328,42 @@ def _check_preferences(record: Any, folder: Path) -> None:
     lines = [f"{query}\t{better}\t{worse}\t{sure!r}\n" for query, better, worse, sure in rows]
     (folder / "again").write_text("".join(lines), encoding="utf8")
     expect_same(record, read_preferences(folder / "again"))
+
+
+def _clicks_seeds(work: Path) -> list[bytes]:
+    lines = [
+        {"query": "heat", "document": "d1", "position": 1, "clicked": 1, "session": "s", "time": 5},
+        {
+            "query": "Heat ",
+            "document": "d\u00e9",
+            "position": 2,
+            "clicked": False,
+            "session": "s",
+            "time": "2024-05-01",
+        },
+        {"query": "b", "document": "d1", "position": 0, "clicked": 0, "session": "t", "time": None},
+    ]
+    shown = {"object": {"object_id": "d1"}, "position": {"ordinal": 1}}
+    events = [
+        {"query_id": "1", "user_query": "wing", "query_response_hit_ids": ["d1", "d2"]},
+        {"action_name": "impression", "query_id": "1", "event_attributes": shown, "timestamp": 5, "session_id": "s"},
+        {"action_name": "click", "query_id": "1", "event_attributes": shown},
+    ]
+    return with_packed(["\n".join(map(json.dumps, each)).encode() + b"\n" for each in (lines, events)])
+
+
+def _click_tables(work: Path) -> list[bytes]:
+    rows = "heat,d1,1,1,s,5,a\n'wing',\"d,2\",2,false,s,2024-05-01T10:00:00Z,b\nx,d1,,0,t,,a\n"
+    return with_packed([b"query,document,position,clicked,session,time,ranker\n" + rows.encode()])
+
+
+def _check_clicks(record: Any, folder: Path) -> None:
+    write_clicks(record, folder / "again.jsonl")
+    again = read_clicks(folder / "again.jsonl")
+    rows, others = ([row[:4] for row in each.first_rows(each.n_rows)[1]] for each in (record, again))
+    expect_same(rows, others)
+    if record.clicked.any():
+        rerank.estimate_clicks(record)
 
 
 def _folds_seeds(work: Path) -> list[bytes]:
@@ -838,6 +875,8 @@ READERS: dict[str, Reader] = {
     "mapped": Reader(_data_seeds, lambda path: read_data(path, True), _check_data, "input.npz", mutate_archive),
     "checkpoint": Reader(_checkpoint_seeds, read_checkpoint, _check_checkpoint, "input.checkpoint", mutate_archive),
     "preferences": Reader(_preferences_seeds, read_preferences, _check_preferences),
+    "clicks": Reader(_clicks_seeds, read_clicks, _check_clicks, "log.jsonl"),
+    "click-tables": Reader(_click_tables, read_clicks, _check_clicks, "log.csv"),
     "folds": Reader(_folds_seeds, read_folds, _check_folds),
     "corpus": Reader(
         _corpus_seeds, lambda path: list(read_documents(path)), _check_corpus, "input.jsonl", mutate_json_lines

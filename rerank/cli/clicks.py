@@ -20,9 +20,8 @@ log = logging.getLogger("rerank")
 
 @dataclass(frozen=True)
 class LogOptions:
-    """A click log, and how it is read."""
+    """How a click log is read."""
 
-    logs: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="LOG [LOG ...]")
     topics: Path | None = option(
         "--topics",
         type=path_type,
@@ -46,19 +45,20 @@ class LogOptions:
         help="Drop sessions with more clicks, which are probably not by people.",
     )
 
-    def read(self) -> Clicks:
-        """Return the clicks of the log."""
+    def read(self, *logs: Path) -> Clicks:
+        """Return the clicks of a log."""
         from rerank.clicks.cleaning import Limits
         from rerank.clicks.reading import read_clicks
 
         limits = Limits(self.last_position, self.session_clicks)
-        return read_clicks(self.logs, topics=self.topics, limits=limits)
+        return read_clicks(logs, topics=self.topics, limits=limits)
 
 
 @dataclass(frozen=True)
 class Options(LogOptions):
     """What `rerank clicks` takes."""
 
+    logs: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="LOG [LOG ...]")
     output: Path = output_option("the labels, as TREC qrels")
     model: str = option(
         "--model",
@@ -117,7 +117,7 @@ def command(given: Options) -> None:
     if given.topics is not None and given.new_topics is not None:
         raise InvalidInputError("--new-topics: expected no --topics with it, got both. Leave one out.")
     thresholds = None if given.thresholds is None else parse_thresholds(given.thresholds)
-    clicks = given.read()
+    clicks = given.read(*given.logs)
     topics = None
     if given.new_topics is not None:
         clicks, topics = with_new_ids(clicks)

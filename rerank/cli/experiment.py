@@ -74,7 +74,6 @@ class Options(RankerOptions):
         multiple=True,
         help="Other run to compare with. Repeatable.",
     )
-    judgements: Path | None = file_option("--qrels", "For DATA: judgements in place of labels.")
     recipe: Path | None = file_option("--recipe", "TOML file of the features (see `rerank features`).")
     learn_history: bool = option("--learn-history", is_flag=True, help="Learn features of judgements in each fold.")
     learning_curve: bool = option(
@@ -90,10 +89,10 @@ class Options(RankerOptions):
 @click.command("experiment", short_help="run a study")
 @takes(Options)
 def command(given: Options) -> None:
-    """Compare a ranker, with and without --base, with its base and other runs on held-out queries.
+    """Compare a ranker without and with --base, and other runs, on held-out queries.
 
-    From an index: also with BM25 and the unsupervised ranking, and all as in `rerank train`, which describes DATA.
-    `-p random_state=N` is the seed of folds, tuning and rankers. BM25's k1 and b are those of --candidates.
+    With an index, also BM25 and the unsupervised ranking. DATA are those of `rerank train`. `-p random_state=N` seeds
+    all.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.files.provenance import warn_of_functions
@@ -132,12 +131,10 @@ def _paths(given: Options, from_index: bool) -> dict[str, Any]:
     """Return the paths of the inputs by name; refuse options of the other form."""
     paths: dict[str, Any] = dict(zip(("index", "topics", "qrels"), given.data, strict=True)) if from_index else {}
     if not from_index:
-        paths = {"data": given.data, **({} if given.judgements is None else {"qrels": given.judgements})}
+        paths = {"data": given.data}
         for name in ("functions", "cluster"):
             if getattr(given, name):
                 raise click.UsageError(f"--{name}: expected INDEX TOPICS QRELS as arguments, got others. Leave it out.")
-    elif given.judgements is not None:
-        raise click.UsageError("--qrels: expected DATA as arguments, got INDEX TOPICS QRELS. Leave it out.")
     if given.base is not None and given.base.startswith("model:"):
         paths["model"] = Path(given.base.removeprefix("model:"))
     runs = dict(pair.partition("=")[::2] for pair in given.runs)
@@ -154,16 +151,15 @@ def _files(given: Options, paths: dict[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def _opened(given: Options, paths: dict[str, Any]) -> Iterator[tuple[Index | RankingData, Topics | None, Qrels | None]]:
-    """Yield an index, topics and judgements, or data and judgements where they are given."""
+    """Yield an index, topics and judgements, or data alone."""
     from rerank.files.data import read_data
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
 
-    qrels = read_qrels(paths["qrels"]) if "qrels" in paths else None
     if "index" not in paths:
-        yield read_data(given.data), None, qrels
+        yield read_data(given.data), None, None
         return
-    topics = read_topics(paths["topics"])
+    topics, qrels = read_topics(paths["topics"]), read_qrels(paths["qrels"])
     with opened_cluster(given.cluster) as workers, opened_index(paths["index"], workers) as index:
         yield index, topics, qrels
 

@@ -37,6 +37,8 @@ VERBS = {
     "export": "convert a model to the format of another library or search engine",
     "import": "convert a model of another library",
     "evaluate": "evaluate runs against judgements, as trec_eval does",
+    "value": "estimate the value of runs from a click log, without judgements",
+    "interleave": "compare two interleaved rankers by the clicks of a log",
     "report": "compare runs query by query in an HTML report",
     "fuse": "combine several runs into one, by rank or by score",
     "simulate": "simulate users who click on the documents of a run",

@@ -136,7 +136,8 @@ def trained_models(paths: Sequence[Path]) -> list[TrainedModel]:
         shares = zip(model.feature_names_, (float(gain) / total for gain in gains), strict=False)
         ordered = dict(sorted(shares, key=lambda share: (-share[1], share[0])))
         name = path.name.removesuffix(".json").removesuffix(".model")
-        trained.append(TrainedModel(name, measure, history, model.best_iteration_, ordered))
+        found = None if model.calibration_ is None else model.calibration_.reliability
+        trained.append(TrainedModel(name, measure, history, model.best_iteration_, ordered, found))
     return trained
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rerank.cli.applying import ModelOptions
 from rerank.cli.cluster import cluster_option, opened_cluster
-from rerank.cli.options import Whole, file_option, option, output_option, path_type, read_base_run, takes
+from rerank.cli.options import Number, Whole, file_option, option, output_option, path_type, read_base_run, takes
+
+if TYPE_CHECKING:
+    from rerank.workflows.cutoff import Cutoff
 
 
 @dataclass(frozen=True)
@@ -42,7 +46,26 @@ class Options(ModelOptions):
         metavar="METHOD(WEIGHT)",
         help="Reorder the first 100 so that they repeat less: mmr(0.7) or xquad(0.7), with the weight of relevance.",
     )
+    min_score: float | None = option(
+        "--min-score",
+        metavar="P",
+        type=Number(0.0, 1.0),
+        help="Leave out documents whose probability of relevance is below P; scores are then probabilities.",
+    )
+    abstain: float | None = option(
+        "--abstain",
+        metavar="P",
+        type=Number(0.0, 1.0),
+        help="Leave out queries where the probability of any relevant document is below P.",
+    )
     cluster: str | None = cluster_option()
+
+    def cutoff(self) -> Cutoff | None:
+        """Return the least probabilities; None where none is given."""
+        from rerank.workflows.cutoff import Cutoff
+
+        given = self.min_score is not None or self.abstain is not None
+        return Cutoff(self.min_score or 0.0, self.abstain or 0.0) if given else None
 
 
 @click.command("rerank", short_help="retrieve and reorder")
@@ -54,6 +77,9 @@ def command(given: Options) -> None:
     the sources that MODEL was trained with, or from `--run`; documents of `--run` below the top k keep their order.
     With `--texts`, the given texts are reordered; they may be missing from INDEX, which then only supplies the
     statistics of the collection.
+
+    `--min-score` and `--abstain` need a model of `rerank train INDEX TOPICS QRELS`, whose scores are calibrated where
+    at least 20 queries have relevant documents among the candidates.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.files.lists import read_texts
@@ -66,7 +92,7 @@ def command(given: Options) -> None:
 
     _check_options(given)
     ranker, queries, base_run = given.ranker(), read_topics(given.topics), read_base_run(given.base)
-    file = given.run_file()
+    file, least = given.run_file(), given.cutoff()
     run = None if file is None else read_run(file)
     files = {**given.files(base_run), "first_k": "--first-k", "first stage": given.first, "scores": file or "--run"}
     with opened_cluster(given.cluster) as workers, given.opened(workers) as index:
@@ -77,11 +103,12 @@ def command(given: Options) -> None:
                 apply = rerank if workers is None else workers.rerank
                 stage = None if given.first is None else read_model(given.first)
                 result = apply(
-                    index, ranker, queries, run, k=given.k, base=base_run, first=stage, first_k=given.first_k
-                )
+                    index, ranker, queries, run, k=given.k, base=base_run, first=stage, first_k=given.first_k,
+                    cutoff=least,
+                )  # fmt: skip
             else:
                 read = read_texts(given.texts, queries, index.forward.fields)
-                texts = TextsToRank(read.documents, read.locations, run, given.text_field)
+                texts = TextsToRank(read.documents, read.locations, run, given.text_field, least)
                 result = rerank_topics(index, ranker, queries, texts, k=given.k, base=base_run)
             if given.diversify is not None:
                 result = diversify(index, result, given.diversify)

@@ -66,7 +66,7 @@ class Codes:
         key = self._key(text)
         number = UNUSABLE if key is None else self._of_key.setdefault(key, len(self.names))
         if number == len(self.names):
-            self.names.append(str(key) if self._named_by_key else text)
+            self.names.append(str(key) if self._named_by_key else " ".join(text.split()))
         self._of_text[text] = number
         return number
 
@@ -173,6 +173,8 @@ def _table_times(column: Any, arrow: Any) -> Floats | None:
     if not (kinds.is_integer(column.type) or kinds.is_floating(column.type)):
         return None
     numbers: Floats = column.cast(arrow.float64()).fill_null(math.nan).to_numpy()
+    if np.isinf(numbers).any():
+        return None
     return np.where(numbers >= MILLISECONDS, numbers / 1000.0, numbers)
 
 
@@ -227,8 +229,8 @@ def document_value(value: Any, name: str) -> str:
 
 
 def position_value(value: Any, name: str) -> int:
-    """Return a position, MISSING where there is none."""
-    if value is None:
+    """Return a position, MISSING where there is none (None or NaN)."""
+    if value is None or value != value:
         return MISSING
     try:
         number = int(value) if isinstance(value, str) else value
@@ -249,7 +251,7 @@ def _clicked(value: Any, name: str) -> bool:
 
 
 def time_value(value: Any, name: str) -> float:
-    """Return the seconds since 1970 of a number (seconds or milliseconds) or an ISO 8601 text; NaN for None."""
+    """Return the seconds since 1970 of a number (seconds or milliseconds) or an ISO 8601 text; NaN for None or NaN."""
     if value is None:
         return math.nan
     if isinstance(value, datetime):
@@ -266,7 +268,7 @@ def time_value(value: Any, name: str) -> float:
             number = moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
         except (ValueError, OverflowError):
             number = None
-    if number is None or not math.isfinite(number):
+    if number is None or math.isinf(number):
         raise LineFault(f"expected seconds since 1970 or an ISO 8601 time as {name}, got {shown(value)}. Correct it.")
     return number / 1000.0 if number >= MILLISECONDS else number
 

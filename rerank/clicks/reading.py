@@ -169,7 +169,7 @@ def write_clicks(clicks: Clicks, path: str | Path) -> None:
             writer = csv.writer(file, delimiter="\t" if ending == TSV else ",", lineterminator="\n")
             writer.writerow(header)
             for rows in _row_blocks(clicks):
-                writer.writerows(rows)
+                writer.writerows([[None if value != value else value for value in row] for row in rows])
             return
         for rows in _row_blocks(clicks):
             file.writelines(json.dumps(_object(header, row), ensure_ascii=False) + "\n" for row in rows)

@@ -190,24 +190,13 @@ def simulate_clicks(
 
 
 def attractions(qrels: Qrels, run: Run, noise: float) -> Floats:
-    """Return P(click | examined) of each row of a run.
-
-    Parameters
-    ----------
-    qrels : Qrels
-        Judgements.
-    run : Run
-        The run.
-    noise : float
-        Value of label 0.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,), dtype float64
-        The probabilities.
-
-    """
+    """Return P(click | examined) of each row of a run, (n_rows,)."""
     labels, _ = qrels.lookup(run.query_ids, run.query_ptr, run.stored_ids)
+    return attraction_of(labels, qrels, noise)
+
+
+def attraction_of(labels: Ints, qrels: Qrels, noise: float) -> Floats:
+    """Return P(click | examined) of documents by their labels in the qrels, of the same shape."""
     most = max(int(qrels.labels.max(initial=0)), 1)
     gains = np.exp2(np.maximum(labels, 0)) - 1.0
     return np.asarray(noise + (1.0 - noise) * gains / (2.0**most - 1.0), dtype=np.float64)

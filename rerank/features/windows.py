@@ -2,8 +2,8 @@
 
 A document of s words has 1 passage where s is at most the window, otherwise 1 + ceil((s - window) / stride): passage j
 holds the positions from j * stride to before j * stride + window, and the last one ends with the document. A document
-of one passage takes the time of its query terms; another one takes that of its matches, and for each passage with a
-match that of the query terms which it holds.
+of one passage takes the time of its query terms; another one also that of its passages, and that of the positions of
+the query's terms, times the passages that hold one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from rerank.features.match import FieldBlock
 from rerank.features.recipe import Recipe
 from rerank.features.statistics import cached_by_field
-from rerank.runtime.kernels import kernel
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.lanes import prefetch
 from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.views import read_only_view
 from rerank.types.arrays import Ints
@@ -78,15 +79,14 @@ def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best
     spans       (n_docs,) of `field_spans`
     saturation  (n_rows,) BM25's K of the row's passages
     sizes       window and stride
-    lows, highs  of each held term, its first position that is not before the passage, and the first one after it
     """
     query_ptr, docs, term_ptr, query_freq = queries
     tf_ptr, tf, first_tokens, idf = matches
     position_ptr, positions = field_positions
     window, stride = sizes
+    scores, counts = np.zeros(1), np.zeros((2, 1), np.int64)
     for query in range(len(query_ptr) - 1):
         first_term, n_terms = term_ptr[query], term_ptr[query + 1] - term_ptr[query]
-        held, lows, highs, ends = np.empty((4, n_terms), np.int64)
         for row in range(query_ptr[query], query_ptr[query + 1]):
             span, start = np.int64(spans[docs[row]]), tf_ptr[query] + (row - query_ptr[query]) * n_terms
             n_passages = 1 + (max(span - window, 0) + stride - 1) // stride if span > 0 else 0
@@ -95,50 +95,68 @@ def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best
             out[row, COUNT] = n_passages
             if n_terms == 0:
                 continue
-            n_held = 0
+            if row + 4 < query_ptr[query + 1]:
+                prefetch(position_ptr, docs[row + 4])
+                prefetch(spans, docs[row + 4])
+            if row + 2 < query_ptr[query + 1] and spans[docs[row + 2]] > window:
+                for match in range(start + 2 * n_terms, start + 3 * n_terms):
+                    if tf[match] > 0:
+                        prefetch(positions, position_ptr[docs[row + 2]] + first_tokens[match])
+            if n_passages > len(scores):
+                scores, counts = np.zeros(2 * n_passages), np.zeros((2, 2 * n_passages), np.int64)
             for number in range(n_terms):
-                if tf[start + number] > 0:
-                    lows[n_held] = position_ptr[docs[row]] + first_tokens[start + number]
-                    held[n_held], ends[n_held] = first_term + number, lows[n_held] + tf[start + number]
-                    highs[n_held] = ends[n_held] if n_passages == 1 else lows[n_held]
-                    n_held += 1
-            total, most, second, third, first, n_hits, most_covered = 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0
-            passage = 0
-            while passage < n_passages and n_held > 0:
-                score, covered, nearest = 0.0, 0, _FAR
-                for index in range(n_held):
-                    if n_passages > 1:
-                        low, high, end = lows[index], highs[index], ends[index]
-                        while low < end and positions[low] < passage * stride:
-                            low += 1
-                        high = max(low, high)
-                        while high < end and positions[high] < passage * stride + window:
-                            high += 1
-                        if low < end:
-                            nearest = min(nearest, positions[low])
-                        lows[index], highs[index] = low, high
-                    count, term = highs[index] - lows[index], held[index]
-                    if count > 0:
-                        covered += 1
-                        score += query_freq[term] * idf[term] * count / (count + saturation[row])
-                if covered == 0:
-                    # on to the first passage that holds the next match
-                    passage = (nearest - window) // stride + 1 if nearest < _FAR else n_passages
-                    continue
-                n_hits, most_covered, total = n_hits + 1, max(most_covered, covered), total + score
-                if passage == 0:
-                    first = score
-                if score > most:
-                    best[row], third, second, most = passage, second, most, score
-                elif score > second:
-                    third, second = second, score
-                elif score > third:
-                    third = score
-                passage += 1
-            out[row, MAX], out[row, FIRST], out[row, HITS] = most, first, n_hits
+                count = np.int64(tf[start + number])
+                if count > 0:
+                    weight = query_freq[first_term + number] * idf[first_term + number]
+                    if n_passages == 1:
+                        scores[0] += weight * count / (count + saturation[row])
+                        counts[0, 0] += 1
+                    else:
+                        token = position_ptr[docs[row]] + first_tokens[start + number]
+                        of_term = positions[token : token + count]
+                        _add_term(of_term, window, stride, n_passages, weight, saturation[row], scores, counts)
+            total, most, second, third, n_hits, most_held = 0.0, 0.0, 0.0, 0.0, 0, 0
+            out[row, FIRST] = scores[0]
+            for passage in range(n_passages):
+                score, n_held = scores[passage], counts[0, passage]
+                scores[passage], counts[0, passage] = 0.0, 0
+                total += score
+                n_hits += n_held > 0
+                most_held = max(most_held, n_held)
+                if score > third:
+                    if score > most:
+                        best[row], third, second, most = passage, second, most, score
+                    elif score > second:
+                        third, second = second, score
+                    else:
+                        third = score
+            out[row, MAX], out[row, HITS], out[row, COVERED] = most, n_hits, most_held / n_terms
             out[row, MEAN_OF_BEST] = (most + second + third) / max(min(n_passages, BEST), 1)
-            out[row, MEAN], out[row, COVERED] = total / max(n_passages, 1), most_covered / n_terms
+            out[row, MEAN] = total / max(n_passages, 1)
             if n_passages > 0:
                 out[row, SHARE] = n_hits / n_passages
             if n_hits > 0:
                 out[row, PLACE] = best[row] * stride / span
+
+
+@helper()
+def _add_term(positions, window, stride, n_passages, weight, saturation, scores, counts):  # type: ignore[no-untyped-def]
+    """Add a term's part of the score to the passages that hold it, and 1 to their numbers of terms, `counts[0]`.
+
+    positions  those of the term in the document, ascending
+    counts     (2, n_passages); counts[1] is 0 before and after
+    """
+    inverse = 1.0 / stride  # a division of whole numbers takes longer; half a word from a border, both round alike
+    for turn in range(2):
+        for token in range(len(positions)):
+            position = np.int64(positions[token])
+            first = np.int64((position - window + 0.5) * inverse) + 1 if position >= window else 0
+            last = min(np.int64((position + 0.5) * inverse), n_passages - 1)
+            for passage in range(first, last + 1):
+                count = counts[1, passage]
+                if turn == 0:
+                    counts[1, passage] = count + 1
+                elif count > 0:
+                    scores[passage] += weight * count / (count + saturation)
+                    counts[0, passage] += 1
+                    counts[1, passage] = 0

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, ClassVar, Protocol
 
-from rerank.errors import InvalidInputError, UnknownParameterError, shown, suggestion
+from rerank.errors import InvalidInputError, UnknownParameterError, shown
 from rerank.metrics.registry import measure_name
+from rerank.rankers.other_names import remedy
 from rerank.runtime.schema import Field, SchemaError, Sizes, Text, Whole
 
 LONGEST_METRIC = 200  # characters
@@ -92,7 +93,7 @@ def check_names(ranker: str, given: Iterable[str], known: Iterable[str]) -> None
     for name in given:
         if name not in names:
             raise UnknownParameterError(
-                f"{ranker}: expected a known parameter, got {shown(name)}. {suggestion(name, names)}"
+                f"{ranker}: expected a known parameter, got {shown(name)}. {remedy(name, names)}"
             )
 
 

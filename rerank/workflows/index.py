@@ -26,6 +26,7 @@ from rerank.workflows.resources import (
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
+    from rerank.workflows.cutoff import Cutoff
     from rerank.workflows.texts import RankedText
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
@@ -399,6 +400,7 @@ class Index(BoundIndex):
         *,
         scores: Any = None,
         field: str | None = None,
+        cutoff: Cutoff | None = None,
     ) -> list[RankedText]:
         """Rank given texts, which need not be in the index, with a model.
 
@@ -415,6 +417,8 @@ class Index(BoundIndex):
         scores, field : as for `text_features`
             First-stage scores and the field of a str; without scores, BM25 has the k1, b and field of the model's
             training.
+        cutoff : Cutoff, optional
+            Least probabilities of a text and of the list, of a calibrated model; scores are then probabilities.
 
         Returns
         -------
@@ -437,7 +441,7 @@ class Index(BoundIndex):
             raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")
         documents = documents if isinstance(documents, Mapping | str) else list(documents)
         given = given_texts(query, documents, scores)
-        return ranked_texts(rank_texts(self, model, given, field), documents, k)
+        return ranked_texts(rank_texts(self, model, given, field, cutoff=cutoff), documents, k)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the index by its path, commit and resources: another process opens it."""

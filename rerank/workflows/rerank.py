@@ -17,6 +17,7 @@ from rerank.retrieval.union import UnionRun
 from rerank.types import RankingData, Run, Topics
 from rerank.workflows.applying import check_candidates, check_index, model_candidates, model_recipe
 from rerank.workflows.bound import runs_beside
+from rerank.workflows.cutoff import Cutoff, ranked
 from rerank.workflows.first_stage import FirstStage, errors_of_first_stage
 from rerank.workflows.index import Index
 from rerank.workflows.unsupervised import applied_model
@@ -32,6 +33,7 @@ def rerank(
     base: RunLike | None = None,
     first: Ranker | str | Path | None = None,
     first_k: int | None = None,
+    cutoff: Cutoff | None = None,
 ) -> Run:
     """Retrieve candidates of each topic, and reorder the top k with a model.
 
@@ -61,6 +63,9 @@ def rerank(
         Model of the first stage, or its file; None for a single stage.
     first_k : int or None
         Number of candidates per query that the first stage scores; None for 10,000, or k if that is larger.
+    cutoff : Cutoff or None
+        Minimum probabilities of a document and of a list. The scores are then probabilities of relevance, and documents
+        below the top k are left out. None for all documents, with the model's scores.
 
     Returns
     -------
@@ -70,7 +75,8 @@ def rerank(
     Raises
     ------
     ModelMismatchError
-        If the model was trained on another index, with base scores of other k1 and b, or with another history.
+        If the model was trained on another index, with base scores of other k1 and b, or with another history; or if
+        there is a cutoff and the model has no calibration.
     InvalidInputError
         If the run has a query without a topic or a document that is not in the index.
 
@@ -79,6 +85,8 @@ def rerank(
     base = None if base is None else run_of(base)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
         model = applied_model(model, opened, union=run is None and first is None)
+        if cutoff is not None:
+            model.calibrated()
         k = depth_of(model, k)
         stage = FirstStage.of(first, first_k, k)
         candidates = chosen = find_candidates(opened, model, topics, run, k if stage is None else stage.k, base)
@@ -88,7 +96,8 @@ def rerank(
                 data = candidate_features(opened, stage.model, topics, candidates, stage.k)
                 chosen, candidates = stage.choose(candidates, data, k, base)
         data = candidate_features(opened, model, topics, chosen, k)
-    return with_tail(model.rank(data, base=base), candidates, k)
+    head = ranked(model, data, cutoff, base)
+    return head if cutoff is not None else with_tail(head, candidates, k)
 
 
 def depth_of(model: Ranker, k: int | None) -> int:

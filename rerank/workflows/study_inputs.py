@@ -23,6 +23,7 @@ from rerank.workflows.train import judged_queries
 
 SourceLike = Index | RankingData | str | Path | Sequence[str | Path]
 OF_INDEX = ("k", "candidates", "recipe", "learn_history")  # settings of a study of an index alone
+FIRST = 10  # documents of a query of which a warning tells
 _log = logging.getLogger("rerank")
 
 
@@ -56,7 +57,10 @@ class StudyInputs:
             if topics is not None:
                 raise InvalidInputError("topics: expected none beside data, got some. Leave them out.")
             source, judgements = _judged_data(source, given)
-            return cls(source, None, given, judgements, _judged_runs(runs, judgements))
+            judged = _judged_runs(runs, judgements)
+            if given is None:
+                _warn_of_others(judged, source)
+            return cls(source, None, given, judgements, judged)
         if topics is None or given is None:
             missing = "topics" if topics is None else "qrels"
             raise InvalidInputError(
@@ -138,14 +142,33 @@ def label_qrels(data: RankingData) -> Qrels:
     if not (labels == np.rint(labels)).all():
         raise InvalidInputError("data: expected labels that are whole numbers, got others. Give qrels.")
     judged = {}
-    for number, query_id in enumerate(data):
-        rows = slice(int(data.query_ptr[number]), int(data.query_ptr[number + 1]))
+    for number, (query_id, rows) in enumerate(_rows_of_queries(data)):
         own = labels[rows].astype(np.int64).tolist()
         best = Counter(ideal[ideal_ptr[number] : ideal_ptr[number + 1]].astype(np.int64).tolist())
         others = enumerate((best - Counter(own)).elements(), 1)
         judged[query_id] = dict(zip(data.doc_ids[rows].tolist(), own, strict=True))
         judged[query_id] |= {f"(not retrieved {place})": label for place, label in others}
     return Qrels.of(judged)
+
+
+def _warn_of_others(runs: Mapping[str, Run], data: RankingData) -> None:
+    """Log which runs have documents whose labels the data do not know."""
+    for name, run in runs.items():
+        known = {query_id: set(data.doc_ids[rows].tolist()) for query_id, rows in _rows_of_queries(data)}
+        first = {query_id: list(run[query_id])[:FIRST] for query_id in run}
+        others = sum(doc_id not in known[query_id] for query_id, docs in first.items() for doc_id in docs)
+        if others:
+            text = (
+                "run %s: %d of the first %d documents of its queries are not in the data and count as not relevant: "
+                "give the judgements (qrels=), or study the index."
+            )
+            _log.warning(text, name, others, sum(map(len, first.values())))
+
+
+def _rows_of_queries(data: RankingData) -> Iterator[tuple[str, slice]]:
+    """Yield each query of data with its rows."""
+    for number, query_id in enumerate(data):
+        yield query_id, slice(int(data.query_ptr[number]), int(data.query_ptr[number + 1]))
 
 
 def _judged_runs(runs: Mapping[str, RunLike] | None, judgements: Qrels) -> dict[str, Run]:

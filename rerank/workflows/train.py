@@ -23,6 +23,7 @@ from rerank.features.recipe import Recipe
 from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.rows import joined_parts
 from rerank.metrics.registry import named
+from rerank.rankers.calibration import RELEVANT
 from rerank.rankers.ranker import Ranker, ranker_class
 from rerank.rankers.sizes import FEW
 from rerank.rankers.warm_start import UNSUPERVISED
@@ -31,6 +32,7 @@ from rerank.retrieval.union import UnionRun
 from rerank.types import Qrels, RankingData, Run, Topics, query_blocks, query_rows
 from rerank.workflows.bm25_tuning import BM25Search
 from rerank.workflows.bound import log_judged
+from rerank.workflows.calibrating import calibrate, out_of_fold
 from rerank.workflows.folds import FoldData, FoldTraining, SameData, assign_folds, held_out
 from rerank.workflows.index import Index
 from rerank.workflows.tuning import Try
@@ -100,6 +102,7 @@ def train(
     recipe: Recipe | None = None,
     tune_bm25: bool = False,
     estimate: bool = True,
+    target: float = RELEVANT,
 ) -> Trained:
     """Train a model on the judged candidates of an index, and estimate its quality on held-out queries.
 
@@ -132,7 +135,11 @@ def train(
         Whether to tune BM25's k1 and b on a grid, on the judged queries; in the estimate, on the training queries of
         each fold.
     estimate : bool
-        Whether to estimate the measure on held-out queries by cross-validation, which trains five more models.
+        Whether to estimate the measure on held-out queries by cross-validation, which trains five more models. Their
+        scores of queries that they had not seen also calibrate the model where at least 20 queries have relevant
+        documents among the candidates: see `Ranker.probabilities`.
+    target : float
+        Least label of a document whose probability that is.
 
     Returns
     -------
@@ -153,7 +160,7 @@ def train(
         )
     model = ranker_class(default_ranker(len(qrels)))(base=UNSUPERVISED) if model is None else model
     sources = sources_of(index, candidates, k)
-    inputs = _Inputs(index, topics, qrels, recipe, depth, keep_sources=candidates is not None)
+    inputs = TrainingInputs(index, topics, qrels, recipe, depth, keep_sources=candidates is not None)
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
     run = index.search(topics, candidates=sources)
     bm25 = BM25Search.of(index, topics, qrels, sources, measure) if tune_bm25 else None
@@ -161,16 +168,15 @@ def train(
     log_judged(data, qrels)
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
     folds = assign_folds(data, FOLDS, 0, relevant) if len(data) >= FOLDS else {}
-    on_all, estimated = model.learns_from_all(len(data)), None
+    on_all, estimated, scored = model.learns_from_all(len(data)), None, None
     if estimate and folds:
         data_of = SameData(data) if bm25 is None else _tuned_data(inputs, bm25, folds)
-        training = FoldTraining(data_of, folds, partial(_fitted, type(model), model.get_params(deep=False)), on_all)
-        estimated = _estimate(inputs, training, run, measure)
-    if not folds or on_all:
-        model.fit(data)
-    else:
-        stop = np.array([folds[query_id] == 0 for query_id in data])
-        model.fit(data.select(np.flatnonzero(~stop)), eval_set=data.select(np.flatnonzero(stop)))
+        training = FoldTraining(data_of, folds, fold_search(model), on_all)
+        estimated, models = _estimate(index, qrels, training, run, measure)
+        scored = out_of_fold(training, models, target)
+    learned = fit_with_stop(model, data, {} if on_all else folds)
+    if scored is not None:
+        calibrate(model, learned, scored)
     return Trained(model, estimated)
 
 
@@ -180,7 +186,7 @@ def default_ranker(n_queries: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _Inputs:
+class TrainingInputs:
     """What training data are made of, for any candidates.
 
     keep_sources  whether scores and ranks in the sources are features; a model without them also ranks texts and
@@ -189,7 +195,7 @@ class _Inputs:
 
     index: Index
     topics: Topics
-    qrels: Qrels
+    qrels: Qrels | None
     recipe: Recipe | None
     depth: int
     keep_sources: bool
@@ -211,7 +217,7 @@ class _Inputs:
         return self.data(self.index.retrieve(self.topics, sources), sources.k)
 
 
-def _tuned_data(inputs: _Inputs, bm25: BM25Search, folds: Mapping[str, int]) -> Callable[[int], FoldData]:
+def _tuned_data(inputs: TrainingInputs, bm25: BM25Search, folds: Mapping[str, int]) -> Callable[[int], FoldData]:
     """Return the data of each fold with the k1 and b that are best on the queries of the others."""
     others = [[query_id for query_id, fold in folds.items() if fold != held_out] for held_out in range(FOLDS)]
     chosen = [bm25.best(query_ids) for query_ids in others]
@@ -248,17 +254,32 @@ def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
     return Topics(judged), Qrels.of({query_id: qrels[query_id] for query_id in judged})
 
 
-def _estimate(inputs: _Inputs, training: FoldTraining, run: Run, measure: str) -> Estimate:
-    """Return the measure of a run and that of models like this one on the queries that each was not trained on."""
-    _, _, held_out_run = held_out(inputs.index, training, "estimate")
+def _estimate(
+    index: Index, qrels: Qrels, training: FoldTraining, run: Run, measure: str
+) -> tuple[Estimate, list[Ranker]]:
+    """Return the measure of a run and of models like this one on queries that each had not seen, and the models."""
+    models, _, held_out_run = held_out(index, training, "estimate")
     runs = (run, held_out_run)
-    before, after = (evaluate(inputs.qrels, run, [measure], complete=True)[measure] for run in runs)
-    estimate = Estimate(measure, before, after, FOLDS, len(inputs.qrels))
+    before, after = (evaluate(qrels, run, [measure], complete=True)[measure] for run in runs)
+    estimate = Estimate(measure, before, after, FOLDS, len(qrels))
     if after <= before:
         _log.warning(
             "%s. The model is not better than its candidates: judge more queries, or use `unsupervised`.", estimate
         )
-    return estimate
+    return estimate, models
+
+
+def fit_with_stop(model: Ranker, data: RankingData, folds: Mapping[str, int]) -> RankingData:
+    """Fit a model, which stops on the first fold where there are folds; return the data that it learned from."""
+    stop = np.array([folds.get(query_id) == 0 for query_id in data], dtype=np.bool_)
+    learned = data.select(np.flatnonzero(~stop)) if stop.any() else data
+    model.fit(learned, eval_set=data.select(np.flatnonzero(stop)) if stop.any() else None)
+    return learned
+
+
+def fold_search(model: Ranker) -> Callable[..., tuple[Ranker, list[Try]]]:
+    """Return what fits a new ranker with a model's parameters in each fold."""
+    return partial(_fitted, type(model), model.get_params(deep=False))
 
 
 def _fitted(

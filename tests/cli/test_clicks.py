@@ -64,3 +64,34 @@ def test_what_cannot_be_is_refused(arguments: str, message: str, command: Comman
     assert message in done.err
     assert done.err.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_values_of_runs_are_printed_or_refused(command: Command) -> None:
+    run = rerank.read_run("bm25.run")
+    strange = {query: {f"new{number}": -float(number) for number in range(10)} for query in run}
+    rerank.write_run(rerank.Run.of(strange), "strange.run")
+    done = command("value clicks.jsonl bm25.run strange.run")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    value = rerank.off_policy_value(rerank.read_clicks("clicks.jsonl"), run)
+    assert lines[2].split()[:2] == ["bm25.run", f"{value.value:.4f}"]
+    assert lines[3].split()[:2] == ["strange.run", "refused"]
+    assert lines[4] == "strange.run: expected at most 50% of the first documents never shown, got 100%."
+    figures = json.loads(command("value clicks.jsonl bm25.run strange.run --format json").out)
+    assert figures["bm25.run"]["value"] == value.value
+    assert figures["strange.run"]["value"] is None
+
+
+def test_interleaving_is_printed(command: Command, tmp_path: Path) -> None:
+    run = rerank.read_run("bm25.run")
+    turned = rerank.Run.of({query: {doc: -score for doc, score in run[query].items()} for query in run})
+    clicks = rerank.simulate_interleaving(run, turned, "qrels.txt", sessions=300)
+    rerank.write_clicks(clicks, tmp_path / "log.csv")
+    done = command(f"interleave {tmp_path}/log.csv")
+    assert done.code == 0
+    result = rerank.interleaving_result(clicks)
+    assert done.out.splitlines()[2].split()[:3] == ["A", "B", f"{result.wins}/{result.ties}/{result.losses}"]
+    assert json.loads(command(f"interleave {tmp_path}/log.csv --format json").out)["p_value"] == result.p_value
+    refused = command("interleave clicks.jsonl")
+    assert refused.code == 2
+    assert "interleaving: expected a log with two rankers, got 1" in refused.err

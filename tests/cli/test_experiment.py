@@ -127,7 +127,7 @@ def test_experiment_refuses_an_unknown_base(command: Command, tmp_path: Path) ->
 def test_experiment_of_data_compares_a_model_and_a_run_and_replays(command: Command, tmp_path: Path) -> None:
     out = tmp_path / "study"
     arguments = ("experiment", "data.npz", "-o", str(out), "--base", "model:model.json", "--run", "dense=bm25.run")
-    done = command(*arguments, "--qrels", "qrels.txt", *SMALL)
+    done = command(*arguments, *SMALL)
     assert done.code == 0, done.err
     rows = [line.split()[0] for line in done.out.splitlines()[2:8]]
     assert rows == ["BM25", "dense", "RRF", "base", "LambdaMART", "LambdaSMART"]
@@ -149,7 +149,6 @@ def test_experiment_refuses_options_of_the_other_form(command: Command, tmp_path
             ("experiment", "data.npz", *out, "--cluster", "local:2"),
             "--cluster: expected INDEX TOPICS QRELS as arguments",
         ),
-        ((*STUDY, *out, "--qrels", "qrels.txt"), "--qrels: expected DATA as arguments, got INDEX TOPICS QRELS."),
         ((*STUDY, *out, "--run", "dense"), "--run: expected NAME=FILE"),
         ((*STUDY, *out, "--run", "BM25=bm25.run"), "--run: expected names that no other system has"),
         ((*STUDY, *out, "--learning-curve", "--run", "a=bm25.run"), "--run: expected no run with --learning-curve"),

@@ -32,6 +32,8 @@ LINES = {
     "evaluate": "qrels.txt bm25.run bm25.run",
     "report": "qrels.txt bm25.run bm25.run",
     "fuse": "bm25.run bm25.run -o {out}",
+    "value": "clicks.jsonl bm25.run --most-unseen=1 --least-effective=0",
+    "interleave": "clicks.jsonl",
     "simulate": "bm25.run qrels.txt -o {out} --passes 2",
     "experiment": f"index topics.tsv qrels.txt -o {{out}} -k 5 {' '.join(SMALL)}",
 }

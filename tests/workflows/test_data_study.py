@@ -185,6 +185,20 @@ def test_data_without_scores_of_a_run_are_compared_with_the_first_system(data: R
     assert list(run_experiment(other, parameters=SMALL, base="unsupervised").runs)[:2] == ["candidates", "unsupervised"]
 
 
+def test_documents_of_runs_that_are_not_in_the_data_are_warned_of(
+    data: RankingData, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    strange = {query_id: {"strange": 2.0, next(iter(data.doc_ids)): 1.0} for query_id in collection.topics}
+    run_experiment(data, runs={"own": data.run(data.base_scores)}, parameters=SMALL)  # type: ignore[arg-type]
+    assert "not in the data" not in caplog.text
+    run_experiment(data, runs={"other": strange}, parameters=SMALL)
+    assert "run other: 1" in caplog.text
+    assert "of the first 20 documents of its queries are not in the data and count as not relevant: give" in caplog.text
+    caplog.clear()
+    run_experiment(data, qrels=collection.qrels, runs={"other": strange}, parameters=SMALL)
+    assert "not in the data" not in caplog.text
+
+
 def test_runs_that_lack_queries_count_them_as_zero(
     data: RankingData, dense: rerank.Run, caplog: pytest.LogCaptureFixture
 ) -> None:
