@@ -24,7 +24,7 @@ class Options:
         "--library",
         type=click.Path(path_type=Path, exists=True, file_okay=False),
         metavar="FOLDER",
-        help="Folder of the Python files whose docstrings are indexed; the standard library by default.",
+        help="Folder of the Python files whose docstrings are indexed.  [default: the standard library]",
     )
 
 
@@ -33,8 +33,8 @@ class Options:
 def command(given: Options) -> None:
     """Index the docstrings of your Python installation, and compare BM25, LambdaMART and LambdaSMART on them.
 
-    The collection is written, too, with a split of its topics, and the commands to try on it are printed: documents
-    are docstrings, topics are first paragraphs, which are left out of their documents.
+    Each document is a docstring. Its first paragraph is not part of the document, but a topic. The collection is also
+    written to files, with its topics split into two parts, and commands to try on it are printed.
     """
     from rerank.workflows.demo import run_demo
 

@@ -49,7 +49,7 @@ class Options(RankerOptions):
         metavar="N|RxN|FILE",
         default="5",
         show_default=True,
-        help="Folds of the queries, from 3; 4x5: 5 folds 4 times; or a file of query id, tab, fold.",
+        help="Number of folds, at least 3; RxN assigns N folds R times; or a file of query id, tab, fold.",
     )
     tune: int | None = option(
         "--tune",
@@ -57,10 +57,12 @@ class Options(RankerOptions):
         metavar="[N]",
         is_flag=False,
         flag_value=20,
-        help="Try N settings in each fold, 20 by default.",
+        help="Tune: try N settings per fold.  [default: 20]",
     )
     measures: tuple[str, ...] = measures_option(MEASURES)
-    k: int | None = option("-k", "--hits", type=Whole(), metavar="N", help="Documents of a source.  [default: 1000]")
+    k: int | None = option(
+        "-k", "--hits", type=Whole(), metavar="N", help="Documents per query and source.  [default: 1000]"
+    )
     candidates: str | None = candidates_option("bm25,rm3 (with vectors, lsi:200)")
     base: str | None = option(
         "--base",
@@ -74,12 +76,14 @@ class Options(RankerOptions):
         multiple=True,
         help="Other run to compare with. Repeatable.",
     )
-    recipe: Path | None = file_option("--recipe", "TOML file of the features (see `rerank features`).")
-    learn_history: bool = option("--learn-history", is_flag=True, help="Learn features of judgements in each fold.")
+    recipe: Path | None = file_option("--recipe", "TOML file of features (see `rerank features`).")
+    learn_history: bool = option(
+        "--learn-history", is_flag=True, help="Learn a history from the training queries of each fold."
+    )
     learning_curve: bool = option(
         "--learning-curve",
         is_flag=True,
-        help="Only curves by training queries, also of plackettluce and lambdamart.",
+        help="Only write learning curves by number of queries.",
     )
     functions: tuple[Path, ...] = functions_option()
     threads: int | None = threads_option()
@@ -91,8 +95,8 @@ class Options(RankerOptions):
 def command(given: Options) -> None:
     """Compare a ranker without and with --base, and other runs, on held-out queries.
 
-    With an index, also BM25 and the unsupervised ranking. DATA are those of `rerank train`. `-p random_state=N` seeds
-    all.
+    With an index, BM25 and the unsupervised ranking are compared, too. DATA are feature files, as for `rerank train`.
+    `-p random_state=N` is the random seed of the folds, of tuning and of the rankers.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.files.provenance import warn_of_functions

@@ -25,27 +25,27 @@ class Options(ModelOptions):
         metavar="A[,B]",
         multiple=True,
         required=True,
-        help="Ids of two documents to compare, or of one to compare with the mean of its query's candidates. Give the "
-        "option twice where ids contain commas.",
+        help="Ids of two documents to compare, or of one document to compare with the mean of the candidates. Give the "
+        "option twice if ids contain commas.",
     )
     form: str = option(
         "--format",
         type=click.Choice(["text", "json"]),
         default="text",
         show_default=True,
-        help="Format of what is printed.",
+        help="Output format.",
     )
-    html: Path | None = file_option("--html", "Write the explanation as a self-contained page with a chart.")
-    png: Path | None = file_option("--png", "Write the chart as a picture; requires matplotlib.")
+    html: Path | None = file_option("--html", "Also write an HTML page with a chart, which can be read offline.")
+    png: Path | None = file_option("--png", "Also write the chart as a picture; requires matplotlib.")
 
 
 @click.command("explain", short_help="why a document is ranked where it is")
 @takes(Options)
 def command(given: Options) -> None:
-    """Print which features of MODEL, a file or `unsupervised`, put document A above B for a query of TOPICS.
+    """Explain why MODEL (a file, or `unsupervised`) ranks document A above document B for a query of TOPICS.
 
-    For each feature: its values, what it adds to each score (exact SHAP values of trees, weight times input of linear
-    rankers) and its meaning.
+    For each feature, the output has its values, its contribution to each score (exact SHAP values for trees, weight
+    times input for linear rankers) and its meaning.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.files.topics import read_topics

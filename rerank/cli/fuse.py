@@ -54,8 +54,8 @@ class Options:
     )
     name: str | None = option("--name", metavar="TAG", help="Tag of the fused run.  [default: the method]")
     qrels: Path | None = file_option("--qrels", "Judgements for which `best` optimises the weights.")
-    learn: Path | None = file_option("--learn", "Judgements from which a model of the fusion is learned.")
-    model: Path | None = file_option("--model", "Model of `--learn` by which the runs are fused.")
+    learn: Path | None = file_option("--learn", "Learn a fusion model from these judgements.")
+    model: Path | None = file_option("--model", "Fuse the runs with this model, written by --learn.")
     metric: str = metric_option("-m", use="that `best` and `--learn` optimise.")
 
 

@@ -16,13 +16,13 @@ class Options:
     """What `rerank replay` takes."""
 
     folder: Path = path_argument()
-    output: Path | None = folder_option("the repeated study, if it is to be kept", required=False)
+    output: Path | None = folder_option("the repeated experiment; without it, its files are not kept", required=False)
 
 
 @click.command("replay", short_help="repeat a study")
 @takes(Options)
 def command(given: Options) -> None:
-    """Repeat the study in FOLDER, which `rerank experiment` wrote, and compare all files byte for byte."""
+    """Repeat the experiment in FOLDER, which `rerank experiment` wrote, and check that all files are identical."""
     from rerank.cli.options import read_named_runs
     from rerank.files.data import read_data
     from rerank.workflows.index import Index

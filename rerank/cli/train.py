@@ -68,7 +68,7 @@ class Options(RankerOptions):
     tune_bm25: bool = option("--tune-bm25", is_flag=True, help="Tune BM25's k1 and b on the judged queries.")
     no_estimate: bool = option("--no-estimate", is_flag=True, help="Do not estimate the metric.")
     teacher: Path | None = file_option(
-        "--teacher", "In place of QRELS: a run whose scores are learned, e.g. of a cross-encoder."
+        "--teacher", "Instead of QRELS: run whose scores to learn, e.g. of a cross-encoder."
     )
     functions: tuple[Path, ...] = functions_option()
     validate: Path | None = file_option("--validate", "With DATA: data for early stopping.")

@@ -49,21 +49,23 @@ ITERATED = "n_estimators"  # of the members whose number of iterations early sto
 class Auto(Ranker):
     """Chooses by the metric on held-out queries: all members together, one of them, or the base ranker alone.
 
-    Members together score a document with the mean of their scores, each divided by its standard deviation within
-    queries. A base's scores are added to those of members, with the weight that is best on held-out queries
-    (base_scores.py); members learn without them. Without eval_set, the queries are divided into folds, and each member
-    scores each fold after learning from the others. The choice is all members together, or the best single member if
-    it is better by more than two standard errors of the difference of the metric, paired by query. Where the base's
-    scores spread more than what is added to them and the choice is not better than the base by more than one standard
-    error, the base ranker alone is chosen, except for the unsupervised base, whose weight allows for few queries.
-    Chosen members then learn from all queries; a number of iterations that early stopping found is the mean over the
-    folds. The held-out metric of such a member is slightly too high: it stopped on the fold that it is measured on.
+    The members together score a document by the mean of their scores, each divided by its standard deviation within
+    queries. Members are trained without the base. The base's scores are then added, with the weight that is best on
+    held-out queries (base_scores.py).
 
-    With eval_set, members learn with it as they would alone, and the candidate with the best metric on it is chosen;
-    with few queries, training without eval_set learns from more of them.
+    Without eval_set, the queries are divided into folds, and each member scores each fold after training on the others.
+    All members together are chosen, unless the best single member is better by more than two standard errors of the
+    difference of the metric, paired by query. The base ranker alone is chosen if its scores have a larger spread than
+    those that are added to them, and if the choice is not better than the base by more than one standard error. This
+    last rule does not apply to the unsupervised base, whose weight already takes few queries into account. The chosen
+    members are finally trained on all queries, with the mean number of iterations that early stopping found in the
+    folds. The held-out metric of such a member is slightly too high, because early stopping used the same fold.
 
-    `choices_` holds the metric of each candidate on held-out queries by its name, `chosen_` the name of the chosen one,
-    `members_` and `weights_` its members and the weights of their scores; both are empty for the base ranker alone.
+    With eval_set, each member uses it for early stopping, and the candidate with the best metric on it is chosen. With
+    few queries, training without eval_set is preferable, as more queries are used for training.
+
+    `choices_` contains the held-out metric of each candidate by name, and `chosen_` the name of the chosen one.
+    `members_` and `weights_` are its members and the weights of their scores; both are empty for the base ranker alone.
 
     References
     ----------

@@ -124,14 +124,14 @@ SEEDS = 1000  # between the seed of the members and that of the folds
 class Ensemble(Ranker):
     """Rankers combined by a second stage that is trained on their held-out scores.
 
-    The queries are divided into folds; each member scores each fold after learning from the others. On these scores the
-    second stage learns; the members that are kept have learned from all queries. The second stage adds a base's scores,
-    with the weight that is best on held-out queries (base_scores.py); members learn without them.
+    The queries are divided into folds, and each member scores each fold after training on the others. The second stage
+    is trained on these scores. Then the members are trained again on all queries. Members are trained without the base;
+    its scores are added in the second stage, with the weight that is best on held-out queries (base_scores.py).
 
         linear   base + sum_m w_m f_m, w by Newton's steps on LambdaRank's gradients
         boosted  base + LambdaMART(f_1, f_2, ...)
 
-    The winner of the Yahoo! challenge was the members "8*lambdamart(subsample=0.5), 2*lambdarank,
+    The winning system of the Yahoo! challenge had the members "8*lambdamart(subsample=0.5), 2*lambdarank,
     2*logisticregression".
 
     References

@@ -117,7 +117,7 @@ class ReadTrees(Protocol):
 @register_fitted("imported")
 @dataclass(eq=False, repr=False)
 class ImportedTrees(Imported):
-    """Trees of another system; made by `rerank.import_model`, not by `fit`.
+    """Trees of another library, created by `rerank.import_model`, not by `fit`.
 
     The score of a row is constant + (sum of the trees' leaf values) / divisor.
 

@@ -27,15 +27,17 @@ STEPS = ("fixed", "line-search")
 @register("lambdamart")
 @dataclass(eq=False, repr=False)
 class LambdaMART(BoostedTrees):
-    """Boosted regression trees whose gradients are LambdaRank's; LambdaSMART where they start from a base ranker.
+    """Boosted regression trees with LambdaRank's gradients; LambdaSMART if they start from a base ranker.
 
-    Preference pairs carry no labels, which the measure's swaps would need: from them it learns with RankNet's gradients
-    (section 2), each pair with its query's weight; truncation_level and normalize are then without effect.
+    Preference pairs have no labels, from which the change of a measure could be computed. The trees are then trained
+    with RankNet's gradients (section 2), where each pair has the weight of its query; truncation_level and normalize
+    have no effect.
 
-    Where this differs from Burges on purpose: gradients look down to `truncation_level` instead of the measure's own
-    cutoff, and `normalize` evens out the queries. For nDCG@10, on validation queries alone, no level from 10 to 100
-    was better than 30 on both collections tried; without `normalize` both were slightly better (at most 0.005), at
-    a fixed number of trees: the default stays LightGBM's (`scripts/bench_truncation.py`, docs/benchmarks.md).
+    There are two intended differences from Burges: pairs are considered down to `truncation_level` instead of the
+    measure's own cut-off, and `normalize` normalises the gradients of each query. Both defaults are LightGBM's. For
+    nDCG@10 on validation queries, no level from 10 to 100 was better than 30 on both collections that were tried;
+    without `normalize`, both were slightly better (at most 0.005) with a fixed number of trees
+    (`scripts/bench_truncation.py`, docs/benchmarks.md).
 
     References
     ----------

@@ -348,7 +348,7 @@ class LogisticRegression(LinearRanker):
 
         1/2 |w|^2 + C sum over documents of log(1 + exp(-y s)),    s = base + inputs @ w + b,  y in {-1, 1}
 
-    b, the intercept, is not penalised. A document weighs its query's weight.
+    The intercept b is not penalised. Each document has the weight of its query.
     """
 
     has_intercept = True
@@ -365,7 +365,7 @@ class PlackettLuce(LinearRanker):
         1/2 |w|^2 - C sum over queries of log P(judged order)
         P = product over documents i of exp(s_i) / (exp(s_i) + sum over j with l_j < l_i of exp(s_j))
 
-    Documents of equal label have no order among themselves: each is drawn from itself and those of lower labels.
+    Documents with equal labels have no order: each is compared only with itself and the documents with lower labels.
 
     References
     ----------
@@ -388,8 +388,8 @@ class RankSVM(LinearRanker):
 
         1/2 |w|^2 + C sum over queries of the mean over pairs with l_i > l_j of max(0, 1 - (s_i - s_j))
 
-    Each query weighs its weight, whatever its number of pairs. The bundle method (bundle.py) ends within a thousandth
-    of the weights of the minimum, which is unique.
+    The cost of a query is multiplied by its weight, whatever its number of pairs. The minimum is unique; the bundle
+    method (bundle.py) finds its weights to within a thousandth.
 
     References
     ----------

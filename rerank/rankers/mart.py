@@ -31,9 +31,9 @@ class MART(BoostedTrees):
     """Boosted regression trees that minimise a cost function of the labels, e.g. least squares.
 
     F_0 is the mean label for least-squares, half the log odds for logistic and balanced-logistic, the mean of y for
-    logistrank, 0 for pairs.
-    From preference pairs it minimises the cost of these pairs, each with its query's weight, for the objectives
-    ranknet and exponential.
+    logistrank, and 0 for objectives of pairs.
+
+    Preference pairs need the objective ranknet or exponential; each pair has the weight of its query.
 
     References
     ----------
@@ -81,14 +81,14 @@ class LogistRank(BoostedTrees):
 class GBRank(BoostedTrees):
     """Regression trees trained on the pairs of documents that are in the wrong order.
 
-    Each round takes the pairs with x above y in label and h(x) < h(y) + tau, fits a tree g to the targets h(y) + tau
-    of x and h(x) - tau of y, and takes it into the mean
+    Each iteration selects the pairs in which x has a higher label than y but h(x) < h(y) + tau. A tree g is fitted to
+    the targets h(y) + tau for x and h(x) - tau for y, and is averaged with the earlier trees:
 
         h_k = (k h_(k-1) + learning_rate g_k) / (k + 1)
 
-    `predict` gives (k + 1) h_k, which ranks alike and leaves the base scores in their unit. The curvature is the number
-    of a row's targets, so that splits and leaves are those of least squares. h_0 is the base less each query's mean,
-    in units of the base's spread: targets then lie about 0.
+    `predict` returns (k + 1) h_k, which gives the same order and keeps the unit of the base scores. The curvature of a
+    row is its number of targets, so that splits and leaves are those of least squares. h_0 is the base score minus the
+    mean of the query, divided by the spread of the base scores, so that the targets are around 0.
 
     References
     ----------

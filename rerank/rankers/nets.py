@@ -308,8 +308,8 @@ class RankNet(NetRanker):
     """A two-layer net that minimises the pairwise logistic cost.
 
     P_ij = 1 / (1 + exp(-(s_i - s_j))) is the probability that document i is better than j; the cost of a pair is the
-    cross entropy with P̄_ij: 1 where i has the higher label, or the probability of a preference pair. Each query counts
-    by its weight, whatever its number of pairs.
+    cross entropy with P̄_ij, which is 1 if i has the higher label, or the probability of a preference pair. The cost of
+    a query is multiplied by its weight, whatever its number of pairs.
 
     References
     ----------

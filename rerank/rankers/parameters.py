@@ -83,7 +83,7 @@ def documentation(parameters: Iterable[Parameter]) -> str:
     for each in parameters:
         lines.append(f"{each.name} : {each.type_name}, default={each.default!r}")
         text = f"{each.help} Accepted: {each.accepts}." if each.accepts else each.help
-        lines += [f"    {line}" for line in wrap(text, _WIDTH)]
+        lines += [f"    {line}" for line in wrap(text, _WIDTH, break_on_hyphens=False)]
     return "\n".join(lines)
 
 

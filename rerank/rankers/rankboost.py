@@ -179,13 +179,13 @@ LEAST_AGREEMENT = 1e-9  # |r| below it is rounding
 class RankBoost(Ranker):
     """Boosted weak rankers h in {0, 1}, each a threshold on a feature.
 
-    D, a distribution over the pairs with document x above document y, is uniform at first (each query weighs its
-    weight, whatever its number of pairs). A base ranker is the first weak ranker, its alpha found by bisection; the
-    model is stored in the unit of the base's scores. After each round
+    D is a distribution over the pairs in which document x has a higher label than document y. It is uniform at first,
+    except that each query has its own weight, whatever its number of pairs. A base ranker is the first weak ranker,
+    with an alpha found by bisection; the model is stored in the unit of the base's scores. After each iteration
 
         D <- D exp(alpha (h(y) - h(x))) / Z,    F <- F + alpha h
 
-    so that pairs that h orders wrongly gain weight where alpha > 0. Two ways to choose h:
+    so that pairs that h orders wrongly get a larger weight if alpha > 0. There are two ways to choose h:
 
         r          the largest |r|, r = sum D (h(x) - h(y)), a sum over documents (their potentials), not over pairs
         z          the least Z at the best alpha, 1 - (sqrt W+ - sqrt W-)^2, W+ and W- the weight of the pairs that
@@ -198,8 +198,9 @@ class RankBoost(Ranker):
         binary     1/2 ln(W+ / W-): the same minimum in closed form
         bound      1/2 ln((1 + r) / (1 - r)), the minimum of a bound of Z, for h in [0, 1]: shorter steps
 
-    A missing value is h = 0 or h = 1, whichever agrees better; h = 0 where training saw none missing. The preference
-    pairs of a query share its weight evenly; one with a probability P̄ counts P̄ with x above y, 1 - P̄ with y above x.
+    For a missing value, h is 0 or 1, whichever agrees better with the pairs, or 0 if no value was missing in training.
+    The preference pairs of a query have equal shares of its weight. A pair with a probability P̄ counts as P̄ with x
+    above y, and as 1 - P̄ with y above x.
 
     References
     ----------

@@ -240,32 +240,32 @@ class Ranker(Estimator):
         callbacks: Iterable[Callback] | None = None,
         training: TrainingOptions | None = None,
     ) -> Self:
-        """Learn to rank.
+        """Train the ranker.
 
         Parameters
         ----------
         X : RankingData, or array, data frame or sparse matrix of shape (n_rows, n_features)
-            NaN is missing. The columns of a data frame are features by name; a sparse matrix is made dense, and its
-            zeros are values.
+            Features; NaN is a missing value. The columns of a data frame give the names of the features. A sparse
+            matrix is converted to a dense one, and its zeros are values, not missing.
         y : array of shape (n_rows,)
-            Labels; those of RankingData where X is one.
+            Labels. Not needed if X is RankingData, which contains them.
         qid : array of shape (n_rows,)
             Query of each row, in any order.
         group : array of shape (n_queries,)
-            In place of qid: the number of rows of each query, whose rows follow one another.
+            Instead of qid: the number of rows of each query; the rows of a query must be adjacent.
         init_score : array of shape (n_rows,), optional
-            Scores of a base ranker; `predict` then needs them too.
+            Scores of a base ranker. `predict` then needs init_score, too.
         sample_weight : array of shape (n_rows,), optional
             Weights, the same for all rows of a query.
         eval_set : RankingData, (X, y, qid), or (X, y) with eval_qid or eval_group; or a list of one, optional
-            Validation data, on which early stopping watches the metric.
+            Validation data for early stopping.
         eval_qid, eval_group : array, or list of one, optional
-            Those of eval_set, as qid and group.
+            Queries or group sizes of eval_set, like qid and group.
         eval_init_score : array, or list of one, optional
-            That of eval_set, where init_score is given.
+            Base scores of eval_set, if init_score is given.
         preferences : Preferences, or rows (qid, better docid, worse docid[, probability]), optional
-            Preference pairs to learn from in place of the labels, which may then be missing. X is RankingData, which
-            holds the document ids. Only for rankers that learn from pairs (`learns_from_pairs`).
+            Preference pairs to train on instead of labels, which may then be missing. X must be RankingData, which
+            contains the document ids. Only for rankers that can be trained on pairs (`learns_from_pairs`).
         callbacks : iterable of callables, optional
             Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop().
         training : TrainingOptions, optional
@@ -279,7 +279,7 @@ class Ranker(Estimator):
         Raises
         ------
         InvalidInputError
-            Where the data cannot be learned from.
+            If the ranker cannot be trained on the data.
 
         """
         check_parameters(self)
@@ -370,13 +370,13 @@ class Ranker(Estimator):
         init_score: ArrayLike | None = None,
         base: RunLike | None = None,
     ) -> Floats:
-        """Return the score of every row, the base ranker's part included.
+        """Return the score of every row, including that of the base ranker.
 
         Parameters
         ----------
         X : RankingData, or array, data frame or sparse matrix of shape (n_rows, n_features)
-            The features of RankingData are known by name; those of an array are in the order of training; the columns
-            of a data frame must have the names of training, in that order.
+            Features of RankingData are found by name. The columns of an array must be in the order of training, and
+            those of a data frame must also have the same names.
         init_score : array of shape (n_rows,), optional
             Base scores, where the model was fitted with `init_score`.
         base : Run, {qid: {docid: score}} or path, optional
@@ -390,8 +390,8 @@ class Ranker(Estimator):
         Raises
         ------
         ModelMismatchError
-            Where features are unknown, base scores are needed and not given, or the scores that the model starts from
-            were retrieved with other parameters.
+            If a feature is missing, if base scores are needed but not given, or if the scores that the model starts
+            from were retrieved with other parameters.
 
         """
         self._check_fitted()
@@ -485,7 +485,7 @@ class Ranker(Estimator):
         init_score: ArrayLike | None = None,
         base: RunLike | None = None,
     ) -> float:
-        """Return the mean of the ranker's metric over the queries, weighted as they are.
+        """Return the mean of the ranker's metric over the queries, with their weights.
 
         Parameters
         ----------
@@ -600,17 +600,17 @@ class Ranker(Estimator):
         return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def save(self, path: str | Path) -> None:
-        """Write the model as JSON, which holds no code.
+        """Write the model to a JSON file, which contains no code.
 
         Parameters
         ----------
         path : str or Path
-            The model file; it is complete or missing.
+            The model file. It is written completely or not at all.
 
         Raises
         ------
         InvalidInputError
-            For a model that `read_model` would refuse.
+            If `read_model` would refuse the model.
 
         """
         try:

@@ -105,12 +105,12 @@ class Explanation(Shown):
     k : int
         Number of documents that are reranked.
     n_candidates : int
-        Number of documents that the features and scores were computed with. Above k where a document is ranked below
-        it: its score is the one that it would have, had it been reranked.
+        Number of documents for which features and scores were computed. It is larger than k if an explained document
+        is below rank k; its score is then the one that it would have if it had been reranked.
     documents : tuple of two ExplainedDocument
         The documents that are compared; the second may be the mean of the candidates.
     features : tuple of ExplainedFeature
-        All features of the model, by the size of what they add to the difference, largest first.
+        All features of the model, ordered by the absolute value of their contribution to the difference.
 
     """
 

@@ -174,9 +174,10 @@ def learning_curve(
     output: str | Path | None = None,
     study: Study | None = None,
 ) -> LearningCurve:
-    """Return the measure of rankers on held-out queries by the number of judged queries that they learned from.
+    """Evaluate rankers on held-out queries after training on more and more judged queries.
 
-    The numbers are 10, 20, 50, 100 and so on, and all queries that are not held out; features are computed once.
+    The numbers of training queries are 10, 20, 50, 100 and so on, and finally all queries that are not held out.
+    Features are computed once.
 
     Parameters
     ----------
