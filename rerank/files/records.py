@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from rerank.files.data import read_data
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run
 from rerank.types import Qrels, Run, Topics
@@ -23,6 +25,11 @@ def topics_of(topics: TopicsLike) -> Topics:
 def qrels_of(qrels: QrelsLike) -> Qrels:
     """Return judgements, read from their file where a path is given."""
     return read_qrels(qrels) if isinstance(qrels, str | Path) else Qrels.of(qrels)
+
+
+def data_of(data: Any) -> Any:
+    """Return ranking data, read from their file where a path is given; anything else as it is."""
+    return read_data(data) if isinstance(data, str | Path) else data
 
 
 def run_of(run: RunLike) -> Run:

@@ -19,17 +19,17 @@ class RerankRanker(BaseRanker):
 
     Parameters
     ----------
-    model : Ranker or path
-        The model or its file.
     index : Index or path
         The index whose statistics are used.
+    model : Ranker or path
+        The model or its file.
     field : str, optional
         The field of the index that the texts fill; by default that with most of the index's words. Metadata of
         documents that are named as other fields or numbers of the index fill these.
 
     """
 
-    def __init__(self, model: Ranker | str | Path, index: Index | str | Path, field: str | None = None) -> None:
+    def __init__(self, index: Index | str | Path, model: Ranker | str | Path, field: str | None = None) -> None:
         self.ranking_type = "pointwise"
         self._texts = TextReranker(index, model, field)
 
