@@ -65,6 +65,7 @@ from rerank.runtime.schema import (
 )
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, RankingData, Run
+from rerank.types.display import counted
 from rerank.types.preferences import Preferences
 from rerank.types.retriever import RETRIEVERS, retriever_members
 
@@ -152,6 +153,22 @@ class Ranker(Estimator):
     @abstractmethod
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         """Return what the learner adds to the base scores, (n_rows,) float64."""
+
+    def summary(self) -> str:
+        """Return one line: whether the ranker is fitted, and its features, iterations, base and candidates.
+
+        Returns
+        -------
+        str
+            The line.
+
+        """
+        if not self.__sklearn_is_fitted__():
+            return "not fitted"
+        parts = [counted(self.n_features_in_, "feature"), counted(self.best_iteration_, "iteration")]
+        parts += [] if isinstance(self.base_, NoBase) else [f"base {self.base_.kind}"]
+        parts += [] if self.retriever_ is None else [f"candidates {self.retriever_}"]
+        return f"fitted: {', '.join(parts)}"
 
     def features_read(self) -> frozenset[str]:
         """Return the names of the features that scores depend on; the values of all others have no effect on them.

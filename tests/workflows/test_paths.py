@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -49,7 +50,7 @@ def test_rankers_take_paths(files: Path, kind: Callable[[Path], Any], tmp_path: 
     assert model.score(path) == model.score(data)
     assert {q: model.rank(path)[q] for q in data} == {q: model.rank(data)[q] for q in data}
     documents = data.doc_ids[:2].tolist()
-    (tmp_path / "pairs.csv").write_text(f"{next(iter(data))}, {documents[0]}, {documents[1]}\n")
+    (tmp_path / "pairs.csv").write_text("\t".join([next(iter(data)), *documents]) + "\n")
     from_file = rerank.RankBoost(n_estimators=2).fit(path, preferences=kind(tmp_path / "pairs.csv"))
     rows = [(next(iter(data)), *documents)]
     assert from_file.to_dict() == rerank.RankBoost(n_estimators=2).fit(data, preferences=rows).to_dict()
@@ -110,3 +111,13 @@ def test_folds_and_qrels_are_read_and_written(collection: Tiny, tmp_path: Path) 
     assert {q: rerank.read_qrels(tmp_path / "qrels.txt")[q] for q in collection.qrels} == collection.qrels
     (tmp_path / "folds.tsv").write_text("q0\t0\nq1\t1\n")
     assert rerank.read_folds(tmp_path / "folds.tsv") == {"q0": 0, "q1": 1}
+
+
+def test_index_is_shown_with_its_fields(collection: Tiny, tmp_path: Path) -> None:
+    with rerank.Index.build(collection.documents, tmp_path / "index") as index:
+        lines = repr(index).splitlines()
+        assert lines[0] == f"Index {tmp_path / 'index'}: 120 documents"
+        assert [line.split() for line in lines[1:3]] == [["field", "documents", "words"], ["body", "120", "1200"]]
+        assert "<td>title</td><td>120</td><td>360</td>" in index._repr_html_()
+    shutil.rmtree(tmp_path / "index")
+    assert repr(index).startswith(f"Index {tmp_path / 'index'}: nothing read yet")
