@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -91,7 +92,7 @@ class Trained(NamedTuple):
 
 
 def train(
-    index: Index,
+    index: Index | str | Path,
     topics: TopicsLike,
     qrels: QrelsLike,
     model: Ranker | None = None,
@@ -113,8 +114,8 @@ def train(
 
     Parameters
     ----------
-    index : Index
-        The index.
+    index : Index or path
+        The index, or its folder.
     topics : Topics, mapping, DataFrame or path
         Topics; those without judgements are left out.
     qrels : Qrels, mapping, DataFrame or path
@@ -152,6 +153,7 @@ def train(
         If fewer than ten topics are judged, or none has a relevant document.
 
     """
+    index = index if isinstance(index, Index) else Index.open(index)
     topics, qrels = judged_queries(topics_of(topics), qrels_of(qrels))
     if len(qrels) < LEAST_QUERIES:
         raise InvalidInputError(

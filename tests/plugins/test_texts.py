@@ -130,7 +130,7 @@ def test_rerankers_ranker_orders_texts(
     pytest.importorskip("rerankers")
     from rerank.plugins.rerankers import RerankRanker
 
-    ranker, query = RerankRanker(model_file, index), collection.topics[QUERY]
+    ranker, query = RerankRanker(index, model_file), collection.topics[QUERY]
     results = ranker.rank(query, texts, doc_ids=list(range(len(texts))))
     assert [(each.doc_id, each.score) for each in results] == expected
     assert [each.rank for each in results] == list(range(1, len(texts) + 1))
