@@ -33,6 +33,7 @@ from fuzz_mutations import (
 )
 
 import rerank
+from rerank.clicks.reading import read_clicks, write_clicks
 from rerank.doctor.findings import examine, render
 from rerank.doctor.reading import read_files
 from rerank.errors import IndexFolderError, RerankError
@@ -45,6 +46,7 @@ from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.data import read_data, write_data
 from rerank.files.lists import TextsFile, read_folds, read_names, read_preferences, read_texts, write_folds
 from rerank.files.sgml import SgmlDocument, read_sgml, sgml_files
+from rerank.files.subtopics import read_subtopic_qrels
 from rerank.files.topics import read_topics, write_topics
 from rerank.files.trec import read_qrels, read_run, write_qrels, write_run
 from rerank.history.history import History
@@ -137,6 +139,18 @@ def _qrels_seeds(work: Path) -> list[bytes]:
     own = b"q1 0 d1 2\nq1 0 d2 0\nq2 0 d3 -1\n\n# note\nq2\t0\td\xc3\xa9\t1\r\nq1 0 d9 4\n"
     real = beginnings("collections/cranfield/qrels.txt", "collections/nfcorpus/qrels.test.txt", "trec_eval/qrels.test")
     return with_packed([own, *real])
+
+
+def _subtopics_seeds(work: Path) -> list[bytes]:
+    return with_packed([b"q1 1 d1 2\nq1 2 d1 0\nq2 1 d3 -1\n\n# note\nq2\t2\td\xc3\xa9\t1\r\nq1 1 d9 4\n"])
+
+
+def _check_subtopics(record: Any, folder: Path) -> None:
+    docs = dict.fromkeys(record.doc_ids.tolist(), 1.0)
+    names = ["alpha_nDCG@3", "ERR_IA@5", "StRecall@5"]
+    result = rerank.evaluate(record, dict.fromkeys(record, docs), names)
+    if any(not 0.0 <= value <= 1.0 + 1e-9 for name in names for value in result.vector(name)):
+        raise WrongRecord("a measure of diversity beyond 0 and 1")
 
 
 def _check_qrels(record: Any, folder: Path) -> None:
@@ -314,6 +328,42 @@ def _check_preferences(record: Any, folder: Path) -> None:
     lines = [f"{query}\t{better}\t{worse}\t{sure!r}\n" for query, better, worse, sure in rows]
     (folder / "again").write_text("".join(lines), encoding="utf8")
     expect_same(record, read_preferences(folder / "again"))
+
+
+def _clicks_seeds(work: Path) -> list[bytes]:
+    lines = [
+        {"query": "heat", "document": "d1", "position": 1, "clicked": 1, "session": "s", "time": 5},
+        {
+            "query": "Heat ",
+            "document": "d\u00e9",
+            "position": 2,
+            "clicked": False,
+            "session": "s",
+            "time": "2024-05-01",
+        },
+        {"query": "b", "document": "d1", "position": 0, "clicked": 0, "session": "t", "time": None},
+    ]
+    shown = {"object": {"object_id": "d1"}, "position": {"ordinal": 1}}
+    events = [
+        {"query_id": "1", "user_query": "wing", "query_response_hit_ids": ["d1", "d2"]},
+        {"action_name": "impression", "query_id": "1", "event_attributes": shown, "timestamp": 5, "session_id": "s"},
+        {"action_name": "click", "query_id": "1", "event_attributes": shown},
+    ]
+    return with_packed(["\n".join(map(json.dumps, each)).encode() + b"\n" for each in (lines, events)])
+
+
+def _click_tables(work: Path) -> list[bytes]:
+    rows = "heat,d1,1,1,s,5,a\n'wing',\"d,2\",2,false,s,2024-05-01T10:00:00Z,b\nx,d1,,0,t,,a\n"
+    return with_packed([b"query,document,position,clicked,session,time,ranker\n" + rows.encode()])
+
+
+def _check_clicks(record: Any, folder: Path) -> None:
+    write_clicks(record, folder / "again.jsonl")
+    again = read_clicks(folder / "again.jsonl")
+    rows, others = ([row[:4] for row in each.first_rows(each.n_rows)[1]] for each in (record, again))
+    expect_same(rows, others)
+    if record.clicked.any():
+        rerank.estimate_clicks(record)
 
 
 def _folds_seeds(work: Path) -> list[bytes]:
@@ -816,6 +866,7 @@ def _exchange_readers() -> Iterator[tuple[str, Reader]]:
 
 READERS: dict[str, Reader] = {
     "qrels": Reader(_qrels_seeds, read_qrels, _check_qrels),
+    "subtopics": Reader(_subtopics_seeds, read_subtopic_qrels, _check_subtopics),
     "run": Reader(_run_seeds, read_run, _check_run),
     "topics": Reader(_topics_seeds, read_topics, _check_topics, mutate=_mutate_topics),
     "svmlight": Reader(_svmlight_seeds, read_data, _check_svmlight, "input.svm"),
@@ -824,6 +875,8 @@ READERS: dict[str, Reader] = {
     "mapped": Reader(_data_seeds, lambda path: read_data(path, True), _check_data, "input.npz", mutate_archive),
     "checkpoint": Reader(_checkpoint_seeds, read_checkpoint, _check_checkpoint, "input.checkpoint", mutate_archive),
     "preferences": Reader(_preferences_seeds, read_preferences, _check_preferences),
+    "clicks": Reader(_clicks_seeds, read_clicks, _check_clicks, "log.jsonl"),
+    "click-tables": Reader(_click_tables, read_clicks, _check_clicks, "log.csv"),
     "folds": Reader(_folds_seeds, read_folds, _check_folds),
     "corpus": Reader(
         _corpus_seeds, lambda path: list(read_documents(path)), _check_corpus, "input.jsonl", mutate_json_lines

@@ -31,15 +31,27 @@ BELOW = {
     "combination": {"files", "metrics"},
     "rankers": {"files", "combination", "trees", "objectives", "metrics"},
     "exchange": {"files", "rankers", "trees"},
+    "clicks": {"files"},
     "evaluation": {"files", "metrics"},
     "doctor": {"files", "lucene", "metrics"},
     "workflows": {"retrieval", "lucene", "features", "vectors", "history", "rankers", "exchange", "evaluation"}
-    | {"files", "trees", "objectives", "metrics"},
+    | {"files", "trees", "objectives", "metrics", "combination"},
     "plugins": {"workflows", "lucene", "features", "rankers", "files"},
     "cluster": {"workflows", "retrieval", "lucene", "features", "vectors", "history", "rankers", "evaluation", "files"}
     | {"trees", "objectives", "metrics"},
     "service": {"workflows", "retrieval", "lucene", "features", "vectors", "rankers", "files"},
-    "cli": {"workflows", "cluster", "service", "doctor", "exchange", "files", "rankers", "combination", "evaluation"}
+    "cli": {
+        "workflows",
+        "cluster",
+        "service",
+        "doctor",
+        "clicks",
+        "exchange",
+        "files",
+        "rankers",
+        "combination",
+        "evaluation",
+    }
     | {"features", "metrics", "vectors", "retrieval", "history"},
 }
 

@@ -23,16 +23,19 @@ class Options:
 
     index: Path = path_argument()
     words: tuple[str, ...] = argument(nargs=-1, required=True, metavar="[MODEL] WORDS...")
-    k: int = option("-k", "--hits", type=Whole(), metavar="N", default=10, show_default=True, help="Hits.")
+    k: int = option(
+        "-k", "--hits", type=Whole(), metavar="N", default=10, show_default=True, help="Documents to print."
+    )
 
 
-@click.command("search", short_help="one query")
+@click.command("search", short_help="run one query")
 @takes(Options)
 def command(given: Options) -> None:
-    """Print the best documents of INDEX for a query: in the order of MODEL, a file, or of the unsupervised ranking.
+    """Search INDEX for the query WORDS, and print the top documents, ranked by MODEL or by the unsupervised ranking.
 
-    A line for each document: rank, score, id and title; below it, the part of its text that has most words of the
-    query, which are between asterisks. Where INDEX keeps passages (`rerank index --passages`), it is the best passage.
+    For each document, the first line has rank, score, id and title. The second line is the passage with most words of
+    the query, which are marked with asterisks; where INDEX keeps passages (`rerank index --passages`), the best one. If
+    the first word is the name of a file, it is read as MODEL.
     """
     from rerank.types.ids import QUERY
     from rerank.workflows.index import Index

@@ -83,7 +83,7 @@ def resolve_recipe(recipe: Recipe, forward: ForwardIndex, records: Records) -> R
             "Index with raw documents (-storeRaw), or leave the function out."
         )
     if unusable and recipe.functions is None:
-        _log.info("features %s are left out: the index keeps no documents.", ", ".join(unusable))
+        _log.info("features %s are left out: the index does not store documents.", ", ".join(unusable))
     return _with_runs(recipe, records.runs).resolve(forward.fields, forward.numbers, usable)
 
 

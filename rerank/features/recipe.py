@@ -79,7 +79,7 @@ _FIELDS: dict[str, Field] = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which features to compute, and how; stored as plain values in data and models.
+    """The features to compute, and their parameters. A recipe is stored in data and models.
 
     Parameters
     ----------

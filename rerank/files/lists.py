@@ -141,6 +141,17 @@ def read_preferences(path: str | Path) -> Preferences:
     return Preferences(id_array(queries), id_array(better), id_array(worse), np.array(probabilities))
 
 
+def write_preferences(preferences: Preferences, path: str | Path) -> None:
+    """Write preference pairs with their probabilities."""
+    columns = (preferences.query_ids, preferences.better, preferences.worse, preferences.probabilities)
+    broken = first_broken(np.concatenate(columns[:3]).tolist()) or first_broken_query(columns[0].tolist())
+    if broken is not None:
+        raise InvalidInputError(f"preferences: expected ids {QUERY_RULE}, got {shown(broken)}. Rename it.")
+    with whole_file(path) as file:
+        for query_id, better, worse, probability in zip(*(column.tolist() for column in columns), strict=True):
+            file.write(f"{query_id}\t{better}\t{worse}\t{probability:.6g}\n")
+
+
 def _row(text: str) -> tuple[str, str, str, float]:
     columns = [column.strip(WHITE_SPACE) for column in text.split("\t")]
     if len(columns) not in (3, 4):

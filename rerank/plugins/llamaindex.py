@@ -27,6 +27,9 @@ class RerankPostprocessor(BaseNodePostprocessor):
     field : str, optional
         The field of the index that the text of a node fills; by default that with most of the index's words. Metadata
         that are named as other fields or numbers of the index fill these.
+    min_score, abstain : float, optional
+        Least probability of a document, and that any document is relevant; below these, documents are left out. Only
+        for a calibrated model, whose scores are probabilities.
 
     """
 
@@ -34,12 +37,14 @@ class RerankPostprocessor(BaseNodePostprocessor):
     model: Any = UNSUPERVISED
     top_n: int | None = None
     field: str | None = None
+    min_score: float | None = None
+    abstain: float | None = None
     _texts: TextReranker = PrivateAttr()
 
     def model_post_init(self, context: object, /) -> None:
         """Open the index and load the model."""
         super().model_post_init(context)
-        self._texts = TextReranker(self.index, self.model, self.field)
+        self._texts = TextReranker(self.index, self.model, self.field, min_score=self.min_score, abstain=self.abstain)
 
     @classmethod
     def class_name(cls) -> str:

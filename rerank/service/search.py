@@ -12,7 +12,7 @@ from starlette.responses import Response
 from rerank.errors import shown
 from rerank.runtime.schema import SchemaError
 from rerank.service.app import Service
-from rerank.service.bodies import BestPassage, Body, Name, Names, Query, token, words
+from rerank.service.bodies import BestPassage, Body, Least, Name, Names, Query, cutoff, token, words
 from rerank.service.faults import ServiceError
 from rerank.service.jobs import NORMAL_CANDIDATES, SearchJob
 from rerank.types.ids import ID_RULE, first_broken
@@ -40,11 +40,12 @@ class Contribution(BaseModel):
 
 
 class Hit(BaseModel):
-    """A document; the last four members are there where they were asked for."""
+    """A document; the last four members are there where they were asked for, `probability` of a calibrated model."""
 
     rank: int
     id: str
     score: float
+    probability: float | None = None
     bm25: Bm25Place
     fields: dict[str, Any] = {}
     matches: dict[str, list[Annotated[list[int], Field(min_length=2, max_length=2)]]] = {}
@@ -53,10 +54,11 @@ class Hit(BaseModel):
 
 
 class Result(BaseModel):
-    """The hits of one query."""
+    """The hits of one query; `probability` is that of any relevant document, of a calibrated model."""
 
     query_id: str
     query: str
+    probability: float | None = None
     hits: list[Hit]
 
 
@@ -91,6 +93,14 @@ class SearchBody(Body, Generic[QueryText, Queries, Count]):
     explain: bool | None = Field(
         False, description="Whether to return the features that add or take most of each document's score."
     )
+    min_score: Least | None = Field(
+        None, description="Least probability of relevance of a document; others are left out. For a calibrated model."
+    )
+    abstain: Least | None = Field(
+        None,
+        description="Least probability that any document is relevant; below it, none is returned. For a calibrated "
+        "model.",
+    )
 
     passage: bool | None = Field(
         False, description="Whether to return the passage of each document that fits the query best."
@@ -122,6 +132,7 @@ class SearchBody(Body, Generic[QueryText, Queries, Count]):
             highlight=bool(self.highlight),
             explain=bool(self.explain),
             passage=bool(self.passage),
+            cutoff=cutoff(self.min_score, self.abstain),
         )
 
 

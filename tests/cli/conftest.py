@@ -41,6 +41,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "index corpus.jsonl -o index",
             "index other/corpus.jsonl -o other/index",
             "retrieve index topics.tsv -o bm25.run -k 30",
+            "simulate bm25.run qrels.txt -o clicks.jsonl --spread 1",
             "features index topics.tsv bm25.run -o data.npz --qrels qrels.txt",
             "features index topics.tsv bm25.run -o data.svm.gz --qrels qrels.txt",
             f"train data.npz -o model.json {' '.join(SMALL)}",

@@ -20,6 +20,7 @@ LINES = {
     "features": "index topics.tsv bm25.run -o {out}.npz",
     "history": "{own} topics.tsv qrels.txt",
     "judge": "index topics.tsv -o {out} --audit qrels.txt",
+    "clicks": "clicks.jsonl -o {out}",
     "train": f"index topics.tsv qrels.txt -o {{out}} -k 5 --no-estimate {' '.join(SMALL)}",
     "rank": "model.json data.npz -o {out}",
     "rerank": "index model.json topics.tsv -o {out}",
@@ -31,6 +32,9 @@ LINES = {
     "evaluate": "qrels.txt bm25.run bm25.run",
     "report": "qrels.txt bm25.run bm25.run",
     "fuse": "bm25.run bm25.run -o {out}",
+    "value": "clicks.jsonl bm25.run --most-unseen=1 --least-effective=0",
+    "interleave": "clicks.jsonl",
+    "simulate": "bm25.run qrels.txt -o {out} --passes 2",
     "experiment": f"index topics.tsv qrels.txt -o {{out}} -k 5 {' '.join(SMALL)}",
 }
 NUMBERS = ("nan", "inf", "-inf", "1e39", "1e308", "-1", "0", "9" * 400, "", "1e", "text")

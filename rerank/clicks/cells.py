@@ -1,0 +1,76 @@
+"""Counts of impressions and clicks: by query, document and position.
+
+pair  a query and a document of the log
+cell  a pair at a position
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.clicks.record import Clicks, Numbers
+from rerank.types import Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells, sorted by query, document and position, and their pairs.
+
+    pair         (n_cells,) int64 number of the pair
+    place        (n_cells,) int64 position, from 0
+    impressions  (n_cells,) float64
+    clicks       (n_cells,) float64
+    query        (n_pairs,) int32 number of the query in the log
+    document     (n_pairs,) int32
+    n_positions  the last position of the log
+    """
+
+    pair: Ints
+    place: Ints
+    impressions: Floats
+    clicks: Floats
+    query: Numbers
+    document: Numbers
+    n_positions: int
+
+    @classmethod
+    def of(cls, clicks: Clicks, rows: NDArray[np.bool_] | None = None) -> Cells:
+        """Return the counts of a log, or of some of its rows."""
+        chosen = clicks if rows is None else clicks.select(rows)
+        n_documents, n_positions = max(len(clicks.doc_ids), 1), clicks.n_positions
+        keys = chosen.query.astype(np.int64)
+        for values, size in ((chosen.document, n_documents), (chosen.position - 1, n_positions), (chosen.clicked, 2)):
+            keys *= size
+            keys += values
+        keys.sort()
+        starts = np.flatnonzero(np.diff(keys, prepend=-1) != 0)
+        counts, cell = np.diff(starts, append=len(keys)), keys[starts] >> 1
+        first = np.flatnonzero(np.diff(cell, prepend=-1) != 0)
+        impressions = np.add.reduceat(counts, first) if len(first) else counts
+        clicked = np.bincount(np.cumsum(np.diff(cell, prepend=-1) != 0) - 1, counts * (keys[starts] & 1), len(first))
+        pairs, place = np.divmod(cell[first], n_positions)
+        pair = np.cumsum(np.diff(pairs, prepend=-1) != 0) - 1
+        query, document = np.divmod(pairs[np.diff(pairs, prepend=-1) != 0], n_documents)
+        floats = impressions.astype(np.float64), clicked.astype(np.float64)
+        return cls(pair, place, *floats, query.astype(np.int32), document.astype(np.int32), n_positions)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs."""
+        return len(self.query)
+
+    def by_pair(self, values: Floats) -> Floats:
+        """Return the sum of the values of each pair's cells, (n_pairs,) float64."""
+        return np.asarray(np.bincount(self.pair, values, self.n_pairs), dtype=np.float64)
+
+    def by_place(self, values: Floats) -> Floats:
+        """Return the sum of the values at each position, (n_positions,) float64."""
+        return np.asarray(np.bincount(self.place, values, self.n_positions), dtype=np.float64)
+
+    def select(self, cells: NDArray[np.bool_]) -> Cells:
+        """Return some cells; pairs keep their numbers."""
+        columns = self.pair[cells], self.place[cells], self.impressions[cells], self.clicks[cells]
+        return Cells(*columns, self.query, self.document, self.n_positions)

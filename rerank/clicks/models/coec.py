@@ -1,0 +1,36 @@
+"""COEC: clicks over the clicks that the positions of the impressions lead one to expect.
+
+    (c + m r) / (sum over impressions of CTR(position) + m r)
+
+with the click rate r of all impressions and m impressions of prior; 1 is as many clicks as expected. Each impression
+has its own position. It takes the documents of all positions for equally attractive on average.
+
+References
+----------
+W. Zhang and R. Jones, Comparing Click Logs and Editorial Labels for Training Query Rewriting, Query Log Analysis
+workshop at WWW 2007.
+
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rerank.clicks.cells import Cells
+from rerank.clicks.estimates import ClickModel, Values, register
+from rerank.clicks.record import Clicks
+
+
+@register("coec")
+class ClicksOverExpected(ClickModel):
+    """Clicks over expected clicks."""
+
+    def estimate(self, clicks: Clicks, prior: float) -> Values:
+        """Return clicks over expected clicks of each pair; the errors are those of Poisson counts."""
+        cells = Cells.of(clicks)
+        rates = cells.by_place(cells.clicks) / np.maximum(cells.by_place(cells.impressions), 1.0)
+        expected = cells.by_pair(cells.impressions * rates[cells.place])
+        extra = prior * cells.clicks.sum() / cells.impressions.sum()
+        counts, expected = cells.by_pair(cells.clicks) + extra, expected + extra
+        inverse = np.divide(1.0, expected, out=np.zeros(len(expected)), where=expected > 0)
+        return Values(cells, counts * inverse, np.sqrt(counts) * inverse)

@@ -1,0 +1,218 @@
+"""Clicks: the impressions of a log, each with its position and whether it was clicked.
+
+impression  one document at one position of one result list
+list        the documents that a searcher saw for a query: adjacent rows of one query and session whose positions rise
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.errors import InvalidInputError
+from rerank.types import Floats, Ints, Topics
+from rerank.types.display import Shown, counted
+from rerank.types.ids import Ids, id_array
+
+Numbers = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Clicks(Shown):
+    """Impressions in the order of a log.
+
+    Parameters
+    ----------
+    query_ids : ndarray of shape (n_queries,), dtype str
+        Ids or texts of the queries, each once.
+    doc_ids : ndarray of shape (n_documents,), dtype str
+        Ids of the documents, each once.
+    query, document : ndarray of shape (n_rows,), dtype int32
+        Query and document of each impression, as numbers in `query_ids` and `doc_ids`.
+    position : ndarray of shape (n_rows,), dtype int32
+        Position in the result list, from 1.
+    clicked : ndarray of shape (n_rows,), dtype bool
+        Whether the document was clicked.
+    session : ndarray of shape (n_rows,), dtype int32, optional
+        Number of the session. Names of sessions are not kept.
+    time : ndarray of shape (n_rows,), dtype float64, optional
+        Seconds since 1970; NaN where unknown.
+    ranker : ndarray of shape (n_rows,), dtype int32, optional
+        What ranked the document, as a number in `rankers`; in an interleaved list, the side that added it.
+    rankers : tuple of str
+        Names of the rankers.
+
+    """
+
+    query_ids: Ids
+    doc_ids: Ids
+    query: Numbers
+    document: Numbers
+    position: Numbers
+    clicked: NDArray[np.bool_]
+    session: Numbers | None = None
+    time: Floats | None = None
+    ranker: Numbers | None = None
+    rankers: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        columns = {name: getattr(self, name) for name in COLUMNS if getattr(self, name) is not None}
+        for name, values in columns.items():
+            if len(values) != self.n_rows:
+                raise InvalidInputError(
+                    f"Clicks: expected {self.n_rows} values of {name}, got {len(values)}. Pass one for each impression."
+                )
+        if self.n_rows and int(self.position.min()) < 1:
+            row = int(np.argmin(self.position))
+            raise InvalidInputError(
+                f"Clicks: expected positions from 1, got {self.position[row]} in row {row}. Count positions from 1."
+            )
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    @classmethod
+    def from_rows(
+        cls,
+        query_ids: ArrayLike,
+        doc_ids: ArrayLike,
+        positions: ArrayLike,
+        clicked: ArrayLike,
+        session: ArrayLike | None = None,
+        ranker: ArrayLike | None = None,
+    ) -> Clicks:
+        """Return clicks made of one query, document, position and click for each row, in the order of the log.
+
+        Parameters
+        ----------
+        query_ids, doc_ids : array of shape (n_rows,), str
+            Query (id or text) and document of each impression.
+        positions : array of shape (n_rows,), int
+            Position of each impression, from 1.
+        clicked : array of shape (n_rows,), bool
+            Whether it was clicked.
+        session, ranker : array of shape (n_rows,), str, optional
+            Session of each impression, and what ranked its document.
+
+        Returns
+        -------
+        Clicks
+            The impressions.
+
+        """
+        (queries, query), (documents, document) = _numbered(query_ids), _numbered(doc_ids)
+        rankers, side = ((), None) if ranker is None else _numbered(ranker)
+        return cls(
+            query_ids=queries,
+            doc_ids=documents,
+            query=query,
+            document=document,
+            position=np.asarray(positions, dtype=np.int32),
+            clicked=np.asarray(clicked, dtype=np.bool_),
+            session=None if session is None else _numbered(session)[1],
+            ranker=side,
+            rankers=tuple(str(name) for name in rankers),
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Number of impressions."""
+        return len(self.query)
+
+    @property
+    def n_positions(self) -> int:
+        """The last position of the log."""
+        return int(self.position.max(initial=0))
+
+    @cached_property
+    def list_ptr(self) -> Ints:
+        """Rows of list l: [list_ptr[l], list_ptr[l + 1]), shape (n_lists + 1,)."""
+        begins = (self.query[1:] != self.query[:-1]) | (self.position[1:] <= self.position[:-1])
+        if self.session is not None:
+            begins |= self.session[1:] != self.session[:-1]
+        return (
+            np.concatenate([[0], np.flatnonzero(begins) + 1, [self.n_rows]]) if self.n_rows else np.zeros(1, np.int64)
+        )
+
+    def select(self, rows: NDArray[Any]) -> Clicks:
+        """Return some rows, given by number or as a mask, in the order of the log.
+
+        Parameters
+        ----------
+        rows : ndarray of int or bool
+            The rows.
+
+        Returns
+        -------
+        Clicks
+            The rows. Queries and documents keep their numbers.
+
+        """
+        columns: dict[str, Any] = {name: getattr(self, name) for name in COLUMNS if getattr(self, name) is not None}
+        return replace(self, **{name: values[rows] for name, values in columns.items()})
+
+    def summary(self) -> str:
+        """Return the counts.
+
+        Returns
+        -------
+        str
+            One line.
+
+        """
+        counts = f"{counted(self.n_rows, 'impression')}, {counted(int(self.clicked.sum()), 'click')}"
+        lists = counted(len(self.list_ptr) - 1, "list")
+        queries = counted(len(self.query_ids), "query", "queries")
+        return f"Clicks: {counts}, {lists} of {queries}, positions 1 to {self.n_positions}"
+
+    def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
+        """Return the column names, the values of the first n rows, and the number of all rows.
+
+        Parameters
+        ----------
+        n : int
+            Number of rows.
+
+        Returns
+        -------
+        header : list of str
+            The column names.
+        rows : list of list
+            The values of the first n rows.
+        n_rows : int
+            Number of all rows.
+
+        """
+        columns: dict[str, list[Any]] = {
+            "query": self.query_ids[self.query[:n]].tolist(),
+            "document": self.doc_ids[self.document[:n]].tolist(),
+            "position": self.position[:n].tolist(),
+            "clicked": self.clicked[:n].astype(np.int64).tolist(),
+        }
+        if self.session is not None:
+            columns["session"] = self.session[:n].tolist()
+        if self.time is not None:
+            columns["time"] = self.time[:n].tolist()
+        if self.ranker is not None:
+            columns["ranker"] = [self.rankers[number] for number in self.ranker[:n].tolist()]
+        return list(columns), [list(row) for row in zip(*columns.values(), strict=True)], self.n_rows
+
+
+def with_new_ids(clicks: Clicks) -> tuple[Clicks, Topics]:
+    """Return the clicks with ids q1, q2, ... for their queries, and the topics that these ids name."""
+    ids = [f"q{number}" for number in range(1, len(clicks.query_ids) + 1)]
+    return replace(clicks, query_ids=id_array(ids)), Topics(dict(zip(ids, clicks.query_ids.tolist(), strict=True)))
+
+
+COLUMNS = ("query", "document", "position", "clicked", "session", "time", "ranker")
+
+
+def _numbered(names: ArrayLike) -> tuple[Ids, Numbers]:
+    """Return the distinct names by first appearance, and the number of each name."""
+    distinct, first, inverse = np.unique(id_array(names), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return distinct[order], np.argsort(order).astype(np.int32)[inverse.reshape(-1)]

@@ -1,0 +1,230 @@
+"""Simulated users: clicks on the lists of a ranker by judged relevance, for tests of estimators and for planning.
+
+attraction   P(click | examined) = noise + (1 - noise) (2^y - 1) / (2^y_max - 1) for label y
+pbm          position k is examined with probability theta_k^eta, independently of other positions
+cascade      positions are examined from the first to the first click
+dependent    positions are examined from the first; after a click the user goes on with probability `continuation`
+
+The values of theta are those that Joachims et al. measured by eye tracking, as Hu et al. use them.
+
+References
+----------
+Z. Hu, Y. Wang, Q. Peng and H. Li, Unbiased LambdaMART: An Unbiased Pairwise Learning-to-Rank Algorithm, WWW 2019,
+section 6.1. N. Craswell, O. Zoeter, M. Taylor and B. Ramsey, An experimental comparison of click position-bias models,
+WSDM 2008 (cascade). F. Guo, C. Liu and Y. Wang, Efficient multiple-click models in web search, WSDM 2009 (dependent
+click model). A. Chuklin, I. Markov and M. de Rijke, Click Models for Web Search, 2015, chapter 3.
+
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.clicks.record import Clicks
+from rerank.errors import InvalidInputError, unknown_name
+from rerank.files.records import QrelsLike, RunLike, qrels_of, run_of
+from rerank.types import Floats, Ints, Qrels, Run
+from rerank.types.ids import id_array
+
+EXAMINATION = (0.68, 0.61, 0.48, 0.34, 0.28, 0.20, 0.11, 0.10, 0.08, 0.06)
+LISTS_AT_ONCE = 1 << 16
+Clicked = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Users:
+    """How simulated users examine and click.
+
+    Parameters
+    ----------
+    model : {"pbm", "cascade", "dependent"}
+        What they examine.
+    eta : float
+        Exponent of the position bias of `pbm`: 0 examines every position, 1 as in eye tracking, 2 more steeply.
+    noise : float
+        Probability of a click on an examined document of label 0.
+    continuation : float
+        Probability that users of `dependent` go on after a click.
+
+    """
+
+    model: str = "pbm"
+    eta: float = 1.0
+    noise: float = 0.1
+    continuation: float = 0.6
+
+    def __post_init__(self) -> None:
+        if self.model not in MODELS:
+            raise unknown_name("model of users", self.model, MODELS)
+        for name, high in (("noise", 1.0), ("continuation", 1.0), ("eta", 100.0)):
+            value = getattr(self, name)
+            if not 0.0 <= value <= high:
+                raise InvalidInputError(f"{name}: expected a number from 0 to {high:g}, got {value!r}. Give another.")
+
+    def examination(self, n_positions: int) -> Floats:
+        """Return theta_k^eta of the first positions; those beyond the tenth are as the tenth.
+
+        Parameters
+        ----------
+        n_positions : int
+            Number of positions.
+
+        Returns
+        -------
+        ndarray of shape (n_positions,), dtype float64
+            Probability of examination of `pbm`.
+
+        """
+        theta = np.array(EXAMINATION)[np.minimum(np.arange(n_positions), len(EXAMINATION) - 1)]
+        return np.asarray(theta**self.eta, dtype=np.float64)
+
+    def click(self, attraction: Floats, random: np.random.Generator) -> Clicked:
+        """Return clicks on lists.
+
+        Parameters
+        ----------
+        attraction : ndarray of shape (n_lists, n_positions), dtype float64
+            P(click | examined) of each document; 0 where a list has no document.
+        random : numpy.random.Generator
+            Source of chance.
+
+        Returns
+        -------
+        ndarray of shape (n_lists, n_positions), dtype bool
+            Whether each document is clicked.
+
+        """
+        return MODELS[self.model](self, attraction, random)
+
+
+def _position_based(users: Users, attraction: Floats, random: np.random.Generator) -> Clicked:
+    return np.asarray(random.random(attraction.shape) < attraction * users.examination(attraction.shape[1]))
+
+
+def _cascade(users: Users, attraction: Floats, random: np.random.Generator) -> Clicked:
+    wanted = random.random(attraction.shape) < attraction
+    return np.asarray(wanted & (np.cumsum(wanted, axis=1) == 1), dtype=np.bool_)
+
+
+def _dependent(users: Users, attraction: Floats, random: np.random.Generator) -> Clicked:
+    wanted = random.random(attraction.shape) < attraction
+    stops = wanted & (random.random(attraction.shape) >= users.continuation)
+    stopped_before = np.cumsum(stops, axis=1) - stops > 0
+    return np.asarray(wanted & ~stopped_before, dtype=np.bool_)
+
+
+MODELS: dict[str, Callable[[Users, Floats, np.random.Generator], Clicked]] = {
+    "pbm": _position_based,
+    "cascade": _cascade,
+    "dependent": _dependent,
+}
+
+
+def simulate_clicks(
+    run: RunLike,
+    qrels: QrelsLike,
+    users: Users | None = None,
+    *,
+    passes: int = 16,
+    depth: int = 10,
+    spread: float = 0.0,
+    seed: int = 0,
+) -> Clicks:
+    """Simulate users that search with each query several times.
+
+    Parameters
+    ----------
+    run : Run, mapping, DataFrame or path
+        The ranker that makes the log.
+    qrels : Qrels, mapping, DataFrame or path
+        Judgements; unjudged documents have label 0, and a negative label counts as 0.
+    users : Users, optional
+        How users examine and click.
+    passes : int
+        Number of searches with each query; each is a session.
+    depth : int
+        Documents of a list.
+    spread : float
+        Standard deviation, in ranks, of normal noise that is added to the rank of each document in each list: with
+        0 no document ever moves, and position and relevance cannot be told apart.
+    seed : int
+        Seed of all chance.
+
+    Returns
+    -------
+    Clicks
+        The impressions, with the name of the run as the ranker.
+
+    """
+    run, qrels, users = run_of(run), qrels_of(qrels), users or Users()
+    if passes < 1 or depth < 1 or not run.n_rows:
+        raise InvalidInputError(
+            f"simulate: expected a run with rows, and passes and depth from 1, got {run.n_rows} rows, {passes} and "
+            f"{depth}. Give others."
+        )
+    random = np.random.default_rng(seed)
+    docs, document = np.unique(run.doc_ids, return_inverse=True)
+    attraction = attractions(qrels, run, users.noise)
+    parts = [
+        _shown(run, queries, np.minimum(depth, longest), spread, random)
+        for longest in [int(np.diff(run.query_ptr).max())]
+        for queries in _list_queries(len(run), passes, random)
+    ]
+    columns = [_rows_of(run, queries, rows, attraction, users, random) for queries, rows in parts]
+    query, row, position, clicked, session = (np.concatenate(column) for column in zip(*columns, strict=True))
+    return Clicks(
+        query_ids=run.query_ids,
+        doc_ids=id_array(docs),
+        query=query.astype(np.int32),
+        document=document.reshape(-1)[row].astype(np.int32),
+        position=position.astype(np.int32),
+        clicked=clicked,
+        session=(np.cumsum(np.diff(session, prepend=-1) != 0) - 1).astype(np.int32),
+        ranker=np.zeros(len(query), dtype=np.int32),
+        rankers=(run.name,),
+    )
+
+
+def attractions(qrels: Qrels, run: Run, noise: float) -> Floats:
+    """Return P(click | examined) of each row of a run, (n_rows,)."""
+    labels, _ = qrels.lookup(run.query_ids, run.query_ptr, run.stored_ids)
+    return attraction_of(labels, qrels, noise)
+
+
+def attraction_of(labels: Ints, qrels: Qrels, noise: float) -> Floats:
+    """Return P(click | examined) of documents by their labels in the qrels, of the same shape."""
+    most = max(int(qrels.labels.max(initial=0)), 1)
+    gains = np.exp2(np.maximum(labels, 0)) - 1.0
+    return np.asarray(noise + (1.0 - noise) * gains / (2.0**most - 1.0), dtype=np.float64)
+
+
+def _list_queries(n_queries: int, passes: int, random: np.random.Generator) -> list[Ints]:
+    """Return the queries of all lists in blocks: every query once a pass, in random order."""
+    order = np.concatenate([random.permutation(n_queries) for _ in range(passes)])
+    return [order[first : first + LISTS_AT_ONCE] for first in range(0, len(order), LISTS_AT_ONCE)]
+
+
+def _shown(run: Run, queries: Ints, depth: int, spread: float, random: np.random.Generator) -> tuple[Ints, Ints]:
+    """Return the queries of lists, and the row of the run at each position, (n_lists, depth), -1 for none."""
+    width = depth if spread == 0.0 else depth + int(np.ceil(6.0 * spread))
+    rows = run.query_ptr[queries][:, None] + np.arange(width)
+    rows[rows >= run.query_ptr[queries + 1][:, None]] = -1
+    if spread > 0.0:
+        keys = np.arange(width) + spread * random.standard_normal(rows.shape)
+        keys[rows < 0] = np.inf
+        rows = np.take_along_axis(rows, np.argsort(keys, axis=1, kind="stable")[:, :depth], axis=1)
+    return queries, rows
+
+
+def _rows_of(
+    run: Run, queries: Ints, rows: Ints, attraction: Floats, users: Users, random: np.random.Generator
+) -> tuple[Ints, Ints, Ints, Clicked, Ints]:
+    """Return query, row of the run, position, click and list of each impression of the lists."""
+    filled = rows >= 0
+    clicked = users.click(np.where(filled, attraction[rows], 0.0), random)
+    number, place = np.nonzero(filled)
+    return queries[number], rows[filled], place + 1, clicked[filled], number

@@ -1,0 +1,97 @@
+"""`rerank clicks` and `rerank simulate`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import rerank
+from tests.cli.conftest import SMALL, Command
+
+
+def test_labels_of_a_simulated_log_train_a_model(command: Command, tmp_path: Path) -> None:
+    log, labels = tmp_path / "log.csv.gz", tmp_path / "labels.txt"
+    done = command(f"simulate bm25.run qrels.txt -o {log} --spread 1 --seed 3")
+    assert (done.code, done.out) == (0, "")
+    assert f"rerank: {log}: Clicks: " in done.err
+    more = f"--values {tmp_path}/values.tsv --pairs {tmp_path}/pairs.tsv"
+    done = command(f"clicks {log} -o {labels} {more}")
+    assert (done.code, done.out) == (0, ""), done.err
+    assert "positive label" in done.err.splitlines()[-1]
+    estimates = rerank.estimate_clicks(rerank.read_clicks(log))
+    qrels = rerank.read_qrels(labels)
+    assert {query: qrels[query] for query in qrels} == {query: estimates.to_qrels()[query] for query in qrels}
+    values = (tmp_path / "values.tsv").read_text().splitlines()
+    assert values[0].split("\t") == ["query", "document", "value", "error", "impressions", "clicks"]
+    assert len(values) == len(estimates) + 1
+    pairs, _ = rerank.preference_pairs(rerank.read_clicks(log))
+    assert len(rerank.read_preferences(tmp_path / "pairs.tsv")) == len(pairs)
+    arguments = f"index topics.tsv {labels} -o {tmp_path}/m.json -k 5 --no-estimate"
+    assert command("train", *arguments.split(), *SMALL).code == 0
+
+
+def test_queries_that_are_texts_get_ids(command: Command, tmp_path: Path) -> None:
+    texts = rerank.read_topics("topics.tsv")
+    rows = [json.loads(line) for line in Path("clicks.jsonl").read_text().splitlines()]
+    log, labels, topics = (tmp_path / name for name in ("log.jsonl", "labels.txt", "topics.tsv"))
+    log.write_text("".join(json.dumps(row | {"query": texts[row["query"]].upper()}) + "\n" for row in rows))
+    refused = command(f"clicks {log} -o {labels}")
+    assert refused.code == 2
+    assert "labels: expected queries with ids, got the text" in refused.err
+    assert command(f"clicks {log} -o {labels} --new-topics {topics}").code == 0
+    assert {text.lower() for text in rerank.read_topics(topics).values()} <= {text.lower() for text in texts.values()}
+    assert next(iter(rerank.read_qrels(labels))) == "q1"
+    assert command(f"clicks {log} -o {labels} --topics topics.tsv --thresholds 0.2,0.5").code == 0
+    assert set(rerank.read_qrels(labels)) <= set(texts)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("clicks.jsonl --model pbmm", "click model: expected a known name, got 'pbmm'. Did you mean 'pbm'?"),
+        ("clicks.jsonl --thresholds a", "--thresholds: expected numbers separated by commas, got 'a'"),
+        ("clicks.jsonl --topics topics.tsv --new-topics x", "--new-topics: expected no --topics with it, got both"),
+        ("bm25.run", "bm25.run:1: expected a JSON object"),
+        ("none.csv", "none.csv: expected a click log, got nothing there"),
+        ("index", "index: expected a click log, got a folder. Name a file in it."),
+    ],
+)
+def test_what_cannot_be_is_refused(arguments: str, message: str, command: Command, tmp_path: Path) -> None:
+    done = command(f"clicks {arguments} -o {tmp_path}/labels.txt")
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+    assert done.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_values_of_runs_are_printed_or_refused(command: Command) -> None:
+    run = rerank.read_run("bm25.run")
+    strange = {query: {f"new{number}": -float(number) for number in range(10)} for query in run}
+    rerank.write_run(rerank.Run.of(strange), "strange.run")
+    done = command("value clicks.jsonl bm25.run strange.run")
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    value = rerank.off_policy_value(rerank.read_clicks("clicks.jsonl"), run)
+    assert lines[2].split()[:2] == ["bm25.run", f"{value.value:.4f}"]
+    assert lines[3].split()[:2] == ["strange.run", "refused"]
+    assert lines[4] == "strange.run: expected at most 50% of the first documents never shown, got 100%."
+    figures = json.loads(command("value clicks.jsonl bm25.run strange.run --format json").out)
+    assert figures["bm25.run"]["value"] == value.value
+    assert figures["strange.run"]["value"] is None
+
+
+def test_interleaving_is_printed(command: Command, tmp_path: Path) -> None:
+    run = rerank.read_run("bm25.run")
+    turned = rerank.Run.of({query: {doc: -score for doc, score in run[query].items()} for query in run})
+    clicks = rerank.simulate_interleaving(run, turned, "qrels.txt", sessions=300)
+    rerank.write_clicks(clicks, tmp_path / "log.csv")
+    done = command(f"interleave {tmp_path}/log.csv")
+    assert done.code == 0
+    result = rerank.interleaving_result(clicks)
+    assert done.out.splitlines()[2].split()[:3] == ["A", "B", f"{result.wins}/{result.ties}/{result.losses}"]
+    assert json.loads(command(f"interleave {tmp_path}/log.csv --format json").out)["p_value"] == result.p_value
+    refused = command("interleave clicks.jsonl")
+    assert refused.code == 2
+    assert "interleaving: expected a log with two rankers, got 1" in refused.err

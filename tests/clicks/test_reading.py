@@ -1,0 +1,204 @@
+"""Click logs in every format, what is refused, and what is dropped and told of."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rerank.clicks.cleaning import Limits
+from rerank.clicks.reading import read_clicks, write_clicks
+from rerank.clicks.record import Clicks
+from rerank.clicks.simulation import simulate_clicks
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.types import Qrels, Run
+
+HEADER = "query,document,position,clicked"
+
+
+def _log(path: Path, *lines: str) -> Path:
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def _same(one: Clicks, other: Clicks) -> None:
+    assert one.first_rows(one.n_rows) == other.first_rows(other.n_rows)
+
+
+@pytest.fixture(params=["pyarrow", "without pyarrow"])
+def arrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Read with pyarrow, and without it."""
+    if request.param == "without pyarrow":
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+    else:
+        pytest.importorskip("pyarrow")
+
+
+@pytest.mark.usefixtures("arrow")
+@pytest.mark.parametrize("name", ["log.jsonl", "log.csv", "log.tsv", "log.csv.gz", "log.jsonl.gz"])
+def test_log_is_read_as_it_was_written(name: str, judged: tuple[Run, Qrels], tmp_path: Path) -> None:
+    clicks = simulate_clicks(*judged, passes=2)
+    write_clicks(clicks, tmp_path / name)
+    _same(read_clicks(tmp_path / name), clicks)
+
+
+def test_parquet_is_read_as_csv(judged: tuple[Run, Qrels], tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    clicks = simulate_clicks(*judged, passes=1)
+    header, rows, _ = clicks.first_rows(clicks.n_rows)
+    columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
+    parquet.write_table(arrow.table(columns), tmp_path / "log.parquet")
+    _same(read_clicks(tmp_path / "log.parquet"), clicks)
+    columns["position"][3] = 1.5
+    parquet.write_table(arrow.table(columns | {"position": [*map(float, columns["position"])]}), tmp_path / "a.parquet")
+    with pytest.raises(FileFormatError, match=r"row 3: expected a whole number as position, got 1.5"):
+        read_clicks(tmp_path / "a.parquet")
+
+
+@pytest.mark.usefixtures("arrow")
+def test_parts_of_a_log_are_one(judged: tuple[Run, Qrels], tmp_path: Path) -> None:
+    clicks = simulate_clicks(*judged, passes=2)
+    half = np.arange(clicks.n_rows) < clicks.n_rows // 2
+    for name, rows in (("a.csv", half), ("b.jsonl", ~half)):
+        write_clicks(clicks.select(rows), tmp_path / name)
+    _same(read_clicks([tmp_path / "a.csv", tmp_path / "b.jsonl"]), clicks)
+
+
+@pytest.mark.usefixtures("arrow")
+def test_values_may_have_other_forms(tmp_path: Path) -> None:
+    lines = [
+        {"qid": 3, "docno": "d1", "rank": 1, "click": True, "timestamp": "2024-05-01T10:00:00Z", "other": [1]},
+        {"qid": 3, "docno": "d2", "rank": 2, "click": False, "timestamp": "2024-05-01T10:00:01Z"},
+    ]
+    path = _log(tmp_path / "log.jsonl", *map(json.dumps, lines))
+    clicks = read_clicks(path)
+    assert clicks.first_rows(2)[1] == [["3", "d1", 1, 1, 1714557600.0], ["3", "d2", 2, 0, 1714557601.0]]
+    path = _log(tmp_path / "log.csv", f"{HEADER},time", 'a,"d,1",1,true,1714557600000', "b,d2,2,0,1714557601000")
+    clicks = read_clicks(path)
+    assert clicks.time is not None
+    assert clicks.time.tolist() == [1714557600.0, 1714557601.0]
+    assert clicks.doc_ids.tolist() == ["d,1", "d2"]
+
+
+def test_queries_with_the_same_text_are_one(tmp_path: Path) -> None:
+    path = _log(tmp_path / "log.csv", HEADER, "Heat  flow,d1,1,1", "heat FLOW,d1,1,0", "ﬂow,d1,1,1", "flow,d1,2,0")
+    assert read_clicks(path).query_ids.tolist() == ["Heat  flow", "ﬂow"]
+    assert len(read_clicks(path, same_text=False).query_ids) == 4
+
+
+def test_queries_become_ids_of_topics(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    topics = {"t1": "heat flow", "t2": "wing", "t3": "Heat flow"}
+    path = _log(tmp_path / "log.csv", HEADER, "Heat Flow,d1,1,1", "t3,d1,1,0", "t2,d2,1,1", "other,d2,1,1")
+    clicks = read_clicks(path, topics=topics)
+    assert clicks.query_ids[clicks.query].tolist() == ["t1", "t1", "t2"]
+    assert "1 impressions of queries that are too long, or not among the topics: dropped." in caplog.text
+
+
+@pytest.mark.usefixtures("arrow")
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["query,document,position", "a,d,1"], "log.csv:1: expected a column clicked or click, got"),
+        ([HEADER, "a,d,1,1", "a,d,x,1"], "log.csv:3: expected a whole number as position, got 'x'"),
+        ([HEADER, "a,d,1_0,1"], "log.csv:2: expected a whole number as position, got '1_0'"),
+        ([HEADER, "a,d,1,2"], "log.csv:2: expected 0, 1, true or false as clicked, got '2'"),
+        ([HEADER, "a,d,1,"], "log.csv:2: expected 0, 1, true or false as clicked, got None"),
+        ([HEADER, "a,d 1,1,1"], "log.csv:2: expected as document an id"),
+        ([HEADER, ",d1,1,1"], "log.csv:2: expected text or a whole number as query, got None"),
+        ([HEADER, "a,d,1,1,5"], "log.csv:2: expected 4 columns, as in the first line, got 5"),
+        ([f"{HEADER},time", "a,d,1,1,noon"], "log.csv:2: expected seconds since 1970 or an ISO 8601 time as time"),
+        ([HEADER], "log.csv: expected impressions, got none that can be used"),
+    ],
+)
+def test_wrong_lines_are_refused_with_their_place(lines: list[str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=message.replace("(", r"\(")):
+        read_clicks(_log(tmp_path / "log.csv", *lines))
+
+
+def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError):
+        read_clicks(tmp_path / "none.csv")
+    with pytest.raises(FileFormatError, match=r"log.jsonl:2: expected a JSON object"):
+        read_clicks(_log(tmp_path / "log.jsonl", '{"query": "a", "document": "d", "position": 1, "clicked": 1}', "["))
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 no more")
+    pytest.importorskip("pyarrow")
+    with pytest.raises(FileFormatError, match=r"expected a Parquet file"):
+        read_clicks(tmp_path / "bad.parquet")
+    with pytest.raises(InvalidInputError, match=r"expected at least one file, got none"):
+        read_clicks([])
+    (tmp_path / "topics.tsv").write_text("q1\ttext\n")
+    with pytest.raises(FileFormatError, match=r"got the folder of --log-queries, which holds queries and candidates"):
+        read_clicks(tmp_path)
+
+
+def test_what_cannot_be_used_is_dropped_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    busy = [f"b,d{number},{number},1,bot,{number}" for number in range(1, 5)]
+    rows = [
+        "a,d1,0,1,s1,1",
+        "a,d1,,1,s1,1",
+        "a,d1,7,0,s1,1",
+        "a,unknown,1,0,s1,1",
+        "a,d1,1,0,s1,5",
+        "a,d1,1,1,s1,5",
+        "a,d2,2,0,s1,3",
+        *busy,
+    ]
+    path = _log(tmp_path / "log.csv", f"{HEADER},session,time", *rows)
+    with caplog.at_level(logging.WARNING):
+        clicks = read_clicks(path, documents={"d1", "d2", "d3", "d4"}, limits=Limits(6, 3))
+    assert clicks.first_rows(9)[1] == [["a", "d1", 1, 1, 0, 5.0], ["a", "d2", 2, 0, 0, 3.0]]
+    assert [record.getMessage().split(": ", 1)[1] for record in caplog.records] == [
+        "1 rows without a position, 1 of them clicks without an impression: dropped.",
+        "1 impressions at positions below 1: dropped.",
+        "1 impressions at positions beyond 6: dropped.",
+        "1 impressions of unknown documents: dropped.",
+        "4 impressions of 1 sessions with more than 3 clicks: dropped.",
+        "1 repeated impressions (same session, query, document, position and time): merged.",
+        "1 times before that of the row above in the session: kept in the order of the log.",
+    ]
+
+
+def _event(action: str, search: str, doc: str, ordinal: int, **more: object) -> str:
+    attributes = {"object": {"object_id": doc}, "position": {"ordinal": ordinal}}
+    return json.dumps({"action_name": action, "query_id": search, "event_attributes": attributes, **more})
+
+
+def test_events_of_user_behavior_insights_are_joined(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    lines = [
+        '{"index": {"_index": "ubi_queries"}}',
+        '{"query_id": "1", "user_query": "wing", "client_id": "c"}',
+        '{"query_id": "2", "user_query": "Wing", "query_response_hit_ids": ["d9", "d8"]}',
+        _event("impression", "1", "d2", 1, session_id="s"),
+        _event("impression", "1", "d1", 0, session_id="s", timestamp="2024-05-01T10:00:00Z"),
+        _event("product_hover", "1", "d1", 0),
+        json.dumps({"_source": json.loads(_event("click", "1", "d1", 0))}),
+        _event("click", "1", "d7", 5),
+        _event("click", "2", "d8", 1),
+    ]
+    path = tmp_path / "ubi.ndjson.gz"
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    clicks = read_clicks(path)
+    rows = [row[:5] for row in clicks.first_rows(9)[1]]
+    assert rows == [["wing", "d1", 1, 1, 0], ["wing", "d2", 2, 0, 0], ["wing", "d9", 2, 0, 1], ["wing", "d8", 3, 1, 1]]
+    assert "ordinals count from 0: 1 was added to each." in caplog.text
+    assert "1 clicks without an impression of the document: dropped." in caplog.text
+    only = _log(tmp_path / "clicks.jsonl", _event("click", "1", "d1", 0))
+    with pytest.raises(FileFormatError, match=r"expected impression events or queries with query_response_hit_ids"):
+        read_clicks(only)
+    wrong = _log(tmp_path / "w.jsonl", _event("click", "1", "", 0))
+    with pytest.raises(FileFormatError, match=r"w.jsonl:1: expected text or a whole number as event_attributes.object"):
+        read_clicks(wrong)
+
+
+def test_clicks_are_checked_and_shown() -> None:
+    clicks = Clicks.from_rows(["a", "a", "b"], ["d1", "d2", "d1"], [1, 2, 1], [1, 0, 0], session=["x", "x", "y"])
+    assert str(clicks).startswith("Clicks: 3 impressions, 1 click, 2 lists of 2 queries, positions 1 to 2\n")
+    with pytest.raises(InvalidInputError, match=r"Clicks: expected positions from 1, got 0 in row 1"):
+        Clicks.from_rows(["a", "a"], ["d1", "d2"], [1, 0], [1, 0])
+    with pytest.raises(InvalidInputError, match=r"Clicks: expected 2 values of position, got 1"):
+        Clicks.from_rows(["a", "a"], ["d1", "d2"], [1], [1, 0])
