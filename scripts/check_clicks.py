@@ -1,7 +1,7 @@
 #!/usr/bin/env python
 """What click models, off-policy values and interleaving are worth, on simulated users of MQ2008.
 
-Run: scripts/check_clicks.py [--quick] [--data FOLDER]
+Run: scripts/check_clicks.py [--quick] [--only SECTION] [--data FOLDER]
 Queries with a relevant document; the ranker that makes the logs orders by one feature (25, BM25 of the whole document).
 Attractiveness follows the labels; its noise is 0.1. Seeds are fixed. Sections: examination (mean |theta error| beside
 that of expectation maximisation), labels (nDCG@10 of the values of each model as a ranking of what was shown, and of
@@ -62,19 +62,21 @@ def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one seed, 100 trials")
+    parser.add_argument("--only", choices=["examination", "off-policy", "equal", "sessions", "labels"])
     parser.add_argument("--data", type=Path, default=DEFAULT / "letor" / "mq2008")
     given = parser.parse_args()
     logging.getLogger("rerank").setLevel(logging.ERROR)
     collection = Collection(given.data)
     seeds = range(1) if given.quick else SEEDS
-    for section in (
-        examination_errors(collection, seeds),
-        label_quality(collection, seeds),
-        off_policy(collection),
-        equal_rankers(collection, 100 if given.quick else 1000),
-        sessions_needed(collection, 100 if given.quick else 400),
-    ):
-        for line in section:
+    sections = {
+        "examination": examination_errors(collection, seeds),
+        "off-policy": off_policy(collection),
+        "equal": equal_rankers(collection, 100 if given.quick else 1000),
+        "sessions": sessions_needed(collection, 100 if given.quick else 400),
+        "labels": label_quality(collection, seeds),
+    }
+    for name in [given.only] if given.only else sections:
+        for line in sections[name]:
             print(line, flush=True)
 
 

@@ -28,6 +28,12 @@ class LogOptions:
         metavar="FILE",
         help="Topics whose ids the queries of the log get, by id or text; others are dropped.",
     )
+    index: Path | None = option(
+        "--index",
+        type=path_type,
+        metavar="INDEX",
+        help="Index; impressions of documents that it does not have are dropped.",
+    )
     last_position: int = option(
         "--last-position", type=Whole(), metavar="N", default=1000, show_default=True, help="Last position used."
     )
@@ -45,8 +51,14 @@ class LogOptions:
         from rerank.clicks.cleaning import Limits
         from rerank.clicks.reading import read_clicks
 
+        documents = None
+        if self.index is not None:
+            from rerank.workflows.index import Index
+
+            with Index.open(self.index) as index:
+                documents = set(index.forward.doc_ids.tolist())
         limits = Limits(self.last_position, self.session_clicks)
-        return read_clicks(logs, topics=self.topics, limits=limits)
+        return read_clicks(logs, topics=self.topics, documents=documents, limits=limits)
 
 
 @dataclass(frozen=True)

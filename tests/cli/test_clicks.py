@@ -66,6 +66,15 @@ def test_what_cannot_be_is_refused(arguments: str, message: str, command: Comman
     assert not list(tmp_path.iterdir())
 
 
+def test_documents_of_another_index_are_dropped_and_counted(command: Command, tmp_path: Path) -> None:
+    assert command(f"clicks clicks.jsonl -o {tmp_path}/a.txt --index index").err.count("dropped") == 0
+    done = command(f"clicks clicks.jsonl -o {tmp_path}/b.txt --index other/index")
+    assert done.code == 0
+    known = set(rerank.Index.open("other/index").forward.doc_ids.tolist())
+    n_unknown = sum(json.loads(line)["document"] not in known for line in Path("clicks.jsonl").read_text().splitlines())
+    assert f"{n_unknown:,} impressions of unknown documents: dropped." in done.err
+
+
 def test_values_of_runs_are_printed_or_refused(command: Command) -> None:
     run = rerank.read_run("bm25.run")
     strange = {query: {f"new{number}": -float(number) for number in range(10)} for query in run}
