@@ -5,11 +5,11 @@ at position k, theta solves, for every k,
 
     sum_d c_dk = theta_k sum_d n_dk c_d / sum_j n_dj theta_j        (c_d = sum_k c_dk)
 
-whose terms have expectation 0 at the true theta whatever gamma is, so that no gamma has to be estimated. Where pairs
-have few impressions, expectation maximisation of theta and gamma together is off by two to three times as much, and
-with a prior on gamma by ten times (scripts/check_clicks.py). The equation is the likelihood of clicks given c_d where
-clicks are rare. It is solved by iterative proportional fitting from the adjacent chain: theta_(k+1) / theta_k = sum of
-c / n at k + 1 over sum of c / n at k, over the pairs shown at both.
+whose terms have expectation 0 at the true theta whatever gamma is, so that no gamma has to be estimated: with a few
+impressions a pair, expectation maximisation of theta and gamma together is off by two to three times as much, with a
+prior on gamma by ten times (scripts/check_clicks.py). It is the likelihood of clicks given c_d where clicks are rare,
+solved by iterative proportional fitting, and starts from the adjacent chain: theta_(k+1) / theta_k = sum c / n at k + 1
+over sum c / n at k, over the pairs shown at both.
 
 References
 ----------
