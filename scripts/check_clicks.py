@@ -126,9 +126,10 @@ def expectation_maximised(cells: Cells, prior: float, start: np.ndarray, rounds:
 
 def label_quality(collection: Collection, seeds: range) -> Iterator[str]:
     """Yield true nDCG@10 of the values of each model, and of LambdaMART trained on their labels, by eta."""
-    yield f"true {MEASURE}: of the values where shown; of LambdaMART on half of the queries, trained on the other half"
+    yield f"true {MEASURE} of the values where shown; of LambdaMART on half of the queries, trained on the other half:"
+    yield "  on the grades of all documents; on the values of those that were shown"
     half = np.isin(collection.query, np.unique(collection.query)[::2])
-    oracle = trained(collection, half, collection.labels)
+    oracle = trained(collection, half, half, collection.labels)
     logging_scores = collection.X[:, LOGGING_FEATURE]
     whole, on_half = collection.measure(collection.run(logging_scores)), measure_half(collection, half, logging_scores)
     yield f"  ranker of the log {whole:.4f}, {on_half:.4f}; trained on true labels: {oracle:.4f}"
@@ -141,21 +142,23 @@ def label_quality(collection: Collection, seeds: range) -> Iterator[str]:
                 ranked.append(collection.measure(Run.from_rows(queries, docs, estimates.values)))
                 if model not in LEARNED:
                     continue
-                qrels = estimates.to_qrels()
-                run = collection.run(np.arange(len(collection.query))[::-1].astype(float))
-                labels, _ = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)
-                place = dict(zip(zip(run.query_ids[query_rows(run.query_ptr)].tolist(), run.doc_ids.tolist()), labels))  # noqa: B905
-                rows = [place[pair] for pair in zip(collection.query.tolist(), collection.docs.tolist(), strict=True)]
-                learned.append(trained(collection, half, np.array(rows)))
-            trees = f"  {np.mean(learned):.4f}" if learned else ""
+                pairs = list(zip(queries.tolist(), docs.tolist(), strict=True))
+                value_of = dict(zip(pairs, estimates.values.tolist(), strict=True))
+                grade_of = dict(zip(pairs, estimates.grades().tolist(), strict=True))
+                rows = list(zip(collection.query.tolist(), collection.docs.tolist(), strict=True))
+                grades = np.array([grade_of.get(row, 0) for row in rows])
+                values = np.array([value_of.get(row, np.nan) for row in rows])
+                of_shown = trained(collection, half, half & ~np.isnan(values), values)
+                learned.append((trained(collection, half, half, grades), of_shown))
+            trees = "  {:.4f}  {:.4f}".format(*np.mean(learned, axis=0)) if learned else ""
             yield f"  eta {eta:3} {model:9} {np.mean(ranked):.4f}{trees}"
     assert set(MODELS.known()) == {"ctr", "coec", "cascade", "dependent", "pbm"}
 
 
-def trained(collection: Collection, half: np.ndarray, labels: np.ndarray) -> float:
-    """Return the measure, on the queries outside a half, of LambdaMART trained on the half with given labels."""
+def trained(collection: Collection, half: np.ndarray, rows: np.ndarray, labels: np.ndarray) -> float:
+    """Return the measure, on the queries outside a half, of LambdaMART trained on rows of it."""
     model = rerank.LambdaMART(n_estimators=100, num_leaves=15, min_child_samples=30, learning_rate=0.05, n_jobs=1)
-    model.fit(collection.X[half], labels[half], qid=collection.query[half])
+    model.fit(collection.X[rows], labels[rows], qid=collection.query[rows])
     return measure_half(collection, half, model.predict(collection.X))
 
 

@@ -98,6 +98,10 @@ class Options(LogOptions):
         "--new-topics", "Topics file to write: ids for the queries of the log, which are texts."
     )
     values: Path | None = file_option("--values", "File of each document's value, its error and counts, to write.")
+    data: Path | None = file_option("--data", "Features of `rerank features`, for --labelled.")
+    labelled: Path | None = file_option(
+        "--labelled", "File of the rows of --data that were shown, with their values as labels, to train on."
+    )
     pairs: Path | None = file_option("--pairs", "File of preferences to write: a click above what it skipped.")
 
 
@@ -113,12 +117,15 @@ def command(given: Options) -> None:
     from rerank.clicks.estimates import estimate_clicks
     from rerank.clicks.preferences import preference_pairs
     from rerank.clicks.record import with_new_ids
+    from rerank.files.data import read_data, write_data
     from rerank.files.lists import write_preferences
     from rerank.files.topics import write_topics
     from rerank.files.trec import write_qrels
 
     if given.topics is not None and given.new_topics is not None:
         raise InvalidInputError("--new-topics: expected no --topics with it, got both. Leave one out.")
+    if (given.data is None) != (given.labelled is None):
+        raise InvalidInputError("--labelled: expected --data with it, got one alone. Give both or none.")
     thresholds = None if given.thresholds is None else parse_thresholds(given.thresholds)
     clicks = given.read(*given.logs)
     topics = None
@@ -131,6 +138,8 @@ def command(given: Options) -> None:
         write_topics(topics, given.new_topics)
     if given.values is not None:
         estimates.write(given.values)
+    if given.data is not None and given.labelled is not None:
+        write_data(estimates.labelled(read_data(given.data)), given.labelled)
     if given.pairs is not None:
         write_preferences(preference_pairs(clicks)[0], given.pairs)
     log.info("%s: %s; %s", given.logs[0], clicks.summary(), qrels.summary())

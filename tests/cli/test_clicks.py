@@ -32,6 +32,18 @@ def test_labels_of_a_simulated_log_train_a_model(command: Command, tmp_path: Pat
     assert command("train", *arguments.split(), *SMALL).code == 0
 
 
+def test_rows_that_were_shown_are_labelled_to_train_on(command: Command, tmp_path: Path) -> None:
+    labelled = tmp_path / "labelled.npz"
+    line = f"clicks clicks.jsonl -o {tmp_path}/labels.txt --data data.npz"
+    assert command(f"{line} --labelled {labelled}").code == 0
+    data, shown = rerank.read_data(labelled), rerank.read_qrels(tmp_path / "labels.txt")
+    assert all(doc in shown[query] for query in data for doc in data.doc_ids[data.rows(query)].tolist())
+    assert command("train", str(labelled), "-o", f"{tmp_path}/m.json", *SMALL).code == 0
+    refused = command(line)
+    assert refused.code == 2
+    assert "--labelled: expected --data with it, got one alone" in refused.err
+
+
 def test_queries_that_are_texts_get_ids(command: Command, tmp_path: Path) -> None:
     texts = rerank.read_topics("topics.tsv")
     rows = [json.loads(line) for line in Path("clicks.jsonl").read_text().splitlines()]
