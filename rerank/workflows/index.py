@@ -28,8 +28,8 @@ from rerank.workflows.resources import (
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
-    from rerank.workflows.cutoff import Cutoff
     from rerank.types.forward import ForwardIndex
+    from rerank.workflows.cutoff import Cutoff
     from rerank.workflows.texts import RankedText
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
