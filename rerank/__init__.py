@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.store import read_model as read_model
     from rerank.retrieval.candidates import Candidates as Candidates
+    from rerank.retrieval.outside import nearest_run as nearest_run
     from rerank.types import Qrels as Qrels
     from rerank.types import RankingData as RankingData
     from rerank.types import Run as Run
@@ -109,6 +110,7 @@ _HOMES = {
     "import_model": "rerank.exchange.models",
     "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
+    "nearest_run": "rerank.retrieval.outside",
     "plot_importance": "rerank.rankers.plots",
     "plot_metric": "rerank.rankers.plots",
     "prediction_powered": "rerank.evaluation.audit",
