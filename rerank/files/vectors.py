@@ -74,7 +74,7 @@ def checked_vectors(ids: Any, values: Any) -> tuple[Ids, NDArray[np.float32]]:
             f"vectors: expected each id once, got {shown(names[repeated])} twice. Drop one of the vectors."
         )
     with np.errstate(over="ignore"):
-        vectors = array.astype(np.float32, copy=False)
+        vectors = np.ascontiguousarray(array, dtype=np.float32)
     for first in range(0, len(vectors), 1 << 12):
         wrong = np.flatnonzero(~np.isfinite(vectors[first : first + (1 << 12)]).all(axis=1))
         if len(wrong):
@@ -88,8 +88,8 @@ def checked_vectors(ids: Any, values: Any) -> tuple[Ids, NDArray[np.float32]]:
 def _of_npy(path: Path) -> tuple[list[str], NDArray[Any]]:
     """Return ids and array of a file of NumPy; nothing in it is executed."""
     try:
-        values = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError, EOFError):
+        values = np.lib.format.open_memmap(path, mode="r")
+    except Exception:  # a damaged header raises errors of many kinds
         raise FileFormatError(
             path, None, "expected an array of NumPy, got another file. Write it by np.save."
         ) from None
@@ -100,7 +100,6 @@ def _of_npy(path: Path) -> tuple[list[str], NDArray[Any]]:
 def _of_parquet(path: Path) -> tuple[list[str], NDArray[Any]]:
     """Return ids and vectors of a Parquet file."""
     try:
-        import pyarrow as arrow
         import pyarrow.parquet as parquet
     except ImportError as error:
         raise InvalidInputError(
@@ -108,14 +107,22 @@ def _of_parquet(path: Path) -> tuple[list[str], NDArray[Any]]:
         ) from error
     try:
         table = parquet.read_table(path)
-    except (arrow.ArrowException, OSError, ValueError):
+        have = table.column_names
+    except Exception:  # as a damaged footer does
         raise FileFormatError(path, None, "expected a Parquet file, got another one. Write it anew.") from None
-    columns = [next((name for name in names if name in table.column_names), None) for names in (IDS, VECTOR)]
+    columns = [next((name for name in names if name in have), None) for names in (IDS, VECTOR)]
     if None in columns:
-        raise FileFormatError(
-            path, None, f"expected the columns id and vector, got {shown(table.column_names)}. Rename the columns."
-        )
-    rows = table.column(columns[1]).to_pylist()
+        raise FileFormatError(path, None, f"expected the columns id and vector, got {shown(have)}. Rename the columns.")
+    try:
+        rows = table.column(columns[1]).to_pylist()
+    except (ValueError, OverflowError):
+        raise FileFormatError(path, None, "expected a Parquet file, got damaged values. Write it anew.") from None
     if len({len(row) if isinstance(row, list) else -1 for row in rows}) > 1:
         raise FileFormatError(path, None, "expected vectors of one length, got several. Encode all with one model.")
-    return [str(each) for each in table.column(columns[0]).to_pylist()], np.array(rows, dtype=np.float64)
+    try:
+        values = np.array(rows, dtype=np.float64)
+        return [str(each) for each in table.column(columns[0]).to_pylist()], values
+    except (TypeError, ValueError):
+        raise FileFormatError(
+            path, None, "expected ids as text and vectors as lists of numbers, got others. Write the columns anew."
+        ) from None

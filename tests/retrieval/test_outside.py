@@ -27,6 +27,8 @@ def test_run_has_the_documents_of_the_greatest_cosines() -> None:
         wanted = [documents[0][doc] for doc in np.argsort(-cosines)[:7] if cosines[doc] > 0]
         assert list(run[query]) == wanted
     assert run.name == "dense"
+    others = rerank.nearest_run((documents[0], np.asfortranarray(documents[1], dtype=">f8")), queries, k=7)
+    assert {query: others[query] for query in others} == {query: run[query] for query in run}
 
 
 def test_files_give_the_run_of_the_arrays(tmp_path: Path) -> None:
