@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.store import read_model as read_model
     from rerank.retrieval.candidates import Candidates as Candidates
+    from rerank.retrieval.outside import nearest_run as nearest_run
     from rerank.types import Qrels as Qrels
     from rerank.types import RankingData as RankingData
     from rerank.types import Run as Run
@@ -135,6 +136,7 @@ _HOMES = {
     "interleaving_result": "rerank.clicks.interleaving",
     "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
+    "nearest_run": "rerank.retrieval.outside",
     "off_policy_value": "rerank.clicks.off_policy",
     "plot_importance": "rerank.rankers.plots",
     "plot_metric": "rerank.rankers.plots",
