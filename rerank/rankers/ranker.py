@@ -563,7 +563,7 @@ class Ranker(Estimator):
             )
         return data.run(self.predict(data, init_score=init_score, base=base), name or self.kind)
 
-    def probabilities(self, data: RankingData, *, base: RunLike | None = None) -> Probabilities:
+    def probabilities(self, data: RankingData, *, base: RunLike | None = None, texts: bool = False) -> Probabilities:
         """Return the probability that each document is relevant, and that any document of a query is.
 
         Parameters
@@ -572,6 +572,8 @@ class Ranker(Estimator):
             Candidates with their features.
         base : as for `predict`
             Scores to start from.
+        texts : bool
+            Whether the documents were handed over, and are not the candidates that the model was trained on.
 
         Returns
         -------
@@ -586,7 +588,7 @@ class Ranker(Estimator):
         """
         calibration = self.calibrated()
         rows = self._rows_to_score(data, None, base)
-        return calibration.probabilities(rows, self.predict(data, base=base))
+        return calibration.probabilities(rows, self.predict(data, base=base), texts)
 
     def calibrated(self) -> Calibration:
         """Return how scores become probabilities.
