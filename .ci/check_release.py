@@ -31,7 +31,8 @@ def check_wheel(path: Path, package: str, endings: set[str], licence: str) -> st
         metadata = next(name for name in names if name.endswith(".dist-info/METADATA"))
         headers = email.message_from_bytes(archive.read(metadata))
     about, inside = metadata.split("/")[0], [name for name in names if name.startswith(f"{package}/")]
-    expect(all(name.startswith((f"{package}/", f"{about}/")) for name in names), f"{path.name}: other folders: {names}")
+    outside = [name for name in names if not name.startswith((f"{package}/", f"{about}/"))]
+    expect(not outside, f"{path.name}: files elsewhere: {outside}")
     others = [name for name in inside if Path(name).suffix not in endings]
     expect(not others, f"{path.name}: files of other kinds: {others}")
     expect(headers["License-Expression"] == licence, f"{path.name}: licence {headers['License-Expression']}")

@@ -39,11 +39,13 @@ if TYPE_CHECKING:
     from rerank.files.corpus import read_documents as read_documents
     from rerank.files.data import read_data as read_data
     from rerank.files.data import write_data as write_data
+    from rerank.files.lists import read_folds as read_folds
     from rerank.files.lists import read_preferences as read_preferences
     from rerank.files.subtopics import read_subtopic_qrels as read_subtopic_qrels
     from rerank.files.topics import read_topics as read_topics
     from rerank.files.trec import read_qrels as read_qrels
     from rerank.files.trec import read_run as read_run
+    from rerank.files.trec import write_qrels as write_qrels
     from rerank.files.trec import write_run as write_run
     from rerank.history.history import History as History
     from rerank.history.reading import read_history as read_history
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.store import read_model as read_model
     from rerank.retrieval.candidates import Candidates as Candidates
+    from rerank.retrieval.outside import nearest_run as nearest_run
     from rerank.types import Qrels as Qrels
     from rerank.types import RankingData as RankingData
     from rerank.types import Run as Run
@@ -133,6 +136,7 @@ _HOMES = {
     "interleaving_result": "rerank.clicks.interleaving",
     "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
+    "nearest_run": "rerank.retrieval.outside",
     "off_policy_value": "rerank.clicks.off_policy",
     "plot_importance": "rerank.rankers.plots",
     "plot_metric": "rerank.rankers.plots",
@@ -141,6 +145,7 @@ _HOMES = {
     "read_clicks": "rerank.clicks.reading",
     "read_data": "rerank.files.data",
     "read_documents": "rerank.files.corpus",
+    "read_folds": "rerank.files.lists",
     "read_history": "rerank.history.reading",
     "read_model": "rerank.rankers.store",
     "read_preferences": "rerank.files.lists",
@@ -158,6 +163,7 @@ _HOMES = {
     "weight_curve": "rerank.rankers.diagnostics",
     "write_clicks": "rerank.clicks.reading",
     "write_data": "rerank.files.data",
+    "write_qrels": "rerank.files.trec",
     "write_run": "rerank.files.trec",
 }
 

@@ -47,6 +47,7 @@ DRAWS = 100
 class Observed:
     """Probabilities and relevance of documents by query, and the probabilities of lists with and without answers."""
 
+    corpus: dict[str, dict[str, Any]]
     query: list[np.ndarray] = field(default_factory=list)
     rank: list[np.ndarray] = field(default_factory=list)
     promised: list[np.ndarray] = field(default_factory=list)
@@ -73,7 +74,8 @@ def main() -> None:
             tempfile.TemporaryDirectory() as scratch,
             rerank.Index.build(folder / "corpus.jsonl", Path(scratch) / "index", vectors=False) as index,
         ):
-            observed = Observed()
+            corpus = {each.pop("id"): each for each in rerank.read_documents(folder / "corpus.jsonl")}
+            observed = Observed(corpus)
             for model, topics, qrels in trained(index, folder, given):
                 observe(index, model, topics, qrels, observed)
         results[name] = figures(observed)
@@ -134,7 +136,7 @@ def observe(index: rerank.Index, model: Any, topics: Topics, qrels: rerank.Qrels
     observed.stripped.append(
         np.array([without.get(name, 0.0) for name, has in zip(data, answered, strict=True) if has])
     )
-    observed.texts += list(of_texts(index, model, topics, qrels))
+    observed.texts += list(of_texts(index, model, topics, qrels, observed.corpus))
 
 
 def labels_of(qrels: rerank.Qrels, table: Any) -> np.ndarray:
@@ -149,12 +151,14 @@ def labels_of(qrels: rerank.Qrels, table: Any) -> np.ndarray:
     return np.array(labels)
 
 
-def of_texts(index: rerank.Index, model: Any, topics: Topics, qrels: rerank.Qrels) -> Iterator[tuple[float, bool]]:
+def of_texts(
+    index: rerank.Index, model: Any, topics: Topics, qrels: rerank.Qrels, corpus: dict[str, dict[str, Any]]
+) -> Iterator[tuple[float, bool]]:
     """Yield probability and relevance of BM25's first documents, which are given as texts."""
     run = index.search(topics, TEXTS)
     for query_id in run:
         names = list(run[query_id])
-        texts = index.document_texts(index.forward.doc_numbers(np.array(names))) if names else []
+        texts = [corpus[name] for name in names]
         ranked = index.rerank_texts(model, topics[query_id], texts, cutoff=rerank.Cutoff()) if names else []
         for number, probability in ranked:
             yield probability, qrels[query_id].get(names[int(number)], 0) > 0

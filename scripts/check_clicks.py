@@ -1,7 +1,7 @@
 #!/usr/bin/env python
 """What click models, off-policy values and interleaving are worth, on simulated users of MQ2008.
 
-Run: scripts/check_clicks.py [--quick] [--data FOLDER]
+Run: scripts/check_clicks.py [--quick] [--only SECTION] [--data FOLDER]
 Queries with a relevant document; the ranker that makes the logs orders by one feature (25, BM25 of the whole document).
 Attractiveness follows the labels; its noise is 0.1. Seeds are fixed. Sections: examination (mean |theta error| beside
 that of expectation maximisation), labels (nDCG@10 of the values of each model as a ranking of what was shown, and of
@@ -34,6 +34,7 @@ from rerank.types import Qrels, Run, query_rows  # noqa: E402
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", ROOT.parent / "shared" / "data"))
 LOGGING_FEATURE, MEASURE = 24, "nDCG@10"
 ETAS, SEEDS, RANKERS = (0.0, 0.5, 1.0, 2.0), range(5), 30
+LEARNED = ("ctr", "pbm")
 
 
 class Collection:
@@ -62,19 +63,21 @@ def main() -> None:
     """Print the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one seed, 100 trials")
+    parser.add_argument("--only", choices=["examination", "off-policy", "equal", "sessions", "labels"])
     parser.add_argument("--data", type=Path, default=DEFAULT / "letor" / "mq2008")
     given = parser.parse_args()
     logging.getLogger("rerank").setLevel(logging.ERROR)
     collection = Collection(given.data)
     seeds = range(1) if given.quick else SEEDS
-    for section in (
-        examination_errors(collection, seeds),
-        label_quality(collection, seeds),
-        off_policy(collection),
-        equal_rankers(collection, 100 if given.quick else 1000),
-        sessions_needed(collection, 100 if given.quick else 400),
-    ):
-        for line in section:
+    sections = {
+        "examination": examination_errors(collection, seeds),
+        "off-policy": off_policy(collection),
+        "equal": equal_rankers(collection, 100 if given.quick else 1000),
+        "sessions": sessions_needed(collection, 100 if given.quick else 400),
+        "labels": label_quality(collection, seeds),
+    }
+    for name in [given.only] if given.only else sections:
+        for line in sections[name]:
             print(line, flush=True)
 
 
@@ -123,9 +126,10 @@ def expectation_maximised(cells: Cells, prior: float, start: np.ndarray, rounds:
 
 def label_quality(collection: Collection, seeds: range) -> Iterator[str]:
     """Yield true nDCG@10 of the values of each model, and of LambdaMART trained on their labels, by eta."""
-    yield f"true {MEASURE}: of the values where shown; of LambdaMART on half of the queries, trained on the other half"
+    yield f"true {MEASURE} of the values where shown; of LambdaMART on half of the queries, trained on the other half:"
+    yield "  on the grades of all documents; on the values of those that were shown"
     half = np.isin(collection.query, np.unique(collection.query)[::2])
-    oracle = trained(collection, half, collection.labels)
+    oracle = trained(collection, half, half, collection.labels)
     logging_scores = collection.X[:, LOGGING_FEATURE]
     whole, on_half = collection.measure(collection.run(logging_scores)), measure_half(collection, half, logging_scores)
     yield f"  ranker of the log {whole:.4f}, {on_half:.4f}; trained on true labels: {oracle:.4f}"
@@ -136,20 +140,25 @@ def label_quality(collection: Collection, seeds: range) -> Iterator[str]:
                 estimates = rerank.estimate_clicks(logged(collection, eta, seed), model)
                 queries, docs = estimates.query_ids[estimates.query], estimates.doc_ids[estimates.document]
                 ranked.append(collection.measure(Run.from_rows(queries, docs, estimates.values)))
-                qrels = estimates.to_qrels()
-                run = collection.run(np.arange(len(collection.query))[::-1].astype(float))
-                labels, _ = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)
-                place = dict(zip(zip(run.query_ids[query_rows(run.query_ptr)].tolist(), run.doc_ids.tolist()), labels))  # noqa: B905
-                rows = [place[pair] for pair in zip(collection.query.tolist(), collection.docs.tolist(), strict=True)]
-                learned.append(trained(collection, half, np.array(rows)))
-            yield f"  eta {eta:3} {model:9} {np.mean(ranked):.4f}  {np.mean(learned):.4f}"
+                if model not in LEARNED:
+                    continue
+                pairs = list(zip(queries.tolist(), docs.tolist(), strict=True))
+                value_of = dict(zip(pairs, estimates.values.tolist(), strict=True))
+                grade_of = dict(zip(pairs, estimates.grades().tolist(), strict=True))
+                rows = list(zip(collection.query.tolist(), collection.docs.tolist(), strict=True))
+                grades = np.array([grade_of.get(row, 0) for row in rows])
+                values = np.array([value_of.get(row, np.nan) for row in rows])
+                of_shown = trained(collection, half, half & ~np.isnan(values), values)
+                learned.append((trained(collection, half, half, grades), of_shown))
+            trees = "  {:.4f}  {:.4f}".format(*np.mean(learned, axis=0)) if learned else ""
+            yield f"  eta {eta:3} {model:9} {np.mean(ranked):.4f}{trees}"
     assert set(MODELS.known()) == {"ctr", "coec", "cascade", "dependent", "pbm"}
 
 
-def trained(collection: Collection, half: np.ndarray, labels: np.ndarray) -> float:
-    """Return the measure, on the queries outside a half, of LambdaMART trained on the half with given labels."""
-    model = rerank.LambdaMART(n_estimators=100, num_leaves=15, min_child_samples=30, learning_rate=0.05)
-    model.fit(collection.X[half], labels[half], qid=collection.query[half])
+def trained(collection: Collection, half: np.ndarray, rows: np.ndarray, labels: np.ndarray) -> float:
+    """Return the measure, on the queries outside a half, of LambdaMART trained on rows of it."""
+    model = rerank.LambdaMART(n_estimators=100, num_leaves=15, min_child_samples=30, learning_rate=0.05, n_jobs=1)
+    model.fit(collection.X[rows], labels[rows], qid=collection.query[rows])
     return measure_half(collection, half, model.predict(collection.X))
 
 

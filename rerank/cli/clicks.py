@@ -28,6 +28,12 @@ class LogOptions:
         metavar="FILE",
         help="Topics: queries of the log are matched with them by id or text; others are dropped.",
     )
+    index: Path | None = option(
+        "--index",
+        type=path_type,
+        metavar="INDEX",
+        help="Index; impressions of documents that it does not have are dropped.",
+    )
     last_position: int = option(
         "--last-position",
         type=Whole(),
@@ -50,8 +56,14 @@ class LogOptions:
         from rerank.clicks.cleaning import Limits
         from rerank.clicks.reading import read_clicks
 
+        documents = None
+        if self.index is not None:
+            from rerank.workflows.index import Index
+
+            with Index.open(self.index) as index:
+                documents = set(index.forward.doc_ids.tolist())
         limits = Limits(self.last_position, self.session_clicks)
-        return read_clicks(logs, topics=self.topics, limits=limits)
+        return read_clicks(logs, topics=self.topics, documents=documents, limits=limits)
 
 
 @dataclass(frozen=True)
@@ -96,6 +108,10 @@ class Options(LogOptions):
     pairs: Path | None = file_option(
         "--pairs", "Also write preferences to this file: a clicked document over the skipped ones above it."
     )
+    data: Path | None = file_option("--data", "Features of `rerank features`, for --labelled.")
+    labelled: Path | None = file_option(
+        "--labelled", "File of the rows of --data that were shown, with their values as labels, to train on."
+    )
 
 
 @click.command("clicks", short_help="convert a click log to labels")
@@ -110,12 +126,15 @@ def command(given: Options) -> None:
     from rerank.clicks.estimates import estimate_clicks
     from rerank.clicks.preferences import preference_pairs
     from rerank.clicks.record import with_new_ids
+    from rerank.files.data import read_data, write_data
     from rerank.files.lists import write_preferences
     from rerank.files.topics import write_topics
     from rerank.files.trec import write_qrels
 
     if given.topics is not None and given.new_topics is not None:
         raise InvalidInputError("--new-topics: expected no --topics with it, got both. Leave one out.")
+    if (given.data is None) != (given.labelled is None):
+        raise InvalidInputError("--labelled: expected --data with it, got one alone. Give both or none.")
     thresholds = None if given.thresholds is None else parse_thresholds(given.thresholds)
     clicks = given.read(*given.logs)
     topics = None
@@ -128,6 +147,8 @@ def command(given: Options) -> None:
         write_topics(topics, given.new_topics)
     if given.values is not None:
         estimates.write(given.values)
+    if given.data is not None and given.labelled is not None:
+        write_data(estimates.labelled(read_data(given.data)), given.labelled)
     if given.pairs is not None:
         write_preferences(preference_pairs(clicks)[0], given.pairs)
     log.info("%s: %s; %s", given.logs[0], clicks.summary(), qrels.summary())

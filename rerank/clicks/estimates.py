@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ from rerank.clicks.record import Clicks, Numbers
 from rerank.errors import InvalidInputError, shown
 from rerank.runtime.output import whole_file
 from rerank.runtime.registry import Registry
-from rerank.types import Floats, Ints, Qrels
+from rerank.types import Floats, Ints, Qrels, RankingData, query_rows
 from rerank.types.display import Shown, counted
-from rerank.types.ids import Ids, first_broken, first_broken_query
+from rerank.types.ids import Ids, QueryDocIndex, first_broken, first_broken_query
 
 log = logging.getLogger("rerank")
 PRIOR = 10.0
@@ -125,6 +125,45 @@ class ClickEstimates(Shown):
                 "ids (`--topics FILE`, topics=)."
             )
         return Qrels.from_rows(self.query_ids[self.query], self.doc_ids[self.document], labels)
+
+    def labelled(self, data: RankingData) -> RankingData:
+        """Return the rows of ranking data that the log showed, with their values as labels.
+
+        With inverse propensity weights, a click at a position of examination theta counts 1 / theta in a sum of gains
+        over the searches; the values are the means of these. A ranker that is trained for a measure with linear gains,
+        as nDCG, weights each pair of documents by their difference. What was never shown is left out, since it is not
+        known to be bad.
+
+        Parameters
+        ----------
+        data : RankingData
+            Features of query-document pairs, with the query ids of the log.
+
+        Returns
+        -------
+        RankingData
+            The rows that were shown, without queries that have none.
+
+        Raises
+        ------
+        InvalidInputError
+            If no row was shown.
+
+        References
+        ----------
+        T. Joachims, A. Swaminathan and T. Schnabel, Unbiased Learning-to-Rank with Biased Feedback, WSDM 2017, eq. 3.
+
+        """
+        numbers = {query: number for number, query in enumerate(self.query_ids.tolist())}
+        of_query = np.array([numbers.get(query, -1) for query in data], dtype=np.int64)
+        pairs = QueryDocIndex.of(self.query.astype(np.int64), self.doc_ids[self.document])
+        rows, found = pairs.find(of_query[query_rows(data.query_ptr)], data.doc_ids)
+        if not len(rows):
+            raise InvalidInputError(
+                "data: expected rows that the log showed, got none. Give features of the log's queries and documents."
+            )
+        shown_rows = replace(data.of_rows(rows), labels=self.values[found], ideal_labels=None, ideal_ptr=None)
+        return shown_rows.select(np.flatnonzero(np.diff(shown_rows.query_ptr) > 0))
 
     def write(self, path: str | Path) -> None:
         """Write query, document, value, standard error, impressions and clicks, tab-separated with a header.

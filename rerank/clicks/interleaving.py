@@ -23,7 +23,8 @@ from rerank.clicks.record import Clicks
 from rerank.clicks.simulation import Users, attraction_of
 from rerank.errors import InvalidInputError
 from rerank.files.records import QrelsLike, RunLike, qrels_of, run_of
-from rerank.types import Run, query_rows
+from rerank.types import Qrels, Run, query_rows
+from rerank.types.ids import Ids
 
 SIDES = ("A", "B")
 LEVEL = 0.95
@@ -189,9 +190,21 @@ def simulate_interleaving(
     random = np.random.default_rng(seed)
     chosen = random.choice(len(shared), sessions)
     lists = list(_drafts(first, second, [shared[query] for query in chosen], depth, random))
+    return _clicked(lists, np.array(shared)[chosen], qrels, users, depth, random)
+
+
+def _clicked(
+    lists: list[tuple[list[str], list[int]]],
+    query_ids: Ids,
+    qrels: Qrels,
+    users: Users,
+    depth: int,
+    random: np.random.Generator,
+) -> Clicks:
+    """Return the log of users who see these lists, one a session."""
     sizes = np.array([len(documents) for documents, _ in lists])
     filled = np.arange(depth) < sizes[:, None]
-    queries = np.repeat(np.array(shared)[chosen], sizes)
+    queries = np.repeat(query_ids, sizes)
     documents = np.concatenate([documents for documents, _ in lists])
     judged = {query: qrels[query] for query in set(queries.tolist()) if query in qrels}
     pairs = zip(queries.tolist(), documents.tolist(), strict=True)
@@ -203,7 +216,7 @@ def simulate_interleaving(
         doc_ids=documents,
         positions=np.nonzero(filled)[1] + 1,
         clicked=users.click(attraction, random)[filled],
-        session=np.repeat(np.arange(sessions), sizes).astype(str),
+        session=np.repeat(np.arange(len(lists)), sizes).astype(str),
     )
     sides = np.concatenate([sides for _, sides in lists]).astype(np.int32)
     return replace(clicks, ranker=sides, rankers=SIDES)

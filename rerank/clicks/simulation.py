@@ -167,14 +167,21 @@ def simulate_clicks(
             f"{depth}. Give others."
         )
     random = np.random.default_rng(seed)
-    docs, document = np.unique(run.doc_ids, return_inverse=True)
+    depth = min(depth, int(np.diff(run.query_ptr).max()))
     attraction = attractions(qrels, run, users.noise)
-    parts = [
-        _shown(run, queries, np.minimum(depth, longest), spread, random)
-        for longest in [int(np.diff(run.query_ptr).max())]
+    columns = [
+        _rows_of(run, queries, _shown(run, queries, depth, spread, random), attraction, users, random)
         for queries in _list_queries(len(run), passes, random)
     ]
-    columns = [_rows_of(run, queries, rows, attraction, users, random) for queries, rows in parts]
+    return _joined(run, columns)
+
+
+Shown = tuple[Ints, Ints, Ints, Clicked, Ints]
+
+
+def _joined(run: Run, columns: list[Shown]) -> Clicks:
+    """Return the log of all blocks of lists."""
+    docs, document = np.unique(run.doc_ids, return_inverse=True)
     query, row, position, clicked, session = (np.concatenate(column) for column in zip(*columns, strict=True))
     return Clicks(
         query_ids=run.query_ids,
@@ -208,8 +215,8 @@ def _list_queries(n_queries: int, passes: int, random: np.random.Generator) -> l
     return [order[first : first + LISTS_AT_ONCE] for first in range(0, len(order), LISTS_AT_ONCE)]
 
 
-def _shown(run: Run, queries: Ints, depth: int, spread: float, random: np.random.Generator) -> tuple[Ints, Ints]:
-    """Return the queries of lists, and the row of the run at each position, (n_lists, depth), -1 for none."""
+def _shown(run: Run, queries: Ints, depth: int, spread: float, random: np.random.Generator) -> Ints:
+    """Return the row of the run at each position of lists of these queries, (n_lists, depth), -1 for none."""
     width = depth if spread == 0.0 else depth + int(np.ceil(6.0 * spread))
     rows = run.query_ptr[queries][:, None] + np.arange(width)
     rows[rows >= run.query_ptr[queries + 1][:, None]] = -1
@@ -217,12 +224,12 @@ def _shown(run: Run, queries: Ints, depth: int, spread: float, random: np.random
         keys = np.arange(width) + spread * random.standard_normal(rows.shape)
         keys[rows < 0] = np.inf
         rows = np.take_along_axis(rows, np.argsort(keys, axis=1, kind="stable")[:, :depth], axis=1)
-    return queries, rows
+    return rows
 
 
 def _rows_of(
     run: Run, queries: Ints, rows: Ints, attraction: Floats, users: Users, random: np.random.Generator
-) -> tuple[Ints, Ints, Ints, Clicked, Ints]:
+) -> Shown:
     """Return query, row of the run, position, click and list of each impression of the lists."""
     filled = rows >= 0
     clicked = users.click(np.where(filled, attraction[rows], 0.0), random)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from rerank.files.records import JudgementsLike, RunLike
 from rerank.metrics.precision import RECALLS, IPrec
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.runtime.arithmetic import log2_of
+from rerank.runtime.registry import Registry
 from rerank.types import Floats, Ints, Qrels, Run, pointers
 from rerank.types.display import Shown, counted
 from rerank.types.frames import new_frame
@@ -23,6 +24,8 @@ from rerank.types.ids import Ids
 from rerank.types.ordering import trec_order
 
 DEFAULT_TEST, DEFAULT_CORRECTION = "t", "holm"
+_FORMS: Registry[Callable[[Comparison], str]] = Registry("form", "rerank.evaluation", "rerank.evaluation.page")
+shows = _FORMS.register  # decorates a function that writes comparisons in a form
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,22 @@ class Comparison(Shown):
         """Return the means of each run."""
         rows = [[name, *(result[measure] for measure in self.measures)] for name, result in self.results.items()]
         return ["run", *self.measures], rows, len(rows)
+
+    def __str__(self) -> str:
+        """Return means, differences with intervals and p, and notes as text."""
+        return _FORMS.get("text")(self)
+
+    def _repr_html_(self) -> str:
+        """Return means, differences with intervals and p, and charts of them, for a notebook."""
+        return _FORMS.get("notebook")(self)
+
+    def to_latex(self) -> str:
+        """Return the tables in LaTeX, with booktabs: the best mean of each measure in bold, marks of significance."""
+        return _FORMS.get("latex")(self)
+
+    def to_html(self) -> str:
+        """Return a self-contained page."""
+        return _FORMS.get("html")(self)
 
     def is_significant(self, run: str, measure: str) -> bool:
         """Whether the corrected p is below 0.05."""

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from rerank.errors import unknown_name
-from rerank.evaluation.comparison import Comparison, Move, QueryDetail, compare_results
+from rerank.evaluation.comparison import Comparison, Move, QueryDetail, compare_results, shows
 from rerank.evaluation.evaluate import EvaluationResult
 from rerank.evaluation.significance import CORRECTIONS, TESTS
 
@@ -93,6 +93,18 @@ def render(
 def comparison_table(results: Results, baseline: str) -> str:
     """Return the means by run and measure, the differences to the baseline, and the conventions of the evaluation."""
     return _comparison_text(compare_results(results, baseline), "table")
+
+
+@shows("text")
+def text_of(comparison: Comparison) -> str:
+    """Return a comparison as tables of text."""
+    return render(comparison)
+
+
+@shows("latex")
+def latex_of(comparison: Comparison) -> str:
+    """Return a comparison as tables in LaTeX."""
+    return render(comparison, "latex")
 
 
 def notes(comparison: Comparison) -> list[str]:

@@ -37,6 +37,7 @@ from rerank.rankers.arrays import numbered_names
 from rerank.rankers.imported import LARGEST_VALUE, ImportedTrees, ImportedWeights
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker
+from rerank.rankers.store import fitted_model
 from rerank.rankers.warm_start import reads_models
 from rerank.runtime.output import check_outputs, whole_file
 from rerank.runtime.schema import LARGEST, SchemaError
@@ -46,7 +47,7 @@ _NUMBERED = re.compile(r"(?:Column_|feature_|f)?\d+")  # names that a system giv
 
 
 def export_model(
-    model: Ranker,
+    model: Ranker | str | Path,
     path: str | Path,
     format: str,
     *,
@@ -64,8 +65,8 @@ def export_model(
 
     Parameters
     ----------
-    model : Ranker
-        LambdaMART, MART, GBRank, LogistRank or an imported model.
+    model : Ranker or path
+        LambdaMART, MART, GBRank, LogistRank or an imported model, or its file.
     path : str or Path
         The file to write; "-" for stdout.
     format : str
@@ -98,6 +99,7 @@ def export_model(
 
     """
     check_outputs({"path": path, "feature set": feature_set})
+    model = fitted_model(model)
     kind = format_named(format)
     if not kind.writes:
         writers = ", ".join(each.name for each in known_formats().values() if each.writes)

@@ -65,7 +65,24 @@ MOST_DIGITS = 18  # of the number of a fold
 
 
 def read_folds(path: str | Path) -> dict[str, int]:
-    """Read the folds of queries."""
+    """Read the folds of queries, for `Study`.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file of lines: query id, tab, number of the fold.
+
+    Returns
+    -------
+    dict of str to int
+        The fold of each query, from 0.
+
+    Raises
+    ------
+    FileFormatError
+        With the line, for a query that is there twice, or a fold that is no whole number.
+
+    """
     path = check_file(path, "a file of folds")
     folds: dict[str, int] = {}
     for line, content in filled_lines(path):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from rerank.errors import InvalidInputError
+from rerank.files.data import read_data
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run
 from rerank.types import Qrels, Run, Topics
@@ -47,6 +49,11 @@ def subtopic_qrels_of(qrels: JudgementsLike) -> SubtopicQrels:
             "document and label (rerank.read_subtopic_qrels), or measure e.g. nDCG@10."
         )
     return qrels
+
+
+def data_of(data: Any) -> Any:
+    """Return ranking data, read from their file where a path is given; anything else as it is."""
+    return read_data(data) if isinstance(data, str | Path) else data
 
 
 def run_of(run: RunLike) -> Run:

@@ -125,7 +125,21 @@ def read_run(path: str | Path) -> Run:
 
 
 def write_qrels(qrels: Qrels | Mapping[str, Mapping[str, int]], path: str | Path) -> None:
-    """Write judgements as TREC qrels; `.gz` compresses, `-` is stdout."""
+    """Write judgements as TREC qrels.
+
+    Parameters
+    ----------
+    qrels : Qrels or mapping from str to mapping from str to int
+        Labels by query id and document id.
+    path : str or Path
+        The file; `.gz` compresses, `-` is stdout.
+
+    Raises
+    ------
+    InvalidInputError
+        If an id has white space.
+
+    """
     qrels = Qrels.of(qrels)
     _check_ids("qrels", [*qrels], qrels.doc_ids.tolist())
     with whole_file(path) as handle:

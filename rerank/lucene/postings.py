@@ -42,6 +42,11 @@ def open_forward(folder: str | Path, commit: str | None = None) -> ForwardIndex:
     return forward
 
 
+def stored_forward(folder: str | Path, commit: str) -> ForwardIndex | None:
+    """Return the forward arrays of an index where it has them; nothing is computed."""
+    return _current(Path(folder), _arrays_folder(Path(folder), commit), commit)
+
+
 def _current(index: Path, arrays: Path, commit: str) -> ForwardIndex | None:
     """Return the forward arrays of this commit; None where they have to be made.
 

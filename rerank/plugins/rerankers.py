@@ -19,10 +19,10 @@ class RerankRanker(BaseRanker):
 
     Parameters
     ----------
-    model : Ranker or path
-        The model or its file.
     index : Index or path
         The index whose statistics are used.
+    model : Ranker or path
+        The model or its file.
     field : str, optional
         The field of the index that the texts fill; by default that with most of the index's words. Metadata of
         documents that are named as other fields or numbers of the index fill these.
@@ -34,8 +34,8 @@ class RerankRanker(BaseRanker):
 
     def __init__(
         self,
-        model: Ranker | str | Path,
         index: Index | str | Path,
+        model: Ranker | str | Path,
         field: str | None = None,
         *,
         min_score: float | None = None,

@@ -149,6 +149,30 @@ class Lists:
 
 
 @dataclass(frozen=True, eq=False)
+class Maps:
+    """How lists of one kind become probabilities.
+
+    standardizer      how descriptions of lists become inputs
+    documents, lists  the probability of a document, and that of any document of a list
+    """
+
+    standardizer: Standardizer
+    documents: LogisticMap
+    lists: LogisticMap
+
+    def probabilities(self, lists: Lists) -> tuple[Floats, Floats]:
+        """Return the probability of each document, and that of each list, 0 for an empty one."""
+        described = lists.described()
+        inputs = self.standardizer.inputs(described.astype(np.float32))
+        documents = self.documents.probabilities(_document_inputs(lists, described, inputs))
+        return documents, np.where(np.diff(lists.query_ptr) > 0, self.lists.probabilities(inputs), 0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the maps as plain JSON values."""
+        return {name: getattr(self, name).to_dict() for name in ("standardizer", "documents", "lists")}
+
+
+@dataclass(frozen=True, eq=False)
 class Calibration:
     """How scores become probabilities, learned from queries that no model had seen.
 
@@ -162,10 +186,10 @@ class Calibration:
         Features whose means over the first documents describe a list.
     scale : Scale
         That of the model's scores of its training rows.
-    standardizer : Standardizer
-        How descriptions of lists become inputs.
-    documents, lists : LogisticMap
-        The probability of a document, and that of any document of a list.
+    candidates : Maps
+        Those of the model's candidates.
+    texts : Maps or None
+        Those of lists that are handed over, learned from BM25's first 20 documents; None is those of the candidates.
     reliability : Reliability
         Of documents' probabilities, each learned without the document's fold.
     checksum : str
@@ -179,9 +203,8 @@ class Calibration:
     n_relevant: int
     predictors: tuple[str, ...]
     scale: Scale
-    standardizer: Standardizer
-    documents: LogisticMap
-    lists: LogisticMap
+    candidates: Maps
+    texts: Maps | None
     reliability: Reliability
     checksum: str
 
@@ -192,10 +215,14 @@ class Calibration:
             f"{self.reliability.brier:.4f}, expected calibration error {self.reliability.error:.4f}"
         )
 
-    def probabilities(self, data: RankingData, scores: Floats) -> Probabilities:
-        """Return the probabilities of the documents of data with the model's scores (n_rows,) and of their lists."""
+    def probabilities(self, data: RankingData, scores: Floats, texts: bool = False) -> Probabilities:
+        """Return the probabilities of the documents of data with the model's scores (n_rows,) and of their lists.
+
+        texts  whether the lists were handed over, and are not the model's candidates
+        """
         lists = Lists.of(data, self.scale.measured(scores), self.predictors)
-        of_documents, of_lists = _probabilities(lists, self.standardizer, self.documents, self.lists)
+        maps = self.candidates if not texts or self.texts is None else self.texts
+        of_documents, of_lists = maps.probabilities(lists)
         return Probabilities(in_order_of(scores, data.query_ptr, of_documents), of_lists)
 
     def to_dict(self) -> dict[str, Any]:
@@ -209,9 +236,8 @@ class Calibration:
             "predictors": list(self.predictors),
             "mean": self.scale.mean,
             "deviation": self.scale.deviation,
-            "standardizer": self.standardizer.to_dict(),
-            "documents": self.documents.to_dict(),
-            "lists": self.lists.to_dict(),
+            "candidates": self.candidates.to_dict(),
+            "texts": None if self.texts is None else self.texts.to_dict(),
             "reliability": {**bins, "brier": self.reliability.brier},
             "checksum": self.checksum,
         }
@@ -247,8 +273,11 @@ class OutOfFold:
             f"{n_relevant}. Judge more queries"
         )
 
-    def fit(self, scale: Scale, checksum: str) -> Calibration:
-        """Return the calibration of the model of a scale; raises InvalidInputError with too few relevant documents."""
+    def fit(self, scale: Scale, checksum: str, texts: OutOfFold | None = None) -> Calibration:
+        """Return the calibration of the model of a scale; raises InvalidInputError with too few relevant documents.
+
+        texts  lists that are like those that are handed over; too few of them are not learned from
+        """
         if self.too_few():
             raise InvalidInputError(f"calibration: {self.too_few()}.")
         promised = np.empty(len(self.relevant))
@@ -256,11 +285,11 @@ class OutOfFold:
             held_out = self.fold == fold
             rest, part = self.select(~held_out), self.select(held_out)
             rows = held_out[query_rows(self.lists.query_ptr)]
-            promised[rows] = _probabilities(part.lists, *rest._maps())[0]
-        standardizer, documents, lists = self._maps()
+            promised[rows] = rest.maps().probabilities(part.lists)[0]
+        of_texts = None if texts is None or texts.too_few() else texts.maps()
         return Calibration(
             self.target, len(np.unique(self.fold)), len(self.fold), int(self.relevant.sum()), self.predictors,
-            scale, standardizer, documents, lists, Reliability.of(self.relevant, promised), checksum,
+            scale, self.maps(), of_texts, Reliability.of(self.relevant, promised), checksum,
         )  # fmt: skip
 
     def _answered(self) -> NDArray[np.bool_]:
@@ -268,19 +297,20 @@ class OutOfFold:
         n_relevant = np.bincount(query_rows(self.lists.query_ptr)[self.relevant], minlength=len(self.fold))
         return n_relevant > 0
 
-    def _maps(self) -> tuple[Standardizer, LogisticMap, LogisticMap]:
-        """Return how lists are described, and the maps of documents and of lists."""
+    def maps(self) -> Maps:
+        """Return how these lists become probabilities."""
         described = self.lists.described()
         standardizer = Standardizer.learn(described.astype(np.float32), np.arange(len(described)))
         of_lists = standardizer.inputs(described.astype(np.float32))
         inputs = _document_inputs(self.lists, described, of_lists)
-        documents = LogisticMap.fit(inputs, self.relevant, ORDERED)
+        shared = len(inputs) / max(len(self.fold), 1)
+        documents = LogisticMap.fit(inputs, self.relevant, ORDERED, shared=shared)
         answered = self._answered()
         stripped = self.lists.without(self.relevant).select(np.flatnonzero(answered)).described()
         both = np.concatenate([of_lists, standardizer.inputs(stripped.astype(np.float32))])
         positive = np.concatenate([answered, np.zeros(len(stripped), np.bool_)])
         weights = np.where(positive, 0.5 / max(positive.sum(), 1), 0.5 / max((~positive).sum(), 1)) * len(positive)
-        return standardizer, documents, LogisticMap.fit(both, positive, 0, weights)
+        return Maps(standardizer, documents, LogisticMap.fit(both, positive, 0, weights))
 
 
 class StoredCalibration(Field):
@@ -308,8 +338,12 @@ class StoredCalibration(Field):
         """Return the calibration."""
         if value is None:
             return None
-        parts: dict[str, Field] = {**self._parts, "standardizer": _StoredStandardizer()}
-        parts |= {"documents": StoredMap(ORDERED), "lists": StoredMap(0), "reliability": self._reliability}
+        parts = {
+            **self._parts,
+            "candidates": _StoredMaps(),
+            "texts": _StoredMaps(optional=True),
+            "reliability": self._reliability,
+        }
         values = Record({**parts, "checksum": Text()}).read(value, {})
         scale, bins = Scale(values.pop("mean"), values.pop("deviation")), values.pop("reliability")
         return Calibration(**values, scale=scale, reliability=Reliability(**bins))
@@ -337,15 +371,19 @@ def in_order_of(scores: Floats, query_ptr: Ints, probabilities: Floats) -> Float
     return result.astype(np.float64)
 
 
-class _StoredStandardizer(StoredStandardizer):
-    """That of descriptions of lists with `n_predictors` predictors."""
+@dataclass(frozen=True)
+class _StoredMaps(Field):
+    """Maps as `Maps.to_dict` wrote them, with `n_predictors` predictors; None too where it is optional."""
 
-    def read(self, value: object, sizes: Sizes) -> Standardizer:
-        """Return the standardizer."""
+    optional: bool = False
+
+    def read(self, value: object, sizes: Sizes) -> Maps | None:
+        """Return the maps."""
+        if value is None and self.optional:
+            return None
         own = {"n_features": LIST_INPUTS + len(PROFILE) * sizes["n_predictors"]}
-        standardizer = super().read(value, own)
-        sizes["n_inputs"] = own["n_inputs"]
-        return standardizer
+        fields = {"standardizer": StoredStandardizer(), "documents": StoredMap(ORDERED), "lists": StoredMap(0)}
+        return Maps(**Record(fields).read(value, own))
 
 
 def _document_inputs(lists: Lists, described: Floats, of_lists: Floats) -> Floats:
@@ -354,13 +392,3 @@ def _document_inputs(lists: Lists, described: Floats, of_lists: Floats) -> Float
     best, mean = described[query, 0], described[query, 2]
     z_scores = (lists.scores - mean) / np.maximum(described[query, 3], FLATTEST)
     return np.column_stack([lists.scores, lists.scores - best, z_scores, of_lists[query]])
-
-
-def _probabilities(
-    lists: Lists, standardizer: Standardizer, of_documents: LogisticMap, of_lists: LogisticMap
-) -> tuple[Floats, Floats]:
-    """Return the probability of each document, and that of each list, 0 for an empty one."""
-    described = lists.described()
-    inputs = standardizer.inputs(described.astype(np.float32))
-    documents = of_documents.probabilities(_document_inputs(lists, described, inputs))
-    return documents, np.where(np.diff(lists.query_ptr) > 0, of_lists.probabilities(inputs), 0.0)

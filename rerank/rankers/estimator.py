@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from rerank.errors import InvalidInputError
 from rerank.rankers.parameters import check_names
+from rerank.types.display import html_folded
 
 _ROUTED = ("fit", "predict", "score")  # methods whose further arguments scikit-learn may route
 
@@ -86,6 +87,22 @@ class Estimator:
         defaults = {name: each.default for name, each in inspect.signature(type(self)).parameters.items()}
         given = {name: value for name, value in self.get_params(deep=False).items() if not _same(value, defaults[name])}
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+
+    def summary(self) -> str:
+        """Return one line: whether the estimator is fitted, and what it learned.
+
+        Returns
+        -------
+        str
+            The line.
+
+        """
+        return "fitted" if getattr(self, "__sklearn_is_fitted__", bool)() else "not fitted"
+
+    def _repr_html_(self) -> str:
+        """Return the estimator for a notebook: as `repr` shows it, opening to all parameters, and its summary."""
+        rows = [(name, repr(value)) for name, value in self.get_params(deep=False).items()]
+        return html_folded(repr(self), self.summary(), ["parameter", "value"], rows)
 
     def unfitted_copy(self) -> Self:
         """Return an unfitted estimator with the same parameters.

@@ -47,6 +47,7 @@ class Imported(Ranker):
 
     parameter_fields: ClassVar[Mapping[str, Field]] = {"n_jobs": Jobs()}
     base: ClassVar[None] = None  # type: ignore[misc]
+    metric: ClassVar[str] = "nDCG@10"  # type: ignore[misc]  # of `score`
     what: ClassVar[str]  # what was trained elsewhere, for messages
 
     @classmethod

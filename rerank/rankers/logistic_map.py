@@ -39,13 +39,23 @@ class LogisticMap:
     shares: Floats
 
     @classmethod
-    def fit(cls, inputs: Floats, positive: NDArray[np.bool_], n_ordered: int, weights: Floats | None = None) -> Self:
+    def fit(
+        cls,
+        inputs: Floats,
+        positive: NDArray[np.bool_],
+        n_ordered: int,
+        weights: Floats | None = None,
+        shared: float = 1.0,
+    ) -> Self:
         """Learn from inputs (n_rows, n_inputs) of standard deviations near 1.
 
         n_ordered  the first inputs, whose coefficients are at least 0
         weights    of the rows, (n_rows,); isotonic regression is for rows without
+        shared     number of rows that have the same other inputs: together they say as much as one, and so the penalty
+                   of these inputs is as many times as high
         """
-        coefficients = _coefficients(inputs, positive, n_ordered, np.ones(len(inputs)) if weights is None else weights)
+        rows = _Rows(inputs, positive, n_ordered, np.ones(len(inputs)) if weights is None else weights, shared)
+        coefficients = rows.coefficients()
         if weights is not None or positive.sum() < MANY:
             return cls(coefficients, np.empty(0), np.empty(0))
         return cls(coefficients, *_isotonic(_margins(inputs, coefficients), positive))
@@ -98,35 +108,46 @@ def _margins(inputs: Floats, coefficients: Floats) -> Floats:
     return clipped
 
 
-def _coefficients(inputs: Floats, positive: NDArray[np.bool_], n_ordered: int, weights: Floats) -> Floats:
-    """Minimise the penalised cost by Newton steps, projected onto the bounds (Bertsekas, SIAM J. Control 20(2), 1982).
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """What a logistic model learns from; the arguments are those of `LogisticMap.fit`."""
 
-    A bounded coefficient stays at 0 while its gradient is positive; the others take Newton's step, halved until the
-    cost falls enough.
-    """
-    rows = np.column_stack([inputs, np.ones(len(inputs))])
-    bounded, penalty = np.arange(rows.shape[1]) < n_ordered, np.append(np.full(inputs.shape[1], RIDGE), 0.0)
-    sign = np.where(positive, -1.0, 1.0)
+    inputs: Floats
+    positive: NDArray[np.bool_]
+    n_ordered: int
+    weights: Floats
+    shared: float
 
-    def cost(at: Floats) -> float:
-        return dot(weights, softplus(sign * product(rows, at))) + 0.5 * dot(penalty, at * at)
+    def coefficients(self) -> Floats:
+        """Minimise the penalised cost by Newton steps, projected onto the bounds.
 
-    now = np.zeros(rows.shape[1])
-    value = cost(now)
-    for _ in range(MOST_STEPS):
-        shares = logistic(product(rows, now))
-        gradient = cross_product((weights * (shares - positive))[:, None], rows)[0] + penalty * now
-        free = np.flatnonzero(~(bounded & (now <= 0.0) & (gradient > 0.0)))
-        hessian = gram(rows[:, free], weights * shares * (1.0 - shares)) + np.diag(
-            penalty[free] + 1e-12 * weights.sum()
-        )
-        step = np.zeros(len(now))
-        step[free] = product(inverse(hessian), gradient[free])
-        moved, lower = _shorter(cost, now, value, step, bounded)
-        if value - lower <= CONVERGED * value:
-            return moved if lower < value else now
-        now, value = moved, lower
-    return now
+        A bounded coefficient stays at 0 while its gradient is positive; the others take Newton's step, halved until the
+        cost falls (D. Bertsekas, Projected Newton Methods, SIAM Journal on Control and Optimization 20(2), 1982).
+        """
+        rows, weights = np.column_stack([self.inputs, np.ones(len(self.inputs))]), self.weights
+        number = np.arange(rows.shape[1])
+        bounded = number < self.n_ordered
+        penalty = np.where(bounded, RIDGE, RIDGE * self.shared) * (number < rows.shape[1] - 1)
+        sign = np.where(self.positive, -1.0, 1.0)
+
+        def cost(at: Floats) -> float:
+            return dot(weights, softplus(sign * product(rows, at))) + 0.5 * dot(penalty, at * at)
+
+        now = np.zeros(rows.shape[1])
+        value = cost(now)
+        for _ in range(MOST_STEPS):
+            shares = logistic(product(rows, now))
+            gradient = cross_product((weights * (shares - self.positive))[:, None], rows)[0] + penalty * now
+            free = np.flatnonzero(~(bounded & (now <= 0.0) & (gradient > 0.0)))
+            curvature = gram(rows[:, free], weights * shares * (1.0 - shares))
+            hessian = curvature + np.diag(penalty[free] + LEAST_CURVATURE * weights.sum())
+            step = np.zeros(len(now))
+            step[free] = product(inverse(hessian), gradient[free])
+            moved, lower = _shorter(cost, now, value, step, bounded)
+            saved, now, value = value - lower, moved, lower
+            if saved <= CONVERGED * value:
+                break
+        return now
 
 
 def _shorter(cost: Any, now: Floats, value: float, step: Floats, bounded: NDArray[np.bool_]) -> tuple[Floats, float]:

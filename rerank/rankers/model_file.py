@@ -24,7 +24,8 @@ def read_model_file(path: str | Path, model: Field) -> Any:
         raise FileFormatError(
             source,
             fault.line,
-            f"expected a model file (JSON), got {fault}. Give a file that `rerank train` wrote.",
+            f"expected a model file (JSON), got {fault}. Give a file that `rerank train` wrote, or import it "
+            "(`rerank import`, import_model).",
         ) from None
     if not isinstance(stored, dict) or stored.pop("format", None) != FORMAT:
         raise FileFormatError(

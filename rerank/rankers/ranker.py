@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, UnknownParameterError, shown
-from rerank.files.records import RunLike, run_of
+from rerank.files.records import RunLike, data_of, run_of
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import (
     check_index,
@@ -67,6 +67,7 @@ from rerank.runtime.schema import (
 )
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, RankingData, Run
+from rerank.types.display import counted
 from rerank.types.preferences import Preferences
 from rerank.types.retriever import RETRIEVERS, retriever_members
 
@@ -159,6 +160,22 @@ class Ranker(Estimator):
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         """Return what the learner adds to the base scores, (n_rows,) float64."""
 
+    def summary(self) -> str:
+        """Return one line: whether the ranker is fitted, and its features, iterations, base and candidates.
+
+        Returns
+        -------
+        str
+            The line.
+
+        """
+        if not self.__sklearn_is_fitted__():
+            return "not fitted"
+        parts = [counted(self.n_features_in_, "feature"), counted(self.best_iteration_, "iteration")]
+        parts += [] if isinstance(self.base_, NoBase) else [f"base {self.base_.kind}"]
+        parts += [] if self.retriever_ is None else [f"candidates {self.retriever_}"]
+        return f"fitted: {', '.join(parts)}"
+
     def features_read(self) -> frozenset[str]:
         """Return the names of the features that scores depend on; the values of all others have no effect on them.
 
@@ -225,7 +242,7 @@ class Ranker(Estimator):
 
     def fit(
         self,
-        X: RankingData | ArrayLike,
+        X: RankingData | ArrayLike | str | Path,
         y: ArrayLike | None = None,
         *,
         qid: ArrayLike | None = None,
@@ -244,7 +261,7 @@ class Ranker(Estimator):
 
         Parameters
         ----------
-        X : RankingData, or array, data frame or sparse matrix of shape (n_rows, n_features)
+        X : RankingData or the path of its file, or array, data frame or sparse matrix of shape (n_rows, n_features)
             Features; NaN is a missing value. The columns of a data frame give the names of the features. A sparse
             matrix is converted to a dense one, and its zeros are values, not missing.
         y : array of shape (n_rows,)
@@ -257,13 +274,13 @@ class Ranker(Estimator):
             Scores of a base ranker. `predict` then needs init_score, too.
         sample_weight : array of shape (n_rows,), optional
             Weights, the same for all rows of a query.
-        eval_set : RankingData, (X, y, qid), or (X, y) with eval_qid or eval_group; or a list of one, optional
+        eval_set : RankingData, path, (X, y, qid), or (X, y) with eval_qid or eval_group; or a list of one, optional
             Validation data for early stopping.
         eval_qid, eval_group : array, or list of one, optional
             Queries or group sizes of eval_set, like qid and group.
         eval_init_score : array, or list of one, optional
             Base scores of eval_set, if init_score is given.
-        preferences : Preferences, or rows (qid, better docid, worse docid[, probability]), optional
+        preferences : Preferences, path, or rows (qid, better docid, worse docid[, probability]), optional
             Preference pairs to train on instead of labels, which may then be missing. X must be RankingData, which
             contains the document ids. Only for rankers that can be trained on pairs (`learns_from_pairs`).
         callbacks : iterable of callables, optional
@@ -283,16 +300,17 @@ class Ranker(Estimator):
 
         """
         check_parameters(self)
+        rows: Any = data_of(X)
         given = training or TrainingOptions()
         self._check_supported(given, preferences is not None)
         context = TrainingContext.of(callbacks, given)
-        pairs = PreferenceRows.of(preferences, X)
-        if pairs is not None and isinstance(X, RankingData) and X.labels is None:
-            X = replace(X, labels=np.zeros(X.n_rows))
+        pairs = PreferenceRows.of(preferences, rows)
+        if pairs is not None and rows.labels is None:
+            rows = replace(rows, labels=np.zeros(rows.n_rows))
         learner = self.unfitted_copy()  # all or nothing: a failed training leaves this ranker as it was
-        data, scores = learner._training_data(X, y, qid, group, init_score, sample_weight)
-        learner._columns_named = not isinstance(X, RankingData) and column_names(X) is not None
-        validated = Validated(eval_set, eval_qid, eval_group, eval_init_score)
+        data, scores = learner._training_data(rows, y, qid, group, init_score, sample_weight)
+        learner._columns_named = not isinstance(rows, RankingData) and column_names(rows) is not None
+        validated = Validated(data_of(eval_set), eval_qid, eval_group, eval_init_score)
         learner._fit_data(data, scores, pairs, validated, context)
         kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}  # none of an earlier fit
         self.__dict__ = {**kept, **vars(learner), **self.get_params(deep=False)}
@@ -365,7 +383,7 @@ class Ranker(Estimator):
 
     def predict(
         self,
-        X: RankingData | ArrayLike,
+        X: RankingData | ArrayLike | str | Path,
         *,
         init_score: ArrayLike | None = None,
         base: RunLike | None = None,
@@ -374,7 +392,7 @@ class Ranker(Estimator):
 
         Parameters
         ----------
-        X : RankingData, or array, data frame or sparse matrix of shape (n_rows, n_features)
+        X : RankingData or the path of its file, or array, data frame or sparse matrix of shape (n_rows, n_features)
             Features of RankingData are found by name. The columns of an array must be in the order of training, and
             those of a data frame must also have the same names.
         init_score : array of shape (n_rows,), optional
@@ -395,11 +413,13 @@ class Ranker(Estimator):
 
         """
         self._check_fitted()
-        if not isinstance(X, RankingData) and isinstance(self.base_, NoBase) and init_score is None and base is None:
-            rows = self._matrix(X)  # no record of them is needed: one row is scored in half the time
+        given: Any = data_of(X)
+        bare = not isinstance(given, RankingData) and init_score is None and base is None
+        if bare and isinstance(self.base_, NoBase):
+            rows = self._matrix(given)  # no record of them is needed: one row is scored in half the time
             with kernel_threads(self.n_jobs, len(rows)):
                 return 0.0 + self._scores(rows)
-        data = self._rows_to_score(X, init_score, base)
+        data = self._rows_to_score(given, init_score, base)
         with kernel_threads(self.n_jobs, data.n_rows):
             return self._start(data, init_score, base) + self._scores_of(data.X)
 
@@ -411,7 +431,7 @@ class Ranker(Estimator):
 
     def contributions(
         self,
-        X: RankingData | ArrayLike,
+        X: RankingData | ArrayLike | str | Path,
         *,
         init_score: ArrayLike | None = None,
         base: RunLike | None = None,
@@ -449,7 +469,7 @@ class Ranker(Estimator):
         Lundberg, Erion and Lee (2018), Consistent individualized feature attribution for tree ensembles.
 
         """
-        data = self._rows_to_score(X, init_score, base)
+        data = self._rows_to_score(data_of(X), init_score, base)
         out = np.zeros((data.n_rows, self.n_features_in_ + 1))
         with kernel_threads(self.n_jobs, data.n_rows) as n_threads:
             self._add_contributions(data.X, out, n_threads)
@@ -476,7 +496,7 @@ class Ranker(Estimator):
 
     def score(
         self,
-        X: RankingData | ArrayLike,
+        X: RankingData | ArrayLike | str | Path,
         y: ArrayLike | None = None,
         *,
         qid: ArrayLike | None = None,
@@ -501,11 +521,10 @@ class Ranker(Estimator):
 
         """
         self._check_fitted()
-        scores = self.predict(X, init_score=init_score, base=base)
-        if isinstance(X, RankingData):
-            data = X
-        else:
-            data, order = _labelled(X, y, qid, group, sample_weight)
+        data: Any = data_of(X)
+        scores = self.predict(data, init_score=init_score, base=base)
+        if not isinstance(data, RankingData):
+            data, order = _labelled(data, y, qid, group, sample_weight)
             scores = scores[order]
         check_training_data(data, "data")
         rows = TrainingSet.of(data, scores)
@@ -513,7 +532,7 @@ class Ranker(Estimator):
 
     def rank(
         self,
-        data: RankingData,
+        data: RankingData | str | Path,
         *,
         init_score: ArrayLike | None = None,
         base: RunLike | None = None,
@@ -523,8 +542,8 @@ class Ranker(Estimator):
 
         Parameters
         ----------
-        data : RankingData
-            Candidates with their features.
+        data : RankingData or path
+            Candidates with their features, or their file.
         init_score, base : as for `predict`
             Scores to start from.
         name : str, optional
@@ -536,9 +555,15 @@ class Ranker(Estimator):
             The documents of each query by score, equal scores by document id, both descending.
 
         """
+        self._check_fitted()
+        data = data_of(data)
+        if not isinstance(data, RankingData):
+            raise InvalidInputError(
+                f"data: expected RankingData or the path of its file, got {type(data).__name__}. Call predict."
+            )
         return data.run(self.predict(data, init_score=init_score, base=base), name or self.kind)
 
-    def probabilities(self, data: RankingData, *, base: RunLike | None = None) -> Probabilities:
+    def probabilities(self, data: RankingData, *, base: RunLike | None = None, texts: bool = False) -> Probabilities:
         """Return the probability that each document is relevant, and that any document of a query is.
 
         Parameters
@@ -547,6 +572,8 @@ class Ranker(Estimator):
             Candidates with their features.
         base : as for `predict`
             Scores to start from.
+        texts : bool
+            Whether the documents were handed over, and are not the candidates that the model was trained on.
 
         Returns
         -------
@@ -561,7 +588,7 @@ class Ranker(Estimator):
         """
         calibration = self.calibrated()
         rows = self._rows_to_score(data, None, base)
-        return calibration.probabilities(rows, self.predict(data, base=base))
+        return calibration.probabilities(rows, self.predict(data, base=base), texts)
 
     def calibrated(self) -> Calibration:
         """Return how scores become probabilities.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rerank.errors import InvalidInputError, shown
 from rerank.rankers.model_file import read_model_file
 from rerank.rankers.ranker import Ranker, StoredModel
 
@@ -43,5 +44,10 @@ def fitted_model(model: Ranker | str | Path) -> Ranker:
     """Return a model, or that of a file; raises scikit-learn's NotFittedError for one that is not fitted."""
     if isinstance(model, str | Path):
         return read_model(model)
+    if not isinstance(model, Ranker):
+        raise InvalidInputError(
+            f"model: expected a fitted ranker or the path of its file, got {shown(repr(model))}. A model of another "
+            "system is imported first: import_model(model, recipe=...)."
+        )
     model._check_fitted()
     return model

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from numba import get_num_threads
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.files.lists import read_preferences
 from rerank.metrics.base import Measure
 from rerank.metrics.structures import RankedLists
 from rerank.runtime.kernels import kernel
@@ -57,7 +59,9 @@ class PreferenceRows(NamedTuple):
             raise InvalidInputError(
                 "preferences: expected RankingData beside them, got arrays without document ids. Pass RankingData."
             )
-        preferences = Preferences.of(preferences)
+        preferences = Preferences.of(
+            read_preferences(preferences) if isinstance(preferences, str | Path) else preferences
+        )
         row_of = _rows_by_id(preferences, data)
         columns = (preferences.query_ids, preferences.better, preferences.worse)
         pairs = zip(*(column.tolist() for column in columns), strict=True)

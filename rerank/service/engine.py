@@ -211,15 +211,19 @@ class Engine:
         terms = self.index.searcher.analyze(list(topics.values())) if topics else []
         return dict(zip(topics, map(frozenset, terms), strict=True))
 
-    def _scored(self, ranking: Ranking, topics: Mapping[str, str], run: Run, all_features: bool = False) -> _Scored:
+    def _scored(
+        self, ranking: Ranking, topics: Mapping[str, str], run: Run, all_features: bool = False, given: bool = False
+    ) -> _Scored:
         """Return the candidates with their new scores and order.
 
         Features that the model does not read may be NaN, unless `all_features`.
+
+        given  whether the client has chosen the documents
         """
         if ranking.model is None or not run.n_rows:
             return _Scored(run, None, np.arange(run.n_rows), run.scores, np.arange(run.n_rows))
         data = self._features(run, topics, ranking, None if all_features else ranking.model.features_read())
-        return _scored_rows(ranking, run, data, run.trec_order())
+        return _scored_rows(ranking, run, data, run.trec_order(), given)
 
     def _features(
         self, run: Run, topics: Mapping[str, str], ranking: Ranking, needed: frozenset[str] | None = None
@@ -319,7 +323,7 @@ class Engine:
         )
         data = text_features(self.index, given, options)
         run = Run(data.query_ids, data.query_ptr, data.stored_ids, data.base_scores)  # type: ignore[arg-type]
-        return _scored_rows(ranking, run, data, np.arange(run.n_rows))
+        return _scored_rows(ranking, run, data, np.arange(run.n_rows), texts=True)
 
     def _rank_ids(self, job: RerankJob, doc_ids: Sequence[str], ranking: Ranking) -> RerankAnswer:
         """Return documents of the index in the order of a ranking."""
@@ -337,7 +341,7 @@ class Engine:
         scores = bm25_scores(forward, terms, query_ptr, numbers, bm25.field, Recipe(bm25_k1=bm25.k1, bm25_b=bm25.b))
         run = Run(id_array(["q"]), query_ptr, ids, scores, str(Retriever.bm25(bm25.k1, bm25.b, bm25.field)))
         run = run.take(run.trec_order())
-        scored = self._scored(ranking, {"q": job.query}, run)
+        scored = self._scored(ranking, {"q": job.query}, run, given=True)
         position = {name: number for number, name in enumerate(doc_ids)}
         names = run.doc_ids[scored.rows].tolist()
         answer = _ordered(scored, 0, np.array([position[name] for name in names], np.int64), job.cutoff)
@@ -458,13 +462,13 @@ def _drop_late(jobs: Sequence[Job]) -> None:
         raise too_late()
 
 
-def _scored_rows(ranking: Ranking, run: Run, data: RankingData, rows: Ints) -> _Scored:
-    """Return candidates with the scores of a ranking; `rows` as in _Scored."""
+def _scored_rows(ranking: Ranking, run: Run, data: RankingData, rows: Ints, texts: bool) -> _Scored:
+    """Return candidates, or texts that were handed over, with the scores of a ranking; `rows` as in _Scored."""
     if ranking.model is None:
         scores, promised = run.scores[rows], None
     else:
         scores, calibration = np.asarray(ranking.model.predict(data), np.float64), ranking.model.calibration_
-        promised = None if calibration is None else calibration.probabilities(data, scores)
+        promised = None if calibration is None else calibration.probabilities(data, scores, texts)
     return _Scored(run, data, rows, scores, trec_order(data.query_ptr, scores, data.stored_ids), promised)
 
 

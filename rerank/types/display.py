@@ -33,12 +33,21 @@ class Shown:
     def _repr_html_(self) -> str:
         """Return the counts and the first rows as an HTML table, escaped."""
         header, rows, n_rows = self.first_rows(FIRST_ROWS)
-        header, rows = _shortened(header, rows)
         more = f"<p>... {n_rows} rows in all</p>" if n_rows > len(rows) else ""
-        head = "".join(f"<th>{escape(_cell(name))}</th>" for name in header)
-        body = "".join(f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row)}</tr>" for row in rows)
-        table = f'<table border="1"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-        return f"<div><p>{escape(self.summary())}</p>{table}{more}</div>"
+        return f"<div><p>{escape(self.summary())}</p>{html_table(*_shortened(header, rows))}{more}</div>"
+
+
+def html_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a table in HTML, escaped."""
+    head = "".join(f"<th>{escape(_cell(name))}</th>" for name in header)
+    body = "".join(f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row)}</tr>" for row in rows)
+    return f'<table border="1"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def html_folded(summary: str, below: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a summary that opens to a table, and a line below it, in HTML, escaped."""
+    opened = f"<details><summary><code>{escape(summary)}</code></summary>{html_table(header, rows)}</details>"
+    return f"<div>{opened}<p>{escape(below)}</p></div>"
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
+from rerank.errors import InvalidInputError, ModelMismatchError, shown, unknown_name
 from rerank.features.recipe import Recipe
+from rerank.files.irds import data_set_name
 from rerank.files.records import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
 from rerank.lucene.folder import open_commit
 from rerank.lucene.postings import open_forward
@@ -69,6 +70,11 @@ class BoundIndex(InOrder):
         threads: int | None = None,
         check_models: bool = True,
     ) -> None:
+        if not isinstance(path, str | Path):
+            raise InvalidInputError(
+                f"index: expected an index or its folder, got {shown(repr(path))}. Arguments are in the order index, "
+                "model, topics, run."
+            )
         self.path, self.threads, self.check_models = Path(path), threads, check_models
         commit = open_commit(self.path)
         self.language = kept_language(self.path, commit) if language is None else language
@@ -206,7 +212,7 @@ class BoundIndex(InOrder):
         Parameters
         ----------
         topics : Topics, mapping, DataFrame, Path or str
-            The topics, or a Path of their file; a str is one query, whose id is "query".
+            The topics, or their file; a str that names no file is one query, whose id is "query".
         k : int
             Number of documents per topic, from each source whose depth is not given.
         candidates : Candidates or str
@@ -608,8 +614,9 @@ PICKLED = ("path", "language", "threads", "check_models", "_opened", "_given")
 
 
 def _topics(topics: TopicsLike) -> Topics:
-    """Return topics; text is one query."""
-    return topics_of({QUERY: topics} if isinstance(topics, str) else topics)
+    """Return topics; text that names neither a file nor a data set is one query."""
+    is_query = isinstance(topics, str) and not data_set_name(topics) and not Path(topics).is_file()
+    return topics_of({QUERY: topics} if is_query else topics)  # type: ignore[dict-item]
 
 
 def is_index(folder: Path) -> bool:

@@ -62,8 +62,13 @@ class Cutoff:
         return replace(run, query_ptr=pointers(sizes), doc_ids=run.stored_ids[kept], scores=run.scores[kept])
 
 
-def ranked(model: Ranker, data: RankingData, cutoff: Cutoff | None, base: Run | None = None) -> Run:
-    """Return the documents of data in a model's order: with its scores, or with a cutoff what is likely enough."""
+def ranked(
+    model: Ranker, data: RankingData, cutoff: Cutoff | None, base: Run | None = None, texts: bool = False
+) -> Run:
+    """Return the documents of data in a model's order: with its scores, or with a cutoff what is likely enough.
+
+    texts  whether they were handed over
+    """
     if cutoff is None:
         return model.rank(data, base=base)
-    return cutoff.run(data, model.probabilities(data, base=base), model.kind)
+    return cutoff.run(data, model.probabilities(data, base=base, texts=texts), model.kind)

@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from rerank.evaluation.comparison import Comparison, compare_results
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
 from rerank.evaluation.report import comparison_table
 from rerank.files.lists import write_folds
@@ -61,9 +62,9 @@ class Trial:
     histories: Sequence[History] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StudyResult:
-    """Results of a study.
+    """Results of a study, which `print` and notebooks show as tables, with a chart of the differences.
 
     Parameters
     ----------
@@ -79,6 +80,29 @@ class StudyResult:
     trials: Sequence[Trial]
     results: Mapping[str, EvaluationResult]
     table: str
+
+    @cached_property
+    def comparison(self) -> Comparison:
+        """The results, compared with those of the first system."""
+        return compare_results(self.results)
+
+    def __repr__(self) -> str:
+        return self.table
+
+    def _repr_html_(self) -> str:
+        return self.comparison._repr_html_()
+
+    def to_latex(self) -> str:
+        """Return the tables in LaTeX, see `Comparison.to_latex`."""
+        return self.comparison.to_latex()
+
+    def to_html(self) -> str:
+        """Return a self-contained page, see `Comparison.to_html`."""
+        return self.comparison.to_html()
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame, see `Comparison.to_frame`."""
+        return self.comparison.to_frame()
 
     @property
     def folds(self) -> Mapping[str, int]:

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, RerankError
 from rerank.features.recipe import Recipe
 from rerank.files.records import QrelsLike, RunLike, TopicsLike, run_of, topics_of
 from rerank.lucene.build import build_index, build_index_from_sgml
+from rerank.lucene.postings import stored_forward
 from rerank.runtime.output import whole_file
 from rerank.types import RankingData
+from rerank.types.display import Shown, counted
 from rerank.types.passages import Passage, Passages
 from rerank.types.retriever import CONTENTS
 from rerank.workflows.bound import PICKLED, BoundIndex
@@ -26,6 +28,7 @@ from rerank.workflows.resources import (
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
+    from rerank.types.forward import ForwardIndex
     from rerank.workflows.cutoff import Cutoff
     from rerank.workflows.texts import RankedText
 
@@ -34,7 +37,7 @@ MOST_POSTINGS = 1 << 21  # up to which they are learned by default: about 40 s o
 _log = logging.getLogger("rerank")
 
 
-class Index(BoundIndex):
+class Index(Shown, BoundIndex):
     """A Lucene index with the forward arrays from which features are computed.
 
     Parameters
@@ -75,6 +78,48 @@ class Index(BoundIndex):
     An index that is built anew while it is open is refused where it would be read again: open it again.
 
     """
+
+    def summary(self) -> str:
+        """Return the path and the counts; those of an index that was never used are not known yet.
+
+        Returns
+        -------
+        str
+            One line.
+
+        """
+        forward = self._stored_forward()
+        if forward is None:
+            return f"Index {self.path}: nothing read yet"
+        resources = [name for name in ("vectors", "history", "encoder") if getattr(self, name) is not None]
+        learned = f", with {', '.join(resources)}" if resources else ""
+        return f"Index {self.path}: {counted(forward.n_docs, 'document')}{learned}"
+
+    def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
+        """Return the number of words of each of the first n fields.
+
+        Parameters
+        ----------
+        n : int
+            Number of fields.
+
+        Returns
+        -------
+        tuple of list of str, list of list and int
+            Names of columns, rows, and the number of all fields.
+
+        """
+        forward = self._stored_forward()
+        fields = {} if forward is None else forward.fingerprint["fields"]
+        rows = [[name, field["documents"], field["tokens"]] for name, field in fields.items()]
+        return ["field", "documents", "words"], rows[:n], len(rows)
+
+    def _stored_forward(self) -> ForwardIndex | None:
+        """Return the forward arrays that the index has; to show it, nothing is computed and nothing raised."""
+        try:
+            return stored_forward(self.path, self._opened.commit)
+        except (RerankError, OSError):
+            return None
 
     @classmethod
     def open(cls, path: str | Path, language: str | None = None, **options: Any) -> Self:

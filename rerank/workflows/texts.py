@@ -308,7 +308,7 @@ def rank_texts(
     retriever = Retriever.bm25(trained.k1, trained.b, trained.field)
     check_candidates(model, retriever if given.run is None else given.run.retriever, index.runs, base, "scores")
     data = text_features(index, given, TextOptions(plain_field, recipe, retriever, model.features_read()))
-    return ranked(model, data, cutoff, base)
+    return ranked(model, data, cutoff, base, texts=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -30,9 +31,10 @@ from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.retrieval.union import UnionRun
 from rerank.types import Qrels, RankingData, Run, Topics, query_blocks, query_rows
+from rerank.types.retriever import BM25
 from rerank.workflows.bm25_tuning import BM25Search
 from rerank.workflows.bound import log_judged
-from rerank.workflows.calibrating import calibrate, out_of_fold
+from rerank.workflows.calibrating import Scored
 from rerank.workflows.folds import FoldData, FoldTraining, SameData, assign_folds, held_out
 from rerank.workflows.index import Index
 from rerank.workflows.tuning import Try
@@ -40,6 +42,7 @@ from rerank.workflows.unsupervised import best_candidates
 
 FOLDS, LEAST_QUERIES = 5, 10
 TRAINED = 100  # documents of each source
+AS_TEXTS = 20  # documents of a list like those that are handed over
 BLOCK_ROWS = 1 << 18  # whose features are in memory at once
 DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter
 _log = logging.getLogger("rerank")
@@ -91,7 +94,7 @@ class Trained(NamedTuple):
 
 
 def train(
-    index: Index,
+    index: Index | str | Path,
     topics: TopicsLike,
     qrels: QrelsLike,
     model: Ranker | None = None,
@@ -113,8 +116,8 @@ def train(
 
     Parameters
     ----------
-    index : Index
-        The index.
+    index : Index or path
+        The index, or its folder.
     topics : Topics, mapping, DataFrame or path
         Topics; those without judgements are left out.
     qrels : Qrels, mapping, DataFrame or path
@@ -152,6 +155,7 @@ def train(
         If fewer than ten topics are judged, or none has a relevant document.
 
     """
+    index = index if isinstance(index, Index) else Index.open(index)
     topics, qrels = judged_queries(topics_of(topics), qrels_of(qrels))
     if len(qrels) < LEAST_QUERIES:
         raise InvalidInputError(
@@ -173,10 +177,10 @@ def train(
         data_of = SameData(data) if bm25 is None else _tuned_data(inputs, bm25, folds)
         training = FoldTraining(data_of, folds, fold_search(model), on_all)
         estimated, models = _estimate(index, qrels, training, run, measure)
-        scored = out_of_fold(training, models, target)
+        scored = Scored.of(training, models, target, inputs.as_texts(data, sources))
     learned = fit_with_stop(model, data, {} if on_all else folds)
     if scored is not None:
-        calibrate(model, learned, scored)
+        scored.calibrate(model, learned)
     return Trained(model, estimated)
 
 
@@ -211,6 +215,16 @@ class TrainingInputs:
             parts.append(self.index.features(some, self.topics, self.qrels, recipe=self.recipe).of_rows(chosen))
         data = joined_parts(parts)
         return data if data.retriever is None else replace(data, retriever=replace(data.retriever, depth=k))
+
+    def as_texts(self, data: RankingData, sources: Candidates) -> RankingData | None:
+        """Return the features of BM25's first documents, computed among these alone; None where texts have none."""
+        recipe = None if data.recipe is None else Recipe.from_dict(data.recipe)
+        if recipe is None or recipe.history is not None or recipe.runs:
+            return None
+        bm25 = Candidates.parse(BM25, AS_TEXTS, k1=sources.k1, b=sources.b, field=sources.field)
+        run = self.index.retrieve(Topics({query_id: self.topics[query_id] for query_id in data}), bm25)
+        found = self.index.features(run, self.topics, self.qrels, recipe=recipe)
+        return replace(found, retriever=None)  # of texts, nobody knows it
 
     def searched(self, sources: Candidates) -> RankingData:
         """Return what `data` does of the run of these sources."""

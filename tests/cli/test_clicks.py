@@ -32,6 +32,18 @@ def test_labels_of_a_simulated_log_train_a_model(command: Command, tmp_path: Pat
     assert command("train", *arguments.split(), *SMALL).code == 0
 
 
+def test_rows_that_were_shown_are_labelled_to_train_on(command: Command, tmp_path: Path) -> None:
+    labelled = tmp_path / "labelled.npz"
+    line = f"clicks clicks.jsonl -o {tmp_path}/labels.txt --data data.npz"
+    assert command(f"{line} --labelled {labelled}").code == 0
+    data, shown = rerank.read_data(labelled), rerank.read_qrels(tmp_path / "labels.txt")
+    assert all(doc in shown[query] for query in data for doc in data.doc_ids[data.rows(query)].tolist())
+    assert command("train", str(labelled), "-o", f"{tmp_path}/m.json", *SMALL).code == 0
+    refused = command(line)
+    assert refused.code == 2
+    assert "--labelled: expected --data with it, got one alone" in refused.err
+
+
 def test_queries_that_are_texts_get_ids(command: Command, tmp_path: Path) -> None:
     texts = rerank.read_topics("topics.tsv")
     rows = [json.loads(line) for line in Path("clicks.jsonl").read_text().splitlines()]
@@ -64,6 +76,15 @@ def test_what_cannot_be_is_refused(arguments: str, message: str, command: Comman
     assert message in done.err
     assert done.err.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_documents_of_another_index_are_dropped_and_counted(command: Command, tmp_path: Path) -> None:
+    assert command(f"clicks clicks.jsonl -o {tmp_path}/a.txt --index index").err.count("dropped") == 0
+    done = command(f"clicks clicks.jsonl -o {tmp_path}/b.txt --index other/index")
+    assert done.code == 0
+    known = set(rerank.Index.open("other/index").forward.doc_ids.tolist())
+    n_unknown = sum(json.loads(line)["document"] not in known for line in Path("clicks.jsonl").read_text().splitlines())
+    assert f"{n_unknown:,} impressions of unknown documents: dropped." in done.err
 
 
 def test_values_of_runs_are_printed_or_refused(command: Command) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from rerank.clicks.cells import Cells
@@ -13,7 +14,7 @@ from rerank.clicks.preferences import preference_pairs
 from rerank.clicks.record import Clicks
 from rerank.clicks.simulation import Users, attractions, simulate_clicks
 from rerank.errors import InvalidInputError
-from rerank.types import Qrels, Run
+from rerank.types import Qrels, RankingData, Run, query_rows
 from tests.oracles import clicks as oracles
 
 Judged = tuple[Run, Qrels]
@@ -98,6 +99,22 @@ def test_labels_are_steps_of_the_values(judged: Judged) -> None:
     assert qrels.n_rows == len(estimates)
     graded = dict(zip(_values(estimates), estimates.grades().tolist(), strict=True))
     assert qrels["q3"] == {doc: grade for (query, doc), grade in graded.items() if query == "q3"}
+
+
+def test_rows_that_were_shown_are_labelled_with_their_values(judged: Judged) -> None:
+    run, _ = judged
+    estimates = estimate_clicks(simulate_clicks(*judged, passes=2, spread=1.0).select(np.arange(900)))
+    query = np.append(run.query_ids[query_rows(run.query_ptr)], ["q0", "unknown"])
+    docs = np.append(run.doc_ids, ["unknown", "d1"])
+    data = RankingData.from_frame(pd.DataFrame({"query_id": query, "doc_id": docs, "f": np.arange(len(docs))}))
+    labelled = estimates.labelled(data)
+    values, queries = _values(estimates), labelled.query_ids[query_rows(labelled.query_ptr)]
+    assert labelled.labels is not None
+    pairs = zip(queries.tolist(), labelled.doc_ids.tolist(), strict=True)
+    assert dict(zip(pairs, labelled.labels.tolist(), strict=True)) == values
+    assert [docs[int(row)] for row in labelled.X[:, 0]] == labelled.doc_ids.tolist()
+    with pytest.raises(InvalidInputError, match=r"data: expected rows that the log showed, got none"):
+        estimates.labelled(data.of_rows([0]).select([-1]))
 
 
 def test_what_cannot_be_estimated_is_refused(judged: Judged) -> None:

@@ -87,7 +87,7 @@ def test_values_may_have_other_forms(tmp_path: Path) -> None:
 
 def test_queries_with_the_same_text_are_one(tmp_path: Path) -> None:
     path = _log(tmp_path / "log.csv", HEADER, "Heat  flow,d1,1,1", "heat FLOW,d1,1,0", "ﬂow,d1,1,1", "flow,d1,2,0")
-    assert read_clicks(path).query_ids.tolist() == ["Heat  flow", "ﬂow"]
+    assert read_clicks(path).query_ids.tolist() == ["Heat flow", "ﬂow"]
     assert len(read_clicks(path, same_text=False).query_ids) == 4
 
 

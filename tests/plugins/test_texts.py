@@ -130,7 +130,7 @@ def test_rerankers_ranker_orders_texts(
     pytest.importorskip("rerankers")
     from rerank.plugins.rerankers import RerankRanker
 
-    ranker, query = RerankRanker(model_file, index), collection.topics[QUERY]
+    ranker, query = RerankRanker(index, model_file), collection.topics[QUERY]
     results = ranker.rank(query, texts, doc_ids=list(range(len(texts))))
     assert [(each.doc_id, each.score) for each in results] == expected
     assert [each.rank for each in results] == list(range(1, len(texts) + 1))
@@ -191,3 +191,53 @@ def test_frameworks_return_the_best_passage(
 def _imported(name: str) -> Any:
     """Return a module, None where it is not installed."""
     return import_module(name) if find_spec(name.partition(".")[0]) else None
+
+
+@pytest.mark.parametrize("framework", ["langchain_core", "llama_index.core", "haystack", "rerankers"])
+def test_frameworks_cut_at_a_probability(
+    index: rerank.Index, calibrated_file: Path, collection: Tiny, texts: list[str], framework: str
+) -> None:
+    pytest.importorskip(framework)
+    query, ranked = (
+        collection.topics[QUERY],
+        TextReranker(index, calibrated_file).order(collection.topics[QUERY], texts),
+    )
+    level = ranked[4][1]
+    likely = [(number, score) for number, score in ranked if score >= level]
+    assert 0 < len(likely) < len(texts)
+    for least, expected in (({"min_score": level}, likely), ({"abstain": 1.0}, [])):
+        assert _ranked_by(framework, index, calibrated_file, query, texts, least) == expected
+
+
+def _ranked_by(
+    framework: str, index: rerank.Index, model: Path, query: str, texts: list[str], least: dict[str, float]
+) -> list[tuple[int, float]]:
+    """Return numbers and scores of texts in the order of a framework's adapter."""
+    if framework == "langchain_core":
+        from langchain_core.documents import Document
+
+        from rerank.plugins.langchain import RerankCompressor
+
+        given = [Document(page_content=text, metadata={"number": n}) for n, text in enumerate(texts)]
+        kept = RerankCompressor(index=index, model=model, **least).compress_documents(given, query)
+        return [(each.metadata["number"], each.metadata["relevance_score"]) for each in kept]
+    if framework == "llama_index.core":
+        from llama_index.core.schema import NodeWithScore, TextNode
+
+        from rerank.plugins.llamaindex import RerankPostprocessor
+
+        nodes = [NodeWithScore(node=TextNode(text=text, id_=str(n))) for n, text in enumerate(texts)]
+        kept = RerankPostprocessor(index=index, model=model, **least).postprocess_nodes(nodes, query_str=query)
+        return [(int(each.node.node_id), each.score) for each in kept]
+    if framework == "haystack":
+        import haystack
+
+        from rerank.plugins.haystack import RerankRanker
+
+        ranker = RerankRanker.from_dict(RerankRanker(str(index.path), str(model), **least).to_dict())
+        documents = [haystack.Document(id=str(n), content=text) for n, text in enumerate(texts)]
+        return [(int(each.id), each.score) for each in ranker.run(query, documents)["documents"]]
+    from rerank.plugins import rerankers
+
+    results = rerankers.RerankRanker(index, model, **least).rank(query, texts, doc_ids=list(range(len(texts))))
+    return [(each.doc_id, each.score) for each in results]

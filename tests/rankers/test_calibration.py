@@ -49,7 +49,7 @@ def model() -> rerank.LambdaMART:
     trained = rerank.LambdaMART(n_estimators=20, num_leaves=8).fit(data)
     unseen = world(200, 1)
     scored = out_of_fold(unseen, trained.predict(unseen))
-    trained.calibration_ = scored.fit(Scale.of(trained.predict(data)), trained.checksum())
+    trained.calibration_ = scored.fit(Scale.of(trained.predict(data)), trained.checksum(), scored)
     return trained
 
 
@@ -94,7 +94,7 @@ def test_probabilities_do_not_fall_with_the_score_in_both_forms_of_the_map() -> 
     for n_queries in (30, 400):
         data = world(n_queries, 4)
         for scores in (data.column("a"), np.random.default_rng(0).normal(size=data.n_rows)):  # the latter say nothing
-            documents = out_of_fold(data, scores, ()).fit(Scale(0.0, 1.0), "").documents
+            documents = out_of_fold(data, scores, ()).fit(Scale(0.0, 1.0), "").candidates.documents
             assert (len(documents.margins) > 0) == (data.labels.sum() >= MANY)
             assert (documents.coefficients[:3] >= 0.0).all()
             rising = np.zeros((1000, len(documents.coefficients) - 1))
@@ -142,12 +142,12 @@ DAMAGE = {
     "mean": None,
     "target": "1",
     "folds": 1,
-    "documents.coefficients": [1.0],
-    "documents.margins": [0.0, 0.0],
-    "lists.shares": [2.0],
+    "candidates.documents.coefficients": [1.0],
+    "candidates.documents.margins": [0.0, 0.0],
+    "texts.lists.shares": [2.0],
     "reliability.brier": 2.0,
     "reliability.counts": [-1],
-    "standardizer.means": [],
+    "candidates.standardizer.means": [],
 }
 
 

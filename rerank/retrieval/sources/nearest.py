@@ -1,6 +1,6 @@
 """The documents whose vectors are nearest to the query's: latent semantic indexing, or a user-defined encoder.
 
-All documents are compared.
+Up to 50,000 documents, all are compared; of more, those that an index finds where the extra `nearest` is installed.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.retrieval.approximate import approximate_index
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.runtime.elementary import dot
 from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.runtime.views import read_only_view
-from rerank.types import Floats, Run
+from rerank.types import Floats, Ints, Run
 from rerank.types.ids import Ids
 from rerank.vectors.space import LSI
 
@@ -31,20 +32,31 @@ def nearest_hits(
 
     Shapes: queries float32 (n_queries, dimensions); documents float32 (n_docs, dimensions); doc_ids (n_docs,).
     """
+    index = approximate_index(documents)
     documents = read_only_view(documents)
-    norms = np.empty(len(documents), dtype=np.float32)
-    _fill_norms(documents, norms)
+    norms = np.empty(len(documents) if index is None else 0, dtype=np.float32)
+    _fill_norms(documents[: len(norms)], norms)
 
-    def hits(query: int) -> Hits:
-        cosines = np.empty(len(documents), dtype=np.float32)
-        _fill_cosines(queries[query], documents, norms, cosines)
+    def hits(query: int, among: Ints | None = None) -> Hits:
+        some = documents if among is None else documents[among]
+        lengths = norms if among is None else np.empty(len(some), dtype=np.float32)
+        if among is not None:
+            _fill_norms(some, lengths)
+        cosines = np.empty(len(some), dtype=np.float32)
+        _fill_cosines(queries[query], some, lengths, cosines)
         scores: Floats = np.asarray(np.round(cosines.astype(np.float64), _DECIMALS), dtype=np.float64)
         docs = np.flatnonzero(scores > 0.0)
-        return best_hits(docs, scores[docs], doc_ids, k)
+        return best_hits(docs if among is None else among[docs], scores[docs], doc_ids, k)
 
     with kernel_threads(threads) as n_threads:
         for first in range(0, len(queries), _QUERIES):
-            yield from in_threads(hits, range(first, min(first + _QUERIES, len(queries))), n_threads)
+            part = range(first, min(first + _QUERIES, len(queries)))
+            if index is None:
+                yield from in_threads(hits, part, n_threads)
+                continue
+            found = index.nearest(queries[part.start : part.stop], k, n_threads)
+            among = [np.sort(row[row >= 0]) for row in found]
+            yield from in_threads(lambda each: hits(*each), list(zip(part, among, strict=True)), n_threads)
 
 
 @kernel()
