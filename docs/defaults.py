@@ -38,4 +38,5 @@ def _value(default: str | Expr | None, constants: Any) -> str | Expr | None:
         target = constants[default.canonical_path]
     except KeyError:
         return default
-    return target.value if isinstance(target, Attribute) and isinstance(target.value, str) else default
+    value = target.value if isinstance(target, Attribute) else None
+    return default if value is None else value
