@@ -44,13 +44,13 @@ class Options(ModelOptions):
     diversify: str | None = option(
         "--diversify",
         metavar="METHOD(WEIGHT)",
-        help="Reorder the first 100 so that they repeat less: mmr(0.7) or xquad(0.7), with the weight of relevance.",
+        help="Reorder the first 100 for diversity: mmr(0.7) or xquad(0.7).",
     )
     min_score: float | None = option(
         "--min-score",
         metavar="P",
         type=Number(0.0, 1.0),
-        help="Leave out documents whose probability of relevance is below P; scores are then probabilities.",
+        help="Leave out documents whose probability of relevance, then their score, is below P.",
     )
     abstain: float | None = option(
         "--abstain",
@@ -76,10 +76,7 @@ def command(given: Options) -> None:
     MODEL is a model file, or `unsupervised`: a sum of standardised scores that needs no training. Candidates come from
     the sources that MODEL was trained with, or from `--run`; documents of `--run` below the top k keep their order.
     With `--texts`, the given texts are reordered; they may be missing from INDEX, which then only supplies the
-    statistics of the collection.
-
-    `--min-score` and `--abstain` need a model of `rerank train INDEX TOPICS QRELS`, whose scores are calibrated where
-    at least 20 queries have relevant documents among the candidates.
+    statistics of the collection. `--min-score` and `--abstain` need a model of `rerank train INDEX TOPICS QRELS`.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.files.lists import read_texts

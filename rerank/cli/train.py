@@ -13,7 +13,6 @@ from rerank.cli.cluster import cluster_option, opened_cluster, opened_index
 from rerank.cli.options import (
     NO_BASE,
     UNSUPERVISED,
-    Whole,
     base_file,
     candidates_option,
     file_option,
@@ -33,7 +32,6 @@ log = logging.getLogger("rerank")
 RANKER = "lambdamart"  # of DATA, and where -p gives parameters
 FROM_INDEX = (
     "candidates",
-    "k",
     "recipe",
     "tune_bm25",
     "no_estimate",
@@ -61,9 +59,6 @@ class Options(RankerOptions):
         "with INDEX, none with DATA]",
     )
     candidates: str | None = candidates_option("bm25,rm3 (with vectors, lsi:200)")
-    k: int | None = option(
-        "-k", "--hits", type=Whole(), metavar="N", help="Documents per query and source.  [default: 1000]"
-    )
     recipe: Path | None = file_option("--recipe", "TOML file of features (see `rerank features`).")
     tune_bm25: bool = option("--tune-bm25", is_flag=True, help="Tune BM25's k1 and b on the judged queries.")
     no_estimate: bool = option("--no-estimate", is_flag=True, help="Do not estimate the metric.")
@@ -120,8 +115,8 @@ def _refuse(given: Options, names: tuple[str, ...], needed: str) -> None:
     """Refuse options that only the other form of the command takes."""
     for name in names:
         if getattr(given, name) not in (None, False, ()):
-            named = "-k" if name == "k" else f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"{named}: expected {needed} as arguments, got others. Leave the option out.")
+            named = name.replace("_", "-")
+            raise click.UsageError(f"--{named}: expected {needed} as arguments, got others. Leave the option out.")
 
 
 def _train_on_index(given: Options) -> None:
@@ -130,7 +125,6 @@ def _train_on_index(given: Options) -> None:
     from rerank.files.provenance import warn_of_functions
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
-    from rerank.retrieval.candidates import DEPTH
     from rerank.workflows.train import default_ranker, train
 
     folder, topics, qrels = given.data
@@ -150,7 +144,6 @@ def _train_on_index(given: Options) -> None:
             judgements,
             model,
             candidates=given.candidates,
-            k=given.k or DEPTH,
             recipe=None if given.recipe is None else Recipe.from_toml(given.recipe),
             tune_bm25=given.tune_bm25,
             estimate=not given.no_estimate,
@@ -168,7 +161,6 @@ def _learn_from_teacher(given: Options) -> None:
     from rerank.features.recipe import Recipe
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run
-    from rerank.retrieval.candidates import DEPTH
     from rerank.workflows.distil import distil
     from rerank.workflows.train import default_ranker
 
@@ -189,7 +181,6 @@ def _learn_from_teacher(given: Options) -> None:
             teacher,
             model,
             candidates=given.candidates,
-            k=given.k or DEPTH,
             recipe=None if given.recipe is None else Recipe.from_toml(given.recipe),
             estimate=not given.no_estimate,
         )

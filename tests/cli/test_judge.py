@@ -173,7 +173,7 @@ def test_judgements_of_a_function_are_told_of_where_models_learn_and_are_measure
     text = f"rerank: {qrels}: {n_labels} labels are those of the function judges_of_test:judge: "
     for line in (
         f"evaluate {qrels} bm25.run",
-        f"train index topics.tsv {qrels} -o {tmp_path}/m.json -k 5 --no-estimate --ranker ranksvm",
+        f"train index topics.tsv {qrels} -o {tmp_path}/m.json --candidates bm25:5,rm3:5 --no-estimate --ranker ranksvm",
     ):
         assert text in command("-q", *line.split()).err
     assert "function" not in command("evaluate qrels.txt bm25.run").err

@@ -21,7 +21,7 @@ LINES = {
     "history": "{own} topics.tsv qrels.txt",
     "judge": "index topics.tsv -o {out} --audit qrels.txt",
     "clicks": "clicks.jsonl -o {out}",
-    "train": f"index topics.tsv qrels.txt -o {{out}} -k 5 --no-estimate {' '.join(SMALL)}",
+    "train": f"index topics.tsv qrels.txt -o {{out}} --candidates bm25:5,rm3:5 --no-estimate {' '.join(SMALL)}",
     "rank": "model.json data.npz -o {out}",
     "rerank": "index model.json topics.tsv -o {out}",
     "search": "index model.json amber",

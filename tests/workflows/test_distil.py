@@ -89,7 +89,7 @@ def test_command_learns_from_a_teacher_without_judgements(
     rerank.write_run(teacher, tmp_path / "teacher.run")
     files = [str(index.path), str(tmp_path / "topics.tsv"), "-o", str(tmp_path / "student.json")]
     options = ["--teacher", str(tmp_path / "teacher.run"), "-p", "n_estimators=10", "-p", "min_child_samples=5"]
-    cli.main(["train", *files, *options, "--candidates", "bm25", "-k", "60"], standalone_mode=False)
+    cli.main(["train", *files, *options, "--candidates", "bm25:60"], standalone_mode=False)
     assert "nDCG@10 against the teacher" in capsys.readouterr().out
     run = rerank.rerank(index, tmp_path / "student.json", topics)
     assert np.diff(run.query_ptr).max() <= 60
