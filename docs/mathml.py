@@ -19,5 +19,9 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
 
 
 def _equations(text: str) -> str:
-    text = BLOCK.sub(lambda match: f"\n\n<div>{convert(match[1].strip(), display='block')}</div>\n\n", text)
-    return INLINE.sub(lambda match: convert(match[1]), text)
+    return INLINE.sub(lambda match: convert(match[1]), BLOCK.sub(_block, text))
+
+
+def _block(match: re.Match[str]) -> str:
+    """Return an equation on a line of its own, which scrolls where it is wider than its column."""
+    return f"\n\n<div class='equation'>{convert(match[1].strip(), display='block')}</div>\n\n"

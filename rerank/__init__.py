@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rerank.evaluation.audit import prediction_powered as prediction_powered
     from rerank.evaluation.comparison import compare as compare
     from rerank.evaluation.evaluate import evaluate as evaluate
+    from rerank.evaluation.reliability import reliability as reliability
     from rerank.exchange.models import export_model as export_model
     from rerank.exchange.models import import_model as import_model
     from rerank.features.functions import feature as feature
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from rerank.files.data import read_data as read_data
     from rerank.files.data import write_data as write_data
     from rerank.files.lists import read_preferences as read_preferences
+    from rerank.files.subtopics import read_subtopic_qrels as read_subtopic_qrels
     from rerank.files.topics import read_topics as read_topics
     from rerank.files.trec import read_qrels as read_qrels
     from rerank.files.trec import read_run as read_run
@@ -51,6 +53,8 @@ if TYPE_CHECKING:
     from rerank.rankers.diagnostics import local_optimality as local_optimality
     from rerank.rankers.diagnostics import weight_curve as weight_curve
     from rerank.rankers.ensemble import Ensemble as Ensemble
+    from rerank.rankers.fusion import apply_fusion as apply_fusion
+    from rerank.rankers.fusion import learn_fusion as learn_fusion
     from rerank.rankers.lambdamart import LambdaMART as LambdaMART
     from rerank.rankers.linear import LogisticRegression as LogisticRegression
     from rerank.rankers.linear import PlackettLuce as PlackettLuce
@@ -71,10 +75,14 @@ if TYPE_CHECKING:
     from rerank.types import Topics as Topics
     from rerank.types.preferences import Preferences as Preferences
     from rerank.vectors.vectors import Vectors as Vectors
+    from rerank.workflows.cutoff import Cutoff as Cutoff
+    from rerank.workflows.distil import distil as distil
+    from rerank.workflows.diversify import diversify as diversify
     from rerank.workflows.experiment import run_experiment as run_experiment
     from rerank.workflows.explain import explain as explain
     from rerank.workflows.index import Index as Index
     from rerank.workflows.rerank import rerank as rerank
+    from rerank.workflows.study import Study as Study
     from rerank.workflows.train import train as train
 
 _HOMES = {
@@ -83,6 +91,7 @@ _HOMES = {
     "Checkpoint": "rerank.rankers.checkpoint",
     "Clicks": "rerank.clicks.record",
     "Cluster": "rerank.cluster.cluster",
+    "Cutoff": "rerank.workflows.cutoff",
     "Ensemble": "rerank.rankers.ensemble",
     "GBRank": "rerank.rankers.mart",
     "History": "rerank.history.history",
@@ -102,14 +111,18 @@ _HOMES = {
     "Recipe": "rerank.features.recipe",
     "RerankError": "rerank.errors",
     "Run": "rerank.types",
+    "Study": "rerank.workflows.study",
     "Topics": "rerank.types",
     "TrainingOptions": "rerank.rankers.context",
     "Users": "rerank.clicks.simulation",
     "ValueRules": "rerank.clicks.off_policy",
     "Vectors": "rerank.vectors.vectors",
     "agreement": "rerank.evaluation.audit",
+    "apply_fusion": "rerank.rankers.fusion",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
+    "distil": "rerank.workflows.distil",
+    "diversify": "rerank.workflows.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
     "evaluate": "rerank.evaluation.evaluate",
     "explain": "rerank.workflows.explain",
@@ -118,6 +131,7 @@ _HOMES = {
     "fuse": "rerank.combination.fusion",
     "import_model": "rerank.exchange.models",
     "interleaving_result": "rerank.clicks.interleaving",
+    "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
     "off_policy_value": "rerank.clicks.off_policy",
     "plot_importance": "rerank.rankers.plots",
@@ -132,7 +146,9 @@ _HOMES = {
     "read_preferences": "rerank.files.lists",
     "read_qrels": "rerank.files.trec",
     "read_run": "rerank.files.trec",
+    "read_subtopic_qrels": "rerank.files.subtopics",
     "read_topics": "rerank.files.topics",
+    "reliability": "rerank.evaluation.reliability",
     "rerank": "rerank.workflows.rerank",
     "run_experiment": "rerank.workflows.experiment",
     "simulate_clicks": "rerank.clicks.simulation",

@@ -7,6 +7,8 @@ The site itself is built by `mkdocs build`, which fails on a broken link or a no
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 import tempfile
 import time
@@ -16,6 +18,17 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.examples import blocks, run_block, write_collection  # noqa: E402
+from tests.lucene.anserini import build_collection  # noqa: E402
+
+ANSERINI = "indexes/anserini"  # a page that names it starts from an index that Anserini has built
+
+
+def write_anserini_index(folder: Path) -> None:
+    """Index the documents of a folder as Anserini's command line does."""
+    documents = [json.loads(line) for line in (folder / "docs.jsonl").read_text("utf8").splitlines()]
+    whole = [{**document, "contents": f"{document['title']} {document['body']}"} for document in documents]
+    options = "-fields", "title", "body", "-storePositions", "-storeDocvectors", "-storeRaw"
+    build_collection(whole, folder / "corpus", folder / ANSERINI, *options)
 
 
 def main() -> int:
@@ -27,9 +40,11 @@ def main() -> int:
         try:
             with tempfile.TemporaryDirectory() as folder:
                 write_collection(Path(folder))
+                if ANSERINI in page.read_text("utf8"):
+                    write_anserini_index(Path(folder))
                 for language, text in examples:
                     run_block(language, text, Path(folder))
-        except AssertionError as failure:
+        except (AssertionError, subprocess.TimeoutExpired) as failure:
             n_failed += 1
             print(f"{page}: {failure}", file=sys.stderr)
         n_run += len(examples)

@@ -46,6 +46,7 @@ def run_tests(python: Path, scratch: Path, whole_pyserini: bool) -> str:
         shutil.copytree(ROOT / "tests" / name, tests / name)
     (tests / "__init__.py").touch()
     shutil.copy(ROOT / "tests" / "files" / "test_irds.py", tests / "plugins")
+    shutil.copy(ROOT / "tests" / "examples.py", tests)
     shutil.copytree(ROOT / "docs" / "guides", scratch / "docs" / "guides")
     files = tests / "plugins", tests / "service" / "test_clients.py"
     left_out = [] if whole_pyserini else ["--ignore", tests / "plugins" / WHOLE[0], "-k", f"not {WHOLE[1]}"]

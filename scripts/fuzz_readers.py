@@ -46,6 +46,7 @@ from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.data import read_data, write_data
 from rerank.files.lists import TextsFile, read_folds, read_names, read_preferences, read_texts, write_folds
 from rerank.files.sgml import SgmlDocument, read_sgml, sgml_files
+from rerank.files.subtopics import read_subtopic_qrels
 from rerank.files.topics import read_topics, write_topics
 from rerank.files.trec import read_qrels, read_run, write_qrels, write_run
 from rerank.history.history import History
@@ -138,6 +139,18 @@ def _qrels_seeds(work: Path) -> list[bytes]:
     own = b"q1 0 d1 2\nq1 0 d2 0\nq2 0 d3 -1\n\n# note\nq2\t0\td\xc3\xa9\t1\r\nq1 0 d9 4\n"
     real = beginnings("collections/cranfield/qrels.txt", "collections/nfcorpus/qrels.test.txt", "trec_eval/qrels.test")
     return with_packed([own, *real])
+
+
+def _subtopics_seeds(work: Path) -> list[bytes]:
+    return with_packed([b"q1 1 d1 2\nq1 2 d1 0\nq2 1 d3 -1\n\n# note\nq2\t2\td\xc3\xa9\t1\r\nq1 1 d9 4\n"])
+
+
+def _check_subtopics(record: Any, folder: Path) -> None:
+    docs = dict.fromkeys(record.doc_ids.tolist(), 1.0)
+    names = ["alpha_nDCG@3", "ERR_IA@5", "StRecall@5"]
+    result = rerank.evaluate(record, dict.fromkeys(record, docs), names)
+    if any(not 0.0 <= value <= 1.0 + 1e-9 for name in names for value in result.vector(name)):
+        raise WrongRecord("a measure of diversity beyond 0 and 1")
 
 
 def _check_qrels(record: Any, folder: Path) -> None:
@@ -853,6 +866,7 @@ def _exchange_readers() -> Iterator[tuple[str, Reader]]:
 
 READERS: dict[str, Reader] = {
     "qrels": Reader(_qrels_seeds, read_qrels, _check_qrels),
+    "subtopics": Reader(_subtopics_seeds, read_subtopic_qrels, _check_subtopics),
     "run": Reader(_run_seeds, read_run, _check_run),
     "topics": Reader(_topics_seeds, read_topics, _check_topics, mutate=_mutate_topics),
     "svmlight": Reader(_svmlight_seeds, read_data, _check_svmlight, "input.svm"),

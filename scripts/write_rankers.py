@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from rerank.rankers.parameters import declared_parameters  # noqa: E402
+from rerank.rankers.parameters import Parameter, declared_parameters  # noqa: E402
 from rerank.rankers.ranker import known_rankers  # noqa: E402
 
 PAGE, MARK = ROOT / "docs" / "rankers.md", "<!-- generated -->\n"
@@ -24,12 +24,19 @@ def page() -> str:
     lines = []
     for name, ranker in known_rankers().items():
         lines += ["", f"## {ranker.__name__}", "", f"`--ranker {name}`", ""]
-        lines += ["| parameter | type | default | accepted | tuned over | |", "|---|---|---|---|---|---|"]
-        for each in declared_parameters(ranker).values():
-            tried = ", ".join(map(str, each.search))
-            cells = (f"`{each.name}`", each.type_name, f"`{each.default!r}`", each.accepts, tried, each.help)
-            lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+        lines += ["| parameter | description |", "|---|---|"]
+        lines += map(row, declared_parameters(ranker).values())
     return f"{PAGE.read_text('utf8').partition(MARK)[0]}{MARK}" + "\n".join(lines) + "\n"
+
+
+def row(parameter: Parameter) -> str:
+    """Return a parameter as a row of a table: its name, what it does and accepts, its default."""
+    accepted = f"{parameter.type_name}: {parameter.accepts}" if parameter.accepts else parameter.type_name
+    text = f"{parameter.help} Accepted: {accepted}."
+    if parameter.search:
+        text += f" Tuned over: {', '.join(map(str, parameter.search))}."
+    text = text.replace("*", r"\*").replace("|", r"\|")
+    return f"| `{parameter.name}` | {text} Default: `{parameter.default!r}`. |"
 
 
 if __name__ == "__main__":

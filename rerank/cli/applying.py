@@ -40,10 +40,11 @@ class ModelOptions:
         "--run",
         metavar="[NAME=]FILE",
         multiple=True,
-        help="Candidates in place of the model's; with a name, a run whose scores are features of the model.",
+        help="Run with the candidates, instead of retrieving them; NAME=FILE is a run whose scores the model uses as "
+        "features. Repeatable.",
     )
     base: str | None = base_run_option()
-    other_index: bool = option("--other-index", is_flag=True, help="Apply a model that was trained on another index.")
+    other_index: bool = option("--other-index", is_flag=True, help="Allow a model that was trained on another index.")
     k: int | None = depth_option(None)
     functions: tuple[Path, ...] = functions_option()
     threads: int | None = threads_option()

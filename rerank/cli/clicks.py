@@ -26,7 +26,7 @@ class LogOptions:
         "--topics",
         type=path_type,
         metavar="FILE",
-        help="Topics whose ids the queries of the log get, by id or text; others are dropped.",
+        help="Topics: queries of the log are matched with them by id or text; others are dropped.",
     )
     index: Path | None = option(
         "--index",
@@ -35,7 +35,12 @@ class LogOptions:
         help="Index; impressions of documents that it does not have are dropped.",
     )
     last_position: int = option(
-        "--last-position", type=Whole(), metavar="N", default=1000, show_default=True, help="Last position used."
+        "--last-position",
+        type=Whole(),
+        metavar="N",
+        default=1000,
+        show_default=True,
+        help="Ignore impressions below this position.",
     )
     session_clicks: int = option(
         "--session-clicks",
@@ -43,7 +48,7 @@ class LogOptions:
         metavar="N",
         default=1000,
         show_default=True,
-        help="Sessions with more clicks are dropped as those of programs.",
+        help="Drop sessions with more clicks, which are probably not by people.",
     )
 
     def read(self, *logs: Path) -> Clicks:
@@ -66,7 +71,7 @@ class Options(LogOptions):
     """What `rerank clicks` takes."""
 
     logs: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="LOG [LOG ...]")
-    output: Path = output_option("labels, TREC qrels")
+    output: Path = output_option("the labels, as TREC qrels")
     model: str = option(
         "--model",
         metavar="NAME",
@@ -81,7 +86,7 @@ class Options(LogOptions):
         metavar="X",
         default=10.0,
         show_default=True,
-        help="Impressions of the mean document that each document has in addition.",
+        help="Smoothing: number of impressions of an average document that are added to each document.",
     )
     grades: int = option(
         "--grades",
@@ -89,30 +94,34 @@ class Options(LogOptions):
         metavar="N",
         default=4,
         show_default=True,
-        help="Greatest label: label g is given to the best 2^-g of all documents, 0 to those without a click.",
+        help="Highest label. Label g is given to the best 2^-g of all documents, 0 to those without a click.",
     )
     thresholds: str | None = option(
-        "--thresholds", metavar="X,X,...", help="Least value of label 1, 2, ..., in place of --grades."
+        "--thresholds", metavar="X,X,...", help="Lowest value of label 1, 2, ..., instead of --grades."
     )
     new_topics: Path | None = file_option(
-        "--new-topics", "Topics file to write: ids for the queries of the log, which are texts."
+        "--new-topics", "Give the queries of the log, which are texts, new ids, and write them to this topics file."
     )
-    values: Path | None = file_option("--values", "File of each document's value, its error and counts, to write.")
+    values: Path | None = file_option(
+        "--values", "Also write the estimate of each document, its error and counts to this file."
+    )
+    pairs: Path | None = file_option(
+        "--pairs", "Also write preferences to this file: a clicked document over the skipped ones above it."
+    )
     data: Path | None = file_option("--data", "Features of `rerank features`, for --labelled.")
     labelled: Path | None = file_option(
-        "--labelled", "File of the rows of --data that were shown, with their values as labels, to train on."
+        "--labelled", "Also write the rows of --data that were shown to this file, with the estimates as labels."
     )
-    pairs: Path | None = file_option("--pairs", "File of preferences to write: a click above what it skipped.")
 
 
-@click.command("clicks", short_help="make labels of a click log")
+@click.command("clicks", short_help="convert a click log to labels")
 @takes(Options)
 def command(given: Options) -> None:
-    """Estimate from the clicks of LOG how good each document is for each query, and write labels.
+    """Estimate the relevance of documents from the clicks of LOG, with a click model, and write labels.
 
-    LOG is JSONL, CSV, TSV (plain or .gz) or Parquet with the columns query, document, position, clicked and optionally
-    session, time, ranker, or JSONL of OpenSearch's User Behavior Insights. What could not be estimated is told on
-    stderr.
+    LOG is a JSONL, CSV, TSV (plain or .gz) or Parquet file with the columns query, document, position, clicked, and
+    optionally session, time and ranker; or JSONL of OpenSearch's User Behavior Insights. Messages on stderr say what
+    could not be estimated.
     """
     from rerank.clicks.estimates import estimate_clicks
     from rerank.clicks.preferences import preference_pairs

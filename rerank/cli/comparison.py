@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rerank.evaluation.evaluate import EvaluationResult
     from rerank.metrics.base import Measure
     from rerank.types import Qrels, Run
+    from rerank.types.subtopics import SubtopicQrels
 
 log = logging.getLogger("rerank")
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
@@ -38,7 +39,10 @@ class ComparisonOptions:
     runs: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="RUN [RUN ...]")
     measures: tuple[str, ...] = measures_option(MEASURES)
     complete: bool = option(
-        "-c", "--complete", is_flag=True, help="Average over all judged queries; missing ones count as 0."
+        "-c",
+        "--complete",
+        is_flag=True,
+        help="Average over all judged queries; a query that is not in the run counts as 0.",
     )
     level: int = option(
         "-l",
@@ -47,28 +51,30 @@ class ComparisonOptions:
         metavar="N",
         default=1,
         show_default=True,
-        help="Smallest label that is relevant, for measures without rel=.",
+        help="Smallest label that counts as relevant, for measures without rel=.",
     )
     depth: int | None = option(
-        "-M", "--depth", type=Whole(), metavar="N", help="Most documents of a query; all by default."
+        "-M",
+        "--depth",
+        type=Whole(),
+        metavar="N",
+        help="Evaluate only the top N documents of each query.  [default: all]",
     )
-    judged_only: bool = option(
-        "-J", "--judged-only", is_flag=True, help="Remove unjudged documents from each list first."
-    )
+    judged_only: bool = option("-J", "--judged-only", is_flag=True, help="Remove unjudged documents before evaluation.")
     # Choices are written out here, as help must not import SciPy; a test compares them with significance.py.
     test: str = option(
         "--test",
         type=click.Choice(["t", "wilcoxon", "randomisation"]),
         default="t",
         show_default=True,
-        help="Significance test whose p-values are shown; JSON and TSV have those of all tests.",
+        help="Significance test of the table; JSON and TSV contain the p-values of all tests.",
     )
     correction: str = option(
         "--correction",
         type=click.Choice(["holm", "bonferroni", "bh", "none"]),
         default="holm",
         show_default=True,
-        help="Correction of p-values over all runs and measures; bh is Benjamini-Hochberg.",
+        help="Correction for multiple comparisons over all runs and measures; bh is Benjamini-Hochberg.",
     )
     samples: tuple[int, int] = option(
         "--samples",
@@ -76,7 +82,7 @@ class ComparisonOptions:
         metavar="N[:SEED]",
         default="10000:0",
         show_default=True,
-        help="Samples of the randomisation test and the bootstrap.",
+        help="Samples of the randomisation test and the bootstrap, and their random seed.",
     )
 
     def rules(self) -> dict[str, Any]:
@@ -91,7 +97,10 @@ class ComparisonOptions:
 
 
 def measured(
-    given: ComparisonOptions, runs: Iterable[tuple[str, Run]], judgements: Qrels, cluster: Cluster | None = None
+    given: ComparisonOptions,
+    runs: Iterable[tuple[str, Run]],
+    judgements: Qrels | SubtopicQrels,
+    cluster: Cluster | None = None,
 ) -> dict[str, EvaluationResult]:
     """Return the result of each run, by the name of its file."""
     from rerank.cli.file_names import errors_with_files

@@ -10,11 +10,12 @@ import click
 
 @click.command("compile", short_help="compile the kernels now")
 def command() -> None:
-    """Compile the kernels of features, LambdaMART and scoring in parallel; needed once on a machine.
+    """Compile all kernels (features, training, scoring) in parallel, once per machine.
 
-    Kernels also compile when a verb needs them; compiling them in advance, e.g. in an image, makes the first use
-    faster. They are cached in NUMBA_CACHE_DIR, by default beside the package or, if that folder cannot be written, in
-    the user's cache. An archive of Java's classes, with which Java starts faster, is made in RERANK_CACHE.
+    A verb compiles the kernels that it needs when it first runs; compiling them in advance, e.g. in a container image,
+    makes that first run faster. Kernels are cached in the folder NUMBA_CACHE_DIR, by default next to the package or,
+    if that is read-only, in the user's cache. An archive of Java classes that shortens the start of Java is written to
+    the folder RERANK_CACHE.
     """
     from rerank.workflows.compile import compile_kernels
 

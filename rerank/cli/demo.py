@@ -4,25 +4,61 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING
 
 import click
 
-from rerank.cli.options import folder_option, takes
+from rerank.cli.options import folder_option, option, takes
+
+if TYPE_CHECKING:
+    from rerank.workflows.demo import Example
 
 
 @dataclass(frozen=True)
 class Options:
     """What `rerank demo` takes."""
 
-    output: Path = folder_option("index, runs, models and figures", default="demo-output")
+    output: Path = folder_option("collection, index, runs, models and figures", default="demo-output")
+    library: Path | None = option(
+        "--library",
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        metavar="FOLDER",
+        help="Folder of the Python files whose docstrings are indexed; the standard library by default.",
+    )
 
 
 @click.command("demo", short_help="a study of your own library")
 @takes(Options)
 def command(given: Options) -> None:
-    """Index the docstrings of your Python library, and compare BM25, LambdaMART and LambdaSMART on them."""
+    """Index the docstrings of your Python installation, and compare BM25, LambdaMART and LambdaSMART on them.
+
+    The collection is written, too, with a split of its topics, and the commands to try on it are printed: documents
+    are docstrings, topics are first paragraphs, which are left out of their documents.
+    """
     from rerank.workflows.demo import run_demo
 
-    result = run_demo(given.output)
-    click.echo(result.table)
-    click.echo(f"\nIndex, runs, models and figures per query: {given.output}")
+    made = run_demo(given.output, given.library)
+    click.echo(made.result.table)
+    click.echo(f"\n{next_commands(given.output, made.example)}")
+
+
+def next_commands(folder: Path, example: Example | None) -> str:
+    """Return the commands to try on the files of the demo, with the folder's name."""
+    lines = [
+        "Documents, topics, judgements, index, runs, models and figures per query are there. Next, with a model of the",
+        "training topics (.train) and the others, which are held out (.test):",
+        "",
+        f"cd {quote(str(folder))}",
+        "rerank train index topics.train.tsv qrels.train.txt --candidates bm25:100 --no-estimate -o model.json",
+        "rerank rerank index model.json topics.test.tsv -o better.run",
+        "rerank evaluate qrels.test.txt bm25.run better.run -m RR@10 -m nDCG@10",
+        "rerank report qrels.test.txt bm25.run better.run --topics topics.test.tsv --corpus docs.jsonl -o report.html",
+    ]
+    if example is not None:
+        documents = f"{example.relevant},{example.first}"
+        lines += [
+            f"rerank search index model.json -k 3 {quote(example.text)}",
+            f"rerank explain index model.json topics.test.tsv --query {example.query_id} --documents {documents}",
+        ]
+    return "\n".join([*lines, "rerank serve index model.json   # http://127.0.0.1:8080; needs the extra `service`"])

@@ -12,12 +12,12 @@ from rerank.cli.options import path_type
 from rerank.errors import InvalidInputError
 
 KINDS = {
-    "qrels": "Judgements.",
-    "run": "A run.",
-    "topics": "Topics.",
-    "data": "Features and labels.",
-    "train": "Features and labels, judgements, or topics of the training data.",
-    "test": "Features and labels, judgements, or topics of the test data.",
+    "qrels": "File of judgements.",
+    "run": "File of a run.",
+    "topics": "File of topics.",
+    "data": "File of features and labels.",
+    "train": "Training data: features and labels, judgements, or topics.",
+    "test": "Test data: features and labels, judgements, or topics.",
     "index": "Folder of an index.",
 }
 
@@ -40,16 +40,16 @@ def kind_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Choice(["table", "json"]),
     default="table",
     show_default=True,
-    help="Format of the findings.",
+    help="Output format.",
 )
-@click.option("--strict", is_flag=True, help="Exit with 2 where there is an error or a warning.")
+@click.option("--strict", is_flag=True, help="Exit with code 2 if an error or a warning is found.")
 def command(files: tuple[Path, ...], form: str, strict: bool, **kinds: tuple[Path, ...]) -> None:
-    """Report problems in judgements, runs, topics, features and indexes, and their effect on results.
+    """Check judgements, runs, topics, features and indexes for problems, and report how they affect results.
 
-    The kind of a FILE is detected by its content, and a folder is an index; --qrels and the other options, which can be
-    repeated, set the kind. Files are checked one by one and against each other. Each finding is one line, the most
-    severe first: `error` (rerank refuses the file, or a result is wrong), `warning` (a result or a model may be
-    misleading) or `note`. The exit code is 0 with any findings; with --strict it is 2 after an error or a warning.
+    The kind of each FILE is detected from its content; a folder is an index. The options --qrels, --run and so on set
+    the kind explicitly and can be repeated. Files are checked one by one and against each other. Each finding is one
+    line, the most severe first: `error` (rerank refuses the file, or results are wrong), `warning` (results may be
+    misleading) or `note`. The exit code is 0 even if there are findings, unless --strict is given.
     """
     from rerank.doctor.findings import examine, render
     from rerank.doctor.reading import read_files

@@ -17,9 +17,9 @@ class Options(ComparisonOptions):
     """What `rerank evaluate` takes."""
 
     baseline: Path | None = option(
-        "--baseline", type=path_type, metavar="RUN", help="Run to compare with; the first by default."
+        "--baseline", type=path_type, metavar="RUN", help="Run that the others are compared with.  [default: the first]"
     )
-    per_query: bool = option("--per-query", is_flag=True, help="Write a line for each query, too.")
+    per_query: bool = option("--per-query", is_flag=True, help="Also write the values of each query.")
     form: str = option(
         "--format",
         type=click.Choice(["table", "tsv", "json", "latex"]),
@@ -28,7 +28,7 @@ class Options(ComparisonOptions):
         help="Output format.",
     )
     output: Path = option(
-        "-o", "--output", type=path_type, metavar="FILE", default=Path("-"), help="Output file; stdout by default."
+        "-o", "--output", type=path_type, metavar="FILE", default=Path("-"), help="Output file.  [default: stdout]"
     )
     cluster: str | None = cluster_option()
 
@@ -36,20 +36,22 @@ class Options(ComparisonOptions):
 @click.command("evaluate", short_help="measure runs")
 @takes(Options)
 def command(given: Options) -> None:
-    """Measure each RUN against QRELS as trec_eval does; several runs are compared with a baseline.
+    """Evaluate each RUN against QRELS as trec_eval does, and compare several runs with a baseline.
 
-    `rerank report` writes a page of the comparison, or the queries that changed most.
+    Measures of diversity (alpha_nDCG@10, ERR_IA@10, StRecall@10) read QRELS with the columns query, subtopic, document
+    and label. `rerank report` writes the comparison as an HTML page, or lists the queries that changed most.
     """
+    from rerank.evaluation.evaluate import judgements_of
     from rerank.evaluation.report import render, text_lines
     from rerank.files.provenance import warn_of_functions
-    from rerank.files.trec import read_qrels, read_run
+    from rerank.files.trec import read_run
     from rerank.runtime.output import whole_file
 
-    given.parsed_measures()  # refuses an unknown one before the runs are read
+    measures = given.parsed_measures()  # refuses an unknown one before the runs are read
     check_no_measure_among(given.runs)
     missing = () if given.baseline is None or given.baseline in given.runs else (given.baseline,)
     paths = list(dict.fromkeys((*missing, *given.runs)))
-    judgements = read_qrels(given.qrels)
+    judgements = judgements_of(given.qrels, measures)
     warn_of_functions(given.qrels)
     with opened_cluster(given.cluster) as workers:
         results = measured(given, ((str(path), read_run(path)) for path in paths), judgements, workers)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rerank.cli.cluster import cluster_option, opened_cluster, opened_index
 from rerank.cli.options import (
-    UNSUPERVISED,
     Whole,
     candidates_option,
     file_option,
@@ -20,15 +21,19 @@ from rerank.cli.options import (
     measures_option,
     option,
     path_argument,
+    read_named_runs,
     takes,
     threads_option,
 )
 from rerank.cli.parameters import RankerOptions, given_parameters
 
 if TYPE_CHECKING:
+    from rerank.types import Qrels, RankingData, Topics
+    from rerank.workflows.index import Index
     from rerank.workflows.study import Study
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
+OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("candidates", "base", "tune", "learn_history")}
 ELSEWHERE = {"metric": "--metric", "n_jobs": "--threads"}
 _FOLDS = re.compile(r"(?:([0-9]{1,6})x)?(-?[0-9]{1,9})")
 
@@ -37,16 +42,14 @@ _FOLDS = re.compile(r"(?:([0-9]{1,6})x)?(-?[0-9]{1,9})")
 class Options(RankerOptions):
     """What `rerank experiment` takes."""
 
-    index: Path = path_argument()
-    topics: Path = path_argument()
-    qrels: Path = path_argument()
-    output: Path = folder_option("runs, models, folds, figures and the record of the study")
+    data: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="INDEX TOPICS QRELS | DATA...")
+    output: Path = folder_option("runs, models, figures")
     folds: str = option(
         "--folds",
         metavar="N|RxN|FILE",
         default="5",
         show_default=True,
-        help="Folds of the queries, 3 or more; 4x5 assigns 5 folds 4 times; or a file of lines: query id, tab, fold.",
+        help="Folds of the queries, from 3; 4x5: 5 folds 4 times; or a file of query id, tab, fold.",
     )
     tune: int | None = option(
         "--tune",
@@ -54,25 +57,29 @@ class Options(RankerOptions):
         metavar="[N]",
         is_flag=False,
         flag_value=20,
-        help="Tune what -p does not give, in each fold: try N settings, 20 by default.",
+        help="Try N settings in each fold, 20 by default.",
     )
     measures: tuple[str, ...] = measures_option(MEASURES)
-    k: int = option(
-        "-k", "--hits", type=Whole(), metavar="N", default=1000, show_default=True, help="Documents of a source."
-    )
+    k: int | None = option("-k", "--hits", type=Whole(), metavar="N", help="Documents of a source.  [default: 1000]")
     candidates: str | None = candidates_option("bm25,rm3 (with vectors, lsi:200)")
-    base: str = option(
+    base: str | None = option(
         "--base",
         metavar="KIND[:NAME]",
-        default=UNSUPERVISED,
-        help="Start from unsupervised (default), feature:NAME or run: the scores of the candidates.",
+        help="Start from unsupervised, feature:NAME, model:FILE, run (the candidates' scores) or none.  [default: "
+        "unsupervised; with DATA, none]",
+    )
+    runs: tuple[str, ...] = option(
+        "--run",
+        metavar="NAME=FILE",
+        multiple=True,
+        help="Other run to compare with. Repeatable.",
     )
     recipe: Path | None = file_option("--recipe", "TOML file of the features (see `rerank features`).")
     learn_history: bool = option("--learn-history", is_flag=True, help="Learn features of judgements in each fold.")
     learning_curve: bool = option(
         "--learning-curve",
         is_flag=True,
-        help="Only curves of the metric by training queries: plackettluce, lambdamart, and --ranker, e.g. auto.",
+        help="Only curves by training queries, also of plackettluce and lambdamart.",
     )
     functions: tuple[Path, ...] = functions_option()
     threads: int | None = threads_option()
@@ -82,41 +89,79 @@ class Options(RankerOptions):
 @click.command("experiment", short_help="run a study")
 @takes(Options)
 def command(given: Options) -> None:
-    """Compare BM25, the unsupervised ranking, the ranker, and the ranker started from --base, on held-out queries.
+    """Compare a ranker without and with --base, and other runs, on held-out queries.
 
-    Candidates, features and training are those of `rerank train`; `--candidates bm25 --base run` reranks BM25's.
-    `-p random_state=N` is the seed of folds, tuning and rankers. BM25's k1 and b are those of --candidates.
+    With an index, also BM25 and the unsupervised ranking. DATA are those of `rerank train`. `-p random_state=N` seeds
+    all.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.files.provenance import warn_of_functions
-    from rerank.files.topics import read_topics
-    from rerank.files.trec import read_qrels
+    from rerank.workflows.bound import is_index
     from rerank.workflows.experiment import run_experiment
     from rerank.workflows.learning_curve import learning_curve
     from rerank.workflows.output_folder import check_output_folder
     from rerank.workflows.record import provenance
 
     check_output_folder(given.output)
+    _check_curve(given)
+    with errors_with_files(OPTIONS):
+        study = _study(given)
+    from_index = len(given.data) == 3 and is_index(given.data[0])
+    paths = _paths(given, from_index)
+    with _opened(given, paths) as inputs, errors_with_files({**OPTIONS, **_files(given, paths)}):
+        if "qrels" in paths:
+            warn_of_functions(paths["qrels"])
+        if given.learning_curve:
+            click.echo(learning_curve(*inputs, given.output, study))
+            return
+        runs = read_named_runs(given.runs)
+        result = run_experiment(*inputs, given.output, study, runs=runs, provenance=provenance(paths))
+    click.echo(result.table)
+
+
+def _check_curve(given: Options) -> None:
+    """Refuse options that a learning curve does not take."""
     if given.learning_curve and given.measures:
         raise click.UsageError("-m: expected --metric with --learning-curve, got -m. Leave it out.")
-    options = {"candidates": "--candidates", "base": "--base", "tune": "--tune", "learn_history": "--learn-history"}
-    with errors_with_files(options):
-        study = _study(given)
-    folds = None if isinstance(study.folds, int) else given.folds
-    queries, judgements = read_topics(given.topics), read_qrels(given.qrels)
-    warn_of_functions(given.qrels)
-    files = {"qrels": given.qrels, "folds": folds, "repeats": "--folds", "recipe": given.recipe}
-    with (
-        opened_cluster(given.cluster) as workers,
-        opened_index(given.index, workers) as index,
-        errors_with_files({**options, **files}),
-    ):
-        if given.learning_curve:
-            click.echo(learning_curve(index, queries, judgements, given.output, study))
-            return
-        inputs = {"index": given.index, "topics": given.topics, "qrels": given.qrels}
-        result = run_experiment(index, queries, judgements, given.output, study, provenance(inputs))
-    click.echo(result.table)
+    if given.learning_curve and given.runs:
+        raise click.UsageError("--run: expected no run with --learning-curve, got some. Leave it out.")
+
+
+def _paths(given: Options, from_index: bool) -> dict[str, Any]:
+    """Return the paths of the inputs by name; refuse options of the other form."""
+    paths: dict[str, Any] = dict(zip(("index", "topics", "qrels"), given.data, strict=True)) if from_index else {}
+    if not from_index:
+        paths = {"data": given.data}
+        for name in ("functions", "cluster"):
+            if getattr(given, name):
+                raise click.UsageError(f"--{name}: expected INDEX TOPICS QRELS as arguments, got others. Leave it out.")
+    if given.base is not None and given.base.startswith("model:"):
+        paths["model"] = Path(given.base.removeprefix("model:"))
+    runs = dict(pair.partition("=")[::2] for pair in given.runs)
+    return {**paths, **({"runs": runs} if runs else {})}
+
+
+def _files(given: Options, paths: dict[str, Any]) -> dict[str, Any]:
+    """Return the file or the option of each object that errors are about."""
+    folds = None if _FOLDS.fullmatch(given.folds) else given.folds
+    data = " ".join(map(str, paths.get("data", ())))
+    files = {"qrels": paths.get("qrels"), "folds": folds, "repeats": "--folds", "recipe": given.recipe}
+    return {**files, "runs": "--run", "k": "-k", **({"data": data, "training data": data} if data else {})}
+
+
+@contextmanager
+def _opened(given: Options, paths: dict[str, Any]) -> Iterator[tuple[Index | RankingData, Topics | None, Qrels | None]]:
+    """Yield an index, topics and judgements, or data alone."""
+    from rerank.files.data import read_data
+    from rerank.files.topics import read_topics
+    from rerank.files.trec import read_qrels
+
+    if "index" not in paths:
+        yield read_data(given.data), None, None
+        return
+    topics, qrels = read_topics(paths["topics"]), read_qrels(paths["qrels"])
+    with opened_cluster(given.cluster) as workers, opened_index(paths["index"], workers) as index:
+        yield index, topics, qrels
 
 
 def _study(given: Options) -> Study:
@@ -124,6 +169,7 @@ def _study(given: Options) -> Study:
     from rerank.features.recipe import Recipe
     from rerank.files.lists import read_folds
     from rerank.metrics.registry import parse_measure, parse_measures
+    from rerank.retrieval.candidates import DEPTH
     from rerank.runtime.schema import Whole as WholeNumber
     from rerank.workflows.study import Study
 
@@ -134,7 +180,7 @@ def _study(given: Options) -> Study:
         ranker=given.ranker,
         metric=parse_measure(given.metric).name,
         measures=tuple(measure.name for measure in parse_measures(given.measures or MEASURES)),
-        k=given.k,
+        k=given.k or DEPTH,
         folds=read_folds(given.folds) if numbers is None else int(numbers[2]),
         random_state=parameters.pop("random_state", 0),
         threads=given.threads,

@@ -19,39 +19,47 @@ class Options:
 
     model: Path = path_argument()
     format: str = option(
-        "--to", metavar="FORMAT", required=True, help=f"Format: {', '.join(format_names())}; some are only read."
+        "--to",
+        metavar="FORMAT",
+        required=True,
+        help=f"Format: {', '.join(format_names())}. Some of them can only be imported.",
     )
     output: Path = output_option("the model")
     name: str = option(
-        "--name", metavar="NAME", default="rerank", show_default=True, help="Name in an engine's model store."
+        "--name",
+        metavar="NAME",
+        default="rerank",
+        show_default=True,
+        help="Name of the model in a search engine's model store.",
     )
-    missing_as_zero: bool = option("--missing-as-zero", is_flag=True, help="Have a missing value go where 0 goes.")
+    missing_as_zero: bool = option("--missing-as-zero", is_flag=True, help="Treat missing values as 0.")
     split_leaves: bool = option(
         "--split-leaves",
         is_flag=True,
-        help="Where FORMAT sums in float32: write each tree twice, the coarse and the fine part of its leaf values.",
+        help="For formats that sum in float32: write each leaf value as the sum of two, in two trees, so that no "
+        "precision is lost.",
     )
     vectors: int = option(
         "--vectors",
         type=Whole(0),
         metavar="N",
         default=0,
-        help="Write N feature rows with their scores beside the model, as FILE.vectors.jsonl.",
+        help="Also write N test rows of features with their scores, as FILE.vectors.jsonl.",
     )
     feature_set: Path | None = file_option(
         "--feature-set",
-        "For a format of a search engine: write the queries with which it computes MODEL's features.",
+        "For search engines: also write the definitions of MODEL's features to this file.",
     )
 
 
 @click.command("export", short_help="write a model in another system's format")
 @takes(Options)
 def command(given: Options) -> None:
-    """Write MODEL, a ranker of trees or a linear one, in another system's format.
+    """Convert MODEL, which must be a tree or linear model, to the format of another library or search engine.
 
-    A model that starts from BM25's score is exported for engines that add it: FILE.query.json holds the request.
-    Engines compute few features as they are computed here: train with the recipe that
-    `rerank features --recipe-template ENGINE` prints.
+    Search engines can compute only some of the features: for Elasticsearch, OpenSearch or Solr, train with the recipe
+    that `rerank features --recipe-template ENGINE` prints. A model that starts from BM25's score can only be exported
+    for engines that can add this score; FILE.query.json then holds the request.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.exchange.models import export_model
@@ -71,4 +79,4 @@ def command(given: Options) -> None:
             feature_set=given.feature_set,
         )
     for path in written[1:]:
-        log.info("%s: written beside the model", path)
+        log.info("%s: also written", path)

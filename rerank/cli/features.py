@@ -64,18 +64,21 @@ class Options:
         "--output",
         type=path_type,
         metavar="FILE",
-        help="Output file (.npz, .parquet; .svm or .txt, also with .gz); - for stdout. Required without --report.",
+        help="Output file (.npz, .parquet, .svm or .txt, the last two also with .gz); - for stdout. Required unless "
+        "--report is given.",
     )
-    qrels: Path | None = file_option("--qrels", "Judgements; without them the data have no labels.")
+    qrels: Path | None = file_option(
+        "--qrels", "Judgements, which become the labels; without them, the data have no labels."
+    )
     recipe: Path | None = file_option(
-        "--recipe", "TOML file of the features: fields, families, parameters, normalisation."
+        "--recipe", "TOML file that selects fields, families of features, parameters and normalisation."
     )
     functions: tuple[Path, ...] = functions_option()
     runs: tuple[str, ...] = option(
         "--run",
         metavar="NAME=FILE",
         multiple=True,
-        help="Another run whose scores and ranks become features. Can be repeated.",
+        help="Run of another system, whose scores and ranks become features. Repeatable.",
     )
     recipe_template: None = option(
         "--recipe-template",
@@ -84,32 +87,33 @@ class Options:
         flag_value="",
         is_eager=True,
         callback=_template,
-        help="Print the default recipe, with comments; with ENGINE, a recipe of features that it computes, too: "
-        f"{', '.join(engine_names())}.",
+        help="Print the default recipe with comments, or the recipe of the features that a search engine can also "
+        f"compute: {', '.join(engine_names())}.",
     )
-    catalogue: None = option(
-        "--list", is_flag=True, is_eager=True, callback=_list, help="Print all available features."
-    )
+    catalogue: None = option("--list", is_flag=True, is_eager=True, callback=_list, help="List all available features.")
     reports: tuple[Path, ...] = file_option(
         "--report",
-        "Report of cost and importance of each feature (.txt, .tsv, .json, .png, .svg; .toml: a smaller recipe); "
-        "requires --qrels.",
+        "Write a report of the cost and importance of each feature (.txt, .tsv, .json, .png, .svg), or a smaller "
+        "recipe (.toml); requires --qrels. Repeatable.",
         multiple=True,
     )
     budget: float | None = option(
-        "--budget", type=Number(0.0), metavar="MICROSECONDS", help="Maximum cost of a pair, for --report."
+        "--budget",
+        type=Number(0.0),
+        metavar="MICROSECONDS",
+        help="Maximum cost per pair of the features that --report selects.",
     )
-    quick: bool = option("--quick", is_flag=True, help="A faster, less precise --report.")
+    quick: bool = option("--quick", is_flag=True, help="Make --report faster and less precise.")
     threads: int | None = threads_option()
     cluster: str | None = cluster_option()
 
 
-@click.command("features", short_help="features of a run")
+@click.command("features", short_help="compute the features of a run")
 @takes(Options)
 def command(given: Options) -> None:
-    """Write the features of RUN's query-document pairs.
+    """Compute the features of the query-document pairs of RUN and write them to a file.
 
-    What `rerank vectors` and `rerank history` keep with INDEX gives features, too.
+    If `rerank vectors` or `rerank history` has been run on INDEX, their features are included.
     """
     from rerank.cli.file_names import check_documents, check_queries, errors_with_files
     from rerank.features.recipe import Recipe

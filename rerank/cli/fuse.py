@@ -10,6 +10,8 @@ import click
 from rerank.cli.options import Whole, file_option, metric_option, option, output_option, path_argument, takes
 from rerank.errors import InvalidInputError
 
+METHOD = "rrf"
+
 
 @dataclass(frozen=True)
 class Options:
@@ -20,58 +22,108 @@ class Options:
     method: str = option(
         "--method",
         metavar="NAME",
-        default="rrf",
+        default=METHOD,
         show_default=True,
         help="Fusion method: rrf, combsum, combmnz, weighted or best.",
     )
     norm: str | None = option(
         "--norm",
         metavar="NAME",
-        help="Normalization of the scores of each run and query: none, minmax, max, sum, zscore or rank; not used by "
-        "rrf.  [default: minmax; none for best]",
+        help="Normalisation of each query's scores: none, minmax, max, sum, zscore or rank; rrf uses none.  "
+        "[default: minmax; none for best]",
     )
-    weights: str | None = option("--weights", metavar="X,X,...", help="A number for each run, for `weighted`.")
-    k: float = option("--rrf-k", type=float, metavar="X", default=60.0, show_default=True, help="RRF's constant.")
+    weights: str | None = option(
+        "--weights", metavar="X,X,...", help="Weights of the runs for `weighted`, in their order."
+    )
+    k: float = option(
+        "--rrf-k",
+        type=float,
+        metavar="X",
+        default=60.0,
+        show_default=True,
+        help="Constant k of reciprocal rank fusion.",
+    )
     missing: str | None = option(
         "--missing",
         type=click.Choice(["zero", "lowest"]),
-        help="Score of a document that is not in a run: 0, or the lowest score of the query in that run.  "
+        help="Score of a document that a run does not contain: 0, or the run's lowest score for the query.  "
         "[default: zero; lowest for best]",
     )
     hits: int | None = option(
-        "-k", "--hits", type=Whole(), metavar="N", help="Number of documents per query.  [default: all]"
+        "-k", "--hits", type=Whole(), metavar="N", help="Documents to keep per query.  [default: all]"
     )
-    name: str | None = option("--name", metavar="TAG", help="Name of the new run.  [default: the method]")
-    qrels: Path | None = file_option("--qrels", "Judgements on which `best` optimises the weights.")
-    metric: str = metric_option("-m", use="that `best` optimises.")
+    name: str | None = option("--name", metavar="TAG", help="Tag of the fused run.  [default: the method]")
+    qrels: Path | None = file_option("--qrels", "Judgements for which `best` optimises the weights.")
+    learn: Path | None = file_option("--learn", "Judgements from which a model of the fusion is learned.")
+    model: Path | None = file_option("--model", "Model of `--learn` by which the runs are fused.")
+    metric: str = metric_option("-m", use="that `best` and `--learn` optimise.")
 
 
 @click.command("fuse", short_help="make one run of several")
 @takes(Options)
 def command(given: Options) -> None:
-    """Write one run of two or more RUNs: reciprocal rank fusion, or sums of normalised scores.
+    """Combine two or more RUNs into one: reciprocal rank fusion, sums of normalised scores, or a learned fusion.
 
-    `--method best --qrels QRELS` finds the weights alpha and 1 - alpha of two runs with the highest mean of the
-    measure, and prints them on stderr. This is training: results on the same QRELS are biased. Choose the weights on
-    the qrels of other queries (dev), then fuse the runs of the test queries with the printed options:
-    `--method weighted --weights A,B --norm none --missing lowest`.
+    `--learn QRELS -o fusion.json` learns weights of at least 0, or trees with many judged queries, and writes a model;
+    `--model fusion.json` fuses RUNs of other queries with it, in the same order of systems. Weights of `--norm minmax`
+    can be exported for search engines (`rerank export`).
+
+    `--method best --qrels QRELS` finds the weights of two runs that give the highest mean of the measure, and prints
+    them on stderr; fuse other queries with the printed options. This is training, so evaluating the result on the same
+    QRELS overestimates its quality.
     """
-    from rerank.combination.fusion import fuse
     from rerank.files.trec import read_qrels, read_run, write_run
 
-    weights = None if given.weights is None else parse_weights(given.weights)
-    fused = fuse(
-        [read_run(path) for path in given.runs],
-        given.method,
-        norm=given.norm,
-        weights=weights,
-        k=given.k,
-        missing=given.missing,
-        qrels=None if given.qrels is None else read_qrels(given.qrels),
-        metric=given.metric,
-    )
-    fused = replace(fused if given.hits is None else fused.head(given.hits), name=given.name or given.method)
-    write_run(fused, given.output)
+    _check_options(given)
+    runs = [read_run(path) for path in given.runs]
+    if given.learn is not None:
+        from rerank.rankers.fusion import learn_fusion
+
+        learn_fusion(runs, read_qrels(given.learn), given.metric, norm=given.norm).save(given.output)
+        return
+    if given.model is not None:
+        from rerank.rankers.fusion import apply_fusion
+        from rerank.rankers.store import read_model
+
+        fused = apply_fusion(read_model(given.model), runs)
+    else:
+        from rerank.combination.fusion import fuse
+
+        fused = fuse(
+            runs,
+            given.method,
+            norm=given.norm,
+            weights=None if given.weights is None else parse_weights(given.weights),
+            k=given.k,
+            missing=given.missing,
+            qrels=None if given.qrels is None else read_qrels(given.qrels),
+            metric=given.metric,
+        )
+    name = given.name or ("fusion" if given.model is not None else given.method)
+    write_run(replace(fused if given.hits is None else fused.head(given.hits), name=name), given.output)
+
+
+def _check_options(given: Options) -> None:
+    """Refuse options that have no effect together."""
+    learned = {"--learn": given.learn, "--model": given.model}
+    used = [name for name, value in learned.items() if value is not None]
+    if len(used) > 1:
+        raise click.UsageError("--learn: expected it or --model, got both. Learn first, then fuse other queries")
+    method = None if given.method == METHOD else given.method
+    others: dict[str, object] = {
+        "--method": method,
+        "--weights": given.weights,
+        "--missing": given.missing,
+        "--qrels": given.qrels,
+    }
+    without: dict[str, dict[str, object]] = {
+        "--model": {"--norm": given.norm},
+        "--learn": {"-k": given.hits, "--name": given.name},
+    }
+    for name in used:
+        for other, value in {**others, **without[name]}.items():
+            if value is not None:
+                raise click.UsageError(f"{other}: expected it without {name}, got both. Leave out one of the two")
 
 
 def parse_weights(text: str) -> list[float]:

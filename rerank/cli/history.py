@@ -23,7 +23,7 @@ class Options:
         metavar="N",
         default=20,
         show_default=True,
-        help="Folds in which the features of the judged queries themselves are computed.",
+        help="Folds for computing the features of the judged queries themselves.",
     )
     near: float = option(
         "--near",
@@ -31,7 +31,7 @@ class Options:
         metavar="COSINE",
         default=0.8,
         show_default=True,
-        help="Least cosine of near-duplicate queries, which are in the same fold.",
+        help="Cosine similarity from which two queries are near duplicates, and put into the same fold.",
     )
     random_state: int = option(
         "--random-state", type=Whole(0), metavar="N", default=0, show_default=True, help="Random seed of the folds."
@@ -39,13 +39,13 @@ class Options:
     threads: int | None = threads_option()
 
 
-@click.command("history", short_help="learn from judgements")
+@click.command("history", short_help="store judged queries with an index")
 @takes(Options)
 def command(given: Options) -> None:
-    """Learn from the judgements QRELS of TOPICS what features of other queries can use, and keep it with INDEX.
+    """Store the judged queries TOPICS and QRELS with INDEX, to compute features of similar queries from them.
 
-    Features of a query that the history was learned from are computed without its own judgements and those of
-    near-duplicate queries: they are learned from the other folds.
+    Such a feature is, for example, whether a document was judged relevant to a similar query. The features of a stored
+    query itself do not use its own judgements nor those of near-duplicate queries, but only those of the other folds.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.files.topics import read_topics

@@ -22,23 +22,24 @@ class Options:
     format: str | None = option(
         "--from",
         metavar="FORMAT",
-        help=f"Format: {', '.join(format_names())}; some are only written. By default told by the content.",
+        help=f"Format: {', '.join(format_names())}. Some of them can only be exported.  [default: detected]",
     )
     names: Path | None = file_option(
-        "--names", "Names of the features, one a line, in the order of the model's training."
+        "--names", "File with the names of the features, one per line, in the order of training."
     )
     recipe: Path | None = file_option(
         "--recipe",
-        "TOML of how the features are made, for `rerank rerank`; its features are the names where FILE has none.",
+        "TOML file that says how to compute the features, for `rerank rerank`; names the features if FILE does not.",
     )
 
 
 @click.command("import", short_help="read another system's model")
 @takes(Options)
 def command(given: Options) -> None:
-    """Write another system's model FILE as a model of this package.
+    """Convert FILE, a model of another library, to a model of this package.
 
-    It scores with its owner's result, and serves as any model: `rerank rank`, `rerank rerank`, `--base model:FILE`.
+    The converted model returns the same scores as the original, and can be used like any other model: in `rerank rank`,
+    `rerank rerank`, or as `--base model:FILE`.
     """
     from rerank.exchange.models import import_model
     from rerank.features.recipe import Recipe

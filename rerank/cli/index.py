@@ -20,40 +20,44 @@ class Options:
 
     corpus: Path = path_argument()
     output: Path = folder_option("the index")
-    fields: str | None = option(
-        "--fields", metavar="NAME,NAME", help="Text fields to index separately; all by default."
-    )
+    fields: str | None = option("--fields", metavar="NAME,NAME", help="Text fields to index.  [default: all]")
     numbers: str | None = option(
-        "--numbers", metavar="NAME,NAME", help="Numeric fields that become features; all by default."
+        "--numbers", metavar="NAME,NAME", help="Numeric fields to store as features.  [default: all]"
     )
     language: str = option(
         "--language",
         metavar="CODE",
         default="en",
         show_default=True,
-        help="Analyser, by Anserini's code: de, fr, zh ...",
+        help="Language of the analyser: de, fr, zh, ...",
     )
     encoding: str = option(
         "--encoding",
         metavar="NAME",
         default="utf-8",
         show_default=True,
-        help="Encoding of CORPUS; latin-1 for old TREC disks.",
+        help="Text encoding of CORPUS, e.g. latin-1 for old TREC disks.",
     )
     threads: int | None = threads_option()
     shards: int | None = option(
         "--shards",
         type=int,
         metavar="N",
-        help="Split the documents over N Lucene indexes in the folder. Not split by default.",
+        help="Split the index into N shards.  [default: no shards]",
     )
     vectors: bool | None = option(
         "--vectors/--no-vectors",
         default=None,
-        help="Learn vectors of terms and documents, as `rerank vectors` does.  [default: if it takes under a minute]",
+        help="Also learn vectors of terms and documents, as `rerank vectors` does.  [default: if it takes under a "
+        "minute]",
+    )
+    passages: str | None = option(
+        "--passages",
+        metavar="WINDOW/STRIDE",
+        help="Score passages of WINDOW words, a new one every STRIDE words, too, and return the best: e.g. 200/100.",
     )
     overwrite: bool = option(
-        "--overwrite", is_flag=True, help="Replace an existing index after the new one is complete."
+        "--overwrite", is_flag=True, help="Replace an existing index once the new one is complete."
     )
 
 
@@ -62,11 +66,13 @@ class Options:
 def command(given: Options) -> None:
     """Build a Lucene index of CORPUS, with the data that feature extraction needs.
 
-    CORPUS is JSONL (plain or .gz, a file or a folder of them; `id` and text fields, or `id` and
-    `contents`), TREC SGML, or irds:NAME, a data set of ir_datasets.
+    CORPUS is a JSONL or TREC SGML file (plain or .gz), a folder of such files, or irds:NAME, a data set of ir_datasets.
+    A JSONL document has an `id` and text fields, e.g. `title` and `body`, or only `contents`.
     """
+    from rerank.types.passages import Passages
     from rerank.workflows.index import Index
 
+    passages = None if given.passages is None else Passages.parse(given.passages)
     index = Index.build(
         given.corpus,
         given.output,
@@ -79,6 +85,8 @@ def command(given: Options) -> None:
         shards=given.shards,
         vectors=given.vectors,
     )
+    if passages is not None:
+        index.keep_passages(passages)
     forward = index.forward
     log.info("%s: %d documents; fields: %s", given.output, forward.n_docs, ", ".join(forward.fields))
     if forward.numbers:

@@ -53,38 +53,48 @@ class Options:
         type=path_type,
         metavar="QRELS",
         required=True,
-        help="File of the judgements; those in it are kept, and not asked for again.",
+        help="File of judgements to write. Judgements that it already contains are kept and not asked for again.",
     )
     k: int = option(
-        "-k", "--hits", type=Whole(), metavar="N", default=10, show_default=True, help="Documents of each source."
+        "-k",
+        "--hits",
+        type=Whole(),
+        metavar="N",
+        default=10,
+        show_default=True,
+        help="Documents to pool from each source.",
     )
     documents: int | None = option(
-        "--documents", type=Whole(), metavar="N", help="Documents to judge of each query; all of the pool by default."
+        "--documents", type=Whole(), metavar="N", help="Documents to judge per query.  [default: the whole pool]"
     )
     run_files: tuple[str, ...] = option(
-        "--run", metavar="NAME=FILE", multiple=True, help="Run of another system, whose documents are in the pool."
+        "--run",
+        metavar="NAME=FILE",
+        multiple=True,
+        help="Run of another system, whose top documents join the pool. Repeatable.",
     )
-    qrels: Path | None = file_option("--qrels", "Other judgements, which are not asked for again.")
+    qrels: Path | None = file_option("--qrels", "Existing judgements, which are not asked for again.")
     judge: str | None = option(
         "--judge",
         metavar="MODULE:FUNCTION",
-        help="Function of your own that judges in your place: from the texts of a query and a document to a label.",
+        help="Python function that judges instead of you: it takes the texts of a query and a document, and returns a "
+        "label.",
     )
-    audit: Path | None = file_option("--audit", "Judgements of people, with which those of QRELS are compared.")
+    audit: Path | None = file_option("--audit", "Judgements by people, to compare those of QRELS with.")
     measures: tuple[str, ...] = measures_option(MEASURES)
     threads: int | None = threads_option()
 
 
-@click.command("judge", short_help="judge documents")
+@click.command("judge", short_help="label documents")
 @takes(Options)
 def command(given: Options) -> None:
-    """Judge documents of INDEX for TOPICS: in the terminal, or by a function.
+    """Label documents of INDEX for the queries of TOPICS, in the terminal or with a Python function.
 
-    The documents are the first of BM25, of the other sources that need no judgements, of the unsupervised ranking and
-    of each --run; those first on which BM25, the unsupervised ranking and the runs disagree most. QRELS is written
-    after every answer: Ctrl-C loses none, and the same command goes on. Answers are lines of standard input where it
-    is no terminal. QRELS.provenance.json says who judged. Labels of a function are cached by its name, query and text:
-    a changed function needs another name.
+    The pool of a query holds the top documents of BM25, of other sources that need no judgements, of the unsupervised
+    ranking and of each --run. Documents whose ranks in these rankings differ most are judged first. QRELS is saved
+    after every answer: stop with Ctrl-C, and continue later with the same command. If standard input is not a
+    terminal, answers are read from it, one per line. QRELS.provenance.json records who judged. The labels of a function
+    are cached by its name, the query and the text, so rename a function when you change it.
 
     With --audit, the labels are compared with those of people, and the measure of each ranking is estimated from both.
     """

@@ -18,12 +18,12 @@ class Options:
     code: str = argument()
 
 
-@click.command("language", short_help="set the analyser of Anserini's index")
+@click.command("language", short_help="set the language of an index that Anserini built")
 @takes(Options)
 def command(given: Options) -> None:
-    """Keep with INDEX, which Anserini built with `-language CODE`, that its texts and queries are of this language.
+    """Set the language of INDEX, which Anserini built with `-language CODE`, so that queries are analysed in it.
 
-    Other indexes need no such call: those of `rerank index` know their language, and English is the default.
+    Not needed for English, nor for an index that `rerank index` built: it stores its language.
     """
     from rerank.workflows.index import Index
 

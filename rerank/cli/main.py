@@ -20,33 +20,33 @@ from rerank.version import __version__
 
 VERBS = {
     "index": "build a Lucene index, with the data that feature extraction needs",
-    "language": "keep the language of an index that Anserini built",
+    "language": "set the language of an index that Anserini built",
     "vectors": "learn vectors of terms and documents from an index",
-    "retrieve": "write the top k of BM25 or other retrievers as a TREC run",
-    "features": "write the features of a run's query-document pairs",
-    "history": "learn from judgements what features of other queries can use",
-    "judge": "judge documents in the terminal, or by a function of your own",
-    "clicks": "make labels of a log of impressions and clicks",
-    "train": "train a ranker from an index and judgements, optionally from a base ranker",
-    "rankers": "list the rankers, or the parameters of one",
-    "rank": "order documents whose features are in a file",
-    "rerank": "retrieve (or take a run), extract and reorder in one go",
-    "search": "answer one query, with titles and the words that matched",
-    "explain": "tell which features put a document above another",
-    "serve": "answer searches over HTTP, with a page to search with",
-    "export": "write a model in the format of another system or engine",
-    "import": "make a model of another system's",
-    "evaluate": "measure runs against judgements, as trec_eval does",
-    "value": "estimate from a click log what runs are worth to its searchers",
-    "interleave": "tell which of two interleaved rankers the searchers of a log preferred",
-    "report": "compare runs query by query, on a page",
-    "fuse": "make one run of several, by rank or by score",
-    "simulate": "simulate users that click on the documents of a run",
-    "compile": "compile the kernels now, so that other verbs start faster",
-    "doctor": "report problems in judgements, runs, topics, features and indexes",
-    "experiment": "run a study: cross-validation by query, held-out runs, a table with significance tests",
-    "replay": "repeat a study and compare all files byte for byte",
-    "demo": "run the same study on the docstrings of your Python standard library",
+    "retrieve": "retrieve documents with BM25 or other sources, and write a TREC run",
+    "features": "compute the features of the query-document pairs of a run",
+    "history": "store judged queries with an index, to compute features of similar queries",
+    "judge": "label documents in the terminal or with your own function",
+    "clicks": "convert a log of impressions and clicks to labels",
+    "train": "train a ranker on judgements, optionally starting from another ranker",
+    "rankers": "list all rankers, or the parameters of one ranker",
+    "rank": "rank documents whose features are in a file",
+    "rerank": "retrieve documents, or read a run, and reorder them with a model",
+    "search": "run one query and print titles and matching text",
+    "explain": "show why one document is ranked above another",
+    "serve": "start an HTTP search service with a search page",
+    "export": "convert a model to the format of another library or search engine",
+    "import": "convert a model of another library",
+    "evaluate": "evaluate runs against judgements, as trec_eval does",
+    "value": "estimate the value of runs from a click log, without judgements",
+    "interleave": "compare two interleaved rankers by the clicks of a log",
+    "report": "compare runs query by query in an HTML report",
+    "fuse": "combine several runs into one, by rank or by score",
+    "simulate": "simulate users who click on the documents of a run",
+    "compile": "compile all kernels in advance, so that other verbs start faster",
+    "doctor": "check judgements, runs, topics, features and indexes for problems",
+    "experiment": "compare rankers by cross-validation, with a table of significance tests",
+    "replay": "repeat an experiment and check that all files are identical",
+    "demo": "run an example experiment on Python's docstrings",
 }
 
 
@@ -78,12 +78,12 @@ class Verbs(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="rerank")
-@click.option("-q", "--quiet", is_flag=True, help="No progress bars and no log messages on stderr, except warnings.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress and no messages except warnings.")
 @click.pass_context
 def cli(ctx: click.Context, quiet: bool) -> None:
-    """BM25's top n from a Lucene index, reordered by a model that optimises the measure you report.
+    """Retrieve documents from a Lucene index, and reorder them with a trained ranking model.
 
-    `rerank VERB -h` shows the arguments of a verb.
+    `rerank VERB -h` describes the arguments and options of a verb.
     """
     ctx.with_resource(_log_to_stderr(logging.WARNING if quiet else logging.INFO))
     ctx.with_resource(show_progress(not quiet))

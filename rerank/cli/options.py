@@ -104,12 +104,12 @@ def file_option(name: str, text: str, **settings: Any) -> Any:
 
 def threads_option() -> Any:
     """Declare `--threads`."""
-    return option("--threads", type=Whole(), metavar="N", help="Threads; all cores by default.")
+    return option("--threads", type=Whole(), metavar="N", help="Number of threads.  [default: all cores]")
 
 
 def functions_option() -> Any:
     """Declare `--functions`, which runs the files that define features."""
-    text = "Python file that defines features of your own (@rerank.feature)."
+    text = "Python file that defines your own features."
     return file_option("--functions", text, multiple=True, callback=_load_functions)
 
 
@@ -127,21 +127,20 @@ def candidates_option(default: str = "BM25") -> Any:
     return option(
         "--candidates",
         metavar="SOURCE:K,...",
-        help="Sources of candidates, e.g. bm25:1000,rm3:1000,lsi:200,run:FILE, or bm25-k1=1.2-b=0.75 with other "
-        f"parameters; {default} by default.",
+        help=f"Sources of candidates (see `rerank retrieve -h`).  [default: {default}]",
     )
 
 
 def output_option(what: str) -> Any:
     """Declare `-o` for a file; `-` is stdout."""
-    text = f"Output file of {what}; - for stdout."
+    text = f"File for {what}; - for stdout."
     return option("-o", "--output", type=path_type, metavar="FILE", required=True, help=text)
 
 
 def folder_option(what: str, default: str | None = None, required: bool = True) -> Any:
     """Declare `-o` for a folder, which may be required if it has no default."""
     given = {"required": required} if default is None else {"default": default, "show_default": True}
-    text = f"Folder of {what}."
+    text = f"Folder for {what}."
     return option("-o", "--output", type=path_type, metavar="FOLDER", callback=_no_stdout, help=text, **given)
 
 
@@ -158,12 +157,12 @@ def measures_option(default: tuple[str, ...]) -> Any:
         "--measure",
         metavar="MEASURE",
         multiple=True,
-        help=f"Measure, as ir_measures or trec_eval name it, or several (P.5,10; official; all_trec). Repeatable.  "
+        help=f"Measure by its ir_measures or trec_eval name, e.g. nDCG@10, P.5,10 or all_trec. Repeatable.  "
         f"[default: {' '.join(default)}]",
     )
 
 
-def metric_option(*names: str, use: str = "to train for, as ir_measures names it: AP, ERR@20, RBP(p=0.8), ...") -> Any:
+def metric_option(*names: str, use: str = "to optimise: AP, ERR@20, RBP(p=0.8), ...") -> Any:
     """Declare `--metric`."""
     return option(*names, "--metric", metavar="MEASURE", default="nDCG@10", show_default=True, help=f"Measure {use}")
 
@@ -177,7 +176,9 @@ def depth_option(default: int | None = 1000) -> Any:
         metavar="N",
         default=default,
         show_default=default is not None,
-        help="Documents of a query" + ("." if default else " that are reranked; by default as in training."),
+        help="Documents to retrieve per query."
+        if default
+        else "Documents to rerank per query.  [default: as in training]",
     )
 
 
@@ -210,7 +211,7 @@ def split_base(base: str) -> tuple[str, str]:
 
 def base_run_option() -> Any:
     """Declare `--base run:FILE` of the verbs that apply a model; see `read_base_run`."""
-    return option("--base", metavar="run:FILE", help="Run to start from, where the model was warm-started from one.")
+    return option("--base", metavar="run:FILE", help="Run that the model was warm-started from.")
 
 
 def read_base_run(base: str | None) -> Run | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rerank.cli.options import NO_BASE, UNSUPERVISED, metric_option, option, split_base
-from rerank.errors import InvalidInputError, UnknownParameterError, shown, suggestion
+from rerank.errors import InvalidInputError, UnknownParameterError, shown
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
@@ -72,6 +72,7 @@ def given_parameters(
     elsewhere  the options of those that `-p` does not take
     more       what `-p` takes whatever the ranker's parameters are
     """
+    from rerank.rankers.other_names import remedy
     from rerank.rankers.parameters import read_parameters, read_value
     from rerank.rankers.ranker import ranker_class
     from rerank.runtime.schema import SchemaError
@@ -86,9 +87,9 @@ def given_parameters(
         if name in values:
             raise InvalidInputError(f"{verb}: -p {name}: expected each parameter once, got it again. Remove one.")
         if name not in known:
-            remedy = f"Use {elsewhere[name]}." if name in elsewhere else suggestion(name, known)
+            advice = f"Use {elsewhere[name]}." if name in elsewhere else remedy(name, [*known, *elsewhere])
             raise UnknownParameterError(
-                f"{verb}: -p {shown(name)[1:-1]}: expected a parameter of {ranker} that -p takes, got another. {remedy}"
+                f"{verb}: -p {shown(name)[1:-1]}: expected a parameter of {ranker} that -p takes, got another. {advice}"
             )
         values[name] = read_value(value)
     try:

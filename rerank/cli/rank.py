@@ -20,10 +20,10 @@ class Options:
     base: str | None = base_run_option()
 
 
-@click.command("rank", short_help="order documents of a data file")
+@click.command("rank", short_help="rank documents of a file of features")
 @takes(Options)
 def command(given: Options) -> None:
-    """Write the documents of DATA in MODEL's order."""
+    """Rank the documents of DATA, a file of features, with MODEL, and write a run."""
     from rerank.cli.file_names import errors_with_files
     from rerank.files.data import read_data
     from rerank.files.trec import write_run

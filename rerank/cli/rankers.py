@@ -8,7 +8,7 @@ import click
 @click.command("rankers", short_help="list rankers and their parameters")
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
-    """List the rankers; with NAME, the parameters of this ranker that `rerank train -p` takes."""
+    """List all rankers, or describe the parameters of the ranker NAME, which `rerank train -p` sets."""
     from rerank.cli.parameters import ELSEWHERE
     from rerank.rankers.parameters import declared_parameters, documentation
     from rerank.rankers.ranker import known_rankers, ranker_class

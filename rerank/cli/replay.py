@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,18 +23,28 @@ class Options:
 @takes(Options)
 def command(given: Options) -> None:
     """Repeat the study in FOLDER, which `rerank experiment` wrote, and compare all files byte for byte."""
-    from rerank.files.topics import read_topics
-    from rerank.files.trec import read_qrels
+    from rerank.cli.options import read_named_runs
+    from rerank.files.data import read_data
     from rerank.workflows.index import Index
     from rerank.workflows.record import provenance, read_provenance, read_record, write_provenance
     from rerank.workflows.replay import replay_experiment
 
     read_record(given.folder)
-    paths = {name: Path(path) for name, path in read_provenance(given.folder)["inputs"].items() if path}
-    topics, qrels = read_topics(paths["topics"]), read_qrels(paths["qrels"])
-    names = {name: str(path) for name, path in paths.items()}
-    with Index.open(paths["index"]) as index:
-        replayed = replay_experiment(given.folder, index, topics, qrels, given.output, names)
+    paths = {name: path for name, path in read_provenance(given.folder)["inputs"].items() if path}
+    runs = paths.get("runs", {})
+    names = {name: str(path) for name, path in {**paths, **runs}.items()}
+    model = f"model:{paths['model']}" if "model" in paths else None
+    with Index.open(paths["index"]) if "index" in paths else nullcontext(read_data(paths.get("data", []))) as source:
+        replayed = replay_experiment(
+            given.folder,
+            source,
+            paths.get("topics"),
+            paths.get("qrels"),
+            given.output,
+            runs=read_named_runs(tuple(f"{name}={path}" for name, path in runs.items())),
+            model=model,
+            names=names,
+        )
     if given.output is not None:
         write_provenance(given.output, provenance(paths))
     table, n_files = replayed.result.table, replayed.n_files

@@ -31,7 +31,7 @@ class Options(ComparisonOptions):
         type=path_type,
         metavar="FILE",
         default=Path("-"),
-        help="Output file: a page (.html), JSON (.json) or text; text on stdout by default.",
+        help="Output file: an HTML page (.html), JSON (.json) or text.  [default: text on stdout]",
     )
     changes: int = option(
         "--changes",
@@ -39,19 +39,19 @@ class Options(ComparisonOptions):
         metavar="N",
         default=3,
         show_default=True,
-        help="Show the N queries that gained most and the N that lost most, under the first measure.",
+        help="Show the N queries that gained most and the N that lost most, by the first measure.",
     )
-    topics: Path | None = file_option("--topics", "Topics, whose text is shown with the queries.")
+    topics: Path | None = file_option("--topics", "Topics, to show the text of the queries.")
     corpus: Path | None = file_option(
-        "--corpus", "JSONL documents, whose text is shown with the documents that changed rank."
+        "--corpus", "JSONL documents, to show the text of the documents that changed rank."
     )
-    title: str | None = option("--title", metavar="TEXT", help="Heading of a page.")
+    title: str | None = option("--title", metavar="TEXT", help="Title of the HTML page.")
     models: tuple[Path, ...] = option(
         "--model",
         type=path_type,
         metavar="MODEL",
         multiple=True,
-        help="Model, or folder of models, whose training a page shows. Can be repeated.",
+        help="Model, or folder of models, whose training the HTML page shows. Repeatable.",
     )
 
     @property
@@ -60,12 +60,12 @@ class Options(ComparisonOptions):
         return self.output.suffix.lower() in PAGE
 
 
-@click.command("report", short_help="compare runs query by query, on a page")
+@click.command("report", short_help="compare runs query by query")
 @takes(Options)
 def command(given: Options) -> None:
     """Compare RUNs with the first one: the tables of `rerank evaluate`, and the queries that changed most.
 
-    A page is one file with tables, charts, gains and losses, which needs no network.
+    With -o FILE.html, the report is a single HTML page with tables and charts that can be read offline.
     """
     from rerank.evaluation.comparison import query_details
     from rerank.evaluation.report import render
@@ -136,7 +136,8 @@ def trained_models(paths: Sequence[Path]) -> list[TrainedModel]:
         shares = zip(model.feature_names_, (float(gain) / total for gain in gains), strict=False)
         ordered = dict(sorted(shares, key=lambda share: (-share[1], share[0])))
         name = path.name.removesuffix(".json").removesuffix(".model")
-        trained.append(TrainedModel(name, measure, history, model.best_iteration_, ordered))
+        found = None if model.calibration_ is None else model.calibration_.reliability
+        trained.append(TrainedModel(name, measure, history, model.best_iteration_, ordered, found))
     return trained
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rerank.cli.applying import ModelOptions
 from rerank.cli.cluster import cluster_option, opened_cluster
-from rerank.cli.options import Whole, file_option, option, output_option, path_type, read_base_run, takes
+from rerank.cli.options import Number, Whole, file_option, option, output_option, path_type, read_base_run, takes
+
+if TYPE_CHECKING:
+    from rerank.workflows.cutoff import Cutoff
 
 
 @dataclass(frozen=True)
@@ -19,48 +23,76 @@ class Options(ModelOptions):
     output: Path = output_option("the run")
     texts: Path | None = file_option(
         "--texts",
-        "Texts to reorder, which INDEX need not hold: JSON objects, one a line, with qid, id, and text or the fields "
-        "of INDEX. Their scores come from --run, otherwise from BM25.",
+        "Texts to rerank, in INDEX or not: one JSON object per line with qid, id, and text or fields of INDEX. Their "
+        "first scores are those of --run, otherwise of BM25.",
     )
     text_field: str | None = option(
-        "--text-field", metavar="NAME", help="Field of INDEX that `text` of --texts is; by default the longest."
+        "--text-field", metavar="NAME", help="Field of INDEX that `text` of --texts is read as.  [default: the longest]"
     )
     first: Path | None = option(
         "--first",
         metavar="MODEL",
         type=path_type,
-        help="Model of a first stage: it chooses the top k among the first --first-k candidates.",
+        help="First-stage model: it selects the k documents that MODEL reranks.",
     )
     first_k: int | None = option(
         "--first-k",
         metavar="N",
         type=Whole(),
-        help="Candidates that the first stage scores; by default 10,000, or -k if that is more.",
+        help="Candidates that the first stage scores.  [default: 10000, or -k if larger]",
+    )
+    diversify: str | None = option(
+        "--diversify",
+        metavar="METHOD(WEIGHT)",
+        help="Reorder the first 100 so that they repeat less: mmr(0.7) or xquad(0.7), with the weight of relevance.",
+    )
+    min_score: float | None = option(
+        "--min-score",
+        metavar="P",
+        type=Number(0.0, 1.0),
+        help="Leave out documents whose probability of relevance is below P; scores are then probabilities.",
+    )
+    abstain: float | None = option(
+        "--abstain",
+        metavar="P",
+        type=Number(0.0, 1.0),
+        help="Leave out queries where the probability of any relevant document is below P.",
     )
     cluster: str | None = cluster_option()
+
+    def cutoff(self) -> Cutoff | None:
+        """Return the least probabilities; None where none is given."""
+        from rerank.workflows.cutoff import Cutoff
+
+        given = self.min_score is not None or self.abstain is not None
+        return Cutoff(self.min_score or 0.0, self.abstain or 0.0) if given else None
 
 
 @click.command("rerank", short_help="retrieve and reorder")
 @takes(Options)
 def command(given: Options) -> None:
-    """Write the top k documents of INDEX for TOPICS in the order of MODEL.
+    """Retrieve documents of INDEX for TOPICS, reorder the top k with MODEL, and write a run.
 
-    MODEL is a file, or `unsupervised`: the sum of standardised scores, which needs no judgements. The candidates are
-    those that MODEL was trained on, and its features need nothing beside INDEX. Documents of `--run` below the top k
-    follow in their order. With `--texts`, documents that INDEX need not hold are reordered: statistics of the
-    collection are those of INDEX.
+    MODEL is a model file, or `unsupervised`: a sum of standardised scores that needs no training. Candidates come from
+    the sources that MODEL was trained with, or from `--run`; documents of `--run` below the top k keep their order.
+    With `--texts`, the given texts are reordered; they may be missing from INDEX, which then only supplies the
+    statistics of the collection.
+
+    `--min-score` and `--abstain` need a model of `rerank train INDEX TOPICS QRELS`, whose scores are calibrated where
+    at least 20 queries have relevant documents among the candidates.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.files.lists import read_texts
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run, write_run
     from rerank.rankers.store import read_model
+    from rerank.workflows.diversify import diversify
     from rerank.workflows.rerank import rerank
     from rerank.workflows.texts import TextsToRank, rerank_topics
 
     _check_options(given)
     ranker, queries, base_run = given.ranker(), read_topics(given.topics), read_base_run(given.base)
-    file = given.run_file()
+    file, least = given.run_file(), given.cutoff()
     run = None if file is None else read_run(file)
     files = {**given.files(base_run), "first_k": "--first-k", "first stage": given.first, "scores": file or "--run"}
     with opened_cluster(given.cluster) as workers, given.opened(workers) as index:
@@ -71,21 +103,32 @@ def command(given: Options) -> None:
                 apply = rerank if workers is None else workers.rerank
                 stage = None if given.first is None else read_model(given.first)
                 result = apply(
-                    index, ranker, queries, run, k=given.k, base=base_run, first=stage, first_k=given.first_k
-                )
+                    index, ranker, queries, run, k=given.k, base=base_run, first=stage, first_k=given.first_k,
+                    cutoff=least,
+                )  # fmt: skip
             else:
                 read = read_texts(given.texts, queries, index.forward.fields)
-                texts = TextsToRank(read.documents, read.locations, run, given.text_field)
+                texts = TextsToRank(read.documents, read.locations, run, given.text_field, least)
                 result = rerank_topics(index, ranker, queries, texts, k=given.k, base=base_run)
+            if given.diversify is not None:
+                result = diversify(index, result, given.diversify)
     write_run(result, given.output)
 
 
 def _check_options(given: Options) -> None:
-    """Refuse options that have no effect together."""
+    """Refuse options that have no effect together, and a method of diversity that is not known."""
+    from rerank.combination.diversity import Diversifier
+
+    if given.diversify is not None:
+        Diversifier.parse(given.diversify)
     if given.first_k is not None and given.first is None:
         raise click.UsageError("--first-k: expected --first beside it, got none. Add --first MODEL.")
     if given.text_field is not None and given.texts is None:
         raise click.UsageError("--text-field: expected --texts beside it, got none. Add --texts FILE.")
-    for name, value in (("--first", given.first), ("--cluster", given.cluster)):
+    for name, value in (
+        ("--first", given.first),
+        ("--cluster", given.cluster),
+        ("--diversify", given.diversify),
+    ):
         if given.texts is not None and value is not None:
             raise click.UsageError(f"{name}: expected documents of INDEX, got --texts. Leave out one of the two.")

@@ -33,8 +33,8 @@ class Options:
         "--sources",
         type=path_type,
         metavar="FOLDER",
-        help="Folder for the runs of several sources, NAME.run: `rerank features --run NAME=FILE` makes features of "
-        "them.",
+        help="Also write the run of each source to this folder, as NAME.run; `rerank features --run NAME=FILE` "
+        "computes features from them.",
     )
     threads: int | None = threads_option()
     cluster: str | None = cluster_option()
@@ -43,17 +43,17 @@ class Options:
 @click.command("retrieve", short_help="retrieve candidates")
 @takes(Options)
 def command(given: Options) -> None:
-    """Write the top k of INDEX for TOPICS as a TREC run: BM25's, or that of other sources.
+    """Retrieve the top k documents of INDEX for TOPICS, with BM25 or other sources, and write a TREC run.
 
-    TOPICS has two columns with a tab, is a file of TREC topics or JSONL, or irds:NAME, a data set of
-    ir_datasets. The tag of the run (its sixth column) names the retriever and its parameters, e.g.
-    bm25-k1=0.9-b=0.4. A model that starts from such scores accepts no others.
+    TOPICS is a file with lines of id, tab and text, a TREC topics file, a JSONL file, or irds:NAME, a data set of
+    ir_datasets. The tag of the run (its sixth column) names the retriever and its parameters, e.g. bm25-k1=0.9-b=0.4; a
+    model that was trained on these scores refuses those of other parameters.
 
-    Sources of --candidates are bm25, whose k1 and b are written as in the tag (bm25-k1=1.2-b=0.75:1000); rm3 and
-    rocchio, which expand the query by BM25's first documents; lsi and encoder, with what `rerank vectors` learned;
-    history, documents judged relevant to similar queries, with what `rerank history` learned; and run:FILE. Of several,
-    the documents of the first one come first, with their scores. Documents that only others return follow in the order
-    of reciprocal rank fusion, with lower scores.
+    --candidates names sources and their depths, e.g. bm25:1000,rm3:1000,lsi:200. The sources are bm25, with optional
+    parameters (bm25-k1=1.2-b=0.75:1000); rm3 and rocchio, which expand the query with terms of BM25's top documents;
+    lsi and encoder, which need `rerank vectors`; history, the documents judged relevant to similar queries, which needs
+    `rerank history`; and run:FILE. If several are given, the documents of the first source come first, with their
+    scores. Documents found only by the others follow with lower scores, ordered by reciprocal rank fusion.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.files.topics import read_topics

@@ -23,16 +23,19 @@ class Options:
 
     index: Path = path_argument()
     words: tuple[str, ...] = argument(nargs=-1, required=True, metavar="[MODEL] WORDS...")
-    k: int = option("-k", "--hits", type=Whole(), metavar="N", default=10, show_default=True, help="Hits.")
+    k: int = option(
+        "-k", "--hits", type=Whole(), metavar="N", default=10, show_default=True, help="Documents to print."
+    )
 
 
-@click.command("search", short_help="one query")
+@click.command("search", short_help="run one query")
 @takes(Options)
 def command(given: Options) -> None:
-    """Print the best documents of INDEX for a query: in the order of MODEL, a file, or of the unsupervised ranking.
+    """Search INDEX for the query WORDS, and print the top documents, ranked by MODEL or by the unsupervised ranking.
 
-    A line for each document: rank, score, id and title; below it, the part of its text that has most words of the
-    query, which are between asterisks.
+    For each document, the first line has rank, score, id and title. The second line is the passage with most words of
+    the query, which are marked with asterisks; where INDEX keeps passages (`rerank index --passages`), the best one. If
+    the first word is the name of a file, it is read as MODEL.
     """
     from rerank.types.ids import QUERY
     from rerank.workflows.index import Index
@@ -48,16 +51,19 @@ def command(given: Options) -> None:
 
 def _lines(index: Index, query: str, run: Run) -> list[str]:
     """Return the lines of the hits of one query."""
+    from rerank.types.ids import QUERY
     from rerank.workflows.stored import Matcher, excerpt, marked, stored_fields, title_and_body
 
     stored = index.stored_documents(index.forward.doc_numbers(run.doc_ids))
-    documents = [title_and_body(stored_fields(text)) for text in stored]
+    titles, bodies = zip(*(title_and_body(stored_fields(text)) for text in stored), strict=True) if stored else ((), ())
+    if index.passages is not None:
+        bodies = tuple(passage.text for passage in index.best_passages(run, {QUERY: query}))
     terms = frozenset(index.searcher.analyze([query])[0])
-    matcher, lines = Matcher(index.searcher.analyze, [body for _, body in documents]), []
-    hits = zip(run.doc_ids.tolist(), run.scores.tolist(), documents, strict=True)
-    for rank, (doc_id, score, (title, body)) in enumerate(hits, start=1):
+    matcher, lines = Matcher(index.searcher.analyze, bodies), []
+    hits = zip(run.doc_ids.tolist(), run.scores.tolist(), titles, bodies, strict=True)
+    for rank, (doc_id, score, title, body) in enumerate(hits, start=1):
         lines.append(f"{rank:3d}  {score:10.4f}  {doc_id}  {title}".rstrip())
-        text, spans = excerpt(body, matcher.spans(body, terms), LONGEST)
+        text, spans = excerpt(body, matcher.spans(body, terms), LONGEST if index.passages is None else 0)
         if text:
             lines.append(f"     {marked(text, spans)}")
     return lines

@@ -57,55 +57,66 @@ class Options:
         default=8080,
         show_default=True,
         metavar="N",
-        help="Port; 0 is a free one.",
+        help="Port; 0 chooses a free one.",
     )
     demo: bool = option(
-        "--demo", is_flag=True, help="Serve the docstrings of your Python library, and a model of them."
+        "--demo",
+        is_flag=True,
+        help="Serve an example: the docstrings of your Python installation, with a model trained on them.",
     )
-    workers: int = option("--workers", type=Whole(), default=1, show_default=True, metavar="N", help="Processes.")
+    workers: int = option(
+        "--workers", type=Whole(), default=1, show_default=True, metavar="N", help="Number of processes."
+    )
     threads: int | None = option(
-        "--threads", type=Whole(), metavar="N", help="Threads of each process; by default cores / workers."
+        "--threads", type=Whole(), metavar="N", help="Threads per process.  [default: cores / workers]"
     )
-    token_file: Path | None = file_option("--token-file", "File of the token that requests carry.")
+    token_file: Path | None = file_option(
+        "--token-file", "File with the token that requests must send (Authorization: Bearer)."
+    )
     no_token: bool = option(
-        "--no-token", is_flag=True, help="Listen on other addresses than the loopback without a token."
+        "--no-token", is_flag=True, help="Allow an address other than the loopback without a token."
     )
     hosts: tuple[str, ...] = option(
-        "--allow-host", multiple=True, metavar="NAME", help="Further name of a local service."
+        "--allow-host",
+        multiple=True,
+        metavar="NAME",
+        help="Host name by which requests may address a local service, beside localhost. Repeatable.",
     )
     model_names: tuple[str, ...] = option(
         "--model-name",
         multiple=True,
         metavar="NAME",
-        help="What requests call the model; repeat it for several names. By default its file's name.",
+        help="Name of the model in requests. Repeatable.  [default: the name of its file]",
     )
     text_field: str | None = option(
-        "--text-field", metavar="NAME", help="Field of INDEX that plain texts of /rerank fill; by default the longest."
+        "--text-field",
+        metavar="NAME",
+        help="Field of INDEX that plain texts of /rerank are read as.  [default: the longest]",
     )
-    other_index: bool = option("--other-index", is_flag=True, help="Serve a model that was trained on another index.")
+    other_index: bool = option("--other-index", is_flag=True, help="Allow a model that was trained on another index.")
     log: str | None = option(
         "--log",
         metavar="queries:FOLDER|features:FOLDER",
-        help="Append queries and candidates to files; with `features`, their features, too.",
+        help="Log queries and candidates to files in FOLDER; features: also log their features.",
     )
     limits: dict[str, Any] = option(
         "--limit",
         multiple=True,
         callback=_limits,
         metavar="NAME=VALUE",
-        help="deadline=10 (seconds of a request; 503 after that), queue=256 (requests that wait; 429 beyond that), "
-        "documents=1000 (of /rerank, and candidates of a query of /search), body=8388608 (bytes). Repeatable.",
+        help="Limit to change; defaults: deadline=10 (seconds per request, then 503), queue=256 (waiting requests, "
+        "then 429), documents=1000 (per request), body=8388608 (bytes per request). Repeatable.",
     )
     functions: tuple[Path, ...] = functions_option()
 
 
-@click.command("serve", short_help="an HTTP service and a page to search with")
+@click.command("serve", short_help="start an HTTP search service")
 @takes(Options)
 def command(given: Options) -> None:
-    """Answer searches of INDEX, reordered by MODEL, over HTTP; unsupervised without MODEL.
+    """Start an HTTP service that searches INDEX and ranks with MODEL, or without judgements if MODEL is not given.
 
-    The page is at /, the interface at /openapi.json. SIGTERM ends the service after the requests that run, SIGHUP or a
-    new file MODEL takes up a new model. Needs the extra `service`.
+    The search page is at /, the description of the interface at /openapi.json. On SIGTERM, the service finishes running
+    requests and stops. On SIGHUP, or when the file MODEL changes, it loads the new model. Needs the extra `service`.
     """
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:

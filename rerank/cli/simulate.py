@@ -19,14 +19,14 @@ class Options:
 
     run: Path = path_argument()
     qrels: Path = path_argument()
-    output: Path = output_option("the log: .csv, .tsv or JSONL, .gz compresses")
+    output: Path = output_option("the log (.csv, .tsv or JSONL, also with .gz)")
     users: str = option(
         "--users",
         type=click.Choice(["pbm", "cascade", "dependent"]),
         default="pbm",
         show_default=True,
-        help="What users examine: each position with its probability; down to the first click; or on after a click "
-        "with probability --continuation.",
+        help="How users examine a list: each position with its own probability (pbm), down to the first click "
+        "(cascade), or on after a click with probability --continuation (dependent).",
     )
     eta: float = option(
         "--eta",
@@ -34,7 +34,7 @@ class Options:
         metavar="X",
         default=1.0,
         show_default=True,
-        help="Exponent of pbm's position bias: 0 none, 1 as in eye tracking.",
+        help="Position bias of pbm, as an exponent: 0 for none, 1 as measured by eye tracking.",
     )
     noise: float = option(
         "--noise",
@@ -45,13 +45,18 @@ class Options:
         help="Probability of a click on an examined document of label 0.",
     )
     continuation: float = option(
-        "--continuation", type=Number(0.0, 1.0), metavar="X", default=0.6, show_default=True, help="See --users."
+        "--continuation",
+        type=Number(0.0, 1.0),
+        metavar="X",
+        default=0.6,
+        show_default=True,
+        help="Probability of going on after a click (dependent).",
     )
     passes: int = option(
-        "--passes", type=Whole(), metavar="N", default=16, show_default=True, help="Searches with each query."
+        "--passes", type=Whole(), metavar="N", default=16, show_default=True, help="Number of searches with each query."
     )
     depth: int = option(
-        "-k", "--hits", type=Whole(), metavar="N", default=10, show_default=True, help="Documents of a list."
+        "-k", "--hits", type=Whole(), metavar="N", default=10, show_default=True, help="Documents shown per search."
     )
     spread: float = option(
         "--spread",
@@ -59,15 +64,15 @@ class Options:
         metavar="X",
         default=0.0,
         show_default=True,
-        help="Standard deviation, in ranks, of normal noise added to the rank of each document in each list.",
+        help="Shuffle each list: standard deviation, in ranks, of the noise added to each rank.",
     )
-    seed: int = option("--seed", type=Whole(0), metavar="N", default=0, show_default=True, help="Seed of all chance.")
+    seed: int = option("--seed", type=Whole(0), metavar="N", default=0, show_default=True, help="Random seed.")
 
 
 @click.command("simulate", short_help="simulate clicks on a run")
 @takes(Options)
 def command(given: Options) -> None:
-    """Write the log of simulated users who search with the queries of RUN and click by the labels of QRELS."""
+    """Simulate users who search with the queries of RUN and click according to the labels of QRELS; write their log."""
     from rerank.clicks.reading import write_clicks
     from rerank.clicks.simulation import Users, simulate_clicks
     from rerank.files.trec import read_qrels, read_run

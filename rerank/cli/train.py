@@ -31,7 +31,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rerank")
 RANKER = "lambdamart"  # of DATA, and where -p gives parameters
-FROM_INDEX = ("candidates", "k", "recipe", "tune_bm25", "no_estimate", "functions")  # options of one form alone
+FROM_INDEX = (
+    "candidates",
+    "k",
+    "recipe",
+    "tune_bm25",
+    "no_estimate",
+    "functions",
+    "teacher",
+)  # options of one form alone
 FROM_DATA = ("validate", "preferences", "memory", "checkpoint")
 
 
@@ -42,35 +50,40 @@ class Options(RankerOptions):
     ranker: str | None = option(  # type: ignore[assignment]
         "--ranker",
         metavar="NAME",
-        help="Ranker.  [default: lambdamart; for INDEX and fewer than 300 judged queries, auto]",
+        help="Ranker.  [default: lambdamart; auto with INDEX and fewer than 300 judged queries]",
     )
-    data: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="INDEX TOPICS QRELS | DATA...")
+    data: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="INDEX TOPICS [QRELS] | DATA...")
     output: Path = output_option("the model")
     base: str | None = option(
         "--base",
         metavar="KIND[:NAME]",
-        help="Start from feature:NAME, run:FILE, model:FILE (LambdaSMART), unsupervised or none.  [default: "
-        "unsupervised with INDEX, none with DATA]",
+        help="Ranker to start from: feature:NAME, run:FILE, model:FILE, unsupervised or none.  [default: unsupervised "
+        "with INDEX, none with DATA]",
     )
     candidates: str | None = candidates_option("bm25,rm3 (with vectors, lsi:200)")
-    k: int | None = option("-k", "--hits", type=Whole(), metavar="N", help="Documents of a source.  [default: 1000]")
-    recipe: Path | None = file_option("--recipe", "TOML file of the features (see `rerank features`).")
-    tune_bm25: bool = option("--tune-bm25", is_flag=True, help="Choose k1 and b on the judged queries.")
-    no_estimate: bool = option("--no-estimate", is_flag=True, help="Without cross-validation.")
+    k: int | None = option(
+        "-k", "--hits", type=Whole(), metavar="N", help="Documents per query and source.  [default: 1000]"
+    )
+    recipe: Path | None = file_option("--recipe", "TOML file of features (see `rerank features`).")
+    tune_bm25: bool = option("--tune-bm25", is_flag=True, help="Tune BM25's k1 and b on the judged queries.")
+    no_estimate: bool = option("--no-estimate", is_flag=True, help="Do not estimate the metric.")
+    teacher: Path | None = file_option(
+        "--teacher", "In place of QRELS: a run whose scores are learned, e.g. of a cross-encoder."
+    )
     functions: tuple[Path, ...] = functions_option()
-    validate: Path | None = file_option("--validate", "For DATA: data on which early stopping watches the metric.")
+    validate: Path | None = file_option("--validate", "With DATA: data for early stopping.")
     preferences: Path | None = file_option(
         "--preferences",
-        "For DATA: pairs qid, better, worse[, probability] in place of labels.",
+        "With DATA: pairs qid, better, worse[, probability] to train on instead of labels.",
     )
     memory: str | None = option(
         "--memory",
         metavar="SIZE",
-        help="For DATA: memory that boosted trees may take, e.g. 4GB.",
+        help="With DATA: maximum memory, e.g. 4GB.",
     )
     checkpoint: Path | None = file_option(
         "--checkpoint",
-        "For DATA: file of the state of boosted trees, to go on from.",
+        "With DATA: file to store progress in and to resume training from.",
     )
     threads: int | None = threads_option()
     cluster: str | None = cluster_option()
@@ -79,19 +92,25 @@ class Options(RankerOptions):
 @click.command("train", short_help="train a ranker")
 @takes(Options)
 def command(given: Options) -> None:
-    """Train a ranker: from INDEX and the judgements QRELS of TOPICS, or on DATA.
+    """Train a ranker on INDEX, TOPICS and their judgements QRELS, or on DATA.
 
-    From an index, candidates are those of all sources that need no judgements, a fifth of the queries stops the
-    training early where there are many, and cross-validation estimates the metric. `rerank rerank` then needs no more
-    than the model. DATA are files (.npz, .parquet; .svm or .txt, also with .gz), or folders of them.
+    From an index, candidates are retrieved from all sources that need no judgements. If there are many queries, a fifth
+    of them is held out for early stopping. Cross-validation estimates the metric and calibrates the scores. With
+    `--teacher`, no judgements are needed. DATA are feature files (.npz, .parquet, .svm or .txt, the last two also with
+    .gz), or folders of them.
     """
     from rerank.runtime.output import check_outputs
     from rerank.workflows.bound import is_index
 
     check_outputs({"--output": given.output, "--checkpoint": given.checkpoint})
-    if len(given.data) == 3 and is_index(given.data[0]):
-        _refuse(given, FROM_DATA, "DATA")
-        _train_on_index(given)
+    n_files = 3 if given.teacher is None else 2
+    if len(given.data) == n_files and is_index(given.data[0]):
+        _refuse(given, FROM_DATA if given.teacher is None else (*FROM_DATA, "tune_bm25"), "DATA or QRELS")
+        (_train_on_index if given.teacher is None else _learn_from_teacher)(given)
+    elif given.teacher is not None:
+        raise click.UsageError(
+            f"--teacher: expected INDEX TOPICS as arguments, got {len(given.data)} names. Leave out QRELS or DATA."
+        )
     else:
         _refuse(given, FROM_INDEX, "INDEX TOPICS QRELS")
         _train_on_data(given)
@@ -140,6 +159,43 @@ def _train_on_index(given: Options) -> None:
     log.info("%s: %d iterations", given.output, model.best_iteration_)
     if estimate is not None:
         click.echo(estimate)
+    if model.calibration_ is not None:
+        click.echo(model.calibration_)
+
+
+def _learn_from_teacher(given: Options) -> None:
+    from rerank.cli.file_names import errors_with_files
+    from rerank.features.recipe import Recipe
+    from rerank.files.topics import read_topics
+    from rerank.files.trec import read_run
+    from rerank.retrieval.candidates import DEPTH
+    from rerank.workflows.distil import distil
+    from rerank.workflows.train import default_ranker
+
+    assert given.teacher is not None
+    (folder, topics), teacher = given.data, read_run(given.teacher)
+    queries = read_topics(topics)
+    chosen = RANKER if given.parameters else default_ranker(sum(query_id in teacher for query_id in queries))
+    model = new_ranker(given, given.ranker or chosen, given.base or UNSUPERVISED, given.threads)
+    files = {"teacher": given.teacher, "recipe": given.recipe, "candidates": "--candidates"}
+    with (
+        opened_cluster(given.cluster) as workers,
+        opened_index(folder, workers, threads=given.threads) as index,
+        errors_with_files({**files, **base_file(given.base, model.base)}),
+    ):
+        _, agreement = distil(
+            index,
+            queries,
+            teacher,
+            model,
+            candidates=given.candidates,
+            k=given.k or DEPTH,
+            recipe=None if given.recipe is None else Recipe.from_toml(given.recipe),
+            estimate=not given.no_estimate,
+        )
+    model.save(given.output)
+    log.info("%s: %d iterations", given.output, model.best_iteration_)
+    click.echo(agreement)
 
 
 def _train_on_data(given: Options) -> None:

@@ -28,8 +28,8 @@ class Options:
     encoder: str | None = option(
         "--encoder",
         metavar="MODULE:FUNCTION",
-        help="Python function from a list of texts to an array of vectors, which INDEX is used with from now on; or "
-        "none.  [default: that of the extra wordllama, where it is installed]",
+        help="Python function that takes a list of texts and returns an array of vectors, stored as the encoder of "
+        "INDEX; or none.  [default: the extra wordllama, if it is installed]",
     )
     threads: int | None = threads_option()
 
@@ -37,11 +37,11 @@ class Options:
 @click.command("vectors", short_help="learn vectors of terms and documents")
 @takes(Options)
 def command(given: Options) -> None:
-    """Learn vectors of terms and documents from INDEX: latent semantic indexing, and word vectors.
+    """Learn vectors of terms and documents from the texts of INDEX: latent semantic indexing (LSI) and word vectors.
 
-    They are kept with INDEX: features of meaning compare queries and documents by them, and lsi is a source of
-    candidates. Word vectors need an index with positions. The file has 4 bytes for each dimension of each term, and of
-    each field of each document. No judgements are read.
+    The vectors are stored with INDEX. They add features that compare queries and documents by meaning, and `lsi` as a
+    source of candidates. No judgements are needed. Word vectors need an index with positions. The file takes 4 bytes
+    per dimension for each term, and for each field of each document.
     """
     from rerank.workflows.index import Index
 

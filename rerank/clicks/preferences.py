@@ -33,7 +33,7 @@ def preference_pairs(clicks: Clicks) -> tuple[Preferences, Ints]:
         The pairs. With n searches that prefer the better document and m that prefer the other, the probability is
         (n + 1/2) / (n + m + 1).
     counts : ndarray of shape (n_pairs,), dtype int64
-        Number of searches of each pair, n + m.
+        The number n + m of each pair.
 
     Raises
     ------

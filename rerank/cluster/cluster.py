@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.cluster.workers import Workers
-from rerank.files.records import QrelsLike, RunLike, TopicsLike, qrels_of, run_of
+from rerank.files.records import JudgementsLike, RunLike, TopicsLike, run_of
 from rerank.types import Run
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Cluster(Workers):
-    """A Dask cluster that does the work of this package.
+    """A Dask cluster that retrieves, computes features, trains and evaluates.
 
-    Results are those of this process, byte for byte, for any number of workers, also if some are lost.
+    Results are identical to those of a single process, for any number of workers, even if some are lost.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Cluster(Workers):
             return opened.rerank(model, topics, run, **options)
 
     def evaluate(
-        self, qrels: QrelsLike, run: RunLike, measures: Iterable[Any] | None = None, **options: Any
+        self, qrels: JudgementsLike, run: RunLike, measures: Iterable[Any] | None = None, **options: Any
     ) -> EvaluationResult:
         """Do what `rerank.evaluate` does, a part of the queries on each worker.
 
@@ -113,10 +113,11 @@ class Cluster(Workers):
 
         """
         from rerank.cluster.tables import evaluate_parts
-        from rerank.evaluation.evaluate import MEASURES
+        from rerank.evaluation.evaluate import MEASURES, judgements_of
+        from rerank.metrics.registry import parse_measures
 
-        chosen = MEASURES if measures is None else measures
-        return evaluate_parts(self, qrels_of(qrels), run_of(run), list(chosen), options)
+        chosen = parse_measures(MEASURES if measures is None else measures, options.get("level", 1))
+        return evaluate_parts(self, judgements_of(qrels, chosen), run_of(run), chosen, options)
 
     def booster(
         self, task: BoostTask, gradients_of: Callable[[slice, slice], Gradients], from_first_tree: bool = False

@@ -13,6 +13,7 @@ from rerank.cluster.worker import Job
 from rerank.cluster.workers import Workers
 from rerank.evaluation.evaluate import EvaluationResult, check_scores, evaluate
 from rerank.types import Ints, Qrels, Run, Topics
+from rerank.types.subtopics import SubtopicQrels
 
 PARTS_PER_WORKER = 4  # so that workers end at similar times
 MOST_QUERIES = 1024  # of a part
@@ -50,7 +51,7 @@ def of_queries(table: Any, query_ids: Sequence[str]) -> Any:
 
 
 def evaluate_parts(
-    cluster: Workers, qrels: Qrels, run: Run, measures: Sequence[Any], options: Mapping[str, Any]
+    cluster: Workers, qrels: Qrels | SubtopicQrels, run: Run, measures: Sequence[Any], options: Mapping[str, Any]
 ) -> EvaluationResult:
     """Return the result of `evaluate`; the measures of a query do not depend on other queries."""
     check_scores(run)
@@ -72,5 +73,5 @@ def evaluate_parts(
     return replace(first, run_name=run.name, query_ids=query_ids[order], values=values, texts=texts)
 
 
-def _part(qrels: Qrels, run: Run, query_ids: Sequence[str]) -> dict[str, Any]:
+def _part(qrels: Qrels | SubtopicQrels, run: Run, query_ids: Sequence[str]) -> dict[str, Any]:
     return {"qrels": of_queries(qrels, query_ids), "run": of_queries(run, query_ids)}

@@ -113,7 +113,7 @@ class ClusterBooster:
                 "that their machines accept connections from each other on all ports."
             )
         log.info(
-            "a worker was lost: training goes on after tree %d with %d others",
+            "a worker was lost: training continues after tree %d with %d others",
             len(self.trees),
             len(self._cluster.workers()),
         )

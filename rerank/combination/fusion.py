@@ -82,7 +82,7 @@ def _none(scores: Floats, first: Ints, counts: Ints) -> Floats:
 
 
 @norm("minmax")
-def _min_max(scores: Floats, first: Ints, counts: Ints) -> Floats:
+def min_max(scores: Floats, first: Ints, counts: Ints) -> Floats:
     """(s - min) / (max - min)."""
     low, high = np.minimum.reduceat(scores, first), np.maximum.reduceat(scores, first)
     return _quotient(scores - np.repeat(low, counts), high - low, counts)
@@ -107,7 +107,7 @@ def _sum(scores: Floats, first: Ints, counts: Ints) -> Floats:
 
 
 @norm("zscore")
-def _z_score(scores: Floats, first: Ints, counts: Ints) -> Floats:
+def z_score(scores: Floats, first: Ints, counts: Ints) -> Floats:
     """(s - mean) / standard deviation, of the query's documents as the whole population."""
     equal = np.minimum.reduceat(scores, first) == np.maximum.reduceat(scores, first)
     centred = scores - np.repeat(np.add.reduceat(scores, first) / counts, counts)
@@ -132,26 +132,26 @@ def fuse(
     qrels: QrelsLike | None = None,
     metric: str = "nDCG@10",
 ) -> Run:
-    """Return one run of several.
+    """Combine several runs into one.
 
-    Alpha chosen on the qrels that a figure is reported on is training on them. Choose it with `best` on other
-    queries; the log gives alpha, the interval on which it is best, and the arguments that fuse any other queries alike:
-    `weighted` with these weights, norm and `lowest`, which on the same queries gives the very same run.
+    Choosing alpha with `best` is training: choose it on other queries than those that a figure is reported on. The log
+    contains alpha, the interval on which it is best, and the arguments with which other queries are fused in the same
+    way: `weighted` with these weights and norm, and missing="lowest".
 
     Parameters
     ----------
     runs : sequence of Run, {qid: {docid: score}} or path
-        Two or more; their queries and documents are united.
+        Two or more runs; the result has the queries and documents of all.
     method : str
-        `rrf`, `combsum`, `combmnz`, `weighted`, or `best`: of two runs, the weights alpha and 1 - alpha for which no
-        other alpha in [0, 1] has a better mean of `metric` on `qrels` (see `combine`).
+        `rrf`, `combsum`, `combmnz`, `weighted`, or `best`: the weights alpha and 1 - alpha of two runs that give the
+        best mean of `metric` on `qrels` (see `combine`).
     norm : str, optional
         `none`, `minmax`, `max`, `sum`, `zscore` or `rank`, which makes the scores of different runs comparable; by
         default `minmax`, and `none` for `best` and for `rrf`, which uses ranks alone.
     weights : sequence of float, optional
         One finite number for each run, for `weighted`.
     k : float
-        RRF's constant, 60 as in the paper.
+        Constant of reciprocal rank fusion; the default is that of the paper.
     missing : str, optional
         `zero` or `lowest`: the score of a document that a run does not hold; by default `zero`, and `lowest` for
         `best`, which takes no other.
@@ -178,7 +178,7 @@ def fuse(
     C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 7.1.
 
     """
-    records = [run_of(run) for run in runs]
+    records = checked_runs(runs)
     missing = missing or ("lowest" if method == "best" else "zero")
     _check(records, method, norm, weights, k, missing)
     _check_best(len(records), method, missing, qrels)
@@ -192,6 +192,19 @@ def fuse(
     blocks = query_blocks(pointers(np.sum([run.counts for run in rows], axis=0)), BATCH_ROWS)
     pools = (pooled(rows, first, last, missing == "lowest") for first, last in blocks)
     return _united(query_ids, [(pool.query, pool.doc_ids, _METHODS[method](pool, given, k)) for pool in pools], method)
+
+
+def checked_runs(runs: Sequence[RunLike]) -> list[Run]:
+    """Return two or more runs with rows; raise InvalidInputError for others, and for scores that are not finite."""
+    records = [run_of(run) for run in runs]
+    if len(records) < 2:
+        raise InvalidInputError(f"runs: expected at least two to fuse, got {len(records)}. Name more runs.")
+    for run in records:
+        if not np.isfinite(run.scores).all():
+            raise InvalidInputError(f"run {run.name}: expected finite scores, got NaN or infinity. Correct the run.")
+    if not any(run.n_rows for run in records):
+        raise InvalidInputError("runs: expected rows, got none in any run. Name runs with rows.")
+    return records
 
 
 def _normalized(run: Run, norm: str) -> Floats:
@@ -238,8 +251,6 @@ def _check(
     k: float,
     missing: str,
 ) -> None:
-    if len(runs) < 2:
-        raise InvalidInputError(f"runs: expected at least two to fuse, got {len(runs)}. Name more runs.")
     for what, name, known in (
         ("method", method, _METHODS),
         ("norm", norm or "none", _NORMS),
@@ -252,11 +263,6 @@ def _check(
     if k <= 0 or not np.isfinite(k):
         raise InvalidInputError(f"k: expected a number above 0, got {k:g}. The paper has 60.")
     _check_weights(len(runs), method, weights)
-    for run in runs:
-        if not np.isfinite(run.scores).all():
-            raise InvalidInputError(f"run {run.name}: expected finite scores, got NaN or infinity. Correct the run.")
-    if not any(run.n_rows for run in runs):
-        raise InvalidInputError("runs: expected rows, got none in any run. Name runs with rows.")
 
 
 def _check_best(n_runs: int, method: str, missing: str, qrels: QrelsLike | None) -> None:

@@ -51,14 +51,17 @@ def combine(
 ) -> Combination:
     """Return the alpha in [0, 1] for which alpha * s_a + (1 - alpha) * s_b is best on the judged queries.
 
-    The measure is followed from crossing to crossing of two documents' scores, not on a grid, so no other alpha is
-    better (by more than 1e-12). Scores are taken as float32, as in trec_eval; where two lines cross, and all along
-    where they coincide, the larger document id ranks first. A document that one run lacks has the lowest score that
-    its query has there; where a run lacks the query, all documents have 0 there. Of equally good intervals the widest
-    is taken, of equally wide ones the lowest. `run` keeps its order as float32: a score that would be rounded onto a
-    better one, or above it, is moved the least step that keeps the order. A measure that has no prefix-sum form
-    (PairAccuracy, a user's own) is measured anew behind every crossing: a query of 100 documents takes 0.03 s or more,
-    one of 1,000 minutes; the others, 10 ms or less for 1,000 documents.
+    The measure changes only at values of alpha for which two documents have equal scores. All these values are visited,
+    instead of a grid, so that no other alpha is better (by more than 1e-12). If several intervals of alpha are equally
+    good, the widest is used, and the lowest of equally wide ones.
+
+    Scores are compared as float32, as in trec_eval; of equal scores, the larger document id ranks first. A document
+    that is missing in a run gets the run's lowest score for the query, or 0 if the run has no documents for the query.
+    The scores of the combined `run` are adjusted, where necessary, so that they have the same order as float32.
+
+    A measure that cannot be updated from one value to the next (PairAccuracy, your own measures) is recomputed at each:
+    0.03 s or more for a query of 100 documents, minutes for 1,000 documents. For other measures, a query of 1,000
+    documents takes 10 ms or less.
 
     Parameters
     ----------

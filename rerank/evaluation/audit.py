@@ -127,9 +127,9 @@ def prediction_powered(
 ) -> Estimate:
     """Estimate a measure from a machine's judgements of all queries and people's judgements of some.
 
-    The estimate is the mean by the machine's judgements over all N queries, plus the mean of what people's judgements
-    change over the n queries that they judged: unbiased however wrong the machine is, if the n queries are drawn at
-    random from the N. The better the machine, the shorter the interval.
+    The estimate is the mean over all N queries by the machine's judgements, plus a correction: the mean difference
+    between people's and the machine's judgements over the n queries that people judged. It is unbiased, however wrong
+    the machine is, if the n queries are a random sample of the N. The better the machine, the shorter the interval.
 
     Parameters
     ----------
@@ -138,9 +138,9 @@ def prediction_powered(
     machine : Qrels, mapping, DataFrame or path
         Judgements of the machine.
     run : Run, mapping, DataFrame or path
-        The run that is measured. A query that is not in it counts 0.
+        The run to evaluate. A query that is not in it counts as 0.
     measure : str, Measure or measure of ir_measures
-        A measure whose figure is the mean over queries.
+        A measure that is averaged over queries.
     level : float
         Probability that the interval contains the mean over the queries' population.
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown, unknown_name
-from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate
+from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate, judgements_of
 from rerank.evaluation.significance import LEVEL, SAMPLES, TESTS, PairedDifference, corrected, paired_differences
-from rerank.files.records import QrelsLike, RunLike, qrels_of
+from rerank.files.records import JudgementsLike, RunLike
 from rerank.metrics.precision import RECALLS, IPrec
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.runtime.arithmetic import log2_of
@@ -184,7 +184,7 @@ class Comparison(Shown):
 
 
 def compare(
-    qrels: QrelsLike,
+    qrels: JudgementsLike,
     runs: Mapping[str, RunLike],
     measures: Iterable[Any] = MEASURES,
     *,
@@ -224,8 +224,9 @@ def compare(
         fewer than two queries.
 
     """
-    qrels, measures = qrels_of(qrels), parse_measures(measures)
-    results = {name: evaluate(qrels, run, measures, complete=complete) for name, run in runs.items()}
+    measures = parse_measures(measures)
+    judgements = judgements_of(qrels, measures)
+    results = {name: evaluate(judgements, run, measures, complete=complete) for name, run in runs.items()}
     return compare_results(results, baseline, test=test, correction=correction)
 
 

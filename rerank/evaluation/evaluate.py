@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.files.records import QrelsLike, RunLike, qrels_of, run_of
+from rerank.files.records import JudgementsLike, RunLike, qrels_of, run_of, subtopic_qrels_of
 from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure
 from rerank.metrics.lists import ranks
 from rerank.metrics.registry import parse_measure, parse_measures
-from rerank.metrics.structures import RankedLists
-from rerank.types import Floats, Ints, Qrels, Run, pointers, query_rows
+from rerank.metrics.structures import RankedLists, SubtopicJudgements
+from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers, query_rows
 from rerank.types.display import Shown, counted
 from rerank.types.frames import new_frame
 from rerank.types.ids import Ids
 from rerank.types.ordering import trec_moves
+from rerank.types.subtopics import SubtopicQrels
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 
@@ -166,7 +167,7 @@ class EvaluationResult(Shown):
 
 
 def evaluate(
-    qrels: QrelsLike,
+    qrels: JudgementsLike,
     run: RunLike,
     measures: Iterable[Any] = MEASURES,
     *,
@@ -180,7 +181,8 @@ def evaluate(
     Parameters
     ----------
     qrels : Qrels, mapping, DataFrame or path
-        Judgements: `{query id: {document id: label}}`, a data frame as `Qrels.from_frame` takes it, or their file.
+        Judgements: `{query id: {document id: label}}`, a data frame as `Qrels.from_frame` takes it, or their file; for
+        measures of diversity (alpha_nDCG@10), `SubtopicQrels`, a data frame as it takes it, or their file.
     run : Run, mapping, DataFrame or path
         Ranking: `{query id: {document id: score}}`, a data frame as `Run.from_frame` takes it, or its run file.
     measures : iterable of str, Measure or measure of ir_measures
@@ -197,18 +199,53 @@ def evaluate(
     Raises
     ------
     InvalidInputError
-        For an unknown measure, or if the run has no judged query.
+        For an unknown measure, if the run has no judged query, and for judgements of subtopics where the measures
+        need those of documents, or the reverse.
 
     """
-    qrels, run, options = qrels_of(qrels), run_of(run), EvalOptions(complete, depth, judged_only, level)
+    run, options = run_of(run), EvalOptions(complete, depth, judged_only, level)
     parsed = {measure.name: measure for measure in parse_measures(measures, level)}
     if not parsed:
         raise InvalidInputError("measures: expected at least one, got none. Name e.g. nDCG@10.")
-    lists, query_ids = ranked_lists(qrels, run, options, any(measure.needs_judged for measure in parsed.values()))
+    judgements = judgements_of(qrels, parsed.values())
+    if isinstance(judgements, SubtopicQrels):
+        lists, query_ids = _subtopic_lists(judgements, run, options)
+    else:
+        with_judged = any(measure.needs_judged for measure in parsed.values())
+        lists, query_ids = ranked_lists(judgements, run, options, with_judged)
     order = np.argsort(query_ids, kind="stable")
     values: dict[str, NDArray[Any]] = {name: measure.scores(lists)[order] for name, measure in parsed.items()}
     texts = {name: values.pop(name) for name, measure in parsed.items() if measure.averaging == TEXT}
     return EvaluationResult(run.name, query_ids[order], values, parsed, options, texts)
+
+
+def judgements_of(qrels: JudgementsLike, measures: Iterable[Measure]) -> Qrels | SubtopicQrels:
+    """Return judgements of the kind that the measures need, read from their file where a path is given."""
+    kinds = {measure.asks_subtopics: measure.name for measure in measures}
+    if len(kinds) > 1:
+        raise InvalidInputError(
+            f"measures: expected all or none of subtopics, got {kinds[True]} and {kinds[False]}. Evaluate twice, each "
+            "with its qrels."
+        )
+    return subtopic_qrels_of(qrels) if True in kinds else qrels_of(qrels)
+
+
+def _subtopic_lists(qrels: SubtopicQrels, run: Run, options: EvalOptions) -> tuple[RankedLists, Ids]:
+    """Return what `ranked_lists` does for judgements of subtopics."""
+    documents, numbers = qrels.numbered()
+    lists, query_ids = ranked_lists(documents, run, options, with_judged=False)
+    judgements, judged_ptr = qrels.rows_of(query_ids)
+    position = np.empty(qrels.n_rows, dtype=np.int64)
+    position[judgements] = np.arange(len(judgements))
+    ranked = np.flatnonzero(lists.labels > 0)  # the labels are numbers of documents
+    first = np.searchsorted(numbers, lists.labels[ranked], "left")
+    last = np.searchsorted(numbers, lists.labels[ranked], "right")
+    pairs, pair_ptr = joined_rows(first, last - first)
+    _, name = np.unique(qrels.subtopics, return_inverse=True)
+    subtopics = (query_rows(qrels.query_ptr) * qrels.n_rows + name.reshape(-1))[judgements]
+    judged = numbers[judgements], subtopics, qrels.labels[judgements]
+    rows = np.repeat(ranked, np.diff(pair_ptr))
+    return replace(lists, subtopics=SubtopicJudgements(rows, position[pairs], judged_ptr, *judged)), query_ids
 
 
 def ranked_lists(qrels: Qrels, run: Run, options: EvalOptions, with_judged: bool) -> tuple[RankedLists, Ids]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,10 +37,12 @@ from rerank.rankers.arrays import numbered_names
 from rerank.rankers.imported import LARGEST_VALUE, ImportedTrees, ImportedWeights
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker
+from rerank.rankers.warm_start import reads_models
 from rerank.runtime.output import check_outputs, whole_file
 from rerank.runtime.schema import LARGEST, SchemaError
 
 _log = logging.getLogger("rerank")
+_NUMBERED = re.compile(r"(?:Column_|feature_|f)?\d+")  # names that a system gives to columns without names
 
 
 def export_model(
@@ -55,9 +58,9 @@ def export_model(
 ) -> list[Path]:
     """Write a fitted ranker in another system's format.
 
-    A model that starts from BM25's score (base="run", or a feature `bm25.FIELD`) can be exported for an engine that
-    adds the score of its first stage: the request that does so is written beside the model, as PATH.query.json. The
-    trees of a base that is a ranker of trees are written before the model's own.
+    A model that starts from BM25's score (base="run", or a feature `bm25.FIELD`) can be exported for search engines
+    that can add the score of their first stage; the request that does this is also written, as PATH.query.json. If the
+    base is a ranker of trees, its trees are written before those of the model.
 
     Parameters
     ----------
@@ -71,14 +74,14 @@ def export_model(
     name : str
         The name of the model in an engine's model store.
     missing_as_zero : bool
-        Have a missing value go where 0 goes, for systems that have no missing values.
+        Whether to treat missing values as 0, for systems that have no missing values.
     split_leaves : bool
-        For a format whose owner sums in float32: write each tree twice, with the coarse and the fine part of its leaf
-        values. Rounding falls to about one unit of the last place of float32, and scoring takes twice as long. Without
-        effect for other formats, and for a model that was imported from a system that sums in float32.
+        Whether to write each leaf value as the sum of two values, in two trees, for systems that sum in float32. The
+        rounding error decreases to about one unit of the last place of float32, and scoring takes twice as long. No
+        effect for other formats, and for models that were imported from a system that sums in float32.
     vectors : int
-        Number of feature rows to write beside the model with their scores, as PATH.vectors.jsonl: values on the
-        model's thresholds, next to them, missing, and between.
+        Number of test rows to write with their scores, as PATH.vectors.jsonl. Their features have values on, next to
+        and between the model's thresholds, and missing values.
     feature_set : str, Path or None
         For a format of a search engine: a file for the queries with which the engine computes the model's features.
 
@@ -166,11 +169,11 @@ def import_model(
     feature_names: Sequence[str] | None = None,
     recipe: Mapping[str, Any] | Any | None = None,
 ) -> ImportedTrees | ImportedWeights:
-    """Return another system's model as a fitted ranker.
+    """Convert a model of another library to a fitted ranker.
 
-    Its scores are those of its owner: thresholds, missing values and the type of the sum are the owner's. Scores are
-    raw: a probability that the owner makes of the sum is left out, which changes no order. Use it with `predict`,
-    `rank`, `rerank.rerank`, as the base of a warm start, or as a member of an ensemble.
+    It returns the same scores as the original model: thresholds, missing values and the type of the sum are handled in
+    the same way. Scores are raw: they are not converted to probabilities, which does not change the order. Use the
+    ranker with `predict`, `rank` or `rerank.rerank`, as the base of a warm start, or as a member of an ensemble.
 
     Parameters
     ----------
@@ -180,10 +183,10 @@ def import_model(
     format : str or None
         The name of the file's format; by default it is detected by the content.
     feature_names : sequence of str or None
-        Names of the columns, in the order in which the model was trained on them; None: those in the file, else the
-        features of the recipe, else "1", "2", ...
+        Names of the columns in the order of training. None for the names in the file, or those of the recipe, or "1",
+        "2", ..., in this order of preference.
     recipe : Recipe, mapping or None
-        How the features are made, which `rerank.rerank` needs.
+        How the features are computed; `rerank.rerank` needs it.
 
     Returns
     -------
@@ -249,7 +252,27 @@ def _format_of(path: Path, content: bytes) -> Format:
     )
 
 
+@reads_models("estimators")
+def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranker | None:
+    """Return an estimator's model with these names of features where it numbers its own; None for another object."""
+    model = _known_estimator(estimator, _Given(None, None))
+    if model is not None and names is not None and len(names) == model.n_features_in_:
+        model.feature_names_ = names if all(map(_NUMBERED.fullmatch, model.feature_names_)) else model.feature_names_
+    return model
+
+
 def _of_estimator(estimator: object, given: _Given) -> ImportedTrees | ImportedWeights:
+    model = _known_estimator(estimator, given)
+    if model is not None:
+        return model
+    raise InvalidInputError(
+        "source: expected a model file, or a fitted model of LightGBM, XGBoost, CatBoost, treelite or scikit-learn, "
+        f"got {type(estimator).__module__}.{type(estimator).__name__}. Save it to a file of a known format."
+    )
+
+
+def _known_estimator(estimator: object, given: _Given) -> ImportedTrees | ImportedWeights | None:
+    """Return an estimator's model; None where no format knows it."""
     for kind in known_formats().values():
         try:
             content = kind.content_of(estimator)
@@ -259,10 +282,7 @@ def _of_estimator(estimator: object, given: _Given) -> ImportedTrees | ImportedW
         except FormatFault as fault:
             raise InvalidInputError(f"{kind.name}: {fault}") from None
         return _ranker(model, kind.name, given, kind.name)
-    raise InvalidInputError(
-        "source: expected a model file, or a fitted model of LightGBM, XGBoost, CatBoost, treelite or scikit-learn, "
-        f"got {type(estimator).__module__}.{type(estimator).__name__}. Save it to a file of a known format."
-    )
+    return None
 
 
 def _with_finite_scores(model: TreeModel | LinearModel) -> TreeModel | LinearModel:

@@ -9,6 +9,7 @@ from rerank.features.base import Feature, FieldFamily
 from rerank.features.columns import default_features
 from rerank.features.recipe import NORMALISATIONS, Recipe
 from rerank.features.registry import Family, default_family_names, history_family_names, known_families
+from rerank.types.passages import Passages
 
 
 def template() -> str:
@@ -35,6 +36,9 @@ def template() -> str:
             '# numbers = ["year"]',
             '# functions = ["my_feature"]',
             '# runs = ["dense"]',
+            "",
+            "# Words of a passage, and from one to the next, for the family passages; by default those of the index.",
+            f'# passages = "{Passages()}"',
             "",
             "# Parameters of the models.",
             *(f"{key} = {value:g}" for key, value in parameters.items()),

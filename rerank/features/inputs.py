@@ -17,6 +17,7 @@ from rerank.features.recipe import Recipe
 from rerank.features.registry import default_family_names, family, history_family_names, space_family_names
 from rerank.types import Floats, Ints, Qrels, Run, query_rows
 from rerank.types.forward import ForwardIndex
+from rerank.types.passages import Passages
 from rerank.vectors.space import ENCODER
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from rerank.vectors.vectors import Vectors
 
 _log = logging.getLogger("rerank")
+PASSAGES = "passages"  # the family
 _COMMANDS = {"vectors": "`rerank vectors INDEX`", "history": "`rerank history INDEX TOPICS QRELS`"}
 
 
@@ -54,6 +56,8 @@ class Records:
         What is learned from judgements.
     encoded : Encoded, optional
         Vectors of an encoder for the queries and the documents of the index.
+    passages : Passages, optional
+        The passages that the index keeps.
 
     """
 
@@ -62,6 +66,7 @@ class Records:
     vectors: Vectors | None = None
     history: LearnedHistory | None = None
     encoded: Encoded | None = None
+    passages: Passages | None = None
 
 
 def resolve_recipe(recipe: Recipe, forward: ForwardIndex, records: Records) -> Recipe:
@@ -78,7 +83,7 @@ def resolve_recipe(recipe: Recipe, forward: ForwardIndex, records: Records) -> R
             "Index with raw documents (-storeRaw), or leave the function out."
         )
     if unusable and recipe.functions is None:
-        _log.info("features %s are left out: the index keeps no documents.", ", ".join(unusable))
+        _log.info("features %s are left out: the index does not store documents.", ", ".join(unusable))
     return _with_runs(recipe, records.runs).resolve(forward.fields, forward.numbers, usable)
 
 
@@ -97,7 +102,8 @@ def _with_learned(recipe: Recipe, records: Records) -> Recipe:
     families = recipe.families
     if families is None:
         learned = () if history is None else history_family_names(spaces)
-        families = (*default_family_names(), *space_family_names(spaces), *learned)
+        kept = () if records.passages is None else (PASSAGES,)
+        families = (*default_family_names(), *kept, *space_family_names(spaces), *learned)
     needed = {family(name).needs_space: name for name in families if family(name).needs_space}
     lacking = next((space for space in needed if space not in spaces), None)
     if lacking is not None:
@@ -112,6 +118,7 @@ def _with_learned(recipe: Recipe, records: Records) -> Recipe:
         vectors=vectors.checksum if vectors is not None and needed.keys() & set(vectors.spaces) else None,
         history=history.checksum if history is not None and uses_history else None,
         encoder=encoded.name if encoded is not None and ENCODER in needed else None,
+        passages=(recipe.passages or str(records.passages or Passages())) if PASSAGES in families else None,
     )
 
 

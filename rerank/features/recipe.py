@@ -13,6 +13,7 @@ from rerank.errors import FileFormatError, InvalidInputError, shown, unknown_nam
 from rerank.features.registry import default_family_names, known_families
 from rerank.files.source import read_toml
 from rerank.runtime.schema import Choice, Field, Names, Number, Record, SchemaError, Sizes, Table, Text
+from rerank.types.passages import PASSAGE_EXAMPLE, PASSAGE_RULE, Passages
 
 NORMALISATIONS = ("none", "minmax", "zscore", "rank")
 _CHECKSUM = re.compile("[0-9a-f]{16}")
@@ -28,6 +29,17 @@ class _Checksum(Field):
         if not isinstance(value, str) or not _CHECKSUM.fullmatch(value):
             raise SchemaError("the checksum that extraction sets", shown(value), "Leave it out.")
         return value
+
+
+class _Passages(Field):
+    """Window and stride of passages, e.g. 200/100."""
+
+    def read(self, value: Any, sizes: Sizes) -> str:
+        """Return the passages in their shortest form."""
+        try:
+            return str(Passages.parse(value))
+        except InvalidInputError:
+            raise SchemaError(PASSAGE_RULE, shown(value), PASSAGE_EXAMPLE) from None
 
 
 class _Normalisation(Table):
@@ -53,6 +65,7 @@ _FIELDS: dict[str, Field] = {
     "vectors": _Checksum(),
     "history": _Checksum(),
     "encoder": Text(may_be_empty=True),
+    "passages": _Passages(),
     "bm25_k1": Number(0.0, _MOST),
     "bm25_b": Number(0.0, 1.0),
     "lm_absolute_delta": Number(_LEAST, 1.0),
@@ -66,7 +79,7 @@ _FIELDS: dict[str, Field] = {
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which features to compute, and how; stored as plain values in data and models.
+    """The features to compute, and their parameters. A recipe is stored in data and models.
 
     Parameters
     ----------
@@ -91,6 +104,9 @@ class Recipe:
         Checksum of the history that the features were made with; extraction sets it where it is given one.
     encoder : str, optional
         Name of the encoder that the features were made with; extraction sets it where it is given one.
+    passages : str, optional
+        Words of a passage, and from one to the next, for the family `passages`: e.g. "200/100". By default those that
+        the index keeps (`rerank index --passages`), or 200/100.
     bm25_k1, bm25_b : float, default=0.9, 0.4
         Parameters of BM25; the defaults are Anserini's.
     lm_absolute_delta : float, default=0.7
@@ -121,6 +137,7 @@ class Recipe:
     vectors: str | None = None
     history: str | None = None
     encoder: str | None = None
+    passages: str | None = None
     bm25_k1: float = 0.9
     bm25_b: float = 0.4
     lm_absolute_delta: float = 0.7

@@ -71,6 +71,8 @@ class Layout:
         Whether further columns are skipped, as trec_eval does in runs.
     query : int, default=0
         Index of the column with the query id, which groups the rows.
+    once : str, default=""
+        What else to do about a document that is repeated in a query, for errors.
 
     """
 
@@ -82,6 +84,7 @@ class Layout:
     wanted: str
     extra: bool = False
     query: int = QUERY
+    once: str = ""
 
     @property
     def named(self) -> str:
@@ -149,7 +152,7 @@ class Table:
 
 def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> Table:
     """Read a file of columns; refuse a document that is repeated within a query."""
-    return _grouped(Path(path), read_rows(path, layout, chunk_bytes=chunk_bytes))
+    return _grouped(Path(path), layout, read_rows(path, layout, chunk_bytes=chunk_bytes))
 
 
 def read_rows(path: str | Path, layout: Layout, on_fault: OnFault = refuse, chunk_bytes: int = CHUNK_BYTES) -> Rows:
@@ -180,26 +183,26 @@ def _parts(path: Path, layout: Layout, on_fault: OnFault, chunk_bytes: int) -> I
             yield waiting.popleft().result()
 
 
-def _grouped(path: Path, rows: Rows) -> Table:
+def _grouped(path: Path, layout: Layout, rows: Rows) -> Table:
     names, query_of_group = numbers_of(rows.names)
     query_ptr = pointers(np.bincount(query_of_group, rows.lengths, len(names)).astype(np.int64))
     is_grouped = bool(np.all(query_of_group[1:] >= query_of_group[:-1]))
     if not (is_grouped and all_distinct(query_ptr, rows.codes)):
         query = np.repeat(query_of_group, rows.lengths)
-        _refuse_repeat(path, rows, names, query)
+        _refuse_repeat(path, layout, rows, names, query)
         order = slice(None) if is_grouped else np.argsort(query, kind="stable")
         rows = replace(rows, doc_ids=rows.doc_ids[order], values=rows.values[order])
     return Table(id_array(names), query_ptr, rows.doc_ids, rows.values, rows.tag)
 
 
-def _refuse_repeat(path: Path, rows: Rows, names: list[str], query: Ints) -> None:
+def _refuse_repeat(path: Path, layout: Layout, rows: Rows, names: list[str], query: Ints) -> None:
     repeat = repeated_row(query, rows.doc_ids, rows.codes + query.astype(np.uint64) * ODD)
     if repeat is not None:
         raise FileFormatError(
             path,
             next(islice(chain.from_iterable(rows.lines), repeat, None)),
             f"expected each document once in a query, got {shown(rows.doc_ids[repeat])} again "
-            f"in query {shown(names[query[repeat]])}. Remove one of the two lines.",
+            f"in query {shown(names[query[repeat]])}. Remove one of the two lines{layout.once}.",
         )
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from rerank.errors import InvalidInputError
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run
 from rerank.types import Qrels, Run, Topics
-from rerank.types.frames import Frame
+from rerank.types.frames import Frame, is_frame
+from rerank.types.subtopics import SubtopicQrels
 
 TopicsLike = Topics | Mapping[str, str] | Frame | str | Path
 QrelsLike = Qrels | Mapping[str, Mapping[str, int]] | Frame | str | Path
+JudgementsLike = SubtopicQrels | QrelsLike
 RunLike = Run | Mapping[str, Mapping[str, float]] | Frame | str | Path
 
 
@@ -20,9 +23,30 @@ def topics_of(topics: TopicsLike) -> Topics:
     return read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
 
 
-def qrels_of(qrels: QrelsLike) -> Qrels:
+def qrels_of(qrels: JudgementsLike) -> Qrels:
     """Return judgements, read from their file where a path is given."""
+    if isinstance(qrels, SubtopicQrels):
+        raise InvalidInputError(
+            "qrels: expected one label of each document, got judgements of subtopics. Give qrels of documents, or "
+            "measure e.g. alpha_nDCG@10."
+        )
     return read_qrels(qrels) if isinstance(qrels, str | Path) else Qrels.of(qrels)
+
+
+def subtopic_qrels_of(qrels: JudgementsLike) -> SubtopicQrels:
+    """Return judgements of subtopics, read from their file where a path is given."""
+    if isinstance(qrels, str | Path):
+        from rerank.files.subtopics import read_subtopic_qrels
+
+        return read_subtopic_qrels(qrels)
+    if is_frame(qrels):
+        return SubtopicQrels.from_frame(qrels)  # type: ignore[arg-type]
+    if not isinstance(qrels, SubtopicQrels):
+        raise InvalidInputError(
+            "qrels: expected judgements of subtopics, got one label of each document. Give rows of query, subtopic, "
+            "document and label (rerank.read_subtopic_qrels), or measure e.g. nDCG@10."
+        )
+    return qrels
 
 
 def run_of(run: RunLike) -> Run:

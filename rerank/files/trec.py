@@ -39,7 +39,15 @@ def parse_label(token: bytes) -> int | None:
     return label if INT64.min <= label <= INT64.max and b"_" not in token else None
 
 
-QRELS = Layout("qrels", ("qid", "iter", "docno", "label"), 3, np.int64, parse_label, "a whole number")
+QRELS = Layout(
+    "qrels",
+    ("qid", "iter", "docno", "label"),
+    3,
+    np.int64,
+    parse_label,
+    "a whole number",
+    once="; of qrels of subtopics, measure e.g. alpha_nDCG@10",
+)
 RUN = Layout(
     "run",
     ("qid", "Q0", "docno", "rank", "score", "tag"),

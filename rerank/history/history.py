@@ -48,7 +48,7 @@ class SearchableIndex(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """What is learned from judged queries, for features of queries and documents of one index.
+    """Judged queries of an index, and what features of similar queries are computed from.
 
     Parameters
     ----------

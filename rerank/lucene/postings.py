@@ -57,14 +57,14 @@ def _current(index: Path, arrays: Path, commit: str) -> ForwardIndex | None:
                     f"{arrays}: expected the forward arrays of this index, got those of an earlier state of it. "
                     "Build the index anew, or delete this folder if the change was meant."
                 )
-            _log.info("%s: the index has changed; its forward arrays are made anew.", arrays)
+            _log.info("%s: the index has changed; its forward arrays are rebuilt.", arrays)
             return None
         forward, shards = read_arrays(arrays), index_folders(index)
         if len(header["shards"]) != len(shards):
-            _log.warning("%s: the forward arrays are of other shards, and are made anew.", arrays)
+            _log.warning("%s: the forward arrays belong to other shards and are rebuilt.", arrays)
             return None
     except DamagedArraysError as error:
-        _log.warning("%s They are made anew now.", error)
+        _log.warning("%s They are rebuilt now.", error)
         return None
     if shards != (index,) and not (index / STATISTICS).exists() and os.access(index, os.W_OK):
         write_statistics(index, shards, header["shards"], header)
@@ -79,7 +79,7 @@ def _make(index: Path, arrays: Path, commit: str) -> None:
     if shards != (index,) and not (index / STATISTICS).exists():
         names = ", ".join(shard.name for shard in shards[:3]) + (", ..." if len(shards) > 3 else "")
         _log.warning("%s: %d indexes are used as the shards of one (%s).", index, len(shards), names)
-    _log.info("%s: making forward arrays.", arrays)
+    _log.info("%s: building forward arrays.", arrays)
     with staged_folder(arrays, exists_already) as staging:
         write_arrays(index, staging, made_with_index=False)
 

@@ -29,6 +29,7 @@ _Hits = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]
 _BATCH = 2048
 MOST_K1 = 1e9  # with a larger one, Lucene's float32 scores are 0
 _FEW_TEXTS = 16
+_FEW_CHARACTERS = 1 << 16  # of texts whose words Java places in a moment
 _FEW_QUERIES = 64  # whose terms come with their hits, since features are likely to ask for them
 _MOST_IDS = 1 << 20  # of all documents that are kept in memory
 _FEW_IDS = 2000
@@ -124,6 +125,17 @@ class Searcher(AbstractContextManager["Searcher"]):
         terms: list[list[str]] = ask_json("analyze", at_once=few, texts=list(texts), language=self.language)
         return terms
 
+    def places(self, texts: Sequence[str], first: Sequence[int], last: Sequence[int]) -> list[list[int]]:
+        """Return where in each text the tokens at positions from `first` to before `last` begin and end, in characters.
+
+        0 and 0 where the text has no token there.
+        """
+        few = sum(map(len, texts)) <= _FEW_CHARACTERS
+        places: list[list[int]] = ask_json(
+            "offsets", at_once=few, texts=list(texts), first=list(first), last=list(last), language=self.language
+        )
+        return [_characters(text, place) for text, place in zip(texts, places, strict=True)]
+
     def documents(self, numbers: Sequence[int]) -> list[str | None]:
         """Return documents by Lucene number as they were indexed (JSON or SGML); None where the index stores none."""
         texts: list[str | None] = ask_json("raw", **self._request(), documents=[int(n) for n in numbers])
@@ -198,6 +210,14 @@ class Searcher(AbstractContextManager["Searcher"]):
         if self._handle is None:
             raise InvalidInputError(f"{self.folder}: expected an open index, got a closed one. Open it again.")
         return {"handle": self._handle, "index": str(self.folder)}
+
+
+def _characters(text: str, units: list[int]) -> list[int]:
+    """Return numbers of UTF-16 units, which Java counts, as numbers of characters."""
+    if text.isascii() or max(text) <= "\uffff":
+        return units
+    encoded = text.encode("utf-16-le")
+    return [len(encoded[: 2 * unit].decode("utf-16-le")) for unit in units]
 
 
 def _joined_fields(folder: Path, stored: str | None) -> tuple[str, ...] | None:

@@ -50,6 +50,8 @@ class Measure(ABC):
         Field that follows `@` in the name.
     asks_judged : bool
         Whether the measure needs to know which documents are judged, whatever its parameters.
+    asks_subtopics : bool
+        Whether the measure needs judgements of subtopics: `RankedLists.subtopics`.
     refuses_training : bool
         Whether training refuses the measure although labels in rank order determine its value.
 
@@ -61,6 +63,7 @@ class Measure(ABC):
     takes_cutoff: ClassVar[bool] = True
     at: ClassVar[str] = "cutoff"
     asks_judged: ClassVar[bool] = False
+    asks_subtopics: ClassVar[bool] = False
     refuses_training: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:

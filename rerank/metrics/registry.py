@@ -25,6 +25,7 @@ FILES = {
     symbol: file
     for file, symbols in {
         "ap": ("AP", "GMAP", "infAP"),
+        "diversity": ("ERR_IA", "StRecall", "alpha_DCG", "alpha_nDCG", "nERR_IA"),
         "discounted": ("DCG", "RBP", "RBPResidual"),
         "gains": ("G", "binG"),
         "judged": ("Judged", "RelString", "Unjudged"),

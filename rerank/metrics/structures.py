@@ -11,6 +11,26 @@ from rerank.types import Floats, Ints, pointers
 
 
 @dataclass(frozen=True, eq=False)
+class SubtopicJudgements:
+    """Judgements of subtopics: those of the ranked documents, and all of each query.
+
+    rows        (n_pairs,) int64 row of a ranked document, ascending; one entry for each of its subtopics
+    pairs       (n_pairs,) int64 judgement of each entry
+    judged_ptr  (n_queries + 1,) int64 judgements of each query
+    documents   (n_judgements,) int64 number of the document, ascending in the order of the ids
+    subtopics   (n_judgements,) int64 number of the subtopic, which belongs to one query
+    labels      (n_judgements,) int64
+    """
+
+    rows: Ints
+    pairs: Ints
+    judged_ptr: Ints
+    documents: Ints
+    subtopics: Ints
+    labels: Ints
+
+
+@dataclass(frozen=True, eq=False)
 class RankedLists:
     """Labels of many queries in rank order.
 
@@ -28,6 +48,8 @@ class RankedLists:
         Whether the qrels contain the document; None if they contain all, or if no measure needs it.
     zeros : ndarray of shape (n_queries,), dtype float64, or None
         Number of documents that the qrels label 0, retrieved or not; None is the number among the rows.
+    subtopics : SubtopicJudgements or None
+        Judgements of subtopics, for measures of diversity, which read nothing else but the lengths of the lists.
 
     Notes
     -----
@@ -42,6 +64,7 @@ class RankedLists:
     ideal_ptr: Ints
     judged: NDArray[np.bool_] | None = None
     zeros: Floats | None = None
+    subtopics: SubtopicJudgements | None = None
 
     @classmethod
     def of_query(cls, ranked_labels: Floats, ideal_labels: Floats) -> RankedLists:

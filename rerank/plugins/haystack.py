@@ -27,13 +27,23 @@ class RerankRanker:
     field : str, optional
         The field of the index that `content` fills; by default that with most of the index's words. `meta` that are
         named as other fields or numbers of the index fill these.
+    min_score, abstain : float, optional
+        Least probability of a document, and that any document is relevant; below these, documents are left out. Only
+        for a calibrated model, whose scores are probabilities.
 
     """
 
     def __init__(
-        self, index: str, model: str = UNSUPERVISED, top_k: int | None = None, field: str | None = None
+        self,
+        index: str,
+        model: str = UNSUPERVISED,
+        top_k: int | None = None,
+        field: str | None = None,
+        min_score: float | None = None,
+        abstain: float | None = None,
     ) -> None:
         self.index, self.model, self.top_k, self.field = index, model, top_k, field
+        self.min_score, self.abstain = min_score, abstain
         self._texts: TextReranker | None = None
 
     def warm_up(self) -> None:
@@ -42,12 +52,16 @@ class RerankRanker:
 
     def _opened(self) -> TextReranker:
         if self._texts is None:
-            self._texts = TextReranker(self.index, self.model, self.field)
+            self._texts = TextReranker(
+                self.index, self.model, self.field, min_score=self.min_score, abstain=self.abstain
+            )
         return self._texts
 
     def to_dict(self) -> dict[str, Any]:
         """Return the component as Haystack stores pipelines."""
-        return default_to_dict(self, index=str(self.index), model=str(self.model), top_k=self.top_k, field=self.field)
+        least = {"min_score": self.min_score, "abstain": self.abstain}
+        files = {"index": str(self.index), "model": str(self.model)}
+        return default_to_dict(self, **files, top_k=self.top_k, field=self.field, **least)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> RerankRanker:
@@ -57,11 +71,20 @@ class RerankRanker:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
-        """Return copies of the best documents with the model's scores, best first."""
+        """Return copies of the best documents with the model's scores, best first.
+
+        Where the index keeps passages, `meta["passage"]` is the best one.
+        """
         empty = [document.id for document in documents if document.content is None]
         if empty:
             raise InvalidInputError(f"documents: expected text, got none in {empty[0]!r}. Leave such documents out.")
         opened = self._opened()
         texts = [opened.with_metadata(str(document.content), document.meta) for document in documents]
         ranked = opened.order(query, texts, self.top_k if top_k is None else top_k)
-        return {"documents": [replace(documents[number], score=score) for number, score in ranked]}
+        passages = opened.passages(query, [texts[number] for number, _ in ranked])
+        return {
+            "documents": [
+                replace(documents[number], score=score, meta={**documents[number].meta, **passage})
+                for (number, score), passage in zip(ranked, passages, strict=True)
+            ]
+        }

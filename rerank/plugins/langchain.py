@@ -27,6 +27,9 @@ class RerankCompressor(BaseDocumentCompressor):
     field : str, optional
         The field of the index that `page_content` fills; by default that with most of the index's words. Metadata that
         are named as other fields or numbers of the index fill these.
+    min_score, abstain : float, optional
+        Least probability of a document, and that any document is relevant; below these, documents are left out. Only
+        for a calibrated model, whose scores are probabilities.
 
     """
 
@@ -36,19 +39,27 @@ class RerankCompressor(BaseDocumentCompressor):
     model: Any = UNSUPERVISED
     top_n: int | None = None
     field: str | None = None
+    min_score: float | None = None
+    abstain: float | None = None
     _texts: TextReranker = PrivateAttr()
 
     def model_post_init(self, context: object, /) -> None:
         """Open the index and load the model."""
-        self._texts = TextReranker(self.index, self.model, self.field)
+        self._texts = TextReranker(self.index, self.model, self.field, min_score=self.min_score, abstain=self.abstain)
 
     def compress_documents(
         self, documents: Sequence[Document], query: str, callbacks: Callbacks | None = None
     ) -> Sequence[Document]:
-        """Return copies of the best documents, best first, with the score as `metadata["relevance_score"]`."""
+        """Return copies of the best documents, best first, with the score as `metadata["relevance_score"]`.
+
+        Where the index keeps passages, `metadata["passage"]` is the best one.
+        """
         texts = [self._texts.with_metadata(each.page_content, each.metadata) for each in documents]
         ranked = self._texts.order(query, texts, self.top_n)
+        passages = self._texts.passages(query, [texts[number] for number, _ in ranked])
         return [
-            documents[number].model_copy(update={"metadata": {**documents[number].metadata, "relevance_score": score}})
-            for number, score in ranked
+            documents[number].model_copy(
+                update={"metadata": {**documents[number].metadata, "relevance_score": score, **passage}}
+            )
+            for (number, score), passage in zip(ranked, passages, strict=True)
         ]

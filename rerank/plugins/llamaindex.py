@@ -6,7 +6,7 @@ from typing import Any
 
 from llama_index.core.bridge.pydantic import PrivateAttr
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
 
 from rerank.errors import InvalidInputError
 from rerank.plugins.texts import TextReranker
@@ -27,6 +27,9 @@ class RerankPostprocessor(BaseNodePostprocessor):
     field : str, optional
         The field of the index that the text of a node fills; by default that with most of the index's words. Metadata
         that are named as other fields or numbers of the index fill these.
+    min_score, abstain : float, optional
+        Least probability of a document, and that any document is relevant; below these, documents are left out. Only
+        for a calibrated model, whose scores are probabilities.
 
     """
 
@@ -34,12 +37,14 @@ class RerankPostprocessor(BaseNodePostprocessor):
     model: Any = UNSUPERVISED
     top_n: int | None = None
     field: str | None = None
+    min_score: float | None = None
+    abstain: float | None = None
     _texts: TextReranker = PrivateAttr()
 
     def model_post_init(self, context: object, /) -> None:
         """Open the index and load the model."""
         super().model_post_init(context)
-        self._texts = TextReranker(self.index, self.model, self.field)
+        self._texts = TextReranker(self.index, self.model, self.field, min_score=self.min_score, abstain=self.abstain)
 
     @classmethod
     def class_name(cls) -> str:
@@ -49,10 +54,22 @@ class RerankPostprocessor(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
-        """Return the best nodes with the model's scores, best first."""
+        """Return the best nodes with the model's scores, best first.
+
+        Where the index keeps passages, the nodes are copies whose `metadata["passage"]` is the best one.
+        """
         if query_bundle is None:
             raise InvalidInputError("query_bundle: expected the query, got none. Pass query_bundle= or query_str=.")
         bodies = [node.node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes]
         texts = [self._texts.with_metadata(text, node.node.metadata) for text, node in zip(bodies, nodes, strict=True)]
         ranked = self._texts.order(query_bundle.query_str, texts, self.top_n)
-        return [NodeWithScore(node=nodes[number].node, score=score) for number, score in ranked]
+        passages = self._texts.passages(query_bundle.query_str, [texts[number] for number, _ in ranked])
+        return [
+            NodeWithScore(node=_with_metadata(nodes[number].node, passage), score=score)
+            for (number, score), passage in zip(ranked, passages, strict=True)
+        ]
+
+
+def _with_metadata(node: BaseNode, added: dict[str, str]) -> BaseNode:
+    """Return the node, or a copy with more metadata."""
+    return node.model_copy(update={"metadata": {**node.metadata, **added}}) if added else node

@@ -26,12 +26,23 @@ class RerankRanker(BaseRanker):
     field : str, optional
         The field of the index that the texts fill; by default that with most of the index's words. Metadata of
         documents that are named as other fields or numbers of the index fill these.
+    min_score, abstain : float, optional
+        Least probability of a document, and that any document is relevant; below these, documents are left out. Only
+        for a calibrated model, whose scores are probabilities.
 
     """
 
-    def __init__(self, model: Ranker | str | Path, index: Index | str | Path, field: str | None = None) -> None:
+    def __init__(
+        self,
+        model: Ranker | str | Path,
+        index: Index | str | Path,
+        field: str | None = None,
+        *,
+        min_score: float | None = None,
+        abstain: float | None = None,
+    ) -> None:
         self.ranking_type = "pointwise"
-        self._texts = TextReranker(index, model, field)
+        self._texts = TextReranker(index, model, field, min_score=min_score, abstain=abstain)
 
     def rank(
         self,
@@ -39,7 +50,7 @@ class RerankRanker(BaseRanker):
         docs: str | list[str] | Document | list[Document],
         doc_ids: list[str] | list[int] | None = None,
     ) -> RankedResults:
-        """Return all documents, best first."""
+        """Return the documents, best first: all, but where the model has a least probability."""
         documents = prep_docs(docs, doc_ids)
         texts = [self._texts.with_metadata(each.text, each.metadata or {}) for each in documents]
         ranked = self._texts.order(query, texts)
@@ -50,5 +61,6 @@ class RerankRanker(BaseRanker):
         return RankedResults(results=results, query=query, has_scores=True)
 
     def score(self, query: str, doc: str) -> float:
-        """Return the score of one text."""
-        return self._texts.order(query, [doc])[0][1]
+        """Return the score of one text, 0 where it is left out."""
+        ranked = self._texts.order(query, [doc])
+        return ranked[0][1] if ranked else 0.0

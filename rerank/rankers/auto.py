@@ -47,7 +47,7 @@ ITERATED = "n_estimators"  # of the members whose number of iterations early sto
 @register("auto")
 @dataclass(eq=False, repr=False)
 class Auto(Ranker):
-    """All members together, one of them, or the base ranker alone, chosen by the metric on held-out queries.
+    """Chooses by the metric on held-out queries: all members together, one of them, or the base ranker alone.
 
     Members together score a document with the mean of their scores, each divided by its standard deviation within
     queries. A base's scores are added to those of members, with the weight that is best on held-out queries
@@ -75,14 +75,16 @@ class Auto(Ranker):
     members: str | Sequence[Ranker] | None = parameter(
         None,
         Members(optional=True),
-        "Rankers to choose from, as in an ensemble. None: a regularised linear ranker, and trees whose size and "
-        f"shrinkage follow from the number of queries (below {FEW}, below {SOME}, and more).",
+        "Rankers to choose from, given as for Ensemble. None: a regularised linear ranker, and trees whose size and "
+        f"learning rate depend on the number of queries (below {FEW}, below {SOME}, or more).",
     )
-    n_folds: int = parameter(3, Whole(2, 1_000_000), "Parts that the training queries are divided into.")
-    metric: Any = parameter("nDCG@10", Metric(), "Measure that decides the choice, and that members train for.")
-    early_stopping_rounds: int = stopping_parameter(50, "Iterations of a member on a held-out fold")
+    n_folds: int = parameter(
+        3, Whole(2, 1_000_000), "Folds of the training queries for the cross-validation that makes the choice."
+    )
+    metric: Any = parameter("nDCG@10", Metric(), "Measure that decides the choice, and that the members optimise.")
+    early_stopping_rounds: int = stopping_parameter(50, "iterations of a member")
     base: Any = base_parameter()
-    random_state: int = parameter(0, Whole(0, 2**63), "Seed of the folds, and of members that are given as text.")
+    random_state: int = parameter(0, Whole(0, 2**63), "Random seed of the folds, and of members given as text.")
     n_jobs: int | None = jobs_parameter()
 
     cross_validates: ClassVar[bool] = True

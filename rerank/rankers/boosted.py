@@ -39,6 +39,7 @@ from rerank.trees.binned import BinnedData, bin_rows, bin_with, tree_values
 from rerank.trees.bins import Bins
 from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength, TreeSource
 from rerank.trees.columns import Columns
+from rerank.trees.constraints import Directions, FeatureGroups, SplitConstraints
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, StoredForest, Tree
 from rerank.trees.grow import SPLIT_RULES, TreeLimits
@@ -99,53 +100,73 @@ class BoostedTrees(WeightedRanker):
     """
 
     n_estimators: int | None = parameter(
-        None, Whole(1, 1_000_000, optional=True), f"Most trees. {by_queries('n_estimators')}"
+        None, Whole(1, 1_000_000, optional=True), f"Maximum number of trees. {by_queries('n_estimators')}"
     )
     learning_rate: float = parameter(
-        0.1, Number(1e-9, 10.0), "Share of each Newton step that is taken.", search=(0.025, 0.05, 0.1, 0.2)
+        0.1,
+        Number(1e-9, 10.0),
+        "Factor by which each tree's output is multiplied (shrinkage).",
+        search=(0.025, 0.05, 0.1, 0.2),
     )
     num_leaves: int | None = parameter(
         None,
         Whole(2, 4096, optional=True),
-        f"Most leaves of a tree. {by_queries('num_leaves')}",
+        f"Maximum number of leaves per tree. {by_queries('num_leaves')}",
         search=(8, 16, 31, 62),
     )
-    max_depth: int = parameter(-1, Whole(-1, 4096), "Most levels of a tree; -1 for no limit.")
+    max_depth: int = parameter(-1, Whole(-1, 4096), "Maximum depth of a tree; -1 for no limit.")
     min_child_samples: int | None = parameter(
         None,
         Whole(0, 2**31, optional=True),
-        "Rows on either side of a split; as in LightGBM estimated, while splits are compared, from the side's share "
-        f"of the hessian. {by_queries('min_child_samples')} Above {LEAST_ROWS} at most a share of the rows, 1 / "
-        f"{SHARE_OF_ROWS}.",
+        "Minimum number of rows in a leaf, estimated from the leaf's share of the hessian, as in LightGBM. "
+        f"{by_queries('min_child_samples')} A default above {LEAST_ROWS} is reduced to 1 / {SHARE_OF_ROWS} of the rows "
+        f"where that is less, but not below {LEAST_ROWS}.",
         search=(5, 10, 20, 50, 100),
     )
-    min_child_weight: float = parameter(1e-3, Number(0.0), "Hessian on either side of a split.")
-    min_split_gain: float = parameter(0.0, Number(0.0), "Least gain of a split.")
-    reg_lambda: float = parameter(0.0, Number(0.0), "Added to the hessian of a leaf.", search=(0.0, 1.0, 10.0))
+    min_child_weight: float = parameter(1e-3, Number(0.0), "Minimum sum of the hessian in a leaf.")
+    min_split_gain: float = parameter(0.0, Number(0.0), "Minimum gain of a split.")
+    reg_lambda: float = parameter(
+        0.0,
+        Number(0.0),
+        "L2 regularisation: number that is added to the hessian of each leaf.",
+        search=(0.0, 1.0, 10.0),
+    )
     split: str = parameter(
         "newton",
         Choice(lambda: SPLIT_RULES),
-        "How splits are chosen: newton, or least-squares (a leaf with a hessian below min_child_weight then takes no "
-        "step).",
+        "Criterion for splits: newton (gain of Newton steps, as in LightGBM), or least-squares (fit of the gradients, "
+        "as in Burges 2010; the value of a leaf with a hessian below min_child_weight is then 0).",
     )
-    max_bin: int = parameter(255, Whole(2, 255), "Most bins of a feature, 2 to 255.")
+    monotone_constraints: Any = parameter(
+        None,
+        Directions(),
+        "Directions of features, by name or one for each feature: 1 where the score may not fall with the feature, -1 "
+        "where it may not rise, 0 for neither. Missing values are free. Only with split='newton'.",
+    )
+    interaction_constraints: Any = parameter(
+        None,
+        FeatureGroups(),
+        "Groups of features, by name or number: the splits on the way to a leaf use features of one group. Features of "
+        "no group are left out.",
+    )
+    max_bin: int = parameter(255, Whole(2, 255), "Maximum number of bins per feature.")
     subsample: float = parameter(
-        1.0, Number(1e-9, 1.0), "Share of the queries drawn for each tree.", search=(0.5, 0.75, 1.0)
+        1.0, Number(1e-9, 1.0), "Share of the queries that each tree is trained on.", search=(0.5, 0.75, 1.0)
     )
     colsample_bytree: float = parameter(
-        1.0, Number(1e-9, 1.0), "Share of the features drawn for each tree.", search=(0.3, 0.6, 1.0)
+        1.0, Number(1e-9, 1.0), "Share of the features that each tree can use.", search=(0.3, 0.6, 1.0)
     )
     metric: Any = watched_metric()
-    early_stopping_rounds: int = stopping_parameter(100, "Trees")
+    early_stopping_rounds: int = stopping_parameter(100, "trees")
     base: Any = base_parameter()
     start: str = parameter(
         WEIGHTED,
         Choice(lambda: STARTS),
-        "What a base is to the trees: weighted (trees learn from 0 and are added to the base's scores, with the weight "
-        "that is best on held-out queries: those of eval_set, else each half of the training queries under trees of "
-        "the other), or base (trees learn from the base's scores, F_0 = base).",
+        "How a base is used. weighted: trees are trained from scratch, then added to the base's scores with the weight "
+        "that is best on held-out queries (eval_set if given; otherwise each half of the training queries is scored by "
+        "trees of the other half). base: trees are trained from the base's scores, F_0 = base.",
     )
-    random_state: int = parameter(0, SEED, "Seed of subsample, colsample_bytree and the halves of the queries.")
+    random_state: int = parameter(0, SEED, "Random seed of subsample, colsample_bytree and the halves of the queries.")
     n_jobs: int | None = jobs_parameter()
 
     trains_on_cluster: ClassVar[bool] = True
@@ -317,7 +338,9 @@ class BoostedTrees(WeightedRanker):
         """
         settings = replace(self._settings(), queries=grown_on)
         rule = SPLIT_RULES[self.split].of(np.repeat(train.weights, np.diff(train.query_ptr)))
-        task = BoostTask(data, train.query_ptr, start, settings, rule, self._step_length(train))
+        task = BoostTask(
+            data, train.query_ptr, start, settings, rule, self._step_length(train), constraints=self._constraints(train)
+        )
         if context.cluster is None:
             return Booster(task, self._gradients(objective), task.grower(numba.get_num_threads()))
 
@@ -326,6 +349,16 @@ class BoostedTrees(WeightedRanker):
 
         sent = replace(task, step_length=self._step_length(replace(train, X=train.X[:0])))  # without the features
         return context.cluster.booster(sent, gradients_of, self._remembers_gradients())
+
+    def _constraints(self, train: TrainingSet) -> SplitConstraints | None:
+        """Return the constraints of the features, None without any."""
+        if self.monotone_constraints is None and self.interaction_constraints is None:
+            return None
+        if self.monotone_constraints is not None and self.split != "newton":
+            raise InvalidInputError(
+                f"monotone_constraints: expected split='newton' beside them, got {self.split!r}. Leave split out."
+            )
+        return SplitConstraints.of(train.names, self.monotone_constraints, self.interaction_constraints)
 
     def _resumed(
         self, booster: TreeSource, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext
@@ -363,7 +396,7 @@ class BoostedTrees(WeightedRanker):
             if valid is not None:
                 valid.add(tree, unit)
         if state.trees:
-            log.info("training goes on after %d trees of the checkpoint", len(state.trees))
+            log.info("training resumes after the %d trees of the checkpoint", len(state.trees))
             stopping.resume(state.history, len(state.trees))
         left = range(0 if stopping.over else self._sizes.n_estimators - len(state.trees))
         for _ in track(left, "trees", len(left)):

@@ -58,19 +58,19 @@ Callback = Callable[[TrainingProgress], object]
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How rankers of boosted trees are trained; none of it has an effect on the model.
+    """Where and how boosted trees are trained. These options do not change the model.
 
     Parameters
     ----------
     cluster : rerank.Cluster, optional
-        Its workers share the queries; the model is that of this process, byte for byte.
+        Cluster whose workers share the queries. The model is identical to one that is trained in one process.
     memory : int or str, optional
-        Bytes that the process may take, or a size such as "4GB": binned rows that do not fit go to a memory-mapped
-        temporary file. With data that are mapped (`rerank.read_data(path, mapped=True)`) the features are never in
-        memory as a whole.
+        Maximum memory of the process, in bytes or as a size such as "4GB". The binned features are kept in a
+        memory-mapped temporary file if they do not fit. If the data are mapped, too
+        (`rerank.read_data(path, mapped=True)`), the features are never in memory as a whole.
     checkpoint : str, Path or Checkpoint, optional
-        File to which the state is written about every 30 seconds. Where it exists, training goes on from it, to the
-        same model; it is removed at the end (a `Checkpoint` is left to the caller).
+        File that the state of the training is written to about every 30 seconds. If the file exists, training resumes
+        from it and gives the same model. It is removed at the end, unless it is given as a `Checkpoint`.
 
     """
 

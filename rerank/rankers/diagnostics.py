@@ -129,8 +129,8 @@ def local_optimality(
 ) -> LocalOptimality:
     """Move a model's weights along n random directions, and count where the measure rises, falls and stays.
 
-    At an optimum the measure falls in every direction (section 4.2), so only falls add to the confidence: a model whose
-    measure does not change, e.g. one that is 0 whatever the weights, has confidence 0.
+    At an optimum, the measure falls in every direction (section 4.2). Only directions in which it falls increase the
+    confidence, so that a model whose measure never changes has confidence 0.
 
     Parameters
     ----------
@@ -143,9 +143,9 @@ def local_optimality(
     n : int
         Number of directions, which are Gaussian and so uniform on the sphere.
     step : float
-        Length of a move, as a share of the weights' Euclidean length. A measure is a step function of the weights: too
-        small a step changes no order, and a large one leaves the neighbourhood. Where many directions are unchanged
-        the confidence is low; take a larger step.
+        Length of a move, relative to the Euclidean norm of the weights. A step that is too small changes no order, and
+        one that is too large leaves the neighbourhood. If the measure is unchanged in many directions, the confidence
+        is low: use a larger step.
     p0 : float
         Share of rising directions that is to be ruled out.
     random_state : int
@@ -197,7 +197,7 @@ def weight_curve(
     *,
     base: RunLike | None = None,
 ) -> WeightCurve:
-    """Return a measure as a function of one of the model's weights, the others fixed.
+    """Return a measure as a function of one of the model's weights, with all others fixed.
 
     Parameters
     ----------
@@ -206,8 +206,8 @@ def weight_curve(
     weight : int
         Number of the weight in `model.weights()`, from 0.
     values : array of shape (n_values,), optional
-        Values of the weight; by default 101 of them, evenly spaced, as far to either side of the model's own value as
-        that value or the weights' root mean square, the larger.
+        Values of the weight. By default 101 evenly spaced values around the model's own value; they extend to either
+        side by this value or by the root mean square of all weights, whichever is larger.
     base : as for `local_optimality`
         Base scores, where the model was warm-started from a run.
 

@@ -144,27 +144,31 @@ class Ensemble(Ranker):
     members: str | Sequence[Ranker] = parameter(
         "2*lambdamart(subsample=0.5), lambdarank, logisticregression",
         Members(),
-        "Rankers, not fitted and without a base, or text: NAME, N*NAME or N*NAME(PARAMETER=VALUE) with commas between "
-        "them; N copies differ in random_state.",
+        "Rankers to combine: a sequence of unfitted rankers without a base, or text such as "
+        "'2*lambdamart(subsample=0.5), ranksvm'. The copies of N*NAME differ in random_state.",
     )
-    second: str = parameter("linear", Choice(lambda: SECOND), "Second stage: linear or boosted.")
-    n_folds: int = parameter(3, Whole(1, 1_000_000), "Parts that the training queries are divided into.")
-    n_estimators: int = parameter(100, Whole(1, 1_000_000), "Most steps, or trees, of the second stage.")
+    second: str = parameter(
+        "linear", Choice(lambda: SECOND), "Second stage that combines the members' scores: linear, or boosted trees."
+    )
+    n_folds: int = parameter(
+        3, Whole(1, 1_000_000), "Folds of the training queries for the held-out scores of the members."
+    )
+    n_estimators: int = parameter(100, Whole(1, 1_000_000), "Maximum number of steps (or trees) of the second stage.")
     learning_rate: float = parameter(
         0.1,
         Number(1e-9, 10.0),
-        "Share of each of the second stage's Newton steps that is taken.",
+        "Factor by which each step of the second stage is multiplied (shrinkage).",
         search=(0.025, 0.05, 0.1, 0.2),
     )
     num_leaves: int = parameter(
-        7, Whole(2, 4096), "Most leaves of a tree of a boosted second stage.", search=(2, 4, 7, 14)
+        7, Whole(2, 4096), "Maximum number of leaves per tree of a boosted second stage.", search=(2, 4, 7, 14)
     )
     metric: Any = parameter(
-        "nDCG@10", Metric(), "Measure that the second stage is trained for, and members that are given as text."
+        "nDCG@10", Metric(), "Measure to optimise in the second stage, and in members given as text."
     )
-    early_stopping_rounds: int = stopping_parameter(100, "Steps, or trees, of the second stage")
+    early_stopping_rounds: int = stopping_parameter(100, "steps of the second stage")
     base: Any = base_parameter()
-    random_state: int = parameter(0, Whole(0, 2**63), "Seed of the folds, and of members that are given as text.")
+    random_state: int = parameter(0, Whole(0, 2**63), "Random seed of the folds, and of members given as text.")
     n_jobs: int | None = jobs_parameter()
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
@@ -253,4 +257,4 @@ class Ensemble(Ranker):
 
 def _of_scores(data: TrainingSet, scores: NDArray[np.float32]) -> TrainingSet:
     """Return the same rows with members' scores (n_rows, n_members), in canonical order, as their features."""
-    return replace(data, X=scores, order=np.arange(len(scores)))
+    return replace(data, X=scores, order=np.arange(len(scores)), names=())

@@ -48,28 +48,28 @@ class LambdaMART(BoostedTrees):
     metric: Any = parameter(
         "nDCG@10",
         Metric(),
-        "Measure that is trained for and that early stopping watches. A function score(ranked_labels, ideal_labels) "
-        "is slow: seconds for each tree.",
+        "Measure to optimise, also used for early stopping. A function score(ranked_labels, ideal_labels) takes "
+        "seconds per tree.",
     )
     truncation_level: int = parameter(
         30,
         Whole(1, 1_000_000),
-        "Depth that gradients look at: lambdarank_truncation_level of LightGBM; P and R look down to their own cutoff.",
+        "Ranks to which pairs of documents are considered (lambdarank_truncation_level of LightGBM); for P and R, "
+        "their own cut-off.",
         search=(10, 30, 99),
     )
     sigma: float | None = parameter(
         None,
         Number(1e-9, 1e9, optional=True),
-        "Slope of the pairwise logistic, 1 / unit of the scores. None: 1, or with start='base' 1 / the spread of the "
-        "base scores at the top. Trees that learn from 0 are the same for any sigma.",
+        "Slope of the pairwise logistic function. None: 1; with start='base', 1 / the spread of the base scores at the "
+        "top. Has no effect on trees that are trained from scratch, apart from the scale of their scores.",
     )
     normalize: bool = parameter(True, Flag(), NORMALIZE)
     step: str = parameter(
         "fixed",
         Choice(lambda: STEPS),
-        "Length of each tree's step: fixed (the learning rate), or line-search: the share above 0 with which the "
-        "training queries' metric is best, found exactly (Burges 2010, section 7.1); the learning rate where no "
-        "share is better than it.",
+        "Factor of each tree. fixed: the learning rate. line-search: the factor with the best metric on the training "
+        "queries, found exactly (Burges 2010, section 7.1), or the learning rate if no other factor is better.",
     )
 
     def _unit(self, train: TrainingSet) -> float:

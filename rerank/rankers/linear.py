@@ -143,12 +143,12 @@ class LinearRanker(WeightedRanker):
     C: float = parameter(
         1.0,
         Number(1e-12, 1e12),
-        "Weight of the cost against the penalty of large weights: the larger, the less regular.",
+        "Inverse of the regularisation strength, as in scikit-learn: smaller values regularise more.",
         search=(0.01, 0.1, 1.0, 10.0, 100.0),
     )
-    max_iter: int = parameter(200, Whole(1, 1_000_000), "Most iterations of the search.")
+    max_iter: int = parameter(200, Whole(1, 1_000_000), "Maximum number of iterations.")
     metric: Any = watched_metric()
-    early_stopping_rounds: int = stopping_parameter(50, "Iterations")
+    early_stopping_rounds: int = stopping_parameter(50, "iterations")
     base: Any = base_parameter()
     n_jobs: int | None = jobs_parameter()
 
@@ -344,7 +344,7 @@ def linear_scores(inputs: NDArray[np.float32], weights: Floats) -> Floats:
 @register("logisticregression")
 @dataclass(eq=False, repr=False)
 class LogisticRegression(LinearRanker):
-    """Linear ranker by the log-odds that a document is relevant, its label above 0.
+    """Linear model of the log-odds that a document is relevant (has a label above 0).
 
         1/2 |w|^2 + C sum over documents of log(1 + exp(-y s)),    s = base + inputs @ w + b,  y in {-1, 1}
 
@@ -401,11 +401,11 @@ class RankSVM(LinearRanker):
     C: float = parameter(
         0.1,
         Number(1e-12, 1e12),
-        "Weight of the cost against the penalty of large weights: the larger, the less regular.",
+        "Inverse of the regularisation strength, as in scikit-learn: smaller values regularise more.",
         search=(0.001, 0.01, 0.1, 1.0, 10.0),
     )
 
-    max_iter: int = parameter(1000, Whole(1, 1_000_000), "Most iterations of the search.")
+    max_iter: int = parameter(1000, Whole(1, 1_000_000), "Maximum number of iterations.")
 
     def _objective(self, train: TrainingSet) -> LabelObjective:
         return Hinge(train.query_ptr, train.weights / pair_counts(train), train.labels)

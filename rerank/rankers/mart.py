@@ -28,7 +28,7 @@ OF_PAIRS: Mapping[str, type[PreferencePairs | ExponentialPairs]] = {
 @register("mart")
 @dataclass(eq=False, repr=False)
 class MART(BoostedTrees):
-    """Boosted regression trees on any cost that labels alone define.
+    """Boosted regression trees that minimise a cost function of the labels, e.g. least squares.
 
     F_0 is the mean label for least-squares, half the log odds for logistic and balanced-logistic, the mean of y for
     logistrank, 0 for pairs.
@@ -44,7 +44,7 @@ class MART(BoostedTrees):
 
     learns_from_pairs: ClassVar[bool] = True
 
-    objective: str = parameter("least-squares", Choice(known_objectives), "Cost that is minimised, by name.")
+    objective: str = parameter("least-squares", Choice(known_objectives), "Name of the cost function to minimise.")
 
     def _objective(self, train: TrainingSet) -> Objective:
         if train.pairs is None:
@@ -79,7 +79,7 @@ class LogistRank(BoostedTrees):
 @register("gbrank")
 @dataclass(eq=False, repr=False)
 class GBRank(BoostedTrees):
-    """Regression trees on the pairs that are in the wrong order.
+    """Regression trees trained on the pairs of documents that are in the wrong order.
 
     Each round takes the pairs with x above y in label and h(x) < h(y) + tau, fits a tree g to the targets h(y) + tau
     of x and h(x) - tau of y, and takes it into the mean
@@ -98,18 +98,19 @@ class GBRank(BoostedTrees):
     """
 
     learning_rate: float = parameter(
-        1.0, Number(1e-9, 10.0), "Weight of each tree in the mean of the trees.", search=(0.25, 0.5, 1.0, 2.0)
+        1.0, Number(1e-9, 10.0), "Weight eta of each tree in the average of the trees.", search=(0.25, 0.5, 1.0, 2.0)
     )
     tau: float = parameter(
         0.1,
         Number(1e-9, 1e9),
-        "Margin of a pair; for a warm start in units of the spread of the base scores at the top.",
+        "Margin between the two documents of a pair; for a warm start, in units of the spread of the base scores at "
+        "the top.",
     )
     keep_pairs: bool = parameter(
         False,
         Flag(),
-        "Fit each tree to the misordered pairs of all rounds so far, each with the targets that it had in its round, "
-        "not only to those of this round.",
+        "Whether to train each tree on the misordered pairs of all iterations so far, with the targets of their "
+        "iteration, instead of those of the current iteration only.",
     )
 
     averages: ClassVar[bool] = True

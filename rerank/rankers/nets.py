@@ -139,27 +139,29 @@ class NetRanker(WeightedRanker):
 
     """
 
-    hidden_units: int = parameter(32, Whole(1, 1_000_000), "Hidden units (tanh).", search=(16, 32, 64))
+    hidden_units: int = parameter(32, Whole(1, 1_000_000), "Number of hidden units (tanh).", search=(16, 32, 64))
     n_epochs: int = parameter(
-        50, Whole(1, 1_000_000), "Most passes over the queries; the learning rate falls to 0 over them."
+        50,
+        Whole(1, 1_000_000),
+        "Maximum number of passes over the queries. The learning rate decreases to 0 over them.",
     )
     learning_rate: float = parameter(
         0.001,
         Number(1e-12, 10.0),
-        "Learning rate of the first of Adam's updates, one for each query.",
+        "Initial learning rate of Adam; there is one update per query.",
         search=(0.00025, 0.0005, 0.001, 0.002),
     )
     reg_lambda: float = parameter(
         0.001,
         Number(0.0),
-        "Weight decay: reg_lambda / 2 |w|^2 is added to the cost of each query.",
+        "L2 regularisation: reg_lambda / 2 |w|^2 is added to the cost of each query.",
         search=(0.0001, 0.001, 0.01),
     )
     metric: Any = watched_metric()
-    early_stopping_rounds: int = stopping_parameter(10, "Epochs")
+    early_stopping_rounds: int = stopping_parameter(10, "epochs")
     base: Any = base_parameter()
-    random_state: int = parameter(0, SEED, "Seed of the first weights and of the order of the queries.")
-    n_jobs: int | None = parameter(None, Jobs(), "Threads of prediction; training uses one.")
+    random_state: int = parameter(0, SEED, "Random seed of the initial weights and of the order of the queries.")
+    n_jobs: int | None = parameter(None, Jobs(), "Number of threads for prediction; training uses one.")
 
     @abstractmethod
     def _objective(self, query: TrainingSet) -> Objective | None:
@@ -346,7 +348,8 @@ class LambdaRank(NetRanker):
     truncation_level: int = parameter(
         30,
         Whole(1, 1_000_000),
-        "Depth that gradients look at: lambdarank_truncation_level of LightGBM; P and R look down to their own cutoff.",
+        "Ranks to which pairs of documents are considered (lambdarank_truncation_level of LightGBM); for P and R, "
+        "their own cut-off.",
         search=(10, 30, 99),
     )
     normalize: bool = parameter(True, Flag(), NORMALIZE)

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, ClassVar, Protocol
 
-from rerank.errors import InvalidInputError, UnknownParameterError, shown, suggestion
+from rerank.errors import InvalidInputError, UnknownParameterError, shown
 from rerank.metrics.registry import measure_name
+from rerank.rankers.other_names import remedy
 from rerank.runtime.schema import Field, SchemaError, Sizes, Text, Whole
 
 LONGEST_METRIC = 200  # characters
-NORMALIZE = "Even out the gradients of the queries: lambdarank_norm of LightGBM."
+NORMALIZE = "Whether to normalise the gradients of each query (lambdarank_norm of LightGBM)."
 _DECLARED = "rerank"  # key of a field's metadata
 _WIDTH = 112
 _CONSTANTS = {"true": True, "false": False, "none": None}
@@ -92,7 +93,7 @@ def check_names(ranker: str, given: Iterable[str], known: Iterable[str]) -> None
     for name in given:
         if name not in names:
             raise UnknownParameterError(
-                f"{ranker}: expected a known parameter, got {shown(name)}. {suggestion(name, names)}"
+                f"{ranker}: expected a known parameter, got {shown(name)}. {remedy(name, names)}"
             )
 
 
@@ -148,29 +149,29 @@ def base_parameter() -> Any:
     return parameter(
         None,
         None,
-        'Ranker to start from: None (cold start), "run", "feature:NAME", "run:FILE", "model:FILE", a run, or a fitted '
-        "ranker.",
+        'Ranker to start from: "run" (the scores of the candidates), "feature:NAME", "run:FILE", "model:FILE", a run, '
+        "or a fitted ranker. None trains from scratch.",
     )
 
 
 def jobs_parameter() -> Any:
     """Return the declaration of `n_jobs` of a ranker whose training is parallel."""
-    return parameter(None, Jobs(), "Threads. The model does not depend on their number.")
+    return parameter(None, Jobs(), "Number of threads. The model is the same for any number.")
 
 
 def watched_metric() -> Any:
     """Return the declaration of `metric` of a ranker that is trained for a cost of its own."""
-    return parameter("nDCG@10", Metric(), "Measure that early stopping watches.")
+    return parameter("nDCG@10", Metric(), "Measure for early stopping.")
 
 
 def trained_metric() -> Any:
     """Return the declaration of `metric` of a ranker that is trained for the measure."""
-    return parameter("nDCG@10", Metric(), "Measure that is trained for and that early stopping watches.")
+    return parameter("nDCG@10", Metric(), "Measure to optimise, also used for early stopping.")
 
 
 def stopping_parameter(rounds: int, unit: str) -> Any:
     """Return the declaration of `early_stopping_rounds`, counted in `unit`."""
-    text = f"{unit} without a better validation measure before training stops."
+    text = f"Training stops after this number of {unit} without an improvement on the validation data."
     return parameter(rounds, ROUNDS, text)
 
 

@@ -210,15 +210,25 @@ class RankBoost(Ranker):
 
     learns_from_pairs: ClassVar[bool] = True
 
-    n_estimators: int = parameter(300, Whole(1, 1_000_000), "Most weak rankers.")
+    n_estimators: int = parameter(300, Whole(1, 1_000_000), "Maximum number of weak rankers.")
     learning_rate: float = parameter(
-        1.0, Number(1e-9, 10.0), "Share of alpha that is taken.", search=(0.25, 0.5, 1.0, 2.0)
+        1.0,
+        Number(1e-9, 10.0),
+        "Factor by which each weight alpha is multiplied (shrinkage).",
+        search=(0.25, 0.5, 1.0, 2.0),
     )
-    alpha: str = parameter("bound", Choice(lambda: ALPHAS), "How alpha is chosen: binary, bisection or bound.")
-    choose: str = parameter("r", Choice(lambda: CHOICES), "How the weak ranker is chosen: r or z.")
-    max_bin: int = parameter(255, Whole(2, 255), "Most bins of a feature, 2 to 255; thresholds lie between bins.")
+    alpha: str = parameter(
+        "bound",
+        Choice(lambda: ALPHAS),
+        "How the weight alpha of a weak ranker is computed: 1/2 ln(W+ / W-) (binary), by bisection, or from the bound "
+        "1/2 ln((1 + r) / (1 - r)).",
+    )
+    choose: str = parameter(
+        "r", Choice(lambda: CHOICES), "Criterion for the weak ranker: largest abs(r), or smallest Z."
+    )
+    max_bin: int = parameter(255, Whole(2, 255), "Maximum number of bins per feature; thresholds are between bins.")
     metric: Any = watched_metric()
-    early_stopping_rounds: int = stopping_parameter(100, "Weak rankers")
+    early_stopping_rounds: int = stopping_parameter(100, "weak rankers")
     base: Any = base_parameter()
     n_jobs: int | None = jobs_parameter()
 

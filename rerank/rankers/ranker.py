@@ -9,6 +9,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -27,6 +28,7 @@ from rerank.rankers.arrays import (
     numbered_names,
     query_column,
 )
+from rerank.rankers.calibration import Calibration, Probabilities, StoredCalibration
 from rerank.rankers.context import ALONE, Callback, EarlyStopping, TrainingContext, TrainingOptions
 from rerank.rankers.estimator import Estimator, not_fitted
 from rerank.rankers.model_file import FORMAT, VERSION
@@ -81,8 +83,9 @@ _PARTS: dict[str, Field] = {
     **RETRIEVERS,
     "columns": Flag(),
     "learned": Anything(),
+    "calibration": StoredCalibration(),
 }
-_OPTIONAL: dict[str, Any] = {"retriever": None, "run_retrievers": {}, "columns": False}
+_OPTIONAL: dict[str, Any] = {"retriever": None, "run_retrievers": {}, "columns": False, "calibration": None}
 _NAMING = ("fields", "families", "features", "numbers", "functions", "runs")  # the features' names show these parts
 
 
@@ -125,6 +128,8 @@ class Ranker(Estimator):
         What the model starts from.
     recipe_, fingerprint_, retriever_, run_retrievers_
         Recipe, index and retrievers of the training data, where they are known.
+    calibration_ : Calibration or None
+        How scores become probabilities, where `rerank.train` has learned it.
 
     """
 
@@ -142,6 +147,7 @@ class Ranker(Estimator):
     n_jobs: int | None
     best_iteration_: int
     evals_result_: dict[str, dict[str, list[float]]]
+    calibration_: Calibration | None = None
     _columns_named = False  # whether training had a data frame, whose columns have names
     _ordered = True  # whether the order of the features is known: the file of an imported model may only name them
 
@@ -159,11 +165,14 @@ class Ranker(Estimator):
         Returns
         -------
         frozenset of str
-            Those that a test of a tree reads, for a ranker of trees; all of them for others.
+            Those that a test of a tree reads, for a ranker of trees; all of them for others. Those that probabilities
+            depend on are among them.
 
         """
         self._check_fitted()
-        return self.base_.features_read() | {self.feature_names_[column] for column in self._columns_read().tolist()}
+        predictors = () if self.calibration_ is None else self.calibration_.predictors
+        own = {self.feature_names_[column] for column in self._columns_read().tolist()}
+        return self.base_.features_read() | own | set(predictors)
 
     def learns_from_all(self, n_queries: int) -> bool:
         """Return whether the ranker needs no validation data to end its training.
@@ -319,7 +328,7 @@ class Ranker(Estimator):
         self._check_memory(data, context)
         data = self._loaded(data)
         check_training_data(data, "training data")
-        base = given_base(self.base, StoredModel())
+        base = given_base(self.base, StoredModel(), data.feature_names)
         if isinstance(base, Ranker) and hasattr(base, "base_"):
             check_retrievers(base, data.retriever, data.run_retrievers, "training data")
         self.base_, start = (GivenScoresBase(), init_score) if init_score is not None else resolve_base(base, data)
@@ -407,12 +416,14 @@ class Ranker(Estimator):
         init_score: ArrayLike | None = None,
         base: RunLike | None = None,
     ) -> Floats:
-        """Return what each feature adds to the score of every row.
+        """Return what each feature contributes to the score of every row.
 
-        Trees have their exact SHAP values, path-dependent: a feature that is not known follows both children of a
-        node, weighted by their training rows (LightGBM's `pred_contrib`). A linear ranker has weight times input, whose
-        mean over the training rows is 0. An ensemble with a linear second stage has the weighted sum of its members'. A
-        base ranker that is a feature or a model adds to its features.
+        For trees, these are exact path-dependent SHAP values (LightGBM's `pred_contrib`): where the value of a feature
+        is unknown, both children of a node count, weighted by their training rows. For a linear ranker, a contribution
+        is weight times input, and its mean over the training rows is 0. For an ensemble with a linear second stage, it
+        is the weighted sum of the members' contributions. If
+        the base ranker is a feature, its score is part of the contribution of this feature; if it is a model, its
+        contributions are added to those of the features that it uses.
 
         Parameters
         ----------
@@ -527,6 +538,67 @@ class Ranker(Estimator):
         """
         return data.run(self.predict(data, init_score=init_score, base=base), name or self.kind)
 
+    def probabilities(self, data: RankingData, *, base: RunLike | None = None) -> Probabilities:
+        """Return the probability that each document is relevant, and that any document of a query is.
+
+        Parameters
+        ----------
+        data : RankingData
+            Candidates with their features.
+        base : as for `predict`
+            Scores to start from.
+
+        Returns
+        -------
+        Probabilities
+            `documents` (n_rows,), in the model's order within a query, and `lists` (n_queries,).
+
+        Raises
+        ------
+        ModelMismatchError
+            Where the model has no calibration; and as `predict` does.
+
+        """
+        calibration = self.calibrated()
+        rows = self._rows_to_score(data, None, base)
+        return calibration.probabilities(rows, self.predict(data, base=base))
+
+    def calibrated(self) -> Calibration:
+        """Return how scores become probabilities.
+
+        Returns
+        -------
+        Calibration
+            `calibration_`.
+
+        Raises
+        ------
+        ModelMismatchError
+            For a model without one.
+
+        """
+        self._check_fitted()
+        if self.calibration_ is None:
+            raise ModelMismatchError(
+                "model: expected one with calibrated scores, got one without. Train it with `rerank train INDEX TOPICS "
+                "QRELS` (without --no-estimate), which calibrates where enough is judged, or leave out min_score and "
+                "abstain."
+            )
+        return self.calibration_
+
+    def checksum(self) -> str:
+        """Return a checksum of what scores depend on: features, base, what was learned.
+
+        Returns
+        -------
+        str
+            Sixteen hexadecimal digits.
+
+        """
+        left_out = ("parameters", "calibration")
+        parts = {name: value for name, value in self.to_dict().items() if name not in left_out}
+        return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
     def save(self, path: str | Path) -> None:
         """Write the model as JSON, which holds no code.
 
@@ -570,6 +642,7 @@ class Ranker(Estimator):
             **({"columns": True} if self._columns_named else {}),
             "base": self.base_.to_dict(),
             "learned": self._learned(),
+            **({} if self.calibration_ is None else {"calibration": self.calibration_.to_dict()}),
         }
 
     @classmethod
@@ -623,7 +696,20 @@ class Ranker(Estimator):
             model._restore(model._learned_fields().read(values["learned"], sizes))
             if not model._largest_score() <= LARGEST:
                 raise SchemaError(f"scores up to {LARGEST:.3g}", f"some up to {model._largest_score():.3g}")
+        with at("calibration"):
+            model._set_calibration(values["calibration"])
         return model
+
+    def _set_calibration(self, calibration: Calibration | None) -> None:
+        """Set the calibration of this very model; refuse one of another."""
+        if calibration is None:
+            return
+        unknown = [name for name in calibration.predictors if name not in self.feature_names_]
+        if unknown:
+            raise SchemaError("features of the model", shown(unknown[0]), path="predictors")
+        if calibration.checksum != self.checksum():
+            raise SchemaError(f"that of the model (checksum {self.checksum()})", f"that of {calibration.checksum}")
+        self.calibration_ = calibration
 
     def _warn_of_nothing(self) -> None:
         """Log a warning where the model adds the same to every document."""
@@ -744,7 +830,7 @@ class Ranker(Estimator):
                 f"{', '.join(missing[:3])}{' ...' if len(missing) > 3 else ''}. Make the data with the model's recipe."
             )
         columns = [data.feature_names.index(name) for name in self.feature_names_]
-        log.info("data: %d features that the model does not use are left out", data.n_features - len(columns))
+        log.info("data: %d features are ignored, as the model does not use them", data.n_features - len(columns))
         return replace(data, X=_some_columns(data.X, columns), feature_names=tuple(self.feature_names_))
 
     def _check_fitted(self) -> None:

@@ -13,7 +13,7 @@ from rerank.rankers.ranker import Ranker, StoredModel
 
 
 def read_model(path: str | Path) -> Ranker:
-    """Read a model file, which is checked completely: the model can be applied.
+    """Read and check a model file.
 
     Parameters
     ----------

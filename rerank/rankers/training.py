@@ -69,7 +69,9 @@ class PreferenceRows(NamedTuple):
                 "name the same queries and documents."
             )
         if len(kept) < len(rows):
-            log.info("preferences: %d of %d pairs are of documents not in the data", len(rows) - len(kept), len(rows))
+            log.info(
+                "preferences: %d of %d pairs have documents that are not in the data", len(rows) - len(kept), len(rows)
+            )
         kept = kept[np.argsort(rows[kept, 0], kind="stable")]
         return cls(rows[kept, 0], rows[kept, 1], preferences.probabilities[kept])
 
@@ -106,6 +108,7 @@ class TrainingSet:
     base_worth    number of queries that teach as much as the base ranker knows: with as many, its weight is twice that
                   which held-out queries ask for
     binned        the rows as boosted trees read them, where several rankers learn from them; None: each bins them
+    names         of the features, which constraints refer to; empty where the features are scores of members
     """
 
     X: NDArray[np.float32]
@@ -119,6 +122,7 @@ class TrainingSet:
     pairs: PreferenceRows | None = None
     base_worth: float = 0.0
     binned: BinnedData | None = None
+    names: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, data: RankingData, start_scores: Floats, pairs: PreferenceRows | None = None) -> TrainingSet:
@@ -144,6 +148,7 @@ class TrainingSet:
             ideal_ptr,
             start_scores[order],
             pairs,
+            names=data.feature_names,
         )
 
     @property
@@ -165,6 +170,7 @@ class TrainingSet:
             ideal_ptr,
             self.start_scores[rows],
             binned=self.binned and self.binned.select(rows),
+            names=self.names,
         )
 
     def queries(self) -> Iterator[TrainingSet]:

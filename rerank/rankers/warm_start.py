@@ -29,11 +29,14 @@ from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.files.trec import read_run
 from rerank.rankers.model_file import read_model_file
 from rerank.rankers.standard_scores import SCORES, columns_read, standardised, summed
+from rerank.runtime.registry import Registry
 from rerank.runtime.schema import Choice, Field, Names, Record, SchemaError, Sizes, Text
 from rerank.types import Floats, RankingData, Run
 from rerank.types.retriever import UNNAMED, Retriever
 
 UNSUPERVISED = "unsupervised"
+_READERS: Registry[Callable[[object, tuple[str, ...] | None], Any]] = Registry("system", "rerank.exchange")
+reads_models = _READERS.register  # decorates a function of a model and feature names; None for what it does not know
 CANDIDATES = ""  # name of the run that the rows came from, among the runs whose scores are features
 
 
@@ -302,16 +305,22 @@ def run_scores(run: Run, data: RankingData) -> Floats:
     return scores
 
 
-def given_base(base: Any, model: Field) -> Any:
-    """Return the argument `base` of a ranker: a mapping as a run, and what run:FILE and model:FILE name.
+def given_base(base: Any, model: Field, names: tuple[str, ...] | None = None) -> Any:
+    """Return the argument `base` of a ranker: a mapping as a run, what run:FILE and model:FILE name, other's models.
 
     model  reads the content of a model file
+    names  of the features, for the model of another system that only numbers them
     """
     if isinstance(base, str) and base.startswith("run:"):
         return read_run(base.removeprefix("run:"))
     if isinstance(base, str) and base.startswith("model:"):
         return read_model_file(base.removeprefix("model:"), model)
-    return Run.of(base) if isinstance(base, Mapping) else base
+    if base is None or isinstance(base, str | Run) or hasattr(base, "to_dict"):
+        return base
+    if isinstance(base, Mapping):
+        return Run.of(base)
+    read = (reader(base, names) for reader in _READERS.known().values())
+    return next((each for each in read if each is not None), base)
 
 
 def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
@@ -344,7 +353,7 @@ def _as_base(base: Any, names: tuple[str, ...]) -> Base | Run:
         return ModelBase(copy(base))  # `fit` changes none of its attributes' values: a later one does not show here
     raise InvalidInputError(
         "base: expected None, 'run', 'feature:NAME', 'unsupervised', 'run:FILE', 'model:FILE', a run or a fitted "
-        f"ranker, got {base!r}. Write e.g. 'feature:bm25.contents'."
+        f"ranker, got {shown(base if isinstance(base, str) else repr(base))}. Write e.g. 'feature:bm25.contents'."
     )
 
 

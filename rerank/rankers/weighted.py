@@ -63,4 +63,5 @@ class WeightedRanker(Ranker):
             raise InvalidInputError(f"weights: expected {count} numbers, got shape {array.shape}. Change weights().")
         other = copy(self)
         other._set_weights(array)
+        other.calibration_ = None  # that of other scores
         return other

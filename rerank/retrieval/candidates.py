@@ -50,7 +50,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Where the candidates of a ranking come from; a model stores those that it was trained on.
+    """Sources of the candidates of a ranking. A model stores those that it was trained with.
 
     Parameters
     ----------

@@ -171,11 +171,13 @@ class Service:
         except Exception as error:
             expected = isinstance(error, RerankError | OSError)
             cause = f": {error}" if expected else ""
-            log.warning("the new model is refused, the old one stays%s", cause, exc_info=None if expected else error)
+            log.warning(
+                "the new model is refused; the old one stays in use%s", cause, exc_info=None if expected else error
+            )
             RELOADS.labels("refused").inc()
             return
         RELOADS.labels("taken").inc()
-        log.info("a new model is served.")
+        log.info("the new model is in use.")
 
     async def answer(self, request: Request, job: Job) -> bytes:
         """Return a job's answer; the job is dropped if the client goes."""

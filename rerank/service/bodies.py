@@ -23,6 +23,7 @@ from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.service.app import Service
 from rerank.service.faults import ServiceError, unusable
 from rerank.types.ids import MOST_LETTERS, is_unicode
+from rerank.workflows.cutoff import Cutoff
 
 MOST_FIELDS = 64
 MOST_MEMBERS = 256  # of a body, and of a document in it
@@ -31,6 +32,7 @@ _EXPECTED = {  # type of pydantic's error -> what was expected
     "missing": "the key {key}",
     "int_type": "a whole number",
     "bool_type": "true or false",
+    "float_type": "a number",
     "string_type": "text",
     "string_unicode": "text that UTF-8 can hold",
     "string_too_short": "at least {min_length} characters",
@@ -124,6 +126,15 @@ def words(text: str) -> str:
     return plain_text(text)
 
 
+class BestPassage(BaseModel):
+    """The passage of a document that fits the query best: characters `begin` to `end` of its field."""
+
+    text: str
+    score: float
+    begin: int
+    end: int
+
+
 class Body(BaseModel):
     """A body: null is as good as nothing, and unknown keys are refused where they look like a misspelt one.
 
@@ -156,10 +167,17 @@ class Body(BaseModel):
         return value
 
 
+Least = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=MOST_LETTERS)]
 Names = Annotated[list[Name], Field(max_length=MOST_FIELDS)]
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Query = Annotated[str, Field(min_length=1, json_schema_extra={"pattern": r"\S"})]
+
+
+def cutoff(min_score: float | None, abstain: float | None) -> Cutoff | None:
+    """Return the least probabilities of a body; None where it has none."""
+    given = min_score is not None or abstain is not None
+    return Cutoff(min_score or 0.0, abstain or 0.0) if given else None
 
 
 def token(service: Service) -> list[Any]:

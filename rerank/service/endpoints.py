@@ -65,6 +65,7 @@ class Model(BaseModel):
     ranker: str
     features: int
     explains: bool
+    calibrated: bool
 
 
 class Models(BaseModel):

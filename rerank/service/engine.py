@@ -13,6 +13,7 @@ import numpy as np
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.features.candidate_scores import bm25_scores
 from rerank.features.recipe import Recipe
+from rerank.rankers.calibration import Probabilities
 from rerank.rankers.warm_start import check_retrievers
 from rerank.retrieval.candidates import DEPTH
 from rerank.retrieval.union import UnionRun
@@ -31,8 +32,11 @@ from rerank.types import RankingData, Run, Topics, pointers
 from rerank.types.arrays import Floats, Ints, joined_rows
 from rerank.types.ids import id_array
 from rerank.types.ordering import position_order, trec_order
+from rerank.types.passages import Passage
 from rerank.types.retriever import CONTENTS, Retriever
+from rerank.workflows.cutoff import Cutoff
 from rerank.workflows.index import Index
+from rerank.workflows.passages import document_passages
 from rerank.workflows.stored import Matcher, chosen_fields, excerpt, stored_fields
 from rerank.workflows.texts import GivenTexts, TextOptions, given_texts, position_ids, text_features
 
@@ -138,6 +142,12 @@ class Engine:
         if job.model not in self.rankings:
             raise unknown(404, "body.model", job.model, self.rankings)
         ranking = self.rankings[job.model]
+        if job.cutoff is not None and not ranking.is_calibrated:
+            raise ServiceError(
+                422, "body.min_score" if job.cutoff.min_score else "body.abstain", "a calibrated model",
+                f"{ranking.name}, which is not",
+                "Leave it out, or serve a model of `rerank train INDEX TOPICS QRELS` with enough judged queries.",
+            )  # fmt: skip
         if isinstance(job, RerankJob) and (ranking.reads_runs or (job.doc_ids is None and ranking.needs_index)):
             raise ServiceError(
                 422, "body.model",
@@ -169,7 +179,7 @@ class Engine:
         scored = self._scored(ranking, topics, run, shown)
         marked = [name for own, job in zip(names, jobs, strict=True) if job.marks_words for name in own]
         terms = self._terms({name: topics[name] for name in marked})
-        ranked = _best(scored, [job.k for job in jobs for _ in job.queries])
+        ranked = _best(scored, [(job.k, job.cutoff) for job in jobs for _ in job.queries])
         for own, job in zip(names, jobs, strict=True):
             best = [next(ranked) for _ in own]
             try:
@@ -209,8 +219,7 @@ class Engine:
         if ranking.model is None or not run.n_rows:
             return _Scored(run, None, np.arange(run.n_rows), run.scores, np.arange(run.n_rows))
         data = self._features(run, topics, ranking, None if all_features else ranking.model.features_read())
-        scores = np.asarray(ranking.model.predict(data), np.float64)
-        return _Scored(run, data, run.trec_order(), scores, trec_order(data.query_ptr, scores, data.stored_ids))
+        return _scored_rows(ranking, run, data, run.trec_order())
 
     def _features(
         self, run: Run, topics: Mapping[str, str], ranking: Ranking, needed: frozenset[str] | None = None
@@ -229,10 +238,16 @@ class Engine:
                     hit |= entry
                     size += len(json_bytes(entry))
                 self._check_size(size, "body.fields")
+            for names, part in _parts(each.names(), hits) if job.passage else ():
+                _drop_late([job])
+                for hit, passage in zip(part, self._passages(text, names), strict=True):
+                    hit["passage"] = passage._asdict()
+                    size += len(passage.text)
+                self._check_size(size, "body.passage")
             if job.explain:
                 for hit, why in zip(hits, each.features(ranking), strict=True):
                     hit["features"] = why
-            results.append({"query_id": query_id, "query": text, "hits": hits})
+            results.append({"query_id": query_id, "query": text, **each.answered(), "hits": hits})
         return json_bytes(results)
 
     def _check_size(self, size: int, place: str) -> None:
@@ -257,6 +272,23 @@ class Engine:
         raw = self.index.stored_documents(numbers) if numbers else []
         return {name: stored_fields(text) for name, text in zip(names, raw, strict=True)}
 
+    def _passages(self, query: str, doc_ids: Sequence[str]) -> list[Passage]:
+        """Return the best passages of documents of the index."""
+        return document_passages(self.index, query, self.index.forward.doc_numbers(id_array(list(doc_ids))))
+
+    def _with_passages(self, job: RerankJob, answer: RerankAnswer) -> RerankAnswer:
+        """Return an answer with the best passages of the documents that are returned, where these are wanted."""
+        wanted = answer.order[: job.count] if job.passages else []
+        if not wanted:
+            return answer
+        if job.doc_ids is None:
+            texts = [job.documents[number] for number in wanted]
+            passages = self.index.text_passages(job.query, texts, field=self.text_field)
+        else:
+            passages = self._passages(job.query, [job.doc_ids[number] for number in wanted])
+        self._check_size(sum(len(passage.text) for passage in passages), "body.return_passages")
+        return replace(answer, passages=dict(zip(wanted, passages, strict=True)))
+
     def _answer_reranks(self, jobs: list[RerankJob]) -> None:
         """Answer rerank requests with one ranking: those over texts together, those over ids together."""
         ranking = self.rankings[jobs[0].model]
@@ -266,17 +298,17 @@ class Engine:
                 {str(n): job.query for n, job in enumerate(texts)},
                 {str(n): job.documents for n, job in enumerate(texts)},
             )
-            run = self._text_scores(replace(given, locations=_locations(texts)), ranking)
+            scored = self._text_scores(replace(given, locations=_locations(texts)), ranking)
             for n, job in enumerate(texts):
-                rows = run.rows(str(n))
-                job.finish(_ordered(run.doc_ids[rows].astype(np.int64), run.scores[rows]))
+                positions = scored.run.doc_ids[scored.run.rows(str(n))].astype(np.int64)
+                job.finish(self._with_passages(job, _ordered(scored, n, positions, job.cutoff)))
         for job in jobs:
             if job.doc_ids is not None:
                 _drop_late([job])
-                job.finish(self._rank_ids(job, job.doc_ids, ranking))
+                job.finish(self._with_passages(job, self._rank_ids(job, job.doc_ids, ranking)))
 
-    def _text_scores(self, given: GivenTexts, ranking: Ranking) -> Run:
-        """Return texts in the order of a ranking."""
+    def _text_scores(self, given: GivenTexts, ranking: Ranking) -> _Scored:
+        """Return texts with the scores of a ranking."""
         trained = ranking.candidates
         recipe = _BM25_ONLY if ranking.recipe is None else ranking.recipe
         options = TextOptions(
@@ -286,7 +318,8 @@ class Engine:
             None if ranking.model is None else ranking.model.features_read(),
         )
         data = text_features(self.index, given, options)
-        return data.run(data.base_scores) if ranking.model is None else ranking.model.rank(data)  # type: ignore[arg-type]
+        run = Run(data.query_ids, data.query_ptr, data.stored_ids, data.base_scores)  # type: ignore[arg-type]
+        return _scored_rows(ranking, run, data, np.arange(run.n_rows))
 
     def _rank_ids(self, job: RerankJob, doc_ids: Sequence[str], ranking: Ranking) -> RerankAnswer:
         """Return documents of the index in the order of a ranking."""
@@ -307,7 +340,7 @@ class Engine:
         scored = self._scored(ranking, {"q": job.query}, run)
         position = {name: number for number, name in enumerate(doc_ids)}
         names = run.doc_ids[scored.rows].tolist()
-        answer = _ordered(np.array([position[name] for name in names], np.int64), scored.scores)
+        answer = _ordered(scored, 0, np.array([position[name] for name in names], np.int64), job.cutoff)
         return replace(answer, texts=self._whole_texts(job, doc_ids, answer.order)) if job.with_texts else answer
 
     def _whole_texts(self, job: RerankJob, doc_ids: Sequence[str], order: Sequence[int]) -> dict[int, str]:
@@ -334,8 +367,9 @@ class Engine:
 class _Scored:
     """Candidates of some queries with their features, new scores and new order.
 
-    rows    row in `run` of each row of `data` and `scores`, which have trec_eval's order
-    order   rows of `scores` of each query, best first
+    rows      row in `run` of each row of `data` and `scores`, which have trec_eval's order
+    order     rows of `scores` of each query, best first
+    promised  probabilities of relevance, where the model is calibrated
     """
 
     run: Run
@@ -343,30 +377,53 @@ class _Scored:
     rows: Ints
     scores: Floats
     order: Ints
+    promised: Probabilities | None = None
+
+    def likely(self, query: int, rows: Ints, cutoff: Cutoff | None) -> Ints:
+        """Return those of some rows of a query, best first, that are likely enough."""
+        if cutoff is None or self.promised is None:
+            return rows
+        if self.promised.lists[query] < cutoff.abstain:
+            return rows[:0]
+        return rows[self.promised.documents[rows] >= cutoff.min_score]
 
 
 @dataclass(frozen=True, eq=False)
 class _Ranked:
     """The best documents of one query.
 
+    query  its number
     rows  their rows in `scored.scores`, best first
     ranks  their ranks among BM25's documents, from 0
     """
 
     scored: _Scored
+    query: int
     rows: Ints
     ranks: Ints
+
+    def answered(self) -> dict[str, float]:
+        """Return the probability of any relevant document, where the model is calibrated."""
+        promised = self.scored.promised
+        return {} if promised is None else {"probability": float(promised.lists[self.query])}
 
     def hits(self) -> list[dict[str, Any]]:
         """Return the hits as objects; ValueError where a score is not finite."""
         scores, bm25 = self.scored.scores[self.rows], self.scored.run.scores[self.scored.rows[self.rows]]
         check_finite(scores)
         check_finite(bm25)
-        columns = zip(self.names(), scores.tolist(), self.ranks.tolist(), bm25.tolist(), strict=True)
+        columns = zip(self.names(), scores.tolist(), self._promised(), self.ranks.tolist(), bm25.tolist(), strict=True)
         return [
-            {"rank": place, "id": doc_id, "score": score, "bm25": {"rank": rank + 1, "score": first}}
-            for place, (doc_id, score, rank, first) in enumerate(columns, start=1)
+            {"rank": place, "id": doc_id, "score": score, **promised, "bm25": {"rank": rank + 1, "score": first}}
+            for place, (doc_id, score, promised, rank, first) in enumerate(columns, start=1)
         ]
+
+    def _promised(self) -> list[dict[str, float]]:
+        """Return the probability of each of them, where the model is calibrated."""
+        promised = self.scored.promised
+        if promised is None:
+            return [{} for _ in self.rows]
+        return [{"probability": value} for value in promised.documents[self.rows].tolist()]
 
     def names(self) -> list[str]:
         """Return the ids of the documents."""
@@ -379,15 +436,14 @@ class _Ranked:
         return [[] for _ in self.rows] if data is None else strongest_features(ranking, data.of_rows(self.rows))
 
 
-def _best(scored: _Scored, wanted: Sequence[int]) -> Iterator[_Ranked]:
-    """Yield the best documents of each query, as many as wanted."""
+def _best(scored: _Scored, wanted: Sequence[tuple[int, Cutoff | None]]) -> Iterator[_Ranked]:
+    """Yield the best documents of each query, as many as wanted and likely enough."""
     run, starts = scored.run, scored.run.query_ptr[:-1]
-    positions, ptr = joined_rows(starts, np.minimum(np.diff(run.query_ptr), wanted))
+    positions, ptr = joined_rows(starts, np.minimum(np.diff(run.query_ptr), [count for count, _ in wanted]))
     rows = scored.order[positions]
-    own = scored.rows[rows]
-    for first, begin, end in zip(starts.tolist(), ptr[:-1].tolist(), ptr[1:].tolist(), strict=True):
-        part = slice(begin, end)
-        yield _Ranked(scored, rows[part], own[part] - first)
+    for query, (_, cutoff) in enumerate(wanted):
+        likely = scored.likely(query, rows[ptr[query] : ptr[query + 1]], cutoff)
+        yield _Ranked(scored, query, likely, scored.rows[likely] - starts[query])
 
 
 def _parts(first: Sequence[Any], second: Sequence[Any]) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
@@ -402,10 +458,23 @@ def _drop_late(jobs: Sequence[Job]) -> None:
         raise too_late()
 
 
-def _ordered(positions: Ints, scores: Floats) -> RerankAnswer:
-    """Return documents by falling score, equal scores by their position in the request."""
-    order = position_order(positions, scores)
-    return RerankAnswer(positions[order].tolist(), scores[order].tolist())
+def _scored_rows(ranking: Ranking, run: Run, data: RankingData, rows: Ints) -> _Scored:
+    """Return candidates with the scores of a ranking; `rows` as in _Scored."""
+    if ranking.model is None:
+        scores, promised = run.scores[rows], None
+    else:
+        scores, calibration = np.asarray(ranking.model.predict(data), np.float64), ranking.model.calibration_
+        promised = None if calibration is None else calibration.probabilities(data, scores)
+    return _Scored(run, data, rows, scores, trec_order(data.query_ptr, scores, data.stored_ids), promised)
+
+
+def _ordered(scored: _Scored, query: int, positions: Ints, cutoff: Cutoff | None) -> RerankAnswer:
+    """Return likely documents of a query by falling score, equal scores by their positions (n,) in the request."""
+    first = int(scored.run.query_ptr[query])
+    rows = first + position_order(positions, scored.scores[first : first + len(positions)])
+    rows, promised = scored.likely(query, rows, cutoff), scored.promised
+    probabilities = None if promised is None else promised.documents[rows].tolist()
+    return RerankAnswer(positions[rows - first].tolist(), scored.scores[rows].tolist(), probabilities)
 
 
 _BM25_ONLY = Recipe(families=("document",))

@@ -26,6 +26,8 @@ from starlette.requests import ClientDisconnect
 
 from rerank.service.faults import internal, overloaded, too_late
 from rerank.service.settings import Limits
+from rerank.types.passages import Passage
+from rerank.workflows.cutoff import Cutoff
 
 log = logging.getLogger("rerank")
 NORMAL_CANDIDATES = 100  # that a model reorders where a request does not say
@@ -45,11 +47,15 @@ ROWS = Counter("rerank_rows", "Query-document pairs in these batches.")
 
 @dataclass(eq=False)
 class Job:
-    """A request whose body has been checked; nobody waits for its answer after the deadline (`time.monotonic()`)."""
+    """A request whose body has been checked; nobody waits for its answer after the deadline (`time.monotonic()`).
+
+    cutoff  the least probabilities of what is returned, which only a calibrated model has
+    """
 
     model: str
     request_id: str = ""
     deadline: float = float("inf")
+    cutoff: Cutoff | None = None
     dropped: bool = field(default=False, init=False)  # nobody waits any more
     answer: Any = field(default=None, init=False)
     fault: Exception | None = field(default=None, init=False)
@@ -75,6 +81,7 @@ class SearchJob(Job):
     excerpt: int = 0
     highlight: bool = False
     explain: bool = False
+    passage: bool = False
 
     @property
     def marks_words(self) -> bool:
@@ -91,12 +98,16 @@ class SearchJob(Job):
 class RerankAnswer:
     """The documents of a /rerank request, best first: their numbers in the request, and their scores.
 
-    texts  the texts of those that are returned, by their numbers, where the index has them
+    probabilities  of their relevance, where the model is calibrated; documents that are not likely enough are left out
+    texts          the texts of those that are returned, by their numbers, where the index has them
+    passages       their best passages, by their numbers, where these are wanted
     """
 
     order: list[int]
     scores: list[float]
+    probabilities: list[float] | None = None
     texts: Mapping[int, str] | None = None
+    passages: Mapping[int, Passage] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -106,6 +117,7 @@ class RerankJob(Job):
     documents   texts, or fields of the index by name
     doc_ids     documents of the index instead
     with_texts  whether the texts of documents of the index are wanted
+    passages    whether the best passages are wanted
     count       number of documents to return; None is all
     shape       returns what is answered, as the client expects it
     """
@@ -114,6 +126,7 @@ class RerankJob(Job):
     documents: Sequence[str | Mapping[str, Any]] = ()
     doc_ids: Sequence[str] | None = None
     with_texts: bool = False
+    passages: bool = False
     count: int | None = None
     shape: Callable[[RerankJob, RerankAnswer], Any] = lambda job, answer: answer
 

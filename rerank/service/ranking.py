@@ -63,6 +63,11 @@ class Ranking:
         return self.recipe is not None and bool(self.recipe.runs)
 
     @property
+    def is_calibrated(self) -> bool:
+        """Whether scores have probabilities."""
+        return self.model is not None and self.model.calibration_ is not None
+
+    @property
     def is_union(self) -> bool:
         """Whether the candidates come from another source than BM25."""
         return not self.candidates.is_single or self.candidates.sources[0].name != BM25
@@ -71,7 +76,8 @@ class Ranking:
         """Return the entry of /models."""
         kind = "bm25" if self.model is None else self.model.kind
         n_features = 0 if self.model is None else int(self.model.n_features_in_)
-        return {"id": self.name, "object": "model", "ranker": kind, "features": n_features, "explains": self.explains}
+        described = {"id": self.name, "object": "model", "ranker": kind, "features": n_features}
+        return {**described, "explains": self.explains, "calibrated": self.is_calibrated}
 
 
 def bm25_ranking() -> Ranking:

@@ -14,7 +14,20 @@ from rerank.errors import shown
 from rerank.lucene.documents import ID_KEYS
 from rerank.runtime.schema import SchemaError
 from rerank.service.app import RERANK_PATHS, Service
-from rerank.service.bodies import Body, Count, Name, Names, Query, check_members, plain_text, token, words
+from rerank.service.bodies import (
+    BestPassage,
+    Body,
+    Count,
+    Least,
+    Name,
+    Names,
+    Query,
+    check_members,
+    cutoff,
+    plain_text,
+    token,
+    words,
+)
 from rerank.service.engine import Engine
 from rerank.service.faults import ServiceError, unknown
 from rerank.service.jobs import RerankAnswer, RerankJob
@@ -32,6 +45,7 @@ class RankedDocument(BaseModel):
     index: int
     relevance_score: float
     document: dict[str, Any] | str = {}
+    passage: BestPassage | None = None
 
 
 class Ranked(BaseModel):
@@ -49,6 +63,7 @@ class RankedText(BaseModel):
     index: int
     score: float
     text: str = ""
+    passage: BestPassage | None = None
 
 
 class RerankBody(Body, Generic[QueryText, Documents, Texts]):
@@ -73,7 +88,22 @@ class RerankBody(Body, Generic[QueryText, Documents, Texts]):
     )
     return_documents: bool | None = Field(True, description="Whether to return the documents.")
     return_text: bool | None = Field(False, description="Whether to return the texts of `texts`.")
-    raw_scores: bool | None = Field(False, description="Whether scores are the model's, not between 0 and 1.")
+    return_passages: bool | None = Field(
+        False, description="Whether to return the passage of each document that fits the query best."
+    )
+    raw_scores: bool | None = Field(
+        False,
+        description="Whether scores are the model's, not between 0 and 1: probabilities of relevance of a calibrated "
+        "model, otherwise the logistic function of its scores.",
+    )
+    min_score: Least | None = Field(
+        None, description="Least probability of relevance of a document; others are left out. For a calibrated model."
+    )
+    abstain: Least | None = Field(
+        None,
+        description="Least probability that any document is relevant; below it, none is returned. For a calibrated "
+        "model.",
+    )
     rank_fields: Names | None = Field(None, description="Members of the documents that are joined to their text.")
     max_tokens_per_doc: Count | None = Field(
         None, description="Number of words of each text, from its beginning, that are read."
@@ -110,24 +140,28 @@ class RerankBody(Body, Generic[QueryText, Documents, Texts]):
             documents=self._texts,
             doc_ids=self._doc_ids,
             with_texts=self.return_documents is not False,
+            passages=bool(self.return_passages),
             count=self.top_n or self.top_k,
+            cutoff=cutoff(self.min_score, self.abstain),
             shape=partial(self._shape, path),
         )
 
     def _shape(self, path: str, job: RerankJob, answer: RerankAnswer) -> Any:
         """Return the answer, in the form that the body and the path ask for."""
-        scores = answer.scores if self.raw_scores else [logistic(score) for score in answer.scores]
+        scores = answer.scores if self.raw_scores else answer.probabilities or list(map(logistic, answer.scores))
         ranked = list(zip(answer.order, scores, strict=True))[: job.count]
+        passages = {number: {"passage": passage._asdict()} for number, passage in answer.passages.items()}
         if self.texts is not None:
             return [
                 {"index": number, "score": score, **({_TEXT: self.texts[number]} if self.return_text else {})}
+                | passages.get(number, {})
                 for number, score in ranked
             ]
         asked = self.model_fields_set | set(self.model_extra or ())
         voyage = self.top_n is None and ("top_k" in asked or "truncation" in asked)
         results = []
         for number, score in ranked:
-            entry: dict[str, Any] = {"index": number, "relevance_score": score}
+            entry: dict[str, Any] = {"index": number, "relevance_score": score, **passages.get(number, {})}
             if self.return_documents is not False:
                 entry["document"] = _returned(self.given[number], answer.texts, number)
                 if voyage or path == RERANK_PATHS[-1]:

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from rerank.errors import shown
 from rerank.runtime.schema import SchemaError
 from rerank.service.app import Service
-from rerank.service.bodies import Body, Name, Names, Query, token, words
+from rerank.service.bodies import BestPassage, Body, Least, Name, Names, Query, cutoff, token, words
 from rerank.service.faults import ServiceError
 from rerank.service.jobs import NORMAL_CANDIDATES, SearchJob
 from rerank.types.ids import ID_RULE, first_broken
@@ -40,22 +40,25 @@ class Contribution(BaseModel):
 
 
 class Hit(BaseModel):
-    """A document; the last three members are there where they were asked for."""
+    """A document; the last four members are there where they were asked for, `probability` of a calibrated model."""
 
     rank: int
     id: str
     score: float
+    probability: float | None = None
     bm25: Bm25Place
     fields: dict[str, Any] = {}
     matches: dict[str, list[Annotated[list[int], Field(min_length=2, max_length=2)]]] = {}
     features: list[Contribution] = []
+    passage: BestPassage | None = None
 
 
 class Result(BaseModel):
-    """The hits of one query."""
+    """The hits of one query; `probability` is that of any relevant document, of a calibrated model."""
 
     query_id: str
     query: str
+    probability: float | None = None
     hits: list[Hit]
 
 
@@ -90,6 +93,18 @@ class SearchBody(Body, Generic[QueryText, Queries, Count]):
     explain: bool | None = Field(
         False, description="Whether to return the features that add or take most of each document's score."
     )
+    min_score: Least | None = Field(
+        None, description="Least probability of relevance of a document; others are left out. For a calibrated model."
+    )
+    abstain: Least | None = Field(
+        None,
+        description="Least probability that any document is relevant; below it, none is returned. For a calibrated "
+        "model.",
+    )
+
+    passage: bool | None = Field(
+        False, description="Whether to return the passage of each document that fits the query best."
+    )
 
     def job(self, service: Service) -> SearchJob:
         """Return the request as a job; raises ServiceError where it asks for too many candidates, or too few."""
@@ -116,6 +131,8 @@ class SearchBody(Body, Generic[QueryText, Queries, Count]):
             excerpt=self.excerpt or 0,
             highlight=bool(self.highlight),
             explain=bool(self.explain),
+            passage=bool(self.passage),
+            cutoff=cutoff(self.min_score, self.abstain),
         )
 
 

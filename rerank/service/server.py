@@ -115,7 +115,7 @@ class _Supervisor(Multiprocess):
         pids = {process.pid for process in self.processes}
         for pid in self._pids - pids:
             mark_process_dead(pid)  # type: ignore[no-untyped-call]
-            log.warning("worker %d ended, another one takes its place.", pid)
+            log.warning("worker %d has ended and is replaced.", pid)
         self._pids = pids
 
     def handle_int(self) -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rerank.trees.binned import BinnedData, tree_values
 from rerank.trees.columns import Columns
+from rerank.trees.constraints import SplitConstraints
 from rerank.trees.forest import Tree
 from rerank.trees.grow import Grower, NewtonSplits, SplitRule, TreeLimits, add_leaf_values
 from rerank.types import Floats, Ints
@@ -82,6 +83,8 @@ class BoostTask:
         Where other processes have the other rows: number of the first row of the data among all rows of `query_ptr`.
     n_done : int
         Number of earlier trees, whose values `start_scores` hold.
+    constraints : SplitConstraints, optional
+        Monotone and interaction constraints of the features.
 
     """
 
@@ -93,10 +96,11 @@ class BoostTask:
     step_length: StepLength | None = None
     first_row: int = 0
     n_done: int = 0
+    constraints: SplitConstraints | None = None
 
     def grower(self, n_threads: int) -> Grower:
         """Return what grows trees on the rows in this process."""
-        return Grower(self.data.columns, self.data.blocks, self.settings.limits, n_threads)
+        return Grower(self.data.columns, self.data.blocks, self.settings.limits, n_threads, self.constraints)
 
 
 class TreeSource(Protocol):

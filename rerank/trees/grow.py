@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from rerank.runtime.kernels import kernel
 from rerank.trees.columns import GROUP_WIDTH, LEAST_SPARSE, MOST_CODES, WIDTH, Columns, list_exceptions
+from rerank.trees.constraints import SplitConstraints
 from rerank.trees.forest import Tree
 from rerank.trees.leafwise import grow_leaves
 from rerank.trees.structures import BinnedRows, SplitLimits, TreeTask, Workspace
@@ -263,11 +264,21 @@ class Grower:
         When a tree stops growing.
     n_threads : int
         Threads to use.
+    constraints : SplitConstraints or None
+        Constraints of the features; None is none.
 
     """
 
-    def __init__(self, columns: Columns, blocks: NDArray[np.uint8], limits: TreeLimits, n_threads: int) -> None:
+    def __init__(
+        self,
+        columns: Columns,
+        blocks: NDArray[np.uint8],
+        limits: TreeLimits,
+        n_threads: int,
+        constraints: SplitConstraints | None = None,
+    ) -> None:
         self.columns, self.limits, self.n_threads = columns, limits, n_threads
+        self.constraints = constraints or SplitConstraints.of([""] * len(columns.column))
         exceptions = list_exceptions(blocks, columns.first_sparse, columns.most_freq_code, n_threads)
         self._rows = BinnedRows(
             blocks=blocks.view(np.uint64),
@@ -300,12 +311,23 @@ class Grower:
         packed = work.packed[0, :n_rows]
         grad_unit, hess_unit, total_grad, total_hess = pack_gradients(grad, rule.weights(hess), rows, packed)
         work.start(total_grad, total_hess, n_rows)
-        task = TreeTask(is_candidate, *self._column_groups(features), grad_unit, hess_unit)
+        task = self._task(is_candidate, *self._column_groups(features), (grad_unit, hess_unit))
         n_leaves = grow_leaves(self._rows, task, rule.limits(self.limits), work)
         leaf_ptr = np.column_stack([work.leaves[end][:n_leaves] for end in ("first", "last")])
         sums = np.zeros((n_leaves, 3))
         add_leaf_sums(grad, hess, work.rows[0], leaf_ptr, sums)
-        return self._grown_tree(sums, rule), work.rows[0, :n_rows], leaf_ptr
+        totals = work.totals[work.leaves["slot"][:n_leaves]]
+        tree = self._grown_tree(sums, rule, totals["low"], totals["high"])
+        return tree, work.rows[0, :n_rows], leaf_ptr
+
+    def _task(
+        self, is_candidate: NDArray[np.bool_], groups: Ints, thread_ptr: Ints, units: tuple[float, float]
+    ) -> TreeTask:
+        """Return the task of a tree under the constraints."""
+        direction = self.constraints.direction
+        return TreeTask(
+            is_candidate, groups, thread_ptr, *units, direction, self.constraints.groups, bool(direction.any())
+        )
 
     def _column_groups(self, features: Ints) -> tuple[Ints, Ints]:
         """Return the column groups of some features, ascending, and where those of each thread start.
@@ -326,9 +348,10 @@ class Grower:
         ends = np.arange(1, self.n_threads) * work.sum() / self.n_threads
         return groups, np.concatenate([[0], np.minimum(np.searchsorted(before, ends), n_dense), [len(groups)]])
 
-    def _grown_tree(self, sums: Floats, rule: SplitRule) -> Tree:
-        """Return the tree that the kernel has grown, from the sums of its leaves (`add_leaf_sums`)."""
+    def _grown_tree(self, sums: Floats, rule: SplitRule, low: Floats, high: Floats) -> Tree:
+        """Return the tree that the kernel has grown, from the sums of its leaves (`add_leaf_sums`) and their bounds."""
         values = newton_steps(sums, self.limits.reg_lambda, rule.least_leaf_hess(self.limits, len(sums)))
+        values = np.clip(values, low, high)
         nodes = self._work.nodes[: len(sums) - 1]
         edges = self.columns.bins.edges[nodes["feature"], nodes["bin"]]
         return Tree(

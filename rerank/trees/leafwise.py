@@ -164,7 +164,44 @@ def _fill_gains(running, missing, n, least_hess, reg_lambda, task, totals, gains
 
 
 @helper()
-def _find_best_bin(histogram, feature, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
+def _bounded_step(grad, hess, totals):  # type: ignore[no-untyped-def]
+    """Return the Newton step of a child within the bounds of its parent's value."""
+    return min(max(-grad / hess, totals["low"]), totals["high"])
+
+
+@helper()
+def _decrease(grad, hess, step):  # type: ignore[no-untyped-def]
+    """Return twice the decrease of the loss by a step, G^2 / H for a Newton step."""
+    return -step * (2.0 * grad + hess * step)
+
+
+@helper()
+def _fill_bounded_gains(running, missing, n, least_hess, reg_lambda, direction, task, totals, gains):  # type: ignore[no-untyped-def]
+    """Do what `_fill_gains` does for steps that are bounded; 0 where the children's steps contradict the direction.
+
+    direction  1: the right child's step may not be less than the left one's; -1: not more; 0: either
+    """
+    grad_unit, hess_unit = task.grad_unit, task.hess_unit
+    total_grad, total_hess = totals["grad"], totals["hess"]
+    hess = total_hess + reg_lambda
+    before = _decrease(total_grad, hess, _bounded_step(total_grad, hess, totals))
+    for b in range(np.uint64(n)):
+        gains[b] = 0.0
+        left = running[b] + missing
+        left_grad, left_hess = np.int32(left >> 32) * grad_unit, np.int32(left & LOW) * hess_unit
+        right_grad, right_hess = total_grad - left_grad, total_hess - left_hess
+        if left_hess < least_hess or right_hess < least_hess:
+            continue
+        left_hess, right_hess = left_hess + reg_lambda, right_hess + reg_lambda
+        left_step = _bounded_step(left_grad, left_hess, totals)
+        right_step = _bounded_step(right_grad, right_hess, totals)
+        if direction * (right_step - left_step) >= 0.0:
+            after = _decrease(left_grad, left_hess, left_step) + _decrease(right_grad, right_hess, right_step)
+            gains[b] = after - before
+
+
+@helper()
+def _find_best_bin(histogram, feature, direction, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
     """Fill `split`, a SPLIT record, with the best split of one feature; of equal gains, the one at the lowest bin.
 
     histogram is (256,) int64 by the feature's digit, scratch (3, 256) int64. Both directions of the missing values are
@@ -186,7 +223,10 @@ def _find_best_bin(histogram, feature, task, limits, totals, scratch, split):  #
     best_gain = max(limits.min_split_gain, 0.0)
     for missing_left in range(1 if missing == 0 else 2):
         added, best = missing * missing_left, -1
-        _fill_gains(running, added, n, least_hess, limits.reg_lambda, task, totals, gains)
+        if task.bounded:
+            _fill_bounded_gains(running, added, n, least_hess, limits.reg_lambda, direction, task, totals, gains)
+        else:
+            _fill_gains(running, added, n, least_hess, limits.reg_lambda, task, totals, gains)
         for b in range(n):
             if gains[b] > best_gain:
                 best_gain, best = gains[b], b
@@ -205,11 +245,15 @@ def _search_column(data, task, limits, column, histogram, totals, scratch, featu
         number = data.column_features[k]
         if not task.is_candidate[number]:
             continue
+        if task.groups[number] & totals["groups"] == 0:
+            feature_splits[number]["gain"] = 0.0
+            continue
         feature, by_state = data.features[number], histogram
         if feature["n_digits"] < 256:
             _sum_digits(histogram, data.digit_of_code[number], scratch[0])
             by_state = scratch[0]
-        _find_best_bin(by_state, feature, task, limits, totals, scratch, feature_splits[number])
+        direction, split = task.direction[number], feature_splits[number]
+        _find_best_bin(by_state, feature, direction, task, limits, totals, scratch, split)
 
 
 @helper()
@@ -367,7 +411,26 @@ def _add_node(work, leaf, new):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _divide(work, leaf, new, n_left, sums_left):  # type: ignore[no-untyped-def]
+def _bound_children(direction, reg_lambda, low, high, left, right):  # type: ignore[no-untyped-def]
+    """Fill the bounds of both children, TOTALS records: those of the parent and, on either side, the middle of both.
+
+    low, high  bounds of the parent
+    direction  of the feature that is split on
+    """
+    left["low"] = right["low"] = low
+    left["high"] = right["high"] = high
+    if direction == 0:
+        return
+    left_step = _bounded_step(left["grad"], left["hess"] + reg_lambda, left)
+    middle = 0.5 * left_step + 0.5 * _bounded_step(right["grad"], right["hess"] + reg_lambda, right)
+    if direction > 0:
+        left["high"] = right["low"] = middle
+    else:
+        left["low"] = right["high"] = middle
+
+
+@helper()
+def _divide(task, limits, work, leaf, new, n_left, sums_left):  # type: ignore[no-untyped-def]
     """Fill the records of both children; return the one to sum: the left one, `leaf`, or the right one, `new`."""
     left, right = work.leaves[leaf], work.leaves[new]
     old_slot, last = left["slot"], left["last"]
@@ -381,9 +444,13 @@ def _divide(work, leaf, new, n_left, sums_left):  # type: ignore[no-untyped-def]
     split, total = work.splits[old_slot], work.totals[old_slot]
     left_grad, left_hess = split["left_grad"], split["left_hess"]
     right_grad, right_hess = total["grad"] - left_grad, total["hess"] - left_hess
+    low, high, groups = total["low"], total["high"], total["groups"] & task.groups[split["feature"]]
     left_total, right_total = work.totals[left["slot"]], work.totals[right["slot"]]
     left_total["grad"], left_total["hess"], left_total["n_rows"] = left_grad, left_hess, n_left
     right_total["grad"], right_total["hess"], right_total["n_rows"] = right_grad, right_hess, last - middle
+    left_total["groups"] = right_total["groups"] = groups
+    direction = task.direction[split["feature"]]
+    _bound_children(direction, limits.reg_lambda, low, high, left_total, right_total)
     work.splits[old_slot]["gain"] = work.splits[new]["gain"] = 0.0
     return leaf if sums_left else new
 
@@ -415,7 +482,7 @@ def grow_leaves(data, task, limits, work):  # type: ignore[no-untyped-def]
         _add_node(work, leaf, new)
         n_rows = work.leaves[leaf]["last"] - work.leaves[leaf]["first"]
         n_left = _partition(data, task, work, leaf)
-        leaf = _divide(work, leaf, new, n_left, 2 * n_left <= n_rows)
+        leaf = _divide(task, limits, work, leaf, new, n_left, 2 * n_left <= n_rows)
         n_leaves += 1
         if n_leaves < max_leaves and not 0 <= limits.max_depth <= work.leaves[new]["depth"]:
             for slot in (new, parent_slot):
@@ -457,7 +524,7 @@ def sum_leaves(data, task, work, leaves):  # type: ignore[no-untyped-def]
 
 
 @kernel(nogil=False)  # it calls parallel ones
-def divide_leaves(data, task, work, leaves, first_new, n_left):  # type: ignore[no-untyped-def]
+def divide_leaves(data, task, limits, work, leaves, first_new, n_left):  # type: ignore[no-untyped-def]
     """Split leaves (n,) int64; the right child of leaves[i] is leaf first_new + i.
 
     The child with the smaller hessian, which is the same one in all processes, gets a new slot of histograms, to be
@@ -471,7 +538,7 @@ def divide_leaves(data, task, work, leaves, first_new, n_left):  # type: ignore[
         left_hess, hess = work.splits[slot]["left_hess"], work.totals[slot]["hess"]
         _add_node(work, leaf, new)
         n_left[i] = _partition(data, task, work, leaf)
-        _divide(work, leaf, new, n_left[i], left_hess <= hess - left_hess)
+        _divide(task, limits, work, leaf, new, n_left[i], left_hess <= hess - left_hess)
 
 
 @kernel()

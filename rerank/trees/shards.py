@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from rerank.trees.boost import Booster, BoostTask, Gradients, StepLength
 from rerank.trees.columns import GROUP_WIDTH, MOST_CODES, Columns
+from rerank.trees.constraints import SplitConstraints
 from rerank.trees.forest import Tree
 from rerank.trees.grow import (
     Grower,
@@ -39,7 +40,7 @@ from rerank.trees.grow import (
     pack_scaled,
 )
 from rerank.trees.leafwise import add_packed, divide_leaves, pack_histograms, search_leaves, sum_leaves
-from rerank.trees.structures import SPLIT, SplitLimits, TreeTask
+from rerank.trees.structures import SPLIT, SplitLimits
 from rerank.types import Floats, Ints, pointers
 
 Waiting = tuple[float, int, "Part"]  # -gain, number of the leaf, its rows: the smallest is split next
@@ -54,6 +55,7 @@ class Part:
     depth        splits from the root
     gain         of its best split; 0: none
     node         number in `Workspace.nodes` of the split that was made; negative: none
+    bounds       of its value, low and high
     children     of that split
     """
 
@@ -63,6 +65,7 @@ class Part:
     depth: int = 0
     gain: float = 0.0
     node: int = -1
+    bounds: tuple[float, float] = (-np.inf, np.inf)
     children: tuple[Part, Part] | None = None
 
 
@@ -180,7 +183,8 @@ class Shard:
         if self.has_step_length:
             task = replace(task, step_length=partial(_shared_step_length, peers, task.step_length))
         data, limits = task.data, task.settings.limits
-        return Booster(task, self.gradients, ShardGrower(data.columns, data.blocks, limits, n_threads, peers, stop))
+        grower = ShardGrower(data.columns, data.blocks, limits, n_threads, peers, stop, task.constraints)
+        return Booster(task, self.gradients, grower)
 
 
 def _shared_step_length(peers: Peers, step_length: StepLength | None, scores: Floats, values: Floats) -> float:
@@ -217,9 +221,10 @@ class ShardGrower(Grower):
         n_threads: int,
         peers: Peers,
         stop: Callable[[], bool],
+        constraints: SplitConstraints | None = None,
     ) -> None:
         max_made = limits.num_leaves - 1 + limits.num_leaves // EXTRA_SPLITS
-        super().__init__(columns, blocks, replace(limits, num_leaves=max_made + 1), n_threads)
+        super().__init__(columns, blocks, replace(limits, num_leaves=max_made + 1), n_threads, constraints)
         self.limits, self._peers, self._stop, self._max_made = limits, peers, stop, max_made
         self._work = self._work._replace(feature_splits=np.zeros((max_made + 1, len(columns.column)), dtype=SPLIT))
         self._packed = np.empty(0, dtype=np.int64)
@@ -252,7 +257,8 @@ class ShardGrower(Grower):
         leaf_sums = np.zeros((len(leaf_ptr), 3))
         add = partial(add_leaf_sums, grad, hess, work.rows[0])
         self._in_order(leaf_sums, lambda sums, part: add(leaf_ptr[part], sums), PARTS_OF_LEAVES)
-        return self._grown_tree(leaf_sums, rule), work.rows[0, :n_own], leaf_ptr
+        low, high = np.array([part.bounds for part in order.leaves]).T
+        return self._grown_tree(leaf_sums, rule, low, high), work.rows[0, :n_own], leaf_ptr
 
     def _in_order(self, sums: Floats, add: Callable[[Floats, slice], None], n_parts: int = 1) -> None:
         """Add the rows of all processes to `sums`, in the order of the rows.
@@ -280,7 +286,7 @@ class ShardGrower(Grower):
         is_candidate = np.zeros(len(columns.column), dtype=np.bool_)
         is_candidate[features] = True
         groups, thread_ptr = self._column_groups(features)
-        self._all = TreeTask(is_candidate, groups, thread_ptr, *units)
+        self._all = self._task(is_candidate, groups, thread_ptr, units)
         n_groups = len(columns.column_ptr) // GROUP_WIDTH
         shared = columns.n_digits[features] < MOST_CODES
         work = np.bincount(
@@ -292,7 +298,7 @@ class ShardGrower(Grower):
         own = groups[bounds[peers.rank] : bounds[peers.rank + 1]]
         is_own = is_candidate & np.isin(columns.column // GROUP_WIDTH, own)
         thread_ends = np.linspace(0, len(own), self.n_threads + 1).astype(np.int64)
-        self._own = TreeTask(is_own, own, thread_ends, *units)
+        self._own = self._task(is_own, own, thread_ends, units)
 
     def _split_leaves(self, limits: SplitLimits, root: Part, n_rows: int) -> GrowthOrder:
         """Split leaves until the tree is complete; return its splits and leaves."""
@@ -306,25 +312,30 @@ class ShardGrower(Grower):
             goes_on = [
                 len(order.taken) + 1 < max_splits and not 0 <= limits.max_depth <= part.depth + 1 for part in parts
             ]
-            children = self._divide(parts, n_leaves)
+            children = self._divide(parts, n_leaves, limits)
             n_leaves += len(parts)
             divided = [pair for pair, each in zip(children, goes_on, strict=True) if each]
             if divided:
                 self._open(limits, divided, least_rows)
         return order
 
-    def _divide(self, parts: list[Part], first_new: int) -> list[tuple[Part, Part]]:
+    def _divide(self, parts: list[Part], first_new: int, limits: SplitLimits) -> list[tuple[Part, Part]]:
         """Make the best split of some leaves; return their children."""
         n_left = np.zeros(len(parts), dtype=np.int64)
         records = _numbers([part.record for part in parts])
-        divide_leaves(self._rows, self._all, self._work, records, first_new, n_left)
+        divide_leaves(self._rows, self._all, limits, self._work, records, first_new, n_left)
         for number, (part, n) in enumerate(zip(parts, n_left.tolist(), strict=True), first_new):
             part.node, middle, depth = number - 1, part.first + n, part.depth + 1
             part.children = (
-                Part(part.record, part.first, middle, depth),
-                Part(number, middle, part.last, depth),
+                Part(part.record, part.first, middle, depth, bounds=self._bounds(part.record)),
+                Part(number, middle, part.last, depth, bounds=self._bounds(number)),
             )
         return [part.children for part in parts if part.children is not None]
+
+    def _bounds(self, record: int) -> tuple[float, float]:
+        """Return the bounds of a leaf's value."""
+        totals = self._work.totals[self._work.leaves["slot"][record]]
+        return float(totals["low"]), float(totals["high"])
 
     def _open(self, limits: SplitLimits, pairs: list[tuple[Part, Part]], least_rows: float) -> None:
         """Get the histograms of the children of some splits, and search them."""

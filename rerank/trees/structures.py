@@ -40,7 +40,17 @@ SPLIT = np.dtype(
     ],
     align=True,
 )
-TOTALS = np.dtype([("grad", np.float64), ("hess", np.float64), ("n_rows", np.int64)], align=True)
+TOTALS = np.dtype(
+    [
+        ("grad", np.float64),
+        ("hess", np.float64),
+        ("n_rows", np.int64),
+        ("low", np.float64),  # bounds of the leaf's value, from monotone constraints
+        ("high", np.float64),
+        ("groups", np.uint64),  # interaction groups that hold all features of the path to the leaf, a bit each
+    ],
+    align=True,
+)
 LEAF = np.dtype(
     [
         ("first", np.int64),  # its rows are [first, last) of its buffer
@@ -64,6 +74,7 @@ NODE = np.dtype(
     ],
     align=True,
 )
+ALL_GROUPS = np.uint64(2**64 - 1)
 
 
 class BinnedRows(NamedTuple):
@@ -125,6 +136,12 @@ class TreeTask(NamedTuple):
         Thread t sums and searches column_groups[thread_ptr[t] : thread_ptr[t + 1]].
     grad_unit, hess_unit : float
         Gradient and hessian of one unit of the packed integers.
+    direction : int64 array of shape (n_features,)
+        Monotone constraints: 1 where the score may not fall with the feature, -1 where it may not rise, else 0.
+    groups : uint64 array of shape (n_features,)
+        Interaction groups that hold each feature, a bit each; all bits without such constraints.
+    bounded : bool
+        Whether a direction is not 0.
 
     """
 
@@ -133,6 +150,9 @@ class TreeTask(NamedTuple):
     thread_ptr: Ints
     grad_unit: float
     hess_unit: float
+    direction: Ints
+    groups: NDArray[np.uint64]
+    bounded: bool
 
 
 class Workspace(NamedTuple):
@@ -184,7 +204,7 @@ class Workspace(NamedTuple):
 
     def start(self, grad: float, hess: float, n_rows: int) -> None:
         """Make the root the only leaf; rows and packed gradients are in buffer 0, their totals are given."""
-        self.totals[0] = (grad, hess, n_rows)
+        self.totals[0] = (grad, hess, n_rows, -np.inf, np.inf, ALL_GROUPS)
         self.leaves[0] = (0, n_rows, 0, 0, 0, -1, False)
         self.splits["gain"] = 0.0
         self.feature_splits["gain"] = 0.0

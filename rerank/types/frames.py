@@ -7,6 +7,7 @@ document id   doc_id, docno, doc
 score         score
 rank          rank
 label         label, relevance
+subtopic      subtopic, subtopic_id, iteration
 topic         text, query
 
 An id is text. Whole numbers are converted to their decimal text (301 is '301'), which cannot restore leading zeros that
@@ -36,6 +37,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     SCORE: ("score",),
     RANK: ("rank",),
     LABEL: ("label", "relevance"),
+    "subtopic": ("subtopic", "subtopic_id", "iteration"),
     TEXT: ("text", "query"),
 }
 

@@ -20,7 +20,8 @@ from rerank.runtime.schema import Field, Record, Sizes, Table, Text, Whole
 BM25 = "bm25"
 CONTENTS = "contents"
 UNNAMED = "rerank"  # default name of a run, e.g. of a plain mapping
-K1, B = 0.9, 0.4  # Anserini's parameters of BM25
+K1 = 0.9  # BM25's parameters in Anserini
+B = 0.4
 MOST_DOCUMENTS = 2**31 - 1
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _SUFFIX = re.compile(rf"-k1=({_NUMBER})-b=({_NUMBER})(?:-field=(\S+))?")

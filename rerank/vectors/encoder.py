@@ -143,7 +143,7 @@ def encoded_documents(
         stored = _read(path, values, own_file=file is not None)
         if stored is not None and _agree(stored, probes, again):
             return EncodedDocuments(encoder, stored)
-        _log.info("%s: the encoder has changed; documents are encoded again.", path)
+        _log.info("%s: the encoder has changed; all documents are encoded again.", path)
     path.parent.mkdir(parents=True, exist_ok=True)
     blocks = _blocks(encoder, forward.n_docs, texts, again.shape[1])
     container.write(path, KIND, values, {"vectors": Blocks(np.float32, (forward.n_docs, again.shape[1]), blocks)})

@@ -37,7 +37,7 @@ _log = logging.getLogger("rerank")
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """Spaces of vectors of an index's terms and documents.
+    """Vectors of the terms and documents of an index, in one or more spaces.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
 from rerank.features.recipe import Recipe
@@ -21,7 +22,7 @@ from rerank.lucene.postings import open_forward
 from rerank.lucene.search import Searcher, check_hits
 from rerank.lucene.shards import index_folders
 from rerank.retrieval.candidates import Candidates
-from rerank.runtime.progress import track
+from rerank.runtime.progress import InOrder
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.ids import QUERY
 from rerank.types.retriever import BM25, CONTENTS, K1, B
@@ -32,6 +33,7 @@ from rerank.workflows.resources import (
     Needs,
     Resources,
     kept_language,
+    kept_passages,
     named_runs,
     resource_folder,
     stored_encoder,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
     from rerank.types import Ints
     from rerank.types.forward import ForwardIndex
+    from rerank.types.passages import Passages
     from rerank.vectors.encoder import EncodedDocuments, Encoder
     from rerank.vectors.queries import Encoded
     from rerank.vectors.vectors import Vectors
@@ -51,7 +54,7 @@ FEWEST_WORDS = 20  # of queries whose language is judged
 _log = logging.getLogger("rerank")
 
 
-class BoundIndex:
+class BoundIndex(InOrder):
     """An opened index with its resources; see `rerank.workflows.index.Index`."""
 
     def __init__(
@@ -139,6 +142,11 @@ class BoundIndex:
         return resource_folder(self.path, self._opened.commit)
 
     @cached_property
+    def passages(self) -> Passages | None:
+        """The passages that `keep_passages` keeps with the index; None without."""
+        return kept_passages(self.resources)
+
+    @cached_property
     def vectors(self) -> Vectors | None:
         """The vectors of the index; None if it has none."""
         from rerank.vectors.vectors import Vectors
@@ -190,17 +198,17 @@ class BoundIndex:
         b: float = B,
         field: str = CONTENTS,
     ) -> Run:
-        """Return the top k documents of every topic: Anserini's hits, scores and order for BM25.
+        """Retrieve the top k documents of every topic; BM25 gives the same hits, scores and order as Anserini.
 
-        Documents of the first of several sources come first, in its order and with its scores. Those that only others
-        found follow by reciprocal rank fusion, with falling scores below.
+        If there are several sources, the documents of the first one come first, in its order and with its scores. The
+        documents that only other sources found follow, ordered by reciprocal rank fusion, with lower scores.
 
         Parameters
         ----------
         topics : Topics, mapping, DataFrame, Path or str
             The topics, or a Path of their file; a str is one query, whose id is "query".
         k : int
-            Number of documents of each topic, and of each source without a depth of its own.
+            Number of documents per topic, from each source whose depth is not given.
         candidates : Candidates or str
             The sources: "bm25"; "rm3" (BM25 of the query expanded by BM25's first 10 documents), "rocchio", "lsi"
             (latent semantic indexing), "history" (documents judged relevant to similar queries), "encoder", or several
@@ -214,15 +222,15 @@ class BoundIndex:
         Returns
         -------
         Run
-            Its name, which becomes the tag of a run file, contains k1, b and the field; see `Run.retriever`. A topic
-            without hits has no rows, which a run file cannot represent: a warning is logged. Of several sources, a
-            `UnionRun` with `sources`, the runs by name, whose scores and ranks become features; missing where a
-            document comes from others only.
+            The documents. The name of the run, which becomes the tag in a file, contains k1, b and the field; see
+            `Run.retriever`. A topic without hits has no rows; as a run file cannot represent it, a warning is logged.
+            With several sources, the result is a `UnionRun`, whose `sources` are the runs by name. Their scores and
+            ranks become features, which are missing for documents that the source did not find.
 
         Raises
         ------
         InvalidInputError
-            If the candidates name what is not there.
+            If a source of the candidates does not exist.
 
         """
         check_hits(k)
@@ -308,13 +316,13 @@ class BoundIndex:
         Parameters
         ----------
         run : Run, mapping, DataFrame or path
-            The query-document pairs. The runs of a `UnionRun` become features, as the index's `runs` do.
+            The query-document pairs. The sources of a `UnionRun` become features, like the `runs` of the index.
         topics : Topics, mapping, DataFrame or path
             Topics of all queries of the run.
         qrels : Qrels, mapping, DataFrame, path or None
             Judgements, for labels.
         recipe : Recipe or None
-            The features; None is the default recipe, with features of all resources of the index.
+            The features. None for the default recipe, which includes the features of all resources of the index.
 
         Returns
         -------
@@ -364,7 +372,7 @@ class BoundIndex:
         *,
         recipe: Recipe | None = None,
     ) -> None:
-        """Write features to a file in batches, so that memory does not grow with the number of queries.
+        """Compute features and write them to a file in batches; memory does not grow with the number of queries.
 
         Parameters
         ----------
@@ -410,6 +418,7 @@ class BoundIndex:
                 vectors=self.vectors if needs.vectors else None,
                 history=self.history if needs.history else None,
                 encoded=self._encoded(texts) if needs.encoder else None,
+                passages=self.passages,
             ),
             "threads": self.threads,
         }
@@ -422,6 +431,20 @@ class BoundIndex:
 
         stored = self._opened.encode(self.encoder, self.document_texts)
         return Encoded(self.encoder.name, stored.documents, stored.queries(texts))
+
+    def encoded_documents(self) -> NDArray[np.float32]:
+        """Return the encoder's vectors of all documents, which are computed now where there are none.
+
+        Returns
+        -------
+        ndarray of shape (n_docs, dimensions), dtype float32
+            The vectors, by document number.
+
+        """
+        encoded = self._encoded({})
+        if encoded is None:
+            raise InvalidInputError("index: expected an encoder, got none. Bind one (Index.open(..., encoder=...)).")
+        return encoded.documents
 
     def stored_documents(self, numbers: Sequence[int] | Ints) -> list[str | None]:
         """Return documents by number as they were indexed (JSON or SGML), None if the index does not store them.
@@ -460,6 +483,28 @@ class BoundIndex:
         """
         from rerank.lucene.documents import stored_text
 
+        joined = self.searcher.joined_fields
+        return [stored_text(text, self.forward.fields, joined) if text else "" for text in self.kept_documents(numbers)]
+
+    def kept_documents(self, numbers: Ints) -> list[str]:
+        """Return documents by number as they were indexed; empty for a deleted one.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n,) and dtype int64
+            Document numbers.
+
+        Returns
+        -------
+        list of str
+            The documents.
+
+        Raises
+        ------
+        InvalidInputError
+            If the index does not keep its documents.
+
+        """
         stored, doc_ids = self.stored_documents(numbers), self.forward.doc_ids[numbers]
         missing = [doc_id for doc_id, text in zip(doc_ids.tolist(), stored, strict=True) if text is None]
         if any(missing):  # a deleted document has the empty id
@@ -467,8 +512,7 @@ class BoundIndex:
                 f"{self.path}: expected an index that keeps its documents, got none for {missing[0]!r}. Index with raw "
                 "documents (-storeRaw)."
             )
-        joined = self.searcher.joined_fields
-        return ["" if text is None else stored_text(text, self.forward.fields, joined) for text in stored]
+        return [text or "" for text in stored]
 
     def check_model(self, model: Ranker) -> None:
         """Raise ModelMismatchError for a model whose features were computed on another index, unless it is allowed.
@@ -492,28 +536,6 @@ class BoundIndex:
             f"{self.path}: expected the index that the model was trained on ({name}: {trained}), got another "
             f"({name}: {value}). Train on this index, or allow it (Index.open(..., check_models=False), --other-index)."
         )
-
-    def each(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], what: str) -> Iterator[Any]:
-        """Yield function(shared, item) for each item, in order: here one after the other, or by a cluster's workers.
-
-        Parameters
-        ----------
-        function : callable
-            A function of two arguments.
-        shared : object
-            First argument.
-        items : sequence
-            Second arguments.
-        what : str
-            What the progress bar says.
-
-        Yields
-        ------
-        object
-            The results.
-
-        """
-        yield from (function(shared, item) for item in track(items, what, len(items)))
 
     def close(self) -> None:
         """Close the Lucene reader."""

@@ -7,31 +7,36 @@ topic and is left out of the document, which is the relevant one (known-item sea
 from __future__ import annotations
 
 import ast
+import json
 import logging
 import re
 import shutil
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rerank.files.topics import write_topics
+from rerank.files.trec import write_qrels
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.runtime.cache import cache_folder
+from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Topics
 from rerank.version import __version__
 from rerank.workflows.experiment import StudyResult, run_experiment
 from rerank.workflows.index import Index
 from rerank.workflows.output_folder import check_output_folder
+from rerank.workflows.prepared import trial_folds
 from rerank.workflows.study import Study
 
 NO_LIBRARY = frozenset(
     ["site-packages", "dist-packages", "test", "tests", "idlelib", "lib2to3", "turtledemo", "ensurepip", "__phello__"]
 )
 SHORTEST_DOCSTRING = 200  # characters of a docstring from which a topic is taken
-# Fewer features for each tree and earlier stopping than by default, so that the demo takes a minute.
-QUICK = {"colsample_bytree": 0.3, "early_stopping_rounds": 30}
+# Larger steps, fewer features for each tree and earlier stopping than by default, so that the demo takes a minute.
+QUICK = {"learning_rate": 0.2, "colsample_bytree": 0.2, "early_stopping_rounds": 20}
 STUDY = Study(k=100, measures=("RR@10", "nDCG@10"), parameters=QUICK, candidates="bm25", base="run")
 _TRAINED, _VALIDATED = 1200, 300  # topics of the model of `rerank serve --demo`
 log = logging.getLogger("rerank")
@@ -66,12 +71,64 @@ def library_collection(root: str | Path | None = None) -> Collection:
     return Collection(documents, Topics(topics), Qrels.of(judgements))
 
 
-def run_demo(output: str | Path, study: Study = STUDY) -> StudyResult:
-    """Index the library's docstrings, and compare BM25, LambdaMART and LambdaSMART on them."""
+@dataclass(frozen=True)
+class Example:
+    """A held-out topic whose relevant document LambdaMART puts first, and the document that BM25 does."""
+
+    query_id: str
+    text: str
+    relevant: str
+    first: str
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demo found; `example` is None where no topic gives one."""
+
+    result: StudyResult
+    example: Example | None
+
+
+def run_demo(output: str | Path, root: str | Path | None = None, study: Study = STUDY) -> Demo:
+    """Write the collection of the docstrings below `root`, and compare BM25, LambdaMART and LambdaSMART on it.
+
+    The topics and judgements of the study's first fold are the held-out ones of the split.
+    """
     folder = check_output_folder(output)
-    collection = library_collection()
-    with Index.build(collection.documents, folder / "index", overwrite=True) as index:
-        return run_experiment(index, collection.topics, collection.qrels, folder, study)
+    collection = library_collection(root)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_documents(collection.documents, folder / "docs.jsonl")
+    folds = trial_folds(collection.qrels, study)[0]
+    _write_topics(collection, collection.topics, folder, "")
+    _write_topics(collection, [query_id for query_id in folds if folds[query_id] != 0], folder, ".train")
+    _write_topics(collection, [query_id for query_id in folds if folds[query_id] == 0], folder, ".test")
+    with Index.build(folder / "docs.jsonl", folder / "index", overwrite=True) as index:
+        result = run_experiment(index, collection.topics, collection.qrels, folder, study)
+    return Demo(result, _example(collection, result))
+
+
+def _write_documents(documents: Iterable[dict[str, str]], path: Path) -> None:
+    with whole_file(path) as file:
+        file.writelines(json.dumps(document) + "\n" for document in documents)
+
+
+def _write_topics(collection: Collection, query_ids: Iterable[str], folder: Path, part: str) -> None:
+    """Write some topics and their judgements as topics{part}.tsv and qrels{part}.txt."""
+    chosen = list(query_ids)
+    write_topics({query_id: collection.topics[query_id] for query_id in chosen}, folder / f"topics{part}.tsv")
+    write_qrels({query_id: collection.qrels[query_id] for query_id in chosen}, folder / f"qrels{part}.txt")
+
+
+def _example(collection: Collection, result: StudyResult) -> Example | None:
+    """Return the shortest held-out topic that LambdaMART answers with its relevant document, and BM25 with another."""
+    for query_id in sorted(collection.topics, key=lambda name: (len(collection.topics[name]), name)):
+        ((relevant, _),) = collection.qrels[query_id].items()
+        if result.folds[query_id] != 0 or query_id not in result.runs["BM25"]:
+            continue
+        bm25, lambdamart = (next(iter(result.runs[name][query_id])) for name in ("BM25", "LambdaMART"))
+        if lambdamart == relevant != bm25:
+            return Example(query_id, collection.topics[query_id], relevant, bm25)
+    return None
 
 
 def _docstrings(root: Path) -> Iterator[tuple[str, str]]:
@@ -108,7 +165,7 @@ def demo_files(folder: Path | None = None) -> tuple[Path, Path]:
     folder = _demo_folder() if folder is None else folder
     index, model = folder / "index", folder / "demo.json"
     if not model.is_file():
-        log.info("making the demo's index and model in %s (only the first time) ...", folder)
+        log.info("building the demo's index and model in %s (only the first time) ...", folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=".demo-", dir=folder.parent))
         try:

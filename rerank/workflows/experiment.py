@@ -9,45 +9,30 @@ again, and the value of a query is its mean over the repeats.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
 from rerank.evaluation.report import comparison_table
 from rerank.files.lists import write_folds
-from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
+from rerank.files.records import QrelsLike, RunLike, TopicsLike
 from rerank.files.trec import write_run
 from rerank.history.history import History
-from rerank.rankers.ranker import Ranker, ranker_class
-from rerank.rankers.warm_start import UNSUPERVISED
-from rerank.retrieval.candidates import Part
+from rerank.rankers.ranker import Ranker
 from rerank.runtime.output import whole_file
-from rerank.types import Qrels, RankingData, Run, Topics
-from rerank.types.retriever import BM25
-from rerank.workflows.fold_history import FoldHistories, is_learned
-from rerank.workflows.folds import (
-    FoldData,
-    FoldTraining,
-    SameData,
-    assign_folds,
-    given_folds,
-    held_out,
-    training_size,
-)
-from rerank.workflows.index import Index
+from rerank.types import Qrels, RankingData, Run
+from rerank.workflows.folds import FoldTraining, held_out
 from rerank.workflows.output_folder import check_output_folder, staged_output
+from rerank.workflows.prepared import Prepared, trial_folds
 from rerank.workflows.record import RECORD, input_checksums, write_provenance, write_record
-from rerank.workflows.rerank import rerank
-from rerank.workflows.study import RUN, Study
-from rerank.workflows.study_data import learns_from_all, new_model, study_candidates, study_features
-from rerank.workflows.train import judged_queries
-from rerank.workflows.tuning import Try, best_model, best_try, draw_settings
+from rerank.workflows.study import BASE, Study
+from rerank.workflows.study_inputs import SourceLike, StudyInputs, opened_source
+from rerank.workflows.tuning import Try, best_try, draw_settings
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,34 +97,45 @@ class StudyResult:
 
 
 def run_experiment(
-    index: Index,
-    topics: TopicsLike,
-    qrels: QrelsLike,
+    source: SourceLike,
+    topics: TopicsLike | None = None,
+    qrels: QrelsLike | None = None,
     output: str | Path | None = None,
     study: Study | None = None,
+    *,
+    runs: Mapping[str, RunLike] | None = None,
     provenance: Mapping[str, Any] | None = None,
+    **settings: Any,
 ) -> StudyResult:
-    """Compare BM25, the unsupervised ranking, and a ranker without a base and from one, on held-out queries.
+    """Compare rankers with what they start from, and with runs of other systems, on held-out queries.
 
-    By default candidates, features and training are those of `rerank.train`; all candidates of a held-out query are
-    ranked.
+    With an index, the systems are BM25, the unsupervised ranking, the ranker without a base, and the ranker from one;
+    by default candidates, features and training are those of `rerank.train`, and all candidates of a held-out query are
+    ranked. With data (features and labels), they are the run that the data were made from, where the data hold its
+    scores, and the ranker without a base and, where one is named, from one. A base that is a model is a system, too.
 
     Parameters
     ----------
-    index : Index
-        The index. A history that it has is not used: in each fold, one is learned from the training queries where the
-        study asks for it.
-    topics : Topics, mapping, DataFrame or path
-        Topics; those without judgements are ignored.
-    qrels : Qrels, mapping, DataFrame or path
-        Judgements.
+    source : Index, RankingData, path or sequence of paths
+        The index or its folder, beside topics and qrels; or data, or their files. A history that an index has is not
+        used: in each fold, one is learned from the training queries where the study asks for it.
+    topics : Topics, mapping, DataFrame, path or None
+        Topics of an index; those without judgements are ignored.
+    qrels : Qrels, mapping, DataFrame, path or None
+        Judgements. With data, what is evaluated on; None is the labels of the data, by which a document of a run that
+        is not in the data is not relevant.
     output : path or None
         Folder for runs, models, folds, results and the record; None writes nothing. All files appear at the end; after
         an error, the folder is as it was.
     study : Study or None
         Settings; None is the defaults.
+    runs : mapping of str to Run, mapping, DataFrame or path, or None
+        Runs of other systems, by name, which are compared as they are. Their reciprocal rank fusion, with the
+        first-stage run, is a system, too: RRF.
     provenance : mapping or None
         Paths of the inputs and the command, which are written before the record: a folder with a record is complete.
+    **settings : object
+        Settings of the study by name, e.g. `k=50, ranker="lambdamart"`, see `Study`.
 
     Returns
     -------
@@ -151,113 +147,60 @@ def run_experiment(
     InvalidInputError
         If no topic is judged, or a setting is invalid.
 
+    Examples
+    --------
+    >>> rerank.run_experiment(index, "topics.tsv", "qrels.txt", k=50, ranker=rerank.LambdaMART(num_leaves=15))
+    >>> rerank.run_experiment("data.npz", base="model:model.json", runs={"dense": "dense.run"})
+
     """
-    study, topics, qrels = study or Study(), topics_of(topics), qrels_of(qrels)
-    folder = None if output is None else check_output_folder(output)
-    judged, judgements = judged_queries(topics, qrels)
-    folds_of_trials = trial_folds(judged, qrels, study)
-    settings = draw_settings(study.ranker, study.parameters, study.tune, study.random_state) if study.tune else [{}]
-    prepared = Prepared.of(index, judged, judgements, study)
-    trials = [_trial(prepared, folds, settings) for folds in folds_of_trials]
-    results = {system: _mean_result(judgements, trials, system, study.measures) for system in trials[0].runs}
-    result = StudyResult(trials, results, comparison_table(results, baseline="BM25"))
+    study, folder = Study.of(study, settings), None if output is None else check_output_folder(output)
+    with opened_source(source, topics) as opened:
+        inputs = StudyInputs.of(opened, topics, qrels, runs)
+        study = inputs.study(study)
+        folds_of_trials = trial_folds(inputs.judgements, study)
+        tried = [{}] if not study.tune else _drawn(study)
+        prepared = Prepared.of(inputs, study)
+        trials = [_trial(prepared, folds, tried) for folds in folds_of_trials]
+    results = {system: _mean_result(inputs.judgements, trials, system, study.measures) for system in trials[0].runs}
+    result = StudyResult(trials, results, comparison_table(results, baseline=next(iter(results))))
     if folder is not None:
-        with staged_output(folder, last=RECORD) as staging:
-            written = _write(result, study, staging)
-            if provenance is not None:
-                write_provenance(staging, provenance)
-            name = "" if index.encoder is None else index.encoder.name
-            inputs = input_checksums(index, topics, qrels, index.vectors)
-            write_record(staging, study.to_dict(), inputs, _choices(trials), written, name)
+        _write_folder(result, inputs, study, folder, provenance)
     return result
 
 
-@dataclass(frozen=True, eq=False)
-class Prepared:
-    """What a study computes once: features, and the runs of systems that learn nothing."""
-
-    index: Index
-    qrels: Qrels
-    study: Study
-    features: FoldHistories | SameData
-    runs: Mapping[str, Run]
-
-    @classmethod
-    def of(cls, index: Index, topics: Topics, qrels: Qrels, study: Study) -> Self:
-        """Retrieve the candidates of judged topics, and compute their features."""
-        learned = is_learned(study.candidates)
-        if learned and not study.learn_history:
-            raise InvalidInputError(
-                "candidates: expected features learned in each fold beside the source history, got none. Learn them "
-                "(learn_history=True, --learn-history), or leave the source out."
-            )
-        index = index.using(history=False, threads=study.threads)
-        sources = study_candidates(index, study)
-        baseline = replace(sources, sources=(Part(BM25, study.k),))
-        run = bm25 = index.search(topics, candidates=baseline)
-        if not learned and sources != baseline:
-            run = index.search(topics, candidates=sources)
-        runs = {"BM25": bm25}
-        if study.base != RUN:
-            ranked = rerank(index, UNSUPERVISED, topics, None if learned else run, k=sources.k)
-            runs[UNSUPERVISED] = replace(ranked, name=UNSUPERVISED)
-        if study.learn_history:
-            return cls(index, qrels, study, FoldHistories(index, run, topics, qrels, study), runs)
-        given = study_features(index, run, topics, qrels, study)
-        return cls(index, qrels, study, SameData(given.data, given.trained), runs)
-
-    def data_of(self, folds: Mapping[str, int]) -> tuple[Sequence[History], Callable[[int], FoldData]]:
-        """Return the history of each fold, if features are learned, and a function that returns the data of a fold."""
-        return self.features.of_folds(folds) if isinstance(self.features, FoldHistories) else ((), self.features)
-
-    def training(
-        self,
-        data_of: Callable[[int], FoldData],
-        folds: Mapping[str, int],
-        ranker: str,
-        base: str | None,
-        settings: Sequence[Mapping[str, Any]] = ({},),
-    ) -> FoldTraining:
-        """Return the training of a ranker in each fold."""
-        value = partial(_value, self.qrels, self.study.metric)
-        search = partial(best_model, partial(new_model, self.study, ranker, base), settings, value=value)
-        return FoldTraining(data_of, folds, search, learns_from_all(self.study, ranker, training_size(folds)))
+def _drawn(study: Study) -> list[dict[str, Any]]:
+    """Return the settings of the ranker that are tried."""
+    return draw_settings(study.ranker, study.parameters, study.tune, study.random_state)
 
 
-def system_names(ranker: str, base: str) -> tuple[str, str]:
-    """Return the names of the systems without and with a base in tables and file names."""
-    name, kind = ranker_class(ranker).__name__, "BM25" if base == RUN else base.partition(":")[0]
-    return name, "LambdaSMART" if name == "LambdaMART" else f"{name} from {kind}"
-
-
-def trial_folds(judged: Topics, qrels: Qrels, study: Study) -> list[dict[str, int]]:
-    """Return the folds of each trial."""
-    if study.repeats < 1:
-        raise InvalidInputError(f"repeats: expected a number from 1, got {study.repeats}.")
-    if not isinstance(study.folds, int):
-        if study.repeats > 1:
-            raise InvalidInputError(
-                f"repeats: expected 1 with the fold of each query, got {study.repeats}. Pass a number of folds."
-            )
-        return [given_folds(judged, study.folds)]
-    relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in judged}
-    seeds = range(study.random_state, study.random_state + study.repeats)
-    return [assign_folds(judged, study.folds, seed, relevant) for seed in seeds]
+def _write_folder(
+    result: StudyResult, inputs: StudyInputs, study: Study, folder: Path, provenance: Mapping[str, Any] | None
+) -> None:
+    """Write all files of a study; they appear together."""
+    encoder = None if inputs.index is None else inputs.index.encoder
+    with staged_output(folder, last=RECORD) as staging:
+        written = _write(result, study, staging)
+        if provenance is not None:
+            write_provenance(staging, provenance)
+        sums, choices = input_checksums(inputs, study), _choices(result.trials)
+        write_record(staging, study.to_dict(), sums, choices, written, "" if encoder is None else encoder.name)
 
 
 def _trial(prepared: Prepared, folds: dict[str, int], settings: Sequence[Mapping[str, Any]]) -> Trial:
     study, (histories, data_of) = prepared.study, prepared.data_of(folds)
     runs, models, tries = dict(prepared.runs), {}, {}
-    for system, base in zip(system_names(study.ranker, study.base), (None, study.base), strict=True):
+    if isinstance(study.base, Ranker):
+        given = FoldTraining(data_of, folds, partial(_not_trained, study.base), learns_from_all=True)
+        runs[BASE] = held_out(prepared.workers, given, BASE)[2]
+    for system, base in study.trained.items():
         training = prepared.training(data_of, folds, study.ranker, base, settings)
-        models[system], tries[system], runs[system] = held_out(prepared.index, training, system)
+        models[system], tries[system], runs[system] = held_out(prepared.workers, training, system)
     return Trial(folds, runs, models, tries, histories)
 
 
-def _value(qrels: Qrels, metric: str, data: RankingData, model: Ranker) -> float:
-    """Return the training measure of a model on the queries of the data."""
-    judged = Qrels.of({query_id: qrels[query_id] for query_id in data})
-    return evaluate(judged, model.rank(data), [metric], complete=True)[metric]
+def _not_trained(model: Ranker, train: RankingData, stop: RankingData | None) -> tuple[Ranker, list[Try]]:
+    """Return a model as it is, in the place of one that learns from a fold's training data."""
+    return model, []
 
 
 def _mean_result(qrels: Qrels, trials: Sequence[Trial], system: str, measures: Sequence[str]) -> EvaluationResult:

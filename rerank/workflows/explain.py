@@ -42,7 +42,7 @@ def explain(
     k: int | None = None,
     base: RunLike | None = None,
 ) -> Explanation:
-    """Return which features put one document above another, or where it is among the candidates of its query.
+    """Explain why one document is ranked above another, or above or below the mean of the candidates of its query.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def explain(
     run : Run, mapping, DataFrame, path or None
         Candidates, or their run file; None is those of the model.
     k : int or None
-        Number of documents that are reranked. A document of `run` below k is explained as if it were reranked, too.
+        Number of documents to rerank. A document of `run` below k is explained as if it had been reranked.
     base : as for `rerank`
         Base scores.
 

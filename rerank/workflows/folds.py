@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.rankers.ranker import Ranker
 from rerank.types import RankingData, Run, query_rows
-from rerank.workflows.index import Index
 from rerank.workflows.tuning import Try
 
 FEWEST = 3  # for training, validation and test
@@ -102,6 +102,13 @@ class SameData(FoldData):
         return self
 
 
+class Workers(Protocol):
+    """What calls a function for each of some items: an index, of this process or of a cluster."""
+
+    def each(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], what: str) -> Iterator[Any]:
+        """Yield function(shared, item) for each item, in order."""
+
+
 @dataclass(frozen=True, eq=False)
 class FoldTraining:
     """What is trained in each fold.
@@ -141,9 +148,9 @@ def _fold_results(training: FoldTraining, fold: int) -> tuple[Ranker, list[Try],
     return model, tried, held_out.run(model.predict(held_out))
 
 
-def held_out(index: Index, training: FoldTraining, system: str) -> tuple[list[Ranker], list[list[Try]], Run]:
+def held_out(workers: Workers, training: FoldTraining, system: str) -> tuple[list[Ranker], list[list[Try]], Run]:
     """Return the model and the tries of each fold, and the run of the held-out queries of all folds."""
-    results = list(index.each(_fold_results, training, range(training.number), f"{system}, folds"))
+    results = list(workers.each(_fold_results, training, range(training.number), f"{system}, folds"))
     models, tries, runs = ([result[part] for result in results] for part in range(3))
     joined = Run.joined(runs)
     held_out = joined.select(joined.query_numbers(training.folds))

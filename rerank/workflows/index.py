@@ -9,21 +9,24 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
-from rerank.files.records import QrelsLike, TopicsLike
+from rerank.files.records import QrelsLike, RunLike, TopicsLike, run_of, topics_of
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.runtime.output import whole_file
 from rerank.types import RankingData
+from rerank.types.passages import Passage, Passages
 from rerank.types.retriever import CONTENTS
 from rerank.workflows.bound import PICKLED, BoundIndex
 from rerank.workflows.resources import (
     HISTORY,
     LANGUAGE,
+    PASSAGES,
     VECTORS,
     encoder_file,
 )
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
+    from rerank.workflows.cutoff import Cutoff
     from rerank.workflows.texts import RankedText
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
@@ -37,27 +40,29 @@ class Index(BoundIndex):
     Parameters
     ----------
     path : path
-        Folder of an index that `Index.build`, Anserini or Pyserini built, or of several such indexes, which are then
-        the shards of one. Java starts with the first search.
+        Folder of an index that `Index.build`, Anserini or Pyserini built, or a folder of several such indexes, which
+        are then used as the shards of one. Java starts with the first search.
     language : str or None
-        Code of the analyser with which Anserini built the index; None is that which `rerank language` keeps with the
-        index. Indexes of this package store it.
+        Language code of the analyser that Anserini built the index with. Not needed for indexes of this package, which
+        store it, nor after `rerank language`.
     vectors : Vectors, path, False or None
-        Vectors of the index, or their file, for features of meaning and the source lsi; None is those that
-        `rerank vectors` keeps with the index, False is none.
+        Vectors of the index, or their file, for the features of meaning and the source lsi. None uses those that
+        `rerank vectors` stored with the index; False uses none.
     history : History, path, False or None
-        What is learned from judgements, or its file, for learned features and the source history; None is that which
-        `rerank history` keeps with the index. Features of queries that it was learned from are out of fold.
+        History, or its file, for features of similar judged queries and the source history. None uses the one that
+        `rerank history` stored with the index; False uses none. Features of the judged queries themselves are computed
+        out of fold.
     encoder : callable, str, False or None
-        A function from a list of n texts to an array of shape (n, dimensions), or `module:function`: the cosine of
-        query and document is a feature, and encoder is a source. Vectors of all documents are computed once and kept
-        in a file of the cache folder (`$RERANK_CACHE`). None is the encoder that `rerank vectors` keeps.
+        Function that takes a list of n texts and returns an array of shape (n, dimensions), or its name as
+        `module:function`. It adds the cosine of query and document as a feature, and the source encoder. The vectors of
+        all documents are computed once and stored in the cache folder (`$RERANK_CACHE`). None uses the encoder that
+        `rerank vectors` stored; False uses none.
     runs : mapping of str to Run, mapping, DataFrame or path, or None
-        Runs of other systems by name (e.g. dense or neural); their scores and ranks become features.
+        Runs of other systems by name (e.g. dense or neural). Their scores and ranks become features.
     threads : int or None
-        Number of threads; None is all cores. Results do not depend on it.
+        Number of threads; None uses all cores. Results do not depend on it.
     check_models : bool
-        Whether models that were trained on another index are refused.
+        Whether to refuse models that were trained on another index.
 
     Raises
     ------
@@ -111,26 +116,26 @@ class Index(BoundIndex):
             Mappings with `id` and text fields (or `contents`), or the path of a corpus: JSONL (plain or .gz, a file or
             a folder of files), TREC SGML, or `irds:NAME`, a data set of ir_datasets.
         path : path
-            The new folder. After an error, it is not there; after one while vectors are learned, it is there without
-            them.
+            The new folder. After an error it does not exist, unless the error occurred while vectors were learned: then
+            the index is complete but without vectors.
         fields : iterable of str or None
-            Text fields that are indexed separately, in addition to `contents`; None is all.
+            Text fields to index separately, in addition to `contents`; None for all.
         numbers : iterable of str or None
-            Numeric fields that become features; None is all.
+            Numeric fields to store as features; None for all.
         language : str
-            Code of the analyser, as in Anserini's `-language`.
+            Language code of the analyser, as in Anserini's `-language`.
         encoding : str
             Encoding of a corpus, e.g. `latin-1` for old TREC collections; it must extend ASCII.
         threads : int or None
-            Number of threads; None is all cores.
+            Number of threads; None for all cores.
         overwrite : bool
             Whether to replace an existing index.
         shards : int or None
-            Number of Lucene indexes over which the documents are split, by a hash of their id, in subfolders; None is
-            one, which is the folder itself. Runs, features and models do not depend on it, bit for bit.
+            Number of shards: Lucene indexes in subfolders, to which documents are assigned by a hash of their id. None
+            for a single index. Runs, features and models are identical for any number of shards.
         vectors : bool or None
-            Whether vectors are learned, see `learn_vectors`; None is yes for a collection that is large enough for them
-            and small enough to take less than a minute.
+            Whether to learn vectors, see `learn_vectors`. None learns them if the collection is large enough for them
+            and this takes less than a minute.
 
         Returns
         -------
@@ -140,7 +145,7 @@ class Index(BoundIndex):
         Raises
         ------
         InvalidInputError, FileFormatError, IndexFolderError
-            For documents that cannot be indexed, and a folder that cannot be written.
+            If a document cannot be indexed, or the folder cannot be written.
 
         """
         if isinstance(documents, str | Path):
@@ -176,28 +181,108 @@ class Index(BoundIndex):
         if learned is None:
             learned = n_docs >= LEAST_DOCUMENTS and n_postings <= MOST_POSTINGS
             if n_postings > MOST_POSTINGS:
-                _log.info("%s: without vectors, which may take over a minute; `rerank vectors` learns them.", self.path)
+                _log.info(
+                    "%s: no vectors were learned, as this may take more than a minute; `rerank vectors` learns them.",
+                    self.path,
+                )
         if learned:
             self.using(threads=threads).learn_vectors()
         return self
 
     def keep_language(self) -> None:
-        """Keep the language that the index was opened with, so that it need not be given again."""
+        """Store the language that the index was opened with, so that it does not have to be given again."""
         code = self.searcher.language  # is checked
         self.resources.mkdir(parents=True, exist_ok=True)
         with whole_file(self.resources / LANGUAGE) as file:
             file.write(f"{code}\n")
 
+    def keep_passages(self, passages: Passages | str) -> None:
+        """Keep with the index how its documents are cut into passages.
+
+        From then on, the default recipe has the family `passages`, and each result comes with its best passage.
+
+        Parameters
+        ----------
+        passages : Passages or str
+            Window and stride in words, e.g. "200/100".
+
+        Raises
+        ------
+        InvalidInputError
+            If the stride is not from 1 to the window, or the window above 100,000.
+
+        """
+        sizes = passages if isinstance(passages, Passages) else Passages.parse(passages)
+        self.resources.mkdir(parents=True, exist_ok=True)
+        with whole_file(self.resources / PASSAGES) as file:
+            file.write(f"{sizes}\n")
+        self.__dict__.pop("passages", None)
+
+    def best_passages(self, run: RunLike, topics: TopicsLike) -> list[Passage]:
+        """Return the passage of each document of a run that fits the query best.
+
+        Parameters
+        ----------
+        run : Run, mapping, DataFrame or path
+            The query-document pairs.
+        topics : Topics, mapping, DataFrame or path
+            Topics of all queries of the run.
+
+        Returns
+        -------
+        list of Passage
+            For each row of the run, the passage of greatest BM25 of the field that holds over half of the words of the
+            index's `contents`, or of `contents` where none does; the first passage where none holds a word of the
+            query. Passages are those that the index keeps (`keep_passages`), otherwise of 200 words, a new one every
+            100.
+
+        Raises
+        ------
+        InvalidInputError
+            If a query has no topic, or the index has no such document, keeps no documents or has no positions.
+
+        """
+        from rerank.workflows.passages import run_passages
+
+        return run_passages(self, run_of(run), topics_of(topics))
+
+    def text_passages(self, query: str, documents: Any, *, field: str | None = None) -> list[Passage]:
+        """Return the passage of each of some texts, which the index need not hold, that fits a query best.
+
+        Parameters
+        ----------
+        query : str
+            The query.
+        documents : iterable or mapping
+            The texts, as for `text_features`.
+        field : str, optional
+            The field whose passages are meant, and which a str fills; by default as for `text_features`.
+
+        Returns
+        -------
+        list of Passage
+            The passages, see `best_passages`, in the order of the documents.
+
+        Raises
+        ------
+        InvalidInputError
+            As `text_features` does; or if the index has no positions.
+
+        """
+        from rerank.workflows.passages import text_passages
+
+        return text_passages(self, query, documents, field)
+
     def learn_vectors(self, *, dimensions: int | None = None, encoder: str | Literal[False] | None = None) -> None:
-        """Learn vectors of terms and documents, and keep them with the index; see `Vectors.learn`.
+        """Learn vectors of terms and documents, and store them with the index; see `Vectors.learn`.
 
         Parameters
         ----------
         dimensions : int or None
-            Number of dimensions of latent semantic indexing; None is 400.
+            Number of dimensions of latent semantic indexing; None for 400.
         encoder : str, False or None
-            `module:function`, an encoder whose name is kept as well, for this user: vectors of all documents are
-            computed now. None is that of the extra `wordllama` where it is installed; False is no encoder from now on.
+            Encoder as `module:function`. The vectors of all documents are computed now, and the name is stored for this
+            user. None uses the encoder of the extra `wordllama`, if it is installed; False removes a stored encoder.
 
         """
         from rerank.vectors.encoder import Encoder, installed_encoder
@@ -228,7 +313,7 @@ class Index(BoundIndex):
         near: float = 0.8,
         random_state: int = 0,
     ) -> None:
-        """Learn from judgements what features of other queries can use, and keep it with the index; see `History`.
+        """Store judged queries with the index, to compute features of similar queries from them; see `History`.
 
         Parameters
         ----------
@@ -315,8 +400,9 @@ class Index(BoundIndex):
         *,
         scores: Any = None,
         field: str | None = None,
+        cutoff: Cutoff | None = None,
     ) -> list[RankedText]:
-        """Return texts that the index does not hold in a model's order.
+        """Rank given texts, which need not be in the index, with a model.
 
         Parameters
         ----------
@@ -331,6 +417,8 @@ class Index(BoundIndex):
         scores, field : as for `text_features`
             First-stage scores and the field of a str; without scores, BM25 has the k1, b and field of the model's
             training.
+        cutoff : Cutoff, optional
+            Least probabilities of a text and of the list, of a calibrated model; scores are then probabilities.
 
         Returns
         -------
@@ -353,7 +441,7 @@ class Index(BoundIndex):
             raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")
         documents = documents if isinstance(documents, Mapping | str) else list(documents)
         given = given_texts(query, documents, scores)
-        return ranked_texts(rank_texts(self, model, given, field), documents, k)
+        return ranked_texts(rank_texts(self, model, given, field, cutoff=cutoff), documents, k)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the index by its path, commit and resources: another process opens it."""

@@ -20,16 +20,16 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.page.charts import Axis, Series, line_chart, svg_file, ticks
 from rerank.evaluation.report import figure
-from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
+from rerank.files.records import QrelsLike, TopicsLike
 from rerank.runtime.output import whole_file
 from rerank.types import Floats, Run
-from rerank.workflows.experiment import Prepared, trial_folds
 from rerank.workflows.folds import held_out, training_size
-from rerank.workflows.index import Index
 from rerank.workflows.output_folder import check_output_folder, staged_output
-from rerank.workflows.study import Study
+from rerank.workflows.prepared import Prepared, trial_folds
+from rerank.workflows.study import NO_BASE, Study
 from rerank.workflows.study_data import learns_from_all
-from rerank.workflows.train import LEAST_QUERIES, judged_queries
+from rerank.workflows.study_inputs import SourceLike, StudyInputs, opened_source
+from rerank.workflows.train import LEAST_QUERIES
 
 RANKERS = ("plackettluce", "lambdamart")
 TABLE, PICTURE = "curve.tsv", "curve.svg"
@@ -168,9 +168,9 @@ class LearningCurve:
 
 
 def learning_curve(
-    index: Index,
-    topics: TopicsLike,
-    qrels: QrelsLike,
+    source: SourceLike,
+    topics: TopicsLike | None = None,
+    qrels: QrelsLike | None = None,
     output: str | Path | None = None,
     study: Study | None = None,
 ) -> LearningCurve:
@@ -180,12 +180,8 @@ def learning_curve(
 
     Parameters
     ----------
-    index : Index
-        The index.
-    topics : Topics, mapping, DataFrame or path
-        Topics; those without judgements are ignored.
-    qrels : Qrels, mapping, DataFrame or path
-        Judgements.
+    source, topics, qrels : as for `run_experiment`
+        An index or its folder, topics and judgements; or data or their files.
     output : path or None
         Folder for `curve.tsv` and `curve.svg`; None writes nothing.
     study : Study or None
@@ -203,17 +199,19 @@ def learning_curve(
         If no topic is judged, or the study has repeats, tuning or learned features.
 
     """
-    study, topics, qrels = study or Study(), topics_of(topics), qrels_of(qrels)
+    study = study or Study()
     for name, given in (("tune", study.tune), ("repeats", study.repeats > 1), ("learn_history", study.learn_history)):
         if given:
             raise InvalidInputError(f"{name}: expected none in a learning curve, got some. Leave it out.")
     target = None if output is None else check_output_folder(output)
-    judged, judgements = judged_queries(topics, qrels)
-    (folds,) = trial_folds(judged, qrels, study)
-    prepared = Prepared.of(index, judged, judgements, study)
-    points = [_point(prepared, folds, system, 0, run) for system, run in prepared.runs.items()]
-    for ranker in dict.fromkeys((*RANKERS, study.ranker)):
-        points += _points(prepared, folds, ranker)
+    with opened_source(source, topics) as opened:
+        inputs = StudyInputs.of(opened, topics, qrels)
+        study = inputs.study(study)
+        (folds,) = trial_folds(inputs.judgements, study)
+        prepared = Prepared.of(inputs, study)
+        points = [_point(prepared, folds, system, 0, run) for system, run in prepared.runs.items()]
+        for ranker in dict.fromkeys((*RANKERS, study.ranker)):
+            points += _points(prepared, folds, ranker)
     sizes = tuple(np.bincount(list(folds.values())).tolist())
     curve = LearningCurve(study.metric, len(folds), sizes, points)
     if target is not None:
@@ -268,13 +266,14 @@ def power_law(queries: Floats, means: Floats, at: Floats) -> Floats:
 def _points(prepared: Prepared, folds: Mapping[str, int], ranker: str) -> Iterator[CurvePoint]:
     """Yield the points of a ranker, which starts from the study's base."""
     study, sizes = prepared.study, training_sizes(folds)
-    training = prepared.training(prepared.data_of(folds)[1], folds, ranker, study.base)
+    base = None if study.base == NO_BASE else study.base
+    training = prepared.training(prepared.data_of(folds)[1], folds, ranker, base)
     orders = [nested_order(folds, fold, study.random_state) for fold in range(training.number)]
     for size in sizes:
         subsets = None if size == sizes[-1] else [frozenset(order[:size]) for order in orders]
         from_all = learns_from_all(study, ranker, size)
         some = replace(training, subsets=subsets, learns_from_all=from_all)
-        yield _point(prepared, folds, ranker, size, held_out(prepared.index, some, f"{ranker} of {size}")[2])
+        yield _point(prepared, folds, ranker, size, held_out(prepared.workers, some, f"{ranker} of {size}")[2])
 
 
 def _point(prepared: Prepared, folds: Mapping[str, int], system: str, queries: int, run: Run) -> CurvePoint:

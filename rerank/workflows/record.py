@@ -18,22 +18,24 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown
 from rerank.files.irds import data_set_name
 from rerank.files.source import parse_json, read_text
 from rerank.lucene.jvm import anserini_version
+from rerank.rankers.ranker import Ranker
 from rerank.runtime.output import whole_file
-from rerank.runtime.schema import Anything, Field, Plain, Record, SchemaError, Sizes, Table, Text, Whole
-from rerank.types import Qrels, Topics
+from rerank.runtime.schema import Anything, Field, Items, Plain, Record, SchemaError, Sizes, Table, Text, Whole
 from rerank.version import __version__
 
 if TYPE_CHECKING:
-    from rerank.vectors.vectors import Vectors
-    from rerank.workflows.index import Index
+    from rerank.workflows.study import Study
+    from rerank.workflows.study_inputs import StudyInputs
 
 FORMAT, VERSION = "rerank study", 1
 RECORD, PROVENANCE = "record.json", "provenance.json"
-INPUTS = ("index", "topics", "qrels", "vectors")
+INPUTS = ("index", "topics", "data", "qrels", "vectors", "model")
 PACKAGES = ("numpy", "numba", "scipy")
 
 
@@ -80,10 +82,19 @@ def read_record(folder: Path) -> dict[str, Any]:
     return _checked(folder / RECORD, record, _RECORD)
 
 
-def provenance(inputs: Mapping[str, Path]) -> dict[str, Any]:
-    """Return the paths of a study's inputs, the command and the date."""
-    paths = {name: str(path if data_set_name(path) else path.resolve()) for name, path in inputs.items()}
+def provenance(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the paths of a study's inputs, the command and the date; data are several paths, runs have names."""
+    paths = {name: _absolute(path) for name, path in inputs.items()}
     return {"command": sys.argv, "date": datetime.now(UTC).isoformat(timespec="seconds"), "inputs": paths}
+
+
+def _absolute(path: Any) -> Any:
+    """Return paths as text that does not depend on the current folder."""
+    if isinstance(path, Mapping):
+        return {name: _absolute(each) for name, each in path.items()}
+    if isinstance(path, list | tuple):
+        return [_absolute(each) for each in path]
+    return str(path if data_set_name(path) else Path(path).resolve())
 
 
 def write_provenance(folder: Path, provenance: Mapping[str, Any]) -> None:
@@ -103,30 +114,69 @@ def versions() -> dict[str, str]:
     return names | {name: version(name) for name in PACKAGES}
 
 
-def input_checksums(index: Index, topics: Topics, qrels: Qrels, vectors: Vectors | None = None) -> dict[str, str]:
-    """Return the sha256 of the content of index, topics and judgements, whatever the order and format of the files.
+def input_checksums(inputs: StudyInputs, study: Study) -> dict[str, Any]:
+    """Return the sha256 of the content of each input, whatever the order and format of the files.
 
-    The checksum of the vectors is their own.
+    Those of runs are by name; the checksum of vectors is their own.
     """
-    judged = {query_id: sorted(qrels[query_id].items()) for query_id in sorted(qrels)}
-    contents = {"index": dict(index.forward.fingerprint), "topics": dict(sorted(topics.items())), "qrels": judged}
-    sums = {name: _checksum(json.dumps(content, sort_keys=True).encode()) for name, content in contents.items()}
-    return sums if vectors is None else {**sums, "vectors": vectors.checksum}
+    sums: dict[str, Any] = {}
+    if inputs.index is not None and inputs.topics is not None:
+        sums["index"] = _plain_checksum(dict(inputs.index.forward.fingerprint))
+        sums["topics"] = _plain_checksum(dict(sorted(inputs.topics.items())))
+    else:
+        sums["data"] = _data_checksum(inputs.source)
+    if inputs.qrels is not None:
+        judged = {query_id: sorted(inputs.qrels[query_id].items()) for query_id in sorted(inputs.qrels)}
+        sums["qrels"] = _plain_checksum(judged)
+    if inputs.index is not None and inputs.index.vectors is not None:
+        sums["vectors"] = inputs.index.vectors.checksum
+    if isinstance(study.base, Ranker):
+        sums["model"] = _plain_checksum(study.base.to_dict())
+    if inputs.runs:
+        sums["runs"] = {name: _plain_checksum({q: run[q] for q in sorted(run)}) for name, run in inputs.runs.items()}
+    return sums
+
+
+def _data_checksum(data: Any) -> str:
+    """Return that of the features, ids, labels and base scores of data."""
+    digest = hashlib.sha256(json.dumps([list(data.feature_names), data.recipe], sort_keys=True).encode())
+    for column in (
+        data.query_ids,
+        data.query_ptr,
+        data.doc_ids,
+        data.labels,
+        data.base_scores,
+        data.ideal_labels,
+        data.X,
+    ):
+        if column is not None:
+            digest.update(np.ascontiguousarray(column).data)
+    return digest.hexdigest()
+
+
+def _plain_checksum(content: Any) -> str:
+    """Return that of plain JSON values."""
+    return _checksum(json.dumps(content, sort_keys=True).encode())
 
 
 def check_inputs(record: Mapping[str, Any], checksums: Mapping[str, str], names: Mapping[str, str]) -> None:
     """Refuse a replay with other inputs than those of the record; the message names all changes."""
-    checksums = {"vectors": "", **checksums}
-    changed = [name for name, checksum in record["inputs"].items() if checksums[name] != checksum]
+    then, now = _flat(record["inputs"]), _flat(checksums)
+    changed = [name for name in {**then, **now} if then.get(name) != now.get(name)]
     if changed:
         changes = ", ".join(
-            f"{names.get(name, name)} ({name}: {record['inputs'][name][:12]} then, {checksums[name][:12]} now)"
+            f"{names.get(name, name)} ({name}: {then.get(name, 'none')[:12]} then, {now.get(name, 'none')[:12]} now)"
             for name in changed
         )
         raise InvalidInputError(
             f"replay: expected the inputs of the record, got changed ones: {changes}. Restore the inputs, or run a new "
             "study."
         )
+
+
+def _flat(checksums: Mapping[str, Any]) -> dict[str, str]:
+    """Return the checksums of inputs, with those of runs among them."""
+    return {name: each for name, each in {**checksums, **checksums.get("runs", {})}.items() if isinstance(each, str)}
 
 
 def check_files(record: Mapping[str, Any], folder: Path) -> int:
@@ -192,13 +242,14 @@ class _Sums(Table):
         return sums
 
 
+_PATH = Text(10_000)
 _RECORD = Record(
     {
         "format": Text(),
         "version": Whole(VERSION, VERSION),
         "versions": Table(Text(100)),
         "study": Plain(),
-        "inputs": Record({name: _Checksum() for name in INPUTS}, optional={"vectors": ""}),
+        "inputs": Record({**dict.fromkeys(INPUTS, _Checksum()), "runs": Table(_Checksum())}, partial=True),
         "trials": Anything(),
         "encoder": Text(1000),
         "files": _Sums(_Checksum()),
@@ -209,6 +260,9 @@ _PROVENANCE = Record(
     {
         "command": Anything(),
         "date": Text(100),
-        "inputs": Record({name: Text(10_000) for name in INPUTS}, optional={"vectors": ""}),
+        "inputs": Record(
+            {**dict.fromkeys(INPUTS, _PATH), "data": Items(_PATH), "runs": Table(_PATH)},
+            partial=True,
+        ),
     }
 )

@@ -9,13 +9,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from rerank.errors import InvalidInputError, shown
-from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
+from rerank.files.records import QrelsLike, RunLike, TopicsLike
+from rerank.rankers.ranker import Ranker
 from rerank.vectors.encoder import Encoder
 from rerank.workflows.experiment import StudyResult, run_experiment
-from rerank.workflows.index import Index
 from rerank.workflows.output_folder import check_output_folder
 from rerank.workflows.record import check_files, check_inputs, input_checksums, read_record
 from rerank.workflows.study import Study
+from rerank.workflows.study_inputs import SourceLike, StudyInputs, opened_source
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,25 +29,29 @@ class Replay:
 
 def replay_experiment(
     folder: str | Path,
-    index: Index,
-    topics: TopicsLike,
-    qrels: QrelsLike,
+    source: SourceLike,
+    topics: TopicsLike | None = None,
+    qrels: QrelsLike | None = None,
     output: str | Path | None = None,
+    *,
+    runs: Mapping[str, RunLike] | None = None,
+    model: Ranker | str | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Replay:
-    """Repeat the study of a folder, including tuning."""
+    """Repeat the study of a folder, including tuning; `model` is what it starts from, where that is a model."""
     record: dict[str, Any] = read_record(Path(folder))
     target = None if output is None else check_output_folder(output)
     if target is not None and target.resolve() == Path(folder).resolve():
         raise InvalidInputError(f"{target}: expected another folder than that of the study. Name a new one.")
-    _check_encoder(record["encoder"], index.encoder)
-    topics, qrels = topics_of(topics), qrels_of(qrels)
-    check_inputs(record, input_checksums(index, topics, qrels, index.vectors), names or {})
-    study = Study.from_dict(record["study"])
-    with TemporaryDirectory() as scratch:
-        folder_written = target or Path(scratch)
-        result = run_experiment(index, topics, qrels, folder_written, study)
-        return Replay(result, check_files(record, folder_written))
+    with opened_source(source, topics) as opened:
+        _check_encoder(record["encoder"], getattr(opened, "encoder", None))
+        inputs = StudyInputs.of(opened, topics, qrels, runs)
+        study = inputs.study(Study.from_dict(record["study"], model))
+        check_inputs(record, input_checksums(inputs, study), names or {})
+        with TemporaryDirectory() as scratch:
+            folder_written = target or Path(scratch)
+            result = run_experiment(opened, topics, qrels, folder_written, study, runs=runs)
+            return Replay(result, check_files(record, folder_written))
 
 
 def _check_encoder(recorded: str, encoder: Encoder | None) -> None:

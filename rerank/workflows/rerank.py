@@ -17,6 +17,7 @@ from rerank.retrieval.union import UnionRun
 from rerank.types import RankingData, Run, Topics
 from rerank.workflows.applying import check_candidates, check_index, model_candidates, model_recipe
 from rerank.workflows.bound import runs_beside
+from rerank.workflows.cutoff import Cutoff, ranked
 from rerank.workflows.first_stage import FirstStage, errors_of_first_stage
 from rerank.workflows.index import Index
 from rerank.workflows.unsupervised import applied_model
@@ -32,35 +33,39 @@ def rerank(
     base: RunLike | None = None,
     first: Ranker | str | Path | None = None,
     first_k: int | None = None,
+    cutoff: Cutoff | None = None,
 ) -> Run:
-    """Return the top k documents of each topic in the order of a model, followed by the other documents of the run.
+    """Retrieve candidates of each topic, and reorder the top k with a model.
 
-    The candidates are those that the model was trained on, retrieved for the topics; what its features need beside
-    them is bound to the index, see `Index`.
+    Candidates are retrieved from the sources that the model was trained with. Documents below the top k follow in
+    their order. Vectors, history and runs that the features need are those of the index, see `Index`.
 
-    With two stages, a cheap model, `first`, chooses the k documents among the first `first_k` candidates. They keep the
-    scores of their retriever, from which features are computed, and documents that it did not choose follow.
+    With two stages, a cheap model, `first`, selects the k documents that are reranked among `first_k` candidates. The
+    documents that it did not select follow.
 
     Parameters
     ----------
     index : Index or path
         The index, or its folder. For repeated calls, open the index once.
     model : Ranker or path
-        Model that was trained on features with a recipe, or its file; or "unsupervised", the ranking that needs no
-        judgements (see `Unsupervised`).
+        Model, or its file; it must have been trained on features of an index. "unsupervised" ranks without training
+        (see `Unsupervised`).
     topics : Topics, mapping, DataFrame or path
         The topics, or their file.
     run : Run, mapping, DataFrame, path or None
-        Candidates, or their run file; None is those of the model.
+        Candidates, or their file. None retrieves them.
     k : int or None
-        Number of documents of each query that are reranked; None is that of the model's training, or 1,000. Documents
-        of `run` below k follow in their order. Of several sources, all documents are reranked.
+        Number of documents to rerank per query. None for the number of the model's training, or 1,000. Documents of
+        `run` below k follow in their order. If there are several sources, all documents are reranked.
     base : Run, mapping, DataFrame, path or None
-        Base scores, if the model was warm-started from a run.
+        Run that the model was warm-started from, if it was.
     first : Ranker, path or None
-        The model of a first stage, or its file; None is one stage.
+        Model of the first stage, or its file; None for a single stage.
     first_k : int or None
-        Number of candidates of each query that the first stage scores; None is 10,000, or k if that is more.
+        Number of candidates per query that the first stage scores; None for 10,000, or k if that is larger.
+    cutoff : Cutoff or None
+        Minimum probabilities of a document and of a list. The scores are then probabilities of relevance, and documents
+        below the top k are left out. None for all documents, with the model's scores.
 
     Returns
     -------
@@ -70,7 +75,8 @@ def rerank(
     Raises
     ------
     ModelMismatchError
-        If the model was trained on another index, with base scores of other k1 and b, or with another history.
+        If the model was trained on another index, with base scores of other k1 and b, or with another history; or if
+        there is a cutoff and the model has no calibration.
     InvalidInputError
         If the run has a query without a topic or a document that is not in the index.
 
@@ -79,6 +85,8 @@ def rerank(
     base = None if base is None else run_of(base)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
         model = applied_model(model, opened, union=run is None and first is None)
+        if cutoff is not None:
+            model.calibrated()
         k = depth_of(model, k)
         stage = FirstStage.of(first, first_k, k)
         candidates = chosen = find_candidates(opened, model, topics, run, k if stage is None else stage.k, base)
@@ -88,7 +96,8 @@ def rerank(
                 data = candidate_features(opened, stage.model, topics, candidates, stage.k)
                 chosen, candidates = stage.choose(candidates, data, k, base)
         data = candidate_features(opened, model, topics, chosen, k)
-    return with_tail(model.rank(data, base=base), candidates, k)
+    head = ranked(model, data, cutoff, base)
+    return head if cutoff is not None else with_tail(head, candidates, k)
 
 
 def depth_of(model: Ranker, k: int | None) -> int:

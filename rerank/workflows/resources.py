@@ -5,6 +5,7 @@
     INDEX/rerank-resources/vectors       `Vectors.save`
     INDEX/rerank-resources/history.npz   `History.save`
     INDEX/rerank-resources/language      the code of the language, of `rerank language`
+    INDEX/rerank-resources/passages      window and stride of passages, of `rerank index --passages`
 
 For an index that cannot be written, the folder is in the cache folder, by the index's commit. So is the name of the
 encoder, module:function, for every index: an index folder from elsewhere names no code that would run here.
@@ -24,6 +25,7 @@ from rerank.files.records import RunLike, run_of
 from rerank.lucene.shards import RESOURCES
 from rerank.runtime.cache import cache_folder
 from rerank.types import Run
+from rerank.types.passages import Passages
 from rerank.vectors.space import ENCODER
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from rerank.vectors.encoder import Encoder
     from rerank.vectors.vectors import Vectors
 
-VECTORS, HISTORY, LANGUAGE = "vectors", "history.npz", "language"
+VECTORS, HISTORY, LANGUAGE, PASSAGES = "vectors", "history.npz", "language", "passages"
 _MOST_CHARACTERS = 1000  # of the name of an encoder
 
 
@@ -80,6 +82,17 @@ def kept_language(index: Path, commit: str) -> str | None:
     if not (code.isascii() and code.isalnum()):
         raise FileFormatError(file, None, "expected the code of a language, got another text. Run `rerank language`.")
     return code
+
+
+def kept_passages(folder: Path) -> Passages | None:
+    """Return the passages that are kept in an index's folder of resources; None without any."""
+    file = folder / PASSAGES
+    if not file.is_file():
+        return None
+    try:
+        return Passages.parse(file.read_bytes()[:_MOST_CHARACTERS].decode("utf8", "replace").strip())
+    except InvalidInputError:
+        raise FileFormatError(file, None, "expected WINDOW/STRIDE of passages, got another text. Delete it.") from None
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def study_features(index: Index, run: Run, topics: Topics, qrels: Qrels, study: 
     return FoldData(data, trained)
 
 
-def new_model(study: Study, ranker: str, base: str | None, setting: Mapping[str, Any]) -> Ranker:
+def new_model(study: Study, ranker: str, base: str | Ranker | None, setting: Mapping[str, Any]) -> Ranker:
     """Return a ranker that is not fitted; the study's parameters are those of the study's ranker."""
     kind = ranker_class(ranker)
     shared = {"metric": study.metric, "random_state": study.random_state, "n_jobs": study.threads}

@@ -25,6 +25,7 @@ from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
 from rerank.types.ordering import position_order
 from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Retriever
 from rerank.workflows.applying import check_candidates, check_history, check_index, model_candidates, model_recipe
+from rerank.workflows.cutoff import Cutoff, ranked
 from rerank.workflows.resources import Needs
 from rerank.workflows.unsupervised import applied_model
 
@@ -250,6 +251,7 @@ def _batch_features(
             documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
             vectors=index.vectors if needs.vectors else None,
             encoded=_encoded(index, documents, {name: given.topics[name] for name in batch}) if needs.encoder else None,
+            passages=index.passages,
         ),
         needed=options.needed,
         threads=index.threads,
@@ -293,28 +295,31 @@ def rank_texts(
     given: GivenTexts,
     plain_field: str | None = None,
     base: Run | None = None,
+    cutoff: Cutoff | None = None,
 ) -> Run:
     """Return the texts of each query in the model's order; see `Index.rerank_texts`."""
     model = applied_model(model, index, union=False)
+    if cutoff is not None:
+        model.calibrated()
     recipe = model_recipe(model)
     check_history(recipe, None, "Texts that the index does not hold have none: train a model without a history.")
     check_index(index, model)
     trained = model_candidates(model)
     retriever = Retriever.bm25(trained.k1, trained.b, trained.field)
     check_candidates(model, retriever if given.run is None else given.run.retriever, index.runs, base, "scores")
-    return model.rank(
-        text_features(index, given, TextOptions(plain_field, recipe, retriever, model.features_read())), base=base
-    )
+    data = text_features(index, given, TextOptions(plain_field, recipe, retriever, model.features_read()))
+    return ranked(model, data, cutoff, base)
 
 
 @dataclass(frozen=True, eq=False)
 class TextsToRank:
-    """Texts of files: documents and locations as in `GivenTexts`, their scores, and the field that a str fills."""
+    """Texts of files: documents and locations as in `GivenTexts`, scores, the field that a str fills, and a cutoff."""
 
     documents: Mapping[str, Mapping[str, Any]]
     locations: Mapping[tuple[str, str], str]
     scores: Run | None = None
     plain_field: str | None = None
+    cutoff: Cutoff | None = None
 
 
 def rerank_topics(
@@ -332,7 +337,7 @@ def rerank_topics(
         _log.warning("Topics without texts: %d of %d, e.g. %s.", len(without), len(topics), without[0])
     some = Topics({query_id: topics[query_id] for query_id in topics if query_id in texts.documents})
     given = replace(given_texts(some, texts.documents, texts.scores), locations=texts.locations)
-    return rank_texts(index, model, given, texts.plain_field, base).head(k or DEPTH)
+    return rank_texts(index, model, given, texts.plain_field, base, texts.cutoff).head(k or DEPTH)
 
 
 def check_k(k: int | None) -> None:

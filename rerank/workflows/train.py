@@ -23,6 +23,7 @@ from rerank.features.recipe import Recipe
 from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.rows import joined_parts
 from rerank.metrics.registry import named
+from rerank.rankers.calibration import RELEVANT
 from rerank.rankers.ranker import Ranker, ranker_class
 from rerank.rankers.sizes import FEW
 from rerank.rankers.warm_start import UNSUPERVISED
@@ -31,6 +32,7 @@ from rerank.retrieval.union import UnionRun
 from rerank.types import Qrels, RankingData, Run, Topics, query_blocks, query_rows
 from rerank.workflows.bm25_tuning import BM25Search
 from rerank.workflows.bound import log_judged
+from rerank.workflows.calibrating import calibrate, out_of_fold
 from rerank.workflows.folds import FoldData, FoldTraining, SameData, assign_folds, held_out
 from rerank.workflows.index import Index
 from rerank.workflows.tuning import Try
@@ -100,12 +102,14 @@ def train(
     recipe: Recipe | None = None,
     tune_bm25: bool = False,
     estimate: bool = True,
+    target: float = RELEVANT,
 ) -> Trained:
-    """Fit a model on the judged candidates of an index; it then knows its candidates, features and resources.
+    """Train a model on the judged candidates of an index, and estimate its quality on held-out queries.
 
-    A fifth of the judged queries, drawn at random but stratified by their relevant documents, stops the training early
-    where the ranker does not cross-validate by itself, and where there are enough queries: with fewer than 300, trees
-    whose number is not given learn from all of them.
+    The model stores the sources of its candidates and the recipe of its features. For early stopping, a fifth of the
+    judged queries is held out, at random but stratified by the number of relevant documents. All queries are used for
+    training if the ranker cross-validates by itself, or if there are fewer than 300 queries and the number of trees is
+    not given.
 
     Parameters
     ----------
@@ -116,22 +120,26 @@ def train(
     qrels : Qrels, mapping, DataFrame or path
         Judgements. An unjudged document counts as label 0.
     model : Ranker or None
-        The ranker with its parameters, which is fitted; None is `Auto(base="unsupervised")` below 300 judged queries,
-        else `LambdaMART(base="unsupervised")`.
+        Ranker to fit. None for `Auto(base="unsupervised")` with fewer than 300 judged queries, and for
+        `LambdaMART(base="unsupervised")` with more.
     candidates : Candidates, str or None
-        Sources of the candidates, see `Index.search`; None is the union of BM25, RM3 and, with vectors, the nearest
-        documents (`bm25:k,rm3:k,lsi:200`).
+        Sources of the candidates, see `Index.search`. None for the union of BM25, RM3 and, if the index has vectors,
+        the nearest documents (`bm25:k,rm3:k,lsi:200`).
     k : int
-        Number of candidates of a query, of each source without a depth of its own.
+        Number of candidates per query, from each source whose depth is not given.
     depth : int
-        Number of documents of each source and query that are trained on, the best ones.
+        Number of documents per query and source to train on; the top ones are used.
     recipe : Recipe or None
-        The features; None is the default recipe.
+        The features; None for the default recipe.
     tune_bm25 : bool
-        Whether the k1 and b of the candidates are those of a grid with which BM25 is best on the judged queries; in the
-        estimate, on the training queries of each fold.
+        Whether to tune BM25's k1 and b on a grid, on the judged queries; in the estimate, on the training queries of
+        each fold.
     estimate : bool
-        Whether the measure on held-out queries is estimated by cross-validation, which trains five more models.
+        Whether to estimate the measure on held-out queries by cross-validation, which trains five more models. Their
+        scores of queries that they had not seen also calibrate the model where at least 20 queries have relevant
+        documents among the candidates: see `Ranker.probabilities`.
+    target : float
+        Least label of a document whose probability that is.
 
     Returns
     -------
@@ -152,7 +160,7 @@ def train(
         )
     model = ranker_class(default_ranker(len(qrels)))(base=UNSUPERVISED) if model is None else model
     sources = sources_of(index, candidates, k)
-    inputs = _Inputs(index, topics, qrels, recipe, depth, keep_sources=candidates is not None)
+    inputs = TrainingInputs(index, topics, qrels, recipe, depth, keep_sources=candidates is not None)
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
     run = index.search(topics, candidates=sources)
     bm25 = BM25Search.of(index, topics, qrels, sources, measure) if tune_bm25 else None
@@ -160,16 +168,15 @@ def train(
     log_judged(data, qrels)
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
     folds = assign_folds(data, FOLDS, 0, relevant) if len(data) >= FOLDS else {}
-    on_all, estimated = model.learns_from_all(len(data)), None
+    on_all, estimated, scored = model.learns_from_all(len(data)), None, None
     if estimate and folds:
         data_of = SameData(data) if bm25 is None else _tuned_data(inputs, bm25, folds)
-        training = FoldTraining(data_of, folds, partial(_fitted, type(model), model.get_params(deep=False)), on_all)
-        estimated = _estimate(inputs, training, run, measure)
-    if not folds or on_all:
-        model.fit(data)
-    else:
-        stop = np.array([folds[query_id] == 0 for query_id in data])
-        model.fit(data.select(np.flatnonzero(~stop)), eval_set=data.select(np.flatnonzero(stop)))
+        training = FoldTraining(data_of, folds, fold_search(model), on_all)
+        estimated, models = _estimate(index, qrels, training, run, measure)
+        scored = out_of_fold(training, models, target)
+    learned = fit_with_stop(model, data, {} if on_all else folds)
+    if scored is not None:
+        calibrate(model, learned, scored)
     return Trained(model, estimated)
 
 
@@ -179,7 +186,7 @@ def default_ranker(n_queries: int) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class _Inputs:
+class TrainingInputs:
     """What training data are made of, for any candidates.
 
     keep_sources  whether scores and ranks in the sources are features; a model without them also ranks texts and
@@ -188,7 +195,7 @@ class _Inputs:
 
     index: Index
     topics: Topics
-    qrels: Qrels
+    qrels: Qrels | None
     recipe: Recipe | None
     depth: int
     keep_sources: bool
@@ -210,7 +217,7 @@ class _Inputs:
         return self.data(self.index.retrieve(self.topics, sources), sources.k)
 
 
-def _tuned_data(inputs: _Inputs, bm25: BM25Search, folds: Mapping[str, int]) -> Callable[[int], FoldData]:
+def _tuned_data(inputs: TrainingInputs, bm25: BM25Search, folds: Mapping[str, int]) -> Callable[[int], FoldData]:
     """Return the data of each fold with the k1 and b that are best on the queries of the others."""
     others = [[query_id for query_id, fold in folds.items() if fold != held_out] for held_out in range(FOLDS)]
     chosen = [bm25.best(query_ids) for query_ids in others]
@@ -247,17 +254,32 @@ def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
     return Topics(judged), Qrels.of({query_id: qrels[query_id] for query_id in judged})
 
 
-def _estimate(inputs: _Inputs, training: FoldTraining, run: Run, measure: str) -> Estimate:
-    """Return the measure of a run and that of models like this one on the queries that each was not trained on."""
-    _, _, held_out_run = held_out(inputs.index, training, "estimate")
+def _estimate(
+    index: Index, qrels: Qrels, training: FoldTraining, run: Run, measure: str
+) -> tuple[Estimate, list[Ranker]]:
+    """Return the measure of a run and of models like this one on queries that each had not seen, and the models."""
+    models, _, held_out_run = held_out(index, training, "estimate")
     runs = (run, held_out_run)
-    before, after = (evaluate(inputs.qrels, run, [measure], complete=True)[measure] for run in runs)
-    estimate = Estimate(measure, before, after, FOLDS, len(inputs.qrels))
+    before, after = (evaluate(qrels, run, [measure], complete=True)[measure] for run in runs)
+    estimate = Estimate(measure, before, after, FOLDS, len(qrels))
     if after <= before:
         _log.warning(
-            "%s. The model is not better than its candidates: judge more queries, or use unsupervised.", estimate
+            "%s. The model is not better than its candidates: judge more queries, or use `unsupervised`.", estimate
         )
-    return estimate
+    return estimate, models
+
+
+def fit_with_stop(model: Ranker, data: RankingData, folds: Mapping[str, int]) -> RankingData:
+    """Fit a model, which stops on the first fold where there are folds; return the data that it learned from."""
+    stop = np.array([folds.get(query_id) == 0 for query_id in data], dtype=np.bool_)
+    learned = data.select(np.flatnonzero(~stop)) if stop.any() else data
+    model.fit(learned, eval_set=data.select(np.flatnonzero(stop)) if stop.any() else None)
+    return learned
+
+
+def fold_search(model: Ranker) -> Callable[..., tuple[Ranker, list[Try]]]:
+    """Return what fits a new ranker with a model's parameters in each fold."""
+    return partial(_fitted, type(model), model.get_params(deep=False))
 
 
 def _fitted(

@@ -81,3 +81,15 @@ def test_a_name_of_several_measures_is_none_of_a_run(evaluate) -> None:
     done = evaluate("P.5,10")
     assert (done.code, done.out) == (2, "")
     assert "P.5,10: expected a run file, got nothing there but a measure. Write -m P.5,10." in done.err
+
+
+def test_measures_of_diversity_read_qrels_of_subtopics(evaluate) -> None:
+    plain = evaluate("-m StRecall@2")
+    assert plain.code == 2
+    assert "qrels: expected judgements of subtopics, got no query with two of them. Give rows of query," in plain.err
+    Path("qrels").write_text("q1 1 a 2\nq1 2 a 1\nq1 2 b 1\nq1 3 c 1\n")
+    done = evaluate("-m StRecall@2 -m alpha_nDCG@4 --format json")
+    assert means(done)["StRecall@2"] == 1 / 3
+    refused = evaluate("-m nDCG@10")
+    assert refused.code == 2
+    assert "Remove one of the two lines; of qrels of subtopics, measure e.g. alpha_nDCG@10." in refused.err

@@ -31,7 +31,7 @@ def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path:
     (tmp_path / "folds").write_text("q0\t0\nq0\t1\n")
     (tmp_path / "few").write_text("q0\t0\nq1\t1\n")
     for arguments, message in (
-        (["experiment", "-o", out], "Missing argument 'INDEX' (see `rerank experiment -h`)"),
+        (["experiment", "-o", out], "Missing argument 'INDEX TOPICS QRELS | DATA...' (see `rerank experiment -h`)"),
         (list(STUDY), "Missing option '-o' / '--output' (see `rerank experiment -h`)"),
         (["replay"], "Missing argument 'FOLDER' (see `rerank replay -h`)"),
         (["replay", out, "--folds", "4"], "No such option '--folds' (see `rerank replay -h`)"),
@@ -113,7 +113,45 @@ def test_learning_curve_writes_its_table_and_picture(command: Command, tmp_path:
     assert not (tmp_path / "no").exists()
 
 
-def test_experiment_refuses_a_base_that_it_does_not_keep(command: Command, tmp_path: Path) -> None:
-    done = command(*STUDY, "-o", str(tmp_path / "out"), "--base", "model:model.json")
-    message = "--base: expected unsupervised, run or feature:NAME, got 'model:model.json'. Start from one of them."
+def test_experiment_refuses_an_unknown_base(command: Command, tmp_path: Path) -> None:
+    done = command(*STUDY, "-o", str(tmp_path / "out"), "--base", "run:bm25.run")
+    message = (
+        "--base: expected unsupervised, run, none, feature:NAME, model:FILE or a fitted model, got 'run:bm25.run'. "
+        "Start from one of them."
+    )
     assert done == (2, "", f"rerank: {message}\n")
+    missing = command(*STUDY, "-o", str(tmp_path / "out"), "--base", "model:none.json")
+    assert missing == (2, "", "rerank: none.json: expected a model file, got nothing there. Check the path.\n")
+
+
+def test_experiment_of_data_compares_a_model_and_a_run_and_replays(command: Command, tmp_path: Path) -> None:
+    out = tmp_path / "study"
+    arguments = ("experiment", "data.npz", "-o", str(out), "--base", "model:model.json", "--run", "dense=bm25.run")
+    done = command(*arguments, *SMALL)
+    assert done.code == 0, done.err
+    rows = [line.split()[0] for line in done.out.splitlines()[2:8]]
+    assert rows == ["BM25", "dense", "RRF", "base", "LambdaMART", "LambdaSMART"]
+    again = command("replay", str(out))
+    assert (again.code, "byte for byte" in again.out) == (0, True)
+    assert command("experiment", "data.npz", "-o", str(tmp_path / "curve"), "--learning-curve", *SMALL).code == 0
+
+
+def test_experiment_refuses_options_of_the_other_form(command: Command, tmp_path: Path) -> None:
+    out = ("-o", str(tmp_path / "out"))
+    for arguments, message in (
+        (
+            ("experiment", "data.npz", *out, "-k", "5"),
+            "-k: expected none for data, whose candidates are given, got some.",
+        ),
+        (("experiment", "data.npz", *out, "--candidates", "bm25"), "--candidates: expected none for data"),
+        (("experiment", "data.npz", *out, "--learn-history"), "--learn-history: expected none for data"),
+        (
+            ("experiment", "data.npz", *out, "--cluster", "local:2"),
+            "--cluster: expected INDEX TOPICS QRELS as arguments",
+        ),
+        ((*STUDY, *out, "--run", "dense"), "--run: expected NAME=FILE"),
+        ((*STUDY, *out, "--run", "BM25=bm25.run"), "--run: expected names that no other system has"),
+        ((*STUDY, *out, "--learning-curve", "--run", "a=bm25.run"), "--run: expected no run with --learning-curve"),
+    ):
+        done = command(*arguments)
+        assert (done.code, done.err.startswith(f"rerank: {message}")) == (2, True), done.err

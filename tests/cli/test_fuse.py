@@ -84,3 +84,25 @@ def test_options_name_every_method_norm_and_way_with_missing_documents() -> None
 def test_fuse_refuses_in_one_line(line: str, message: str, command: Command, world: Path) -> None:
     assert command(line) == (2, "", f"rerank: {message}\n")
     assert not (world / "out").exists()
+
+
+def test_model_is_learned_from_judgements_and_fuses_other_runs(command: Command, world: Path, tmp_path: Path) -> None:
+    other, model, out = tmp_path / "other.run", tmp_path / "fusion.json", tmp_path / "out"
+    line = ["retrieve", "index", "topics.tsv", "-o", str(other), "--candidates", "bm25-k1=0.9-b=0", "-k", "20"]
+    assert command(*line).code == 0
+    files = ["bm25.run", str(other)]
+    assert command("fuse", *files, "--learn", "qrels.txt", "--norm", "minmax", "-o", str(model)).code == 0
+    assert command("fuse", *files, "--model", str(model), "-k", "7", "-o", str(out)).code == 0
+    runs = [rerank.read_run(world / "bm25.run"), rerank.read_run(other)]
+    learned = rerank.learn_fusion(runs, rerank.read_qrels(world / "qrels.txt"), norm="minmax")
+    rerank.write_run(rerank.apply_fusion(learned, runs).head(7), tmp_path / "expected")
+    assert out.read_bytes() == (tmp_path / "expected").read_bytes()
+    for format in ("opensearch-pipeline", "elasticsearch-retriever"):
+        assert command("export", str(model), "--to", format, "-o", str(tmp_path / "pipeline.json")).code == 0
+    for wrong in (["--learn", "qrels.txt", "--model", str(model)], ["--model", str(model), "--norm", "minmax"]):
+        refused = command("fuse", *files, *wrong, "-o", str(out))
+        assert refused.code == 2
+        assert "got both" in refused.err
+    swapped = command("fuse", *files[::-1], "--model", str(model), "-o", str(out))
+    assert swapped.code == 2
+    assert "runs: expected the order of training (bm25-k1=0.9-b=0.4, bm25-k1=0.9-b=0.0), got" in swapped.err

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+
+import pytest
 
 import rerank
 from tests.cli.conftest import Command
@@ -31,3 +34,26 @@ def test_search_prints_the_unsupervised_hits_and_those_of_a_model_with_the_words
 def test_search_without_hits_says_so(command: Command) -> None:
     assert command("search", "index", "nowhereword").out == "no hits\n"
     assert command("search", "nothing", "amber").code == 2
+
+
+def test_search_prints_the_best_passage_where_the_index_keeps_passages(command: Command, tmp_path: Path) -> None:
+    words = " ".join(f"word{number}" for number in range(400))
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text(json.dumps({"id": "a", "title": "A title", "body": f"{words} amber {words}"}) + "\n")
+    index = str(tmp_path / "index")
+    assert command("index", str(corpus), "-o", index, "--passages", "40/20").code == 0
+    done = command("search", index, "amber")
+    title, passage = done.out.splitlines()
+    assert title.split()[2:] == ["a", "A", "title"]
+    assert passage.split() == [*words.split()[-20:], "*amber*", *words.split()[:19]]
+
+
+@pytest.mark.parametrize("text", ["200/0", "0/100", "x", "100/200"])
+def test_index_refuses_wrong_passages_before_it_builds(command: Command, tmp_path: Path, text: str) -> None:
+    done = command("index", "corpus.jsonl", "-o", str(tmp_path / "index"), "--passages", text)
+    assert done.code == 2
+    assert done.err == (
+        "rerank: passages: expected words of a window and words from one to the next, 1 <= STRIDE <= WINDOW <= "
+        f"100,000, got '{text}'. Write WINDOW/STRIDE, e.g. 200/100.\n"
+    )
+    assert not (tmp_path / "index").exists()

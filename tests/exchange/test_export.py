@@ -39,6 +39,7 @@ PARSERS: dict[str, Callable[[bytes], None]] = {
     "vespa": parsers.vespa,
     "elasticsearch": parsers.elasticsearch,
 }
+PIPELINES = ("elasticsearch-retriever", "opensearch-pipeline")  # weights of runs: tests/rankers/test_fusion.py
 LIBRARIES = {"onnx": "onnx", "treelite": "treelite"}  # formats that a library writes
 FLOAT32 = ("xgboost", "xgboost-dump", "vespa", "ranklib", "solr")
 NO_MISSING = ("ranklib", "quickrank")
@@ -60,7 +61,7 @@ def _rows(model: Any, name: str, n_rows: int = 600) -> np.ndarray:
 
 
 def test_every_format_that_is_written_has_a_walk() -> None:
-    assert {*WALKS, *LIBRARIES} == set(WRITERS)
+    assert {*WALKS, *LIBRARIES, *PIPELINES} == set(WRITERS)
 
 
 @pytest.mark.parametrize("name", WALKS)

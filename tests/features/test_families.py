@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,18 +22,19 @@ from rerank.types import RankingData, Run
 from rerank.types.forward import ForwardIndex
 from tests.features.awkward import QUERIES, words
 from tests.features.collection import Documents, forward_index
-from tests.oracles import pooled, proximity, query
+from tests.oracles import passages, pooled, proximity, query
 from tests.oracles.features import Pair, Texts
 from tests.oracles.feedback import Feedback
 
 OF_PAIRS: dict[str, Callable[[Pair, str], float]] = {
+    "passages": passages.value,
     "pooled": pooled.pooled,
     "proximity": proximity.value,
     "performance": query.performance,
     "prior": query.prior,
 }
 FAMILIES = (*OF_PAIRS, "feedback")
-PARAMETERS: tuple[dict[str, float], ...] = (
+PARAMETERS: tuple[dict[str, Any], ...] = (
     {},
     {
         "bm25_k1": 1.6,
@@ -41,6 +43,7 @@ PARAMETERS: tuple[dict[str, float], ...] = (
         "rm3_share": 0.8,
         "rocchio_alpha": 0.5,
         "rocchio_beta": 1.25,
+        "passages": "7/3",
     },
 )
 

@@ -105,7 +105,7 @@ def test_function_over_the_document_is_left_out_or_refused_when_the_index_keeps_
     rerank.feature("stars", over="document")(lambda tokens, document: 1.0)
     with caplog.at_level(logging.INFO, "rerank"):
         assert "stars" not in extract(INDEX, TOPICS, RUN, records=Records(documents=nothing_kept)).feature_names
-    assert "features stars are left out: the index keeps no documents." in caplog.text
+    assert "features stars are left out: the index does not store documents." in caplog.text
     with pytest.raises(InvalidInputError, match=r"expected an index that keeps its documents for 'stars'"):
         extract(INDEX, TOPICS, RUN, Recipe(functions=("stars",)), records=Records(documents=nothing_kept))
 

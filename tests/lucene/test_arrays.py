@@ -22,7 +22,7 @@ from rerank.lucene.shards import ARRAYS, ARRAYS_NOTE
 from rerank.runtime import container
 from rerank.runtime.cache import cache_folder
 
-MADE, AGAIN = "making forward arrays", "They are made anew now"
+MADE, AGAIN = "building forward arrays", "They are rebuilt now"
 
 
 @pytest.fixture
@@ -261,7 +261,7 @@ def test_arrays_of_other_shards_are_made_again(index: Path, content: Any, caplog
     forge(index, {**values, "shards": [300, 300]}, arrays)
     with caplog.at_level(logging.WARNING, "rerank"):
         assert open_forward(index).n_docs == 600
-    assert "the forward arrays are of other shards, and are made anew" in caplog.text
+    assert "the forward arrays belong to other shards and are rebuilt" in caplog.text
     assert read_header(index / "rerank")["shards"] == [600]  # type: ignore[index]
 
 

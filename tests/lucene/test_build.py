@@ -215,6 +215,7 @@ class Bar(tqdm.tqdm):  # type: ignore[type-arg]
 
 def test_build_and_search_show_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tqdm, "tqdm", Bar)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     documents = ({"id": str(number), "body": "wing"} for number in range(30_000))
     with show_progress():
         build_index(documents, tmp_path / "index")

@@ -138,7 +138,7 @@ def test_foreign_index_gets_its_arrays_on_first_use_and_anew_when_it_changes(
     anserini.build([{"id": "b", "contents": "two"}], index, "-storePositions", "-append")
     with caplog.at_level(logging.INFO, "rerank"):
         assert open_forward(index).n_docs == 2
-    assert "the index has changed; its forward arrays are made anew." in caplog.text
+    assert "the index has changed; its forward arrays are rebuilt." in caplog.text
     assert sorted(path.name for path in index.iterdir() if path.is_dir()) == ["rerank"]
 
 

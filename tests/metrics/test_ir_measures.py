@@ -17,7 +17,7 @@ from tests.rankers.conftest import ranking_data
 
 OBJECTS = (nDCG @ 10, AP, AP(rel=2), P(rel=2) @ 5, RR @ 3, R @ 10, ERR @ 20, nDCG(dcg="exp-log2") @ 5)
 OBJECTS += (RBP(p=0.5, rel=1) @ 5, SetF(beta=2.0), nDCG(gains={0: 0, 1: 1, 2: 5}) @ 10)
-UNKNOWN = (AP(judged_only=True), ir_measures.Compat(p=0.9), ir_measures.alpha_nDCG @ 10)
+UNKNOWN = (AP(judged_only=True), ir_measures.Compat(p=0.9), ir_measures.NRBP)
 QRELS = {"a": {"x": 2, "y": 0, "z": 1}, "b": {"x": 1, "w": 2}}
 RUN = {"a": {"x": 1.0, "y": 3.0, "z": 2.0}, "b": {"w": 1.0, "x": 2.0, "v": 0.5}}
 

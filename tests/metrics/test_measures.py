@@ -13,6 +13,7 @@ from rerank.metrics.registry import FILES, known_measures, parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.types import pointers
 from tests.metrics import test_trec_measures
+from tests.metrics.golden import make_ndeval
 from tests.oracles import measures as oracle
 
 NAMES = [
@@ -73,7 +74,7 @@ def joined(ranked: list[np.ndarray], ideal: list[np.ndarray]) -> RankedLists:
 
 
 def test_names_cover_every_registered_measure() -> None:
-    names = [*NAMES, *test_trec_measures.MEASURES]
+    names = [*NAMES, *test_trec_measures.MEASURES, *make_ndeval.MEASURES]
     assert {type(parse_measure(name)) for name in names} == set(known_measures().values())
 
 

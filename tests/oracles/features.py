@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import log, nan, sqrt
+from typing import Any
 
 Tokens = Sequence[str]
 
@@ -26,7 +27,7 @@ class Pair:
     query: Tokens
     document: Tokens
     collection: Texts
-    recipe: Mapping[str, float]
+    recipe: Mapping[str, Any]
 
     def __post_init__(self) -> None:
         self.terms = sorted(set(self.query))

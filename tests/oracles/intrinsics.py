@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from rerank.features import feedback, match, positions
+from rerank.features import feedback, match, positions, windows
 from rerank.objectives import lambdarank
 from rerank.runtime import elementary, lanes
 from rerank.trees import leafwise, quickscorer
@@ -27,7 +27,7 @@ def install() -> None:
     svd._add_gram_product = add_gram_product  # type: ignore[assignment]
     svd._fill_product = fill_product  # type: ignore[assignment]
     leafwise.prefetch = prefetch  # type: ignore[attr-defined]
-    for module in (match, positions, feedback):
+    for module in (match, positions, feedback, windows):
         module.prefetch = lambda array, index: None  # type: ignore[attr-defined]
     quickscorer._exit_leaves = exit_leaves  # type: ignore[assignment]
     for name, function in VECTORS.items():

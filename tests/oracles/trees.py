@@ -121,3 +121,75 @@ def score(forest: Forest, row: np.ndarray) -> float:
             node = forest.left[n] if left else forest.right[n]
         total += forest.leaf_value[forest.leaf_ptr[t] + ~node]
     return total
+
+
+def grow_constrained(X, grad, hess, num_leaves, min_rows, directions, groups, reg_lambda=0.0):
+    """Return what `grow` does under monotone constraints (LightGBM's basic method) and interaction groups."""
+    bounds, used = [(-np.inf, np.inf)], [frozenset()]
+    leaves, gains = [np.arange(len(X))], []
+    while len(leaves) < num_leaves:
+        splits = [
+            _best_constrained(X, grad, hess, rows, min_rows, directions, groups, reg_lambda, *each)
+            for rows, *each in zip(leaves, bounds, used, strict=True)
+        ]
+        values = [split[0] if split else 0.0 for split in splits]
+        number = int(np.argmax(values))
+        if values[number] <= 0:
+            break
+        value, feature, left, (low_left, low_right) = splits[number]
+        rows, (low, high), path = leaves[number], bounds[number], used[number] | {splits[number][1]}
+        gains.append(value)
+        leaves[number], used[number] = rows[left], path
+        leaves.append(rows[~left])
+        used.append(path)
+        middle, direction = (low_left + low_right) / 2, directions[feature]
+        sides = {1: ((low, middle), (middle, high)), -1: ((middle, high), (low, middle))}
+        bounds[number], right = sides.get(direction, ((low, high), (low, high)))
+        bounds.append(right)
+    out = np.empty(len(X))
+    for rows, (low, high) in zip(leaves, bounds, strict=True):
+        out[rows] = np.clip(leaf_value(grad[rows], hess[rows], reg_lambda), low, high)
+    return out, gains
+
+
+def _best_constrained(X, grad, hess, rows, min_rows, directions, groups, reg_lambda, bounds, path):
+    """Return gain, feature, left rows and both steps of the best split within the bounds and groups, or None."""
+
+    def step(chosen):
+        return np.clip(leaf_value(grad[chosen], hess[chosen], reg_lambda), *bounds)
+
+    def loss(chosen):
+        return step(chosen) * (2 * grad[chosen].sum() + (hess[chosen].sum() + reg_lambda) * step(chosen))
+
+    best = None
+    for feature in sorted(set().union(*(group for group in groups if path <= group))):
+        column = X[rows, feature]
+        missing = np.isnan(column)
+        for threshold in np.unique(column[~missing]):
+            for missing_left in (False, True):
+                left = (column <= threshold) | (missing & missing_left)
+                if min(left.sum(), (~left).sum()) < min_rows:
+                    continue
+                steps = step(rows[left]), step(rows[~left])
+                if directions[feature] * (steps[1] - steps[0]) < 0:
+                    continue
+                value = loss(rows) - loss(rows[left]) - loss(rows[~left])
+                if best is None or value > best[0] + 1e-9:
+                    best = value, feature, left, steps
+    return best if best is not None and best[0] > 1e-9 else None
+
+
+def feature_paths(tree):
+    """Return the features on the way to each leaf of a tree, a set each."""
+    if not len(tree.feature):
+        return [set()]
+    paths, waiting = [], [(0, set())]
+    while waiting:
+        node, path = waiting.pop()
+        path = path | {int(tree.feature[node])}
+        for child in (int(tree.left[node]), int(tree.right[node])):
+            if child >= 0:
+                waiting.append((child, path))
+            else:
+                paths.append(path)
+    return paths

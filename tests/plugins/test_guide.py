@@ -8,23 +8,33 @@ from pathlib import Path
 
 import pytest
 
-import rerank
-from tests.workflows.tiny import tiny
+from tests.examples import write_collection
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "plugins.md"
+GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
 SECTIONS = {"PyTerrier": "pyterrier", "LangChain": "langchain_core", "LlamaIndex": "llama_index"}
 SECTIONS |= {"Pyserini": "pyserini", "Pyserini's LuceneSearcher": "torch", "ir_datasets": "ir_datasets"}
 SECTIONS |= {"Haystack": "haystack", "rerankers": "rerankers"}
 
 
+def section_of(page: str, name: str) -> str:
+    """Return the text of a section of a guide."""
+    return (GUIDES / page).read_text("utf8").partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+
+
+def blocks(text: str, language: str = "py") -> list[str]:
+    """Return the examples in a text."""
+    return re.findall(rf"```{language}\n(.*?)```", text, flags=re.DOTALL)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder as the guide expects it: an index, a model of it, topics and qrels."""
-    path, collection = tmp_path_factory.mktemp("guide"), tiny()
-    collection.write(path)
-    with rerank.Index.build(collection.documents, path / "indexes" / "mine") as index:
-        data = index.features(index.search(collection.topics, k=50), collection.topics, collection.qrels)
-        rerank.LambdaMART(n_estimators=10, min_child_samples=5).fit(data).save(path / "model.json")
+    """A folder with a collection, in which the commands of the guide have made an index and a model."""
+    path = tmp_path_factory.mktemp("guide")
+    write_collection(path)
+    (commands,) = blocks(section_of("plugins.md", "An index and a model"), "sh")
+    script = f'rerank() {{ "{sys.executable}" -m rerank "$@"; }}\n{commands}'
+    done = subprocess.run(["bash", "-euc", script], cwd=path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
     return path
 
 
@@ -33,21 +43,27 @@ def test_example_of_the_guide_runs(
     section: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip(SECTIONS[section])
-    text = GUIDE.read_text(encoding="utf8").partition(f"\n## {section}\n")[2].partition("\n## ")[0]
-    blocks = re.findall(r"```py\n(.*?)```", text, flags=re.DOTALL)
-    assert blocks
+    examples = blocks(section_of("plugins.md", section))
+    assert examples
     if section == "Pyserini's LuceneSearcher":  # Java, which runs here, keeps the folder of its start
-        assert _printed_by_a_process(blocks, folder)
+        assert _printed_by_a_process(examples, folder)
         return
     monkeypatch.chdir(folder)
-    for block in blocks:
-        exec(compile(block, str(GUIDE), "exec"), {})
+    for example in examples:
+        exec(compile(example, section, "exec"), {})
     assert capsys.readouterr().out
 
 
-def _printed_by_a_process(blocks: list[str], folder: Path) -> str:
+def test_scorer_of_the_guide_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("wordllama")
+    for example in blocks(section_of("neural-scores.md", "Any scorer, as a run")):
+        exec(compile(example, "neural-scores.md", "exec"), {})
+    assert capsys.readouterr().out
+
+
+def _printed_by_a_process(examples: list[str], folder: Path) -> str:
     environment = {**os.environ, "OPENAI_API_KEY": "unused"}  # Pyserini's import asks for one
-    command = [sys.executable, "-c", "\n".join(blocks)]
+    command = [sys.executable, "-c", "\n".join(examples)]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -132,3 +136,58 @@ def test_rerankers_ranker_orders_texts(
     assert [each.rank for each in results] == list(range(1, len(texts) + 1))
     assert results.top_k(3)[0].text == texts[expected[0][0]]
     assert isinstance(ranker.score(query, texts[0]), float)
+
+
+@pytest.fixture(scope="module")
+def with_passages(index: rerank.Index, tmp_path_factory: pytest.TempPathFactory) -> rerank.Index:
+    """A copy of the index, which keeps passages."""
+    copied = rerank.Index.open(shutil.copytree(index.path, tmp_path_factory.mktemp("kept") / "index"))
+    copied.keep_passages("4/2")
+    return copied
+
+
+def test_metadata_have_the_best_passage_where_the_index_keeps_passages(
+    index: rerank.Index, with_passages: rerank.Index, model_file: Path, collection: Tiny
+) -> None:
+    bodies, query = [each["body"] for each in collection.documents[:N_TEXTS]], collection.topics[QUERY]
+    metadata = TextReranker(with_passages, model_file).passages(query, bodies)
+    assert [each["passage"] for each in metadata] == [each.text for each in with_passages.text_passages(query, bodies)]
+    assert all(len(each["passage"].split()) == 4 for each in metadata)
+    assert TextReranker(index, model_file).passages(query, bodies[:2]) == [{}, {}]
+
+
+def test_frameworks_return_the_best_passage(
+    with_passages: rerank.Index, model_file: Path, collection: Tiny, texts: list[str]
+) -> None:
+    query, path = collection.topics[QUERY], with_passages.path
+    passage_of = {text: each.text for text, each in zip(texts, with_passages.text_passages(query, texts), strict=True)}
+    n_checked = 0
+    if documents := _imported("langchain_core.documents"):
+        from rerank.plugins.langchain import RerankCompressor
+
+        given = [documents.Document(page_content=text, metadata={"number": n}) for n, text in enumerate(texts)]
+        kept = RerankCompressor(index=path, model=model_file).compress_documents(given, query)
+        assert [each.metadata["passage"] for each in kept] == [passage_of[each.page_content] for each in kept]
+        n_checked += 1
+    if schema := _imported("llama_index.core.schema"):
+        from rerank.plugins.llamaindex import RerankPostprocessor
+
+        nodes = [schema.NodeWithScore(node=schema.TextNode(text=text)) for text in texts]
+        found = RerankPostprocessor(index=with_passages, model=model_file).postprocess_nodes(nodes, query_str=query)
+        assert [each.node.metadata["passage"] for each in found] == [passage_of[each.node.text] for each in found]
+        assert "passage" not in nodes[0].node.metadata
+        n_checked += 1
+    if haystack := _imported("haystack"):
+        from rerank.plugins.haystack import RerankRanker
+
+        of_haystack = [haystack.Document(content=text, meta={"number": n}) for n, text in enumerate(texts)]
+        ranked = RerankRanker(str(path), str(model_file)).run(query, of_haystack)["documents"]
+        assert [each.meta["passage"] for each in ranked] == [passage_of[each.content] for each in ranked]
+        n_checked += 1
+    if not n_checked:
+        pytest.skip("needs langchain-core, llama-index-core or haystack-ai")
+
+
+def _imported(name: str) -> Any:
+    """Return a module, None where it is not installed."""
+    return import_module(name) if find_spec(name.partition(".")[0]) else None

@@ -159,6 +159,27 @@ def test_rerank_takes_ids_of_documents_of_the_index(
     assert results[0]["document"] == {"id": first["id"], "text": f"{first['title']} {first['body']}"}
 
 
+def test_best_passages_come_with_documents_where_they_are_asked_for(
+    server: Running, index: rerank.Index, collection: Tiny
+) -> None:
+    query, texts = collection.topics["q3"], [document["body"] for document in collection.documents[:20]]
+    hits = server.post("/search", {"query": query, "k": 60, "passage": True}).json()["results"][0]["hits"]
+    run = rerank.Run.of({"q": {hit["id"]: -float(hit["rank"]) for hit in hits}})
+    expected = [passage._asdict() for passage in index.best_passages(run, {"q": query})]
+    assert [hit["passage"] for hit in hits] == expected
+    of_texts = [passage._asdict() for passage in index.text_passages(query, texts)]
+    body: dict[str, Any] = {"query": query, "return_passages": True, "top_n": 7}
+    results = server.post("/rerank", {**body, "documents": texts}).json()["results"]
+    assert len(results) == 7
+    assert [each["passage"] for each in results] == [of_texts[each["index"]] for each in results]
+    ids = [{"id": document["id"]} for document in collection.documents[:20]]
+    results = server.post("/rerank", {**body, "documents": ids}).json()["results"]
+    assert [each["passage"] for each in results] == [of_texts[each["index"]] for each in results]
+    tei = server.post("/rerank", {**body, "texts": texts}).json()
+    assert [each["passage"] for each in tei] == [of_texts[each["index"]] for each in tei]
+    assert "passage" not in server.post("/rerank", {"query": query, "documents": texts}).json()["results"][0]
+
+
 def test_rerank_with_bm25_orders_texts(server: Running) -> None:
     texts = ["stone river", "amber amber", "amber cedar"]
     results = server.post(

@@ -21,7 +21,7 @@ from tests.service.server import LIMITS, Running, running
 if TYPE_CHECKING:
     from rerank.service.settings import Settings
 
-SEARCH_KEYS = ("query", "queries", "k", "candidates", "model", "fields", "excerpt", "highlight", "explain")
+SEARCH_KEYS = ("query", "queries", "k", "candidates", "model", "fields", "excerpt", "highlight", "explain", "passage")
 RERANK_KEYS = ("query", "documents", "texts", "top_n", "top_k", "return_documents", "rank_fields", "max_tokens_per_doc")
 KEYS = (*dict.fromkeys((*SEARCH_KEYS, *RERANK_KEYS)), "other", "id", "text")
 PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5) | st.just("title")

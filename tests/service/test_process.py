@@ -173,16 +173,16 @@ def test_a_new_model_is_taken_up_and_a_broken_one_refused(
         started.wait(": ready")
         assert _order(client) == old
         served.write_text("{}")
-        started.wait("the new model is refused, the old one stays")
+        started.wait("the new model is refused; the old one stays in use")
         assert _order(client) == old
         other.save(tmp_path / "new.json")
         os.replace(tmp_path / "new.json", served)
-        started.wait("a new model is served")
+        started.wait("the new model is in use")
         assert _order(client) == new
         shutil.copy(model_file, tmp_path / "again.json")
         os.replace(tmp_path / "again.json", served)
         started.child.send_signal(signal.SIGHUP)
-        started.wait(r"(?s)a new model is served.*a new model is served")
+        started.wait(r"(?s)the new model is in use.*the new model is in use")
         assert _order(client) == old
         assert 'rerank_reloads_total{result="refused"} 1' in client.get("/metrics").text
     assert "Traceback" not in started.log

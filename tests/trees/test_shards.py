@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from rerank.trees.binned import BinnedData, bin_rows
 from rerank.trees.boost import Booster, BoostSettings, BoostTask
+from rerank.trees.constraints import SplitConstraints
 from rerank.trees.forest import Forest
 from rerank.trees.grow import LeastSquaresSplits, NewtonSplits, TreeLimits
 from rerank.trees.leafwise import add_packed, pack_histograms
@@ -129,6 +130,11 @@ def test_shards_take_the_step_lengths_of_one_process() -> None:
     )
 
 
+def test_shards_keep_the_constraints_of_one_process() -> None:
+    constraints = SplitConstraints.of("abcdefghi", {"a": -1, "e": 1, "b": 1}, [[0, 4, 5], [1, 2, 4, 6, 7], [8]])
+    check(3, BoostSettings(limits=TreeLimits(num_leaves=12, min_child_samples=5)), max_bin=20, constraints=constraints)
+
+
 def test_shards_go_on_where_others_ended() -> None:
     settings = BoostSettings(limits=TreeLimits(num_leaves=8), subsample=0.7, colsample_bytree=0.6)
     check(2, settings, n_done=2, max_bin=20)
@@ -143,6 +149,7 @@ def check(
     n_done: int = 0,
     n_trees: int = 4,
     max_bin: int = 255,
+    constraints: SplitConstraints | None = None,
 ) -> None:
     X, query_ptr = collection(size, sparse)
     order, start = np.random.default_rng(1).permutation(len(X)), np.random.default_rng(2).normal(size=len(X))
@@ -150,7 +157,7 @@ def check(
     rule = LeastSquaresSplits(np.random.default_rng(3).random(len(X))) if weighted else NewtonSplits()
     whole = slice(0, len(X))
     data = bin_rows(X, order, max_bin, 1)
-    task = BoostTask(data, query_ptr, start, settings, rule, step_length)
+    task = BoostTask(data, query_ptr, start, settings, rule, step_length, constraints=constraints)
     local = Booster(task, gradients(whole), task.grower(1))
     scores_at = [local.scores.copy()]
     for _ in range(n_trees):

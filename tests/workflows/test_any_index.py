@@ -48,7 +48,7 @@ def test_features_of_an_index_leave_out_what_it_does_not_hold(
     assert caplog.text.count("family proximity are left out for contents: indexed without positions.") == (
         not positions
     )
-    assert caplog.text.count("features titled are left out: the index keeps no documents.") == (not raw)
+    assert caplog.text.count("features titled are left out: the index does not store documents.") == (not raw)
     assert np.isfinite(data.column("bm25.contents")).all()
 
 

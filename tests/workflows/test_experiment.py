@@ -206,10 +206,10 @@ def test_experiment_starts_from_a_feature(index: rerank.Index, collection: Tiny)
     assert {model.base_.to_dict()["name"] for model in result.models["PlackettLuce from feature"]} == {"bm25.title"}
 
 
-@pytest.mark.parametrize("base", ["none", "feature:", "model:x.json", ""])
-def test_study_refuses_a_base_that_it_does_not_keep(base: str) -> None:
-    with pytest.raises(InvalidInputError, match=r"^base: expected unsupervised, run or feature:NAME, got .*Start from"):
-        Study(base=base)
+@pytest.mark.parametrize("base", ["feature:", "run:x.run", "model:", "", 3])
+def test_study_refuses_an_unknown_base(base: object) -> None:
+    with pytest.raises(InvalidInputError, match=r"^base: expected unsupervised, run, none, .*, got .*Start from one"):
+        Study(base=base).starting("none")
 
 
 def test_experiment_studies_a_ranker_that_draws_nothing(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:

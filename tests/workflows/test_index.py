@@ -35,7 +35,7 @@ def test_vectors_are_left_out_of_a_large_index_and_this_is_said(
     monkeypatch.setattr(module, "MOST_POSTINGS", 100)
     with caplog.at_level("INFO", "rerank"):
         assert not learned(rerank.Index.build(documents, tmp_path / "index"))
-    assert "without vectors, which may take over a minute; `rerank vectors` learns them." in caplog.text
+    assert "no vectors were learned, as this may take more than a minute; `rerank vectors` learns them." in caplog.text
 
 
 def test_vectors_of_the_build_are_those_of_the_verb(tmp_path: Path) -> None:

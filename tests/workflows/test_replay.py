@@ -41,7 +41,7 @@ def test_repeats_deal_other_folds_and_a_query_counts_its_mean(result: StudyResul
 
 def test_record_holds_every_choice(result: StudyResult, folder: Path) -> None:
     record = json.loads((folder / "record.json").read_text())
-    assert Study.from_dict(record["study"]) == STUDY
+    assert Study.from_dict(record["study"]) == replace(STUDY, base="unsupervised")
     assert set(record["versions"]) >= {"python", "rerank", "numpy", "numba"}
     assert set(record["files"]) == set(_files(folder)) - {"record.json"}
     for stored, trial in zip(record["trials"], result.trials, strict=True):
@@ -77,7 +77,7 @@ def test_replay_says_which_input_has_changed(
     with pytest.raises(
         InvalidInputError, match=r"^replay: expected the inputs of the record, got changed ones: my\.qrels \(qrels: "
     ):
-        replay_experiment(folder, index, collection.topics, qrels, tmp_path / "new", {"qrels": "my.qrels"})
+        replay_experiment(folder, index, collection.topics, qrels, tmp_path / "new", names={"qrels": "my.qrels"})
     topics = {**collection.topics, "q0": "other"}
     with pytest.raises(
         InvalidInputError, match=r"changed ones: index \(index: .* now\), topics \(topics: .* now\). Restore"
@@ -127,7 +127,8 @@ def test_repeats_and_given_folds_do_not_go_together(index: rerank.Index, collect
     [
         ({"study": None}, "study: expected an object, got None"),
         ({"study": []}, "study: expected an object or null, got"),
-        ({"inputs": {}}, "inputs: expected the key index, got none"),
+        ({"inputs": {"runs": []}}, "inputs.runs: expected an object, got"),
+        ({"inputs": {"more": ""}}, "inputs: expected keys index, .*, got 'more'"),
         ({"inputs": {"index": "a\nb", "topics": "", "qrels": ""}}, "inputs.index: expected a checksum, got 'a"),
         ({"files": ["table.txt"]}, "files: expected an object, got"),
         (
@@ -152,8 +153,9 @@ def test_replay_refuses_a_record_with_a_part_missing_or_wrong(
     ("changes", "message"),
     [
         ({"k": 0}, "study.k: expected 1 to"),
-        ({"base": "runs"}, "base: expected unsupervised, run or feature:NAME, got 'runs'"),
+        ({"base": "runs"}, "base: expected unsupervised, run, none, feature:NAME, .*, got 'runs'"),
         ({"k1": 0.9}, "study: expected keys ranker, .* got 'k1'"),
+        ({"base": 3}, "study.base: expected text"),
         ({"measures": []}, "study.measures: expected a list of at least one value"),
         ({"measures": [3]}, r"study.measures\[0\]: expected text"),
         ({"folds": [1, 2]}, "study.folds: expected a whole number from 0"),

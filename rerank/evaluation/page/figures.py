@@ -21,6 +21,7 @@ from rerank.evaluation.page.charts import (
 from rerank.evaluation.page.markup import Element, element, folded, scrolling, table
 from rerank.evaluation.report import figure
 from rerank.metrics.precision import RECALLS
+from rerank.metrics.reliability import Reliability
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class TrainedModel:
     history         its values after 0, 1, 2 ... iterations; empty without validation data
     best_iteration  number of iterations of the final model
     importances     share of the total gain by feature, largest first; empty if the learner has none
+    reliability     of its probabilities on queries that were not learned from, where it is calibrated
     """
 
     name: str
@@ -38,6 +40,7 @@ class TrainedModel:
     history: Sequence[float]
     best_iteration: int
     importances: Mapping[str, float]
+    reliability: Reliability | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,29 @@ def training_figures(models: Sequence[TrainedModel], runs: Sequence[str]) -> lis
     others = count(len(runs))
     numbers = [runs.index(model.name) if model.name in runs else next(others) for model in models]
     drawn = [_training_figure(models, numbers)] if any(len(model.history) > 1 for model in models) else []
+    calibrated = [(model, n) for model, n in zip(models, numbers, strict=True) if model.reliability is not None]
+    drawn += [_reliability_figure(calibrated)] if calibrated else []
     return drawn + [_importance_figure(model, n) for n, model in enumerate(models) if model.importances]
+
+
+def _reliability_figure(models: Sequence[tuple[TrainedModel, int]]) -> Element:
+    """Return the share of relevant documents by promised probability, a line for each model."""
+    series, texts, rows = [], [], []
+    for model, number in models:
+        found = model.reliability
+        if found is not None:
+            points = list(zip(found.predicted.tolist(), found.observed.tolist(), strict=True))
+            series.append(Series(model.name, points, number))
+            texts.append(f"{model.name}: Brier score {found.brier:.4f}, expected calibration error {found.error:.4f}")
+            counted = zip(points, found.counts.tolist(), strict=True)
+            rows += [[model.name, f"{low:.4f}", f"{share:.4f}", f"{count}"] for (low, share), count in counted]
+    top = max(max(max(point) for point in one.points) for one in series)
+    ideal = Series("as promised", [(0.0, 0.0), (ticks(0.0, top)[-1],) * 2], max(number for _, number in models) + 1)
+    title = "Observed share of relevant documents by promised probability"
+    x, y = Axis("promised probability", ticks(0.0, top)), Axis("relevant", ticks(0.0, top))
+    chart = line_chart("reliability", title, "; ".join(texts), [*series, ideal], x, y)
+    caption = f"{title}, in bins of equal mass, of queries that were not learned from. {'; '.join(texts)}."
+    return _figure(chart, caption, [*series, ideal], table(["model", "promised", "observed", "documents"], rows))
 
 
 def _training_figure(models: Sequence[TrainedModel], numbers: Sequence[int]) -> Element:

@@ -1,6 +1,7 @@
 package rerank.lucene;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.IOException;
 import java.lang.reflect.Field;
@@ -16,10 +17,11 @@ import org.apache.lucene.analysis.TokenFilter;
 import org.apache.lucene.analysis.TokenStream;
 import org.apache.lucene.analysis.standard.StandardTokenizer;
 import org.apache.lucene.analysis.tokenattributes.CharTermAttribute;
+import org.apache.lucene.analysis.tokenattributes.OffsetAttribute;
 import org.apache.lucene.analysis.tokenattributes.PositionIncrementAttribute;
 import org.apache.lucene.util.BytesRef;
 
-/** The terms of texts that no index holds, with the positions that indexing would give them. */
+/** The terms of texts with the positions that indexing would give them, and where they are in the text. */
 final class Analysing {
   /** Filters that change, drop or keep each token by itself, whatever the tokens before and after it are. */
   private static final Set<String> TOKENWISE = Set.of(
@@ -90,6 +92,36 @@ final class Analysing {
       tokens.span = position + 1 + increment.getPositionIncrement();
     }
     return tokens;
+  }
+
+  /**
+   * Answers, for each text, with where the tokens at the positions from `first` to before `last` begin and end, in
+   * UTF-16 units; with 0 and 0 where it has none there.
+   */
+  static ArrayNode offsets(JsonNode request) throws IOException {
+    Analyzer analyzer = Bridge.analyzer(request.get("language").asText());
+    String[] texts = Bridge.strings(request.get("texts"));
+    ArrayNode all = Bridge.JSON.createArrayNode();
+    for (int number = 0; number < texts.length; number++) {
+      int first = request.get("first").get(number).asInt();
+      int last = request.get("last").get(number).asInt();
+      int begin = 0;
+      int end = 0;
+      try (TokenStream stream = analyzer.tokenStream("contents", texts[number])) {
+        OffsetAttribute offset = stream.addAttribute(OffsetAttribute.class);
+        PositionIncrementAttribute increment = stream.addAttribute(PositionIncrementAttribute.class);
+        stream.reset();
+        int position = -1;
+        while (stream.incrementToken() && (position += increment.getPositionIncrement()) < last) {
+          if (position >= first) {
+            begin = end == 0 ? offset.startOffset() : begin;
+            end = Math.max(end, offset.endOffset());
+          }
+        }
+      }
+      all.addArray().add(begin).add(end);
+    }
+    return all;
   }
 
   private byte[] packed(Tokens[] tokens) {

@@ -149,6 +149,8 @@ public final class Bridge {
         return json(analyze(request.get("texts"), analyzer(request.path("language").asText(ENGLISH))));
       case "analyze_texts":
         return Analysing.analyze(request);
+      case "offsets":
+        return json(Analysing.offsets(request));
       case "wordwise":
         return json(Analysing.wordwise(request.get("language").asText()));
       case "languages":

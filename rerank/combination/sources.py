@@ -1,0 +1,193 @@
+"""What several runs say of each document that any of them holds, as the features of a learned fusion.
+
+Of each run, `source1` and so on in their order, missing where it does not hold the document:
+
+rank              position in trec_eval's order, from 1
+reciprocal_rank   1 / (60 + rank)
+score, zscore, minmax   as `fuse` normalises them: over all documents of the query in the run; 0 where all are equal
+deviations        (score - lowest score of the query) / standard deviation: orders a query's documents as zscore does,
+                  and is 0 for the lowest, so that a missing document may count as the lowest
+spread            standard deviation of the query's first 100 scores / their mean size, a predictor of how good the list
+                  is (NQC), the same for all documents of the query
+
+and of all runs together `sources`, the number of runs that hold the document, and `overlap`, the mean over pairs of
+runs of the share of the first 100 documents of the shorter list that both hold.
+
+References
+----------
+G. Cormack, C. Clarke and S. Buettcher, Reciprocal rank fusion, SIGIR 2009.
+J. Lee, Analyses of multiple evidence combination, SIGIR 1997 (min-max; overlap of lists).
+A. Shtok, O. Kurland and D. Carmel, Predicting query performance by query-drift estimation, ICTIR 2009 (NQC).
+
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.combination.fusion import RRF_K, checked_runs, min_max, z_score
+from rerank.combination.pool import Pool, QueryRows, pooled
+from rerank.files.records import QrelsLike, RunLike, qrels_of
+from rerank.metrics.lists import ranks
+from rerank.types import Floats, Ints, RankingData, Run, pointers, query_rows
+from rerank.types.ids import id_array, id_texts
+
+FIRST = 100  # documents of a list whose scores and overlap describe it
+OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
+OF_ALL = ("sources", "overlap")
+log = logging.getLogger("rerank")
+
+
+def source_names(n_sources: int) -> list[str]:
+    """Return the names of runs in features."""
+    return [f"source{number}" for number in range(1, n_sources + 1)]
+
+
+def source_data(runs: Sequence[RunLike], qrels: QrelsLike | None = None, depth: int | None = None) -> RankingData:
+    """Return the features of all documents that any of several runs holds.
+
+    Parameters
+    ----------
+    runs : sequence of Run, {qid: {docid: score}} or path
+        Two or more, in the order in which a model knows them.
+    qrels : Qrels, mapping or path, optional
+        Judgements, for labels.
+    depth : int, optional
+        Only documents among the first `depth` of a run; features are those of the whole runs.
+
+    Returns
+    -------
+    RankingData
+        A row for each document of each query; queries in the order of the runs.
+
+    Raises
+    ------
+    InvalidInputError
+        For fewer than two runs, runs without rows, and scores that are not finite.
+
+    """
+    records = checked_runs(runs)
+    lists = [_SourceList.of(run) for run in records]
+    query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
+    rows = [QueryRows.of(each.numbered, query_ids) for each in lists]
+    pool = pooled(rows, 0, len(query_ids), lowest=False)
+    overlaps = _overlaps(pool, len(query_ids))
+    if depth is not None:
+        kept = ((pool.ranks > 0) & (pool.ranks <= depth)).any(axis=0)
+        pool = Pool(pool.query[kept], pool.doc_ids[kept], pool.scores[:, kept], pool.ranks[:, kept])
+    query_ptr = pointers(np.bincount(pool.query, minlength=len(query_ids)))
+    names = source_names(len(records))
+    X = np.empty((len(pool.query), len(OF_SOURCE) * len(records) + len(OF_ALL)), dtype=np.float32)
+    for number, (each, own) in enumerate(zip(lists, rows, strict=True)):
+        first = number * len(OF_SOURCE)
+        _fill_source(each, own, pool, number, X[:, first : first + len(OF_SOURCE)])
+    X[:, -2] = (pool.ranks > 0).sum(axis=0)
+    X[:, -1] = overlaps[pool.query]
+    data = RankingData(
+        query_ids=query_ids,
+        query_ptr=query_ptr,
+        doc_ids=id_texts(pool.doc_ids),
+        X=X,
+        feature_names=(*(f"{name}.{feature}" for name in names for feature in OF_SOURCE), *OF_ALL),
+        run_retrievers={
+            name: run.retriever for name, run in zip(names, records, strict=True) if run.retriever is not None
+        },
+    )
+    return data if qrels is None else _labelled(data, qrels)
+
+
+@dataclass(frozen=True, eq=False)
+class _SourceList:
+    """A run in trec_eval's order with its features: each (n_rows,), `spread` (n_queries,) in the run's order."""
+
+    run: Run
+    zscore: Floats
+    minmax: Floats
+    deviations: Floats
+    spread: Floats
+
+    @classmethod
+    def of(cls, run: Run) -> _SourceList:
+        """Compute the features of a run's rows; log where no scores of a query differ."""
+        run = run.take(run.trec_order())
+        sizes = np.diff(run.query_ptr)
+        filled = np.flatnonzero(sizes)
+        first, counts = run.query_ptr[filled], sizes[filled]
+        if not len(filled):
+            none = np.empty(0)
+            return cls(run, none, none, none, np.full(len(sizes), np.nan))
+        scaled, standard = min_max(run.scores, first, counts), z_score(run.scores, first, counts)
+        if run.n_rows > len(filled) and not scaled.any():
+            log.warning(
+                "run %s: expected scores that differ within a query, got equal ones in all; their order, by document "
+                "id, says nothing.",
+                run.name,
+            )
+        above = standard - np.repeat(np.minimum.reduceat(standard, first), counts)
+        spread = np.full(len(sizes), np.nan)
+        spread[filled] = _spreads(run, filled)
+        return cls(run, standard, scaled, above, spread)
+
+    @property
+    def numbered(self) -> Run:
+        """The run with the number of each row in place of its score."""
+        return replace(self.run, scores=np.arange(self.run.n_rows, dtype=np.float64))
+
+
+def _spreads(run: Run, filled: Ints) -> Floats:
+    """Return the deviation of the first scores over their mean size, of queries with rows."""
+    query, among = query_rows(run.query_ptr), ranks(run.query_ptr) < FIRST
+    query, scores, n_queries = query[among], run.scores[among], len(run)
+    counts = np.maximum(np.bincount(query, minlength=n_queries), 1)
+    means = np.bincount(query, scores, n_queries) / counts
+    deviations = np.sqrt(np.bincount(query, (scores - means[query]) ** 2, n_queries) / counts)
+    sizes = np.bincount(query, np.abs(scores), n_queries) / counts
+    spreads: Floats = np.divide(deviations, sizes, out=np.zeros(n_queries), where=sizes > 0.0)[filled]
+    return spreads
+
+
+def _fill_source(each: _SourceList, own: QueryRows, pool: Pool, number: int, out: NDArray[np.float32]) -> None:
+    """Fill the columns `OF_SOURCE` (n_documents, 7) of one run."""
+    held = np.flatnonzero(pool.ranks[number] > 0)
+    row, rank = pool.scores[number, held].astype(np.int64), pool.ranks[number, held]
+    out[:] = np.nan
+    columns = rank, 1.0 / (RRF_K + rank), each.run.scores[row], each.zscore[row], each.minmax[row], each.deviations[row]
+    for column, values in enumerate(columns):
+        out[held, column] = values
+    of_run = np.full(len(own.counts), np.nan)
+    of_run[own.counts > 0] = each.spread[_run_queries(each.run, own)]
+    out[:, len(columns)] = of_run[pool.query]
+
+
+def _run_queries(run: Run, own: QueryRows) -> Ints:
+    """Return the run's number of each of the united queries with rows in it."""
+    return np.searchsorted(run.query_ptr, own.starts[own.counts > 0], side="right") - 1
+
+
+def _overlaps(pool: Pool, n_queries: int) -> Floats:
+    """Return `overlap` of each query, (n_queries,) float64; 0 where fewer than two runs have the query."""
+    among = (pool.ranks > 0) & (pool.ranks <= FIRST)
+    sizes = np.array([np.bincount(pool.query[own], minlength=n_queries) for own in among])
+    total, n_pairs = np.zeros(n_queries), np.zeros(n_queries)
+    for one, other in combinations(range(len(among)), 2):
+        shorter = np.minimum(sizes[one], sizes[other])
+        shared = np.bincount(pool.query[among[one] & among[other]], minlength=n_queries)
+        total += np.divide(shared, shorter, out=np.zeros(n_queries), where=shorter > 0)
+        n_pairs += shorter > 0
+    overlaps: Floats = np.divide(total, n_pairs, out=np.zeros(n_queries), where=n_pairs > 0)
+    return overlaps
+
+
+def _labelled(data: RankingData, qrels: QrelsLike) -> RankingData:
+    """Return the judged queries of data, with labels."""
+    judgements = qrels_of(qrels)
+    judged = data.select(np.flatnonzero([query_id in judgements for query_id in data]))
+    labels, _ = judgements.lookup(judged.query_ids, judged.query_ptr, judged.doc_ids)
+    ideal_labels, ideal_ptr = judgements.ideal(judged.query_ids)
+    return replace(judged, labels=labels.astype(np.float64), ideal_labels=ideal_labels, ideal_ptr=ideal_ptr)

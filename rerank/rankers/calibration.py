@@ -1,0 +1,366 @@
+"""Probabilities of relevance of a model's scores: of each document, and of any document of a list.
+
+Scores of a model that learns within queries cannot be compared between queries. The maps are learned from scores of
+queries that no model had seen (out of fold): of a document, its score, its distance from the best score and its z-score
+among the first documents, all with coefficients of at least 0, which keeps the model's order; and of its list, the best
+score, its lead, mean and deviation of the first documents, their number, and means of predictors over the first ones.
+P(any relevant) is learned from the lists as they are and from the same lists without their relevant documents, with
+equal weights: it is that of a query that is as likely to have an answer as to have none.
+
+Models of the folds and the one that is stored may score on other scales: scores are measured in standard deviations
+from the mean of the scores of each one's own training rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError
+from rerank.metrics.lists import ranks
+from rerank.metrics.reliability import Reliability
+from rerank.rankers.logistic_map import LogisticMap, StoredMap
+from rerank.rankers.standardize import Standardizer, StoredStandardizer
+from rerank.runtime.schema import LARGEST, Array, Field, Names, Number, Record, Sizes, Text, Whole
+from rerank.types import Floats, Ints, RankingData, pointers, query_rows
+from rerank.types.arrays import joined_rows
+from rerank.types.ordering import query_order
+
+FIRST = 20  # documents whose scores describe a list: more would depend on how many are retrieved
+LEAST = 20  # relevant documents, and lists with one, that are learned from
+ORDERED = 3  # inputs of a document
+LIST_INPUTS = 5  # beside those of the predictors
+MOST = 2**31 - 1  # queries and documents
+LEAST_DEVIATION = 1e-30  # of a model's scores; below it, all are equal
+PROFILE = (3, 10)  # first documents whose mean of a predictor describes a list
+FLATTEST = 0.05  # least deviation of the first documents of a list
+RELEVANT = 1.0  # least label of a relevant document
+
+
+class Probabilities(NamedTuple):
+    """Probabilities of relevance.
+
+    Attributes
+    ----------
+    documents : ndarray of shape (n_rows,), dtype float64
+        Of each document. Their order within a query is that of the scores, also where trec_eval compares them.
+    lists : ndarray of shape (n_queries,), dtype float64
+        That any document of a query's list is relevant.
+
+    """
+
+    documents: Floats
+    lists: Floats
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Mean and standard deviation of a model's scores of its training rows."""
+
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, scores: Floats) -> Self:
+        """Return the scale of the scores (n_rows,) of training rows."""
+        mean = float(scores.mean())
+        deviation = float(np.sqrt(np.mean((scores - mean) ** 2)))
+        return cls(mean, deviation if deviation >= LEAST_DEVIATION else 1.0)
+
+    def measured(self, scores: Floats) -> Floats:
+        """Return scores in standard deviations from the mean."""
+        return (scores - self.mean) / self.deviation
+
+
+@dataclass(frozen=True, eq=False)
+class Lists:
+    """Scored lists of queries, as calibration reads them.
+
+    scores   (n_rows,) float64, measured on the scale of their model
+    columns  (n_rows, n_predictors) float32, NaN where missing
+    """
+
+    query_ptr: Ints
+    scores: Floats
+    columns: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, data: RankingData, scores: Floats, predictors: Sequence[str]) -> Self:
+        """Return the lists of data, whose scores are measured."""
+        columns = [data.column(name).astype(np.float32) for name in predictors]
+        return cls(data.query_ptr, scores, np.column_stack([np.empty((data.n_rows, 0), np.float32), *columns]))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Return the lists of several parts as one."""
+        sizes = np.concatenate([np.diff(part.query_ptr) for part in parts])
+        scores, columns = (np.concatenate([getattr(part, name) for part in parts]) for name in ("scores", "columns"))
+        return cls(pointers(sizes), scores, columns)
+
+    def without(self, rows: NDArray[np.bool_]) -> Self:
+        """Return the lists without some rows, (n_rows,)."""
+        kept = np.concatenate([[0], np.cumsum(~rows)])
+        return type(self)(kept[self.query_ptr], self.scores[~rows], self.columns[~rows])
+
+    def select(self, queries: Ints) -> Self:
+        """Return the lists of some queries, by number."""
+        rows, query_ptr = joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])
+        return type(self)(query_ptr, self.scores[rows], self.columns[rows])
+
+    def described(self) -> Floats:
+        """Return what describes each list, (n_queries, LIST_INPUTS + 2 n_predictors), NaN where missing.
+
+        Best score, lead, mean and deviation of the first documents, log of their number; the means of each predictor
+        over the first three and over the first ten.
+        """
+        order = query_order(self.query_ptr, -self.scores)
+        columns = [self._profile(order, column) for column in self.columns.T]
+        return np.clip(np.column_stack([self._scores_described(order), *columns]), -LARGEST, LARGEST)
+
+    def _profile(self, order: Ints, column: NDArray[np.float32]) -> Floats:
+        """Return the mean of a predictor (n_rows,) over the first three and ten documents, (n_queries, 2)."""
+        rank, query, values = ranks(self.query_ptr), query_rows(self.query_ptr), column[order].astype(np.float64)
+        means = np.full((len(self.query_ptr) - 1, len(PROFILE)), np.nan)
+        for number, depth in enumerate(PROFILE):
+            some = (rank < depth) & ~np.isnan(values)
+            counts = np.bincount(query[some], minlength=len(means))
+            np.divide(
+                np.bincount(query[some], values[some], len(means)), counts, out=means[:, number], where=counts > 0
+            )
+        return means
+
+    def _scores_described(self, order: Ints) -> Floats:
+        """Return best score, lead, mean and deviation of the first documents, and log of their number, by query."""
+        rank, query = ranks(self.query_ptr), query_rows(self.query_ptr)
+        sizes = np.minimum(np.diff(self.query_ptr), FIRST)
+        some, divisors = rank < FIRST, np.maximum(sizes, 1)
+        first, of = self.scores[order][some], query[some]
+        mean = np.bincount(of, first, len(sizes)) / divisors
+        deviation = np.sqrt(np.bincount(of, (first - mean[of]) ** 2, len(sizes)) / divisors)
+        best, second = np.full(len(sizes), np.nan), np.full(len(sizes), np.nan)
+        best[of[rank[some] == 0]] = first[rank[some] == 0]
+        second[of[rank[some] == 1]] = first[rank[some] == 1]
+        lead = np.where(np.isnan(second), 0.0, best - second)
+        return np.column_stack([best, lead, mean, deviation, np.log1p(sizes)])
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """How scores become probabilities, learned from queries that no model had seen.
+
+    Parameters
+    ----------
+    target : float
+        Least label of a relevant document; one without a judgement is not relevant.
+    folds, n_queries, n_relevant : int
+        Folds of the cross-validation, queries and relevant documents that were learned from.
+    predictors : tuple of str
+        Features whose means over the first documents describe a list.
+    scale : Scale
+        That of the model's scores of its training rows.
+    standardizer : Standardizer
+        How descriptions of lists become inputs.
+    documents, lists : LogisticMap
+        The probability of a document, and that of any document of a list.
+    reliability : Reliability
+        Of documents' probabilities, each learned without the document's fold.
+    checksum : str
+        That of the model whose scores these are.
+
+    """
+
+    target: float
+    folds: int
+    n_queries: int
+    n_relevant: int
+    predictors: tuple[str, ...]
+    scale: Scale
+    standardizer: Standardizer
+    documents: LogisticMap
+    lists: LogisticMap
+    reliability: Reliability
+    checksum: str
+
+    def __str__(self) -> str:
+        """Return one line."""
+        return (
+            f"calibration by {self.n_relevant} relevant documents of {self.n_queries} queries: Brier score "
+            f"{self.reliability.brier:.4f}, expected calibration error {self.reliability.error:.4f}"
+        )
+
+    def probabilities(self, data: RankingData, scores: Floats) -> Probabilities:
+        """Return the probabilities of the documents of data with the model's scores (n_rows,) and of their lists."""
+        lists = Lists.of(data, self.scale.measured(scores), self.predictors)
+        of_documents, of_lists = _probabilities(lists, self.standardizer, self.documents, self.lists)
+        return Probabilities(in_order_of(scores, data.query_ptr, of_documents), of_lists)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the calibration as plain JSON values."""
+        bins = {name: getattr(self.reliability, name).tolist() for name in ("predicted", "observed", "counts")}
+        return {
+            "target": self.target,
+            "folds": self.folds,
+            "n_queries": self.n_queries,
+            "n_relevant": self.n_relevant,
+            "predictors": list(self.predictors),
+            "mean": self.scale.mean,
+            "deviation": self.scale.deviation,
+            "standardizer": self.standardizer.to_dict(),
+            "documents": self.documents.to_dict(),
+            "lists": self.lists.to_dict(),
+            "reliability": {**bins, "brier": self.reliability.brier},
+            "checksum": self.checksum,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfFold:
+    """What calibration learns from: lists of queries that their model had not seen.
+
+    fold      of each query, (n_queries,) int64
+    relevant  whether each row's label is at least `target`, (n_rows,)
+    """
+
+    lists: Lists
+    fold: Ints
+    relevant: NDArray[np.bool_]
+    target: float
+    predictors: tuple[str, ...]
+
+    def select(self, queries: NDArray[np.bool_]) -> OutOfFold:
+        """Return some queries, chosen by (n_queries,)."""
+        rows, numbers = queries[query_rows(self.lists.query_ptr)], np.flatnonzero(queries)
+        lists, fold = self.lists.select(numbers), self.fold[numbers]
+        return replace(self, lists=lists, fold=fold, relevant=self.relevant[rows])
+
+    def too_few(self) -> str:
+        """Return why too little is relevant to learn from; empty where there is enough."""
+        n_relevant, n_lists = int(self.relevant.sum()), int(self._answered().sum())
+        if min(n_relevant, n_lists) >= LEAST:
+            return ""
+        return (
+            f"expected at least {LEAST} queries with relevant documents among the candidates, got {n_lists} with "
+            f"{n_relevant}. Judge more queries"
+        )
+
+    def fit(self, scale: Scale, checksum: str) -> Calibration:
+        """Return the calibration of the model of a scale; raises InvalidInputError with too few relevant documents."""
+        if self.too_few():
+            raise InvalidInputError(f"calibration: {self.too_few()}.")
+        promised = np.empty(len(self.relevant))
+        for fold in np.unique(self.fold).tolist():
+            held_out = self.fold == fold
+            rest, part = self.select(~held_out), self.select(held_out)
+            rows = held_out[query_rows(self.lists.query_ptr)]
+            promised[rows] = _probabilities(part.lists, *rest._maps())[0]
+        standardizer, documents, lists = self._maps()
+        return Calibration(
+            self.target, len(np.unique(self.fold)), len(self.fold), int(self.relevant.sum()), self.predictors,
+            scale, standardizer, documents, lists, Reliability.of(self.relevant, promised), checksum,
+        )  # fmt: skip
+
+    def _answered(self) -> NDArray[np.bool_]:
+        """Return whether each list has a relevant document, (n_queries,)."""
+        n_relevant = np.bincount(query_rows(self.lists.query_ptr)[self.relevant], minlength=len(self.fold))
+        return n_relevant > 0
+
+    def _maps(self) -> tuple[Standardizer, LogisticMap, LogisticMap]:
+        """Return how lists are described, and the maps of documents and of lists."""
+        described = self.lists.described()
+        standardizer = Standardizer.learn(described.astype(np.float32), np.arange(len(described)))
+        of_lists = standardizer.inputs(described.astype(np.float32))
+        inputs = _document_inputs(self.lists, described, of_lists)
+        documents = LogisticMap.fit(inputs, self.relevant, ORDERED)
+        answered = self._answered()
+        stripped = self.lists.without(self.relevant).select(np.flatnonzero(answered)).described()
+        both = np.concatenate([of_lists, standardizer.inputs(stripped.astype(np.float32))])
+        positive = np.concatenate([answered, np.zeros(len(stripped), np.bool_)])
+        weights = np.where(positive, 0.5 / max(positive.sum(), 1), 0.5 / max((~positive).sum(), 1)) * len(positive)
+        return standardizer, documents, LogisticMap.fit(both, positive, 0, weights)
+
+
+class StoredCalibration(Field):
+    """A calibration as `Calibration.to_dict` wrote it, of a model with `feature_names`; None where it is null."""
+
+    _parts: ClassVar[Mapping[str, Field]] = {
+        "target": Number(),
+        "folds": Whole(2, MOST),
+        "n_queries": Whole(1, MOST),
+        "n_relevant": Whole(1, MOST),
+        "predictors": Names(binds="n_predictors", may_be_empty=True),
+        "mean": Number(),
+        "deviation": Number(LEAST_DEVIATION),
+    }
+    _reliability: ClassVar[Record] = Record(
+        {
+            "predicted": Array(np.float64, binds="n_bins", low=0.0, high=1),
+            "observed": Array(np.float64, "n_bins", low=0.0, high=1),
+            "counts": Array(np.int64, "n_bins", low=1),
+            "brier": Number(0.0, 1.0),
+        }
+    )
+
+    def read(self, value: Any, sizes: Sizes) -> Calibration | None:
+        """Return the calibration."""
+        if value is None:
+            return None
+        parts: dict[str, Field] = {**self._parts, "standardizer": _StoredStandardizer()}
+        parts |= {"documents": StoredMap(ORDERED), "lists": StoredMap(0), "reliability": self._reliability}
+        values = Record({**parts, "checksum": Text()}).read(value, {})
+        scale, bins = Scale(values.pop("mean"), values.pop("deviation")), values.pop("reliability")
+        return Calibration(**values, scale=scale, reliability=Reliability(**bins))
+
+
+def in_order_of(scores: Floats, query_ptr: Ints, probabilities: Floats) -> Floats:
+    """Return probabilities (n_rows,) whose order within queries is that of the scores, both compared as float32.
+
+    Where a lower score has no lower probability, it gets the float32 below that of the score before it: trec_eval,
+    which orders equal scores by document id, then has the model's order.
+    """
+    if not len(scores):
+        return probabilities
+    with np.errstate(over="ignore"):
+        keys = scores.astype(np.float32)
+    order, query = query_order(query_ptr, -keys), query_rows(query_ptr)
+    sorted_keys = keys[order]
+    starts = np.append(True, (sorted_keys[1:] != sorted_keys[:-1]) | (query[1:] != query[:-1]))  # of equal scores
+    first = np.flatnonzero(starts)
+    bits = probabilities.astype(np.float32)[order].view(np.int32).astype(np.int64)  # ordered as the numbers are
+    distinct, apart = np.minimum.reduceat(bits, first), np.arange(len(first)) - (query[first] << 33)
+    lowered = np.minimum.accumulate(distinct + apart) - apart
+    result = np.empty(len(order), np.float32)
+    result[order] = lowered.astype(np.int32).view(np.float32)[np.cumsum(starts) - 1]
+    return result.astype(np.float64)
+
+
+class _StoredStandardizer(StoredStandardizer):
+    """That of descriptions of lists with `n_predictors` predictors."""
+
+    def read(self, value: object, sizes: Sizes) -> Standardizer:
+        """Return the standardizer."""
+        own = {"n_features": LIST_INPUTS + len(PROFILE) * sizes["n_predictors"]}
+        standardizer = super().read(value, own)
+        sizes["n_inputs"] = own["n_inputs"]
+        return standardizer
+
+
+def _document_inputs(lists: Lists, described: Floats, of_lists: Floats) -> Floats:
+    """Return the inputs of each document, (n_rows, ORDERED + n_inputs): those of its list follow its own."""
+    query = query_rows(lists.query_ptr)
+    best, mean = described[query, 0], described[query, 2]
+    z_scores = (lists.scores - mean) / np.maximum(described[query, 3], FLATTEST)
+    return np.column_stack([lists.scores, lists.scores - best, z_scores, of_lists[query]])
+
+
+def _probabilities(
+    lists: Lists, standardizer: Standardizer, of_documents: LogisticMap, of_lists: LogisticMap
+) -> tuple[Floats, Floats]:
+    """Return the probability of each document, and that of each list, 0 for an empty one."""
+    described = lists.described()
+    inputs = standardizer.inputs(described.astype(np.float32))
+    documents = of_documents.probabilities(_document_inputs(lists, described, inputs))
+    return documents, np.where(np.diff(lists.query_ptr) > 0, of_lists.probabilities(inputs), 0.0)

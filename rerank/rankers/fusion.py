@@ -1,0 +1,301 @@
+"""Learned fusion: weights of several runs, or trees on them, from judgements.
+
+Weights w of at least 0 minimise
+
+    mean over queries of C(F w) / (relevant documents) + strength / 2 |w - start|^2
+
+F         of each run `deviations`, and the reciprocal rank in units of that of rank 1 (or one normalization alone, for
+          engines that know no other); a missing document has 0, as the lowest of the run has
+C         Plackett and Luce's cost (`rerank/objectives/plackett_luce.py`)
+start     equal weights of the scores, 0 of the ranks: the sum of standard scores, which is strong without judgements
+strength  of several the one that is best on held-out queries: with few queries the weights stay near equal ones
+
+The minimum is found by Newton's steps within the bounds, each a quadratic problem that is solved weight by weight. From
+100 judged queries on, `Auto` decides by cross-validation whether trees that start from the weights are better. Trees
+have no monotone constraints.
+
+References
+----------
+S. Bruch, S. Gai and A. Ingber, An Analysis of Fusion Functions for Hybrid Retrieval, TOIS 42, 2023.
+M. Montague and J. Aslam, Relevance score normalization for metasearch, CIKM 2001.
+
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from rerank.combination.fusion import RRF_K, checked_runs
+from rerank.combination.sources import OF_SOURCE, source_data, source_names
+from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
+from rerank.files.records import QrelsLike, RunLike
+from rerank.metrics.base import Measure
+from rerank.metrics.registry import parse_measure
+from rerank.objectives.plackett_luce import PlackettLuceObjective
+from rerank.rankers.auto import Auto
+from rerank.rankers.imported import ImportedWeights
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.training import TrainingSet, Validation, fold_of_queries
+from rerank.runtime.kernels import kernel
+from rerank.runtime.products import cross_product, gram, product
+from rerank.runtime.threads import kernel_threads
+from rerank.types import Floats, Ints, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
+
+FEW = 100  # judged queries below which only weights are learned
+DEPTH = 100  # documents of each run that are learned from
+ROWS_AT_ONCE = 1 << 18  # of runs that a model is applied to
+LEARNED = "rerank fuse"  # the source of weights in model files
+STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+FOLDS, REPEATS = 5, 2
+MOST_STEPS, MOST_ROUNDS, TOLERANCE = 50, 100, 1e-6
+NORMS: Mapping[str, tuple[str, ...]] = {"zscore": ("deviations",), "minmax": ("minmax",)}
+BOTH = ("deviations", "reciprocal_rank")
+log = logging.getLogger("rerank")
+
+
+def learn_fusion(
+    runs: Sequence[RunLike],
+    qrels: QrelsLike,
+    metric: str | Measure = "nDCG@10",
+    *,
+    norm: str | None = None,
+    trees: bool | None = None,
+    random_state: int = 0,
+) -> Ranker:
+    """Learn how to fuse several runs from judgements.
+
+    Parameters
+    ----------
+    runs : sequence of Run, {qid: {docid: score}} or path
+        Two or more runs of the same queries; the model is applied to runs of the same systems, in the same order.
+    qrels : Qrels, mapping or path
+        Judgements of some of the queries.
+    metric : str or Measure
+        What the choices inside the training queries are made by.
+    norm : str, optional
+        `minmax` or `zscore`: weights of these scores alone, e.g. to export them for a search engine; by default
+        standard scores and reciprocal ranks.
+    trees : bool, optional
+        Whether trees that start from the weights are tried; None is yes from 100 judged queries on, and no where a
+        norm is given.
+    random_state : int
+        Seed of the folds.
+
+    Returns
+    -------
+    Ranker
+        Weights of at least 0, or trees that start from them; `save` writes it, `apply_fusion` fuses runs.
+
+    Raises
+    ------
+    InvalidInputError
+        Where no judged query has a relevant document among those of the runs, and for what `source_data` refuses.
+
+    """
+    if norm is not None and norm not in NORMS:
+        raise unknown_name("norm", norm, NORMS)
+    data = source_data(runs, qrels, DEPTH)
+    relevant = np.zeros(data.n_rows) if data.labels is None else data.labels > 0
+    positive = np.bincount(query_rows(data.query_ptr), relevant, len(data))
+    known = np.flatnonzero((positive > 0) & (positive < np.diff(data.query_ptr)))
+    if not len(known):
+        raise InvalidInputError(
+            "qrels: expected a judged query with relevant and other documents in the runs, got none. Check that runs "
+            "and qrels have the same query and document ids."
+        )
+    data, features = data.select(known), BOTH if norm is None else NORMS[norm]
+    weights = _learned_weights(data, features, parse_measure(metric), random_state)
+    tried = norm is None and len(known) >= FEW if trees is None else trees
+    if not tried:
+        return weights
+    model = Auto(members="lambdamart", base=weights, metric=metric, random_state=random_state).fit(data)
+    log.info("fusion: %s by cross-validation of %d queries.", model.chosen_, len(known))
+    return model if model.members_ else weights
+
+
+def apply_fusion(model: Ranker, runs: Sequence[RunLike], name: str = "fusion") -> Run:
+    """Return one run of several by a model of `learn_fusion`.
+
+    Parameters
+    ----------
+    model : Ranker
+        The model.
+    runs : sequence of Run, {qid: {docid: score}} or path
+        Runs of the systems that the model was learned from, in the same order. A query or a document that a run does
+        not hold is missing there.
+    name : str
+        Name of the new run.
+
+    Returns
+    -------
+    Run
+        All documents of the runs; `head(k)` cuts it.
+
+    Raises
+    ------
+    ModelMismatchError
+        If the model was learned from another number of runs, or from the same ones in another order.
+
+    """
+    records = checked_runs(runs)
+    _check_sources(model, records)
+    query_ids = list(dict.fromkeys(query_id for run in records for query_id in run))
+    sizes = [sum(run.rows(each).stop - run.rows(each).start for run in records if each in run) for each in query_ids]
+    parts = []
+    for first, last in query_blocks(pointers(sizes), ROWS_AT_ONCE):
+        some = [run.select(run.query_numbers(query_ids[first:last])) for run in records]
+        if any(run.n_rows for run in some):
+            parts.append(model.rank(source_data(some), name=name))
+    return Run.joined(parts)
+
+
+def n_sources(model: Ranker) -> int:
+    """Return the number of runs that a model was learned from; raises ModelMismatchError for another model."""
+    names = tuple(model.feature_names_)
+    count = sum(name.endswith(f".{OF_SOURCE[0]}") for name in names)
+    if count < 2 or not set(names) >= {f"{name}.{OF_SOURCE[0]}" for name in source_names(count)}:
+        raise ModelMismatchError(
+            "model: expected one that was learned from runs, got one of other features. Learn it with "
+            "`rerank fuse --learn QRELS`."
+        )
+    return count
+
+
+def _check_sources(model: Ranker, runs: Sequence[Run]) -> None:
+    """Refuse another number of runs than those of training, and those in another order."""
+    count = n_sources(model)
+    if count != len(runs):
+        raise ModelMismatchError(
+            f"runs: expected the {count} runs that the model was learned from, got {len(runs)}. Give one of each "
+            "system, in the order of training."
+        )
+    made = [model.run_retrievers_.get(name) for name in source_names(count)]
+    given = [run.retriever for run in runs]
+    tags = [str(each) for each in made]
+    if made != given and len(set(tags)) == count and set(tags) == {str(each) for each in given}:
+        raise ModelMismatchError(
+            f"runs: expected the order of training ({', '.join(tags)}), got {', '.join(map(str, given))}. Give them in "
+            "that order."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """Queries with their inputs: what is minimised, see above."""
+
+    train: TrainingSet
+    inputs: Floats
+    start: Floats
+
+    @classmethod
+    def of(cls, data: RankingData, features: Sequence[str]) -> _Problem:
+        """Return the problem of all queries."""
+        train = TrainingSet.of(data, np.zeros(data.n_rows))
+        names = [f"{name}.{feature}" for feature in features for name in source_names(n_sources_of(data))]
+        columns = [data.feature_names.index(name) for name in names]
+        inputs = np.nan_to_num(data.X[train.order][:, columns].astype(np.float64)) * _units(names)
+        return cls(train, inputs, np.array([float(not name.endswith(BOTH[1])) for name in names]))
+
+    def select(self, queries: Ints) -> _Problem:
+        """Return some of the queries."""
+        sizes = np.diff(self.train.query_ptr)[queries]
+        rows, _ = joined_rows(self.train.query_ptr[queries], sizes)
+        return replace(self, train=self.train.select(queries), inputs=self.inputs[rows])
+
+    def solve(self, strength: float, weights: Floats) -> Floats:
+        """Return the weights of the minimum, found from others."""
+        train, query = self.train, query_rows(self.train.query_ptr)
+        relevant = np.maximum(np.bincount(query[train.labels > 0], minlength=len(train.weights)), 1)
+        objective = PlackettLuceObjective(
+            train.query_ptr, train.weights / relevant / max(float(train.weights.sum()), 1e-30), train.labels
+        )
+        grad, hess = np.empty(len(self.inputs)), np.empty(len(self.inputs))
+
+        def cost(at: Floats) -> float:
+            away = at - self.start
+            scores = product(self.inputs, at)
+            return objective.cost_and_gradients(scores, grad, hess) + 0.5 * strength * float((away * away).sum())
+
+        value = cost(weights)
+        for _ in range(MOST_STEPS):
+            slope = cross_product(self.inputs, grad[:, None])[:, 0] + strength * (weights - self.start)
+            curvature = gram(self.inputs, hess) + strength * np.eye(len(weights))
+            lowest, share = np.empty_like(weights), 1.0
+            _fill_bounded_minimum(curvature, slope, weights, lowest)
+            step = lowest - weights
+            while share > TOLERANCE and not (new := cost(weights + share * step)) <= value:
+                share *= 0.5
+            if share <= TOLERANCE or value - new <= TOLERANCE * abs(value):
+                break
+            weights, value = np.maximum(weights + share * step, 0.0), new
+        return weights
+
+
+def n_sources_of(data: RankingData) -> int:
+    """Return the number of runs that data were made of."""
+    return (len(data.feature_names) - 2) // len(OF_SOURCE)
+
+
+def _units(names: Sequence[str]) -> Floats:
+    """Return what the features are multiplied by as inputs: a reciprocal rank of 1 / 61 is 1."""
+    return np.array([RRF_K + 1.0 if name.endswith(BOTH[1]) else 1.0 for name in names])
+
+
+@kernel()
+def _fill_bounded_minimum(curvature, slope, weights, out):  # type: ignore[no-untyped-def]
+    """Fill out (n,) with the v >= 0 of the least slope (v - w) + 1/2 (v - w)' curvature (v - w), weight by weight."""
+    out[:] = weights
+    for _ in range(MOST_ROUNDS):
+        furthest = 0.0
+        for i in range(out.shape[0]):
+            along = slope[i]
+            for j in range(out.shape[0]):
+                along += curvature[i, j] * (out[j] - weights[j])
+            new = max(out[i] - along / curvature[i, i], 0.0)
+            furthest = max(furthest, abs(new - out[i]))
+            out[i] = new
+        if furthest <= TOLERANCE:
+            break
+
+
+def _learned_weights(data: RankingData, features: Sequence[str], measure: Measure, seed: int) -> ImportedWeights:
+    """Return the weights with the strength that is best on held-out queries."""
+    problem = _Problem.of(data, features)
+    with kernel_threads(1):  # threads would wait for one another longer than they compute
+        strength, value = _best_strength(problem, measure, seed)
+        inputs = problem.start if np.isinf(strength) else problem.solve(strength, problem.start)
+    names = [f"{name}.{feature}" for feature in features for name in source_names(n_sources_of(data))]
+    stored = dict(zip(names, (inputs * _units(names)).tolist(), strict=True))
+    model = ImportedWeights.of([stored.get(name, 0.0) for name in data.feature_names], data.feature_names, LEARNED)
+    model.run_retrievers_ = dict(data.run_retrievers)
+    held_out = "" if np.isnan(value) else f", {measure.name} {value:.4f} on held-out queries"
+    log.info("fusion: weights %s (strength %g%s).", _shown(stored), strength, held_out)
+    return model
+
+
+def _best_strength(problem: _Problem, measure: Measure, seed: int) -> tuple[float, float]:
+    """Return the best strength by cross-validation and its mean; equal weights and NaN where there are few queries."""
+    n_queries = len(problem.train.weights)
+    if n_queries < 2 * FOLDS:
+        return np.inf, np.nan
+    values = np.zeros(len(STRENGTHS) + 1)
+    for repeat in range(REPEATS):
+        fold = fold_of_queries(FOLDS, n_queries, seed + repeat)
+        for number in range(FOLDS):
+            rest, held = problem.select(np.flatnonzero(fold != number)), problem.select(np.flatnonzero(fold == number))
+            validation, weights = Validation(held.train, measure), problem.start
+            values[0] += float(validation.values(product(held.inputs, weights)).sum())
+            for place, strength in enumerate(sorted(STRENGTHS, reverse=True), 1):
+                weights = rest.solve(strength, weights)
+                values[place] += float(validation.values(product(held.inputs, weights)).sum())
+    best = int(np.argmax(values))
+    return (np.inf, *sorted(STRENGTHS, reverse=True))[best], float(values[best]) / REPEATS / n_queries
+
+
+def _shown(weights: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {weight:.3f}" for name, weight in weights.items() if weight)

@@ -1,0 +1,82 @@
+"""Monotone and interaction constraints of all boosted rankers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rerank.errors import InvalidInputError
+from rerank.rankers.boosted import BoostedTrees
+from rerank.rankers.ensemble import Ensemble
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.ranker import Ranker, known_rankers, ranker_class
+from rerank.rankers.store import read_model
+from rerank.types import RankingData
+
+SMALL: dict[str, Any] = {"n_estimators": 12, "num_leaves": 8, "min_child_samples": 3}
+DIRECTIONS = {"f0": -1, "f1": 1}  # the labels rise with f0
+VARIANTS: dict[str, dict[str, Any]] = {
+    **{name: {} for name in known_rankers() if issubclass(ranker_class(name), BoostedTrees)},
+    "lambdamart line-search": {"step": "line-search"},
+    "lambdamart from base": {"base": "run", "start": "base"},
+    "lambdamart weighted base": {"base": "run"},
+    "lambdamart drawn": {"subsample": 0.6, "colsample_bytree": 0.6},
+}
+
+
+def _contradictions(model: Ranker, data: RankingData, n_rows: int = 60) -> int:
+    """Return the number of steps against the directions when each constrained feature is swept over its values."""
+    rows, n_against = data.X[np.random.default_rng(0).permutation(data.n_rows)[:n_rows]], 0
+    for name, direction in DIRECTIONS.items():
+        column = data.feature_names.index(name)
+        values = np.unique(data.X[~np.isnan(data.X[:, column]), column])
+        values = np.concatenate([[values[0] - 1], values, [values[-1] + 1]])
+        swept = np.repeat(rows, len(values), axis=0)
+        swept[:, column] = np.tile(values, n_rows)
+        steps = np.diff(model._scores(np.ascontiguousarray(swept)).reshape(n_rows, -1), axis=1)
+        n_against += int((direction * steps < 0.0).sum())
+    return n_against
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_scores_of_trees_never_move_against_a_direction(name: str, train: RankingData, test: RankingData) -> None:
+    kind, options = ranker_class(name.split()[0]), VARIANTS[name]
+    free = kind(**SMALL, **options).fit(train)
+    bound = kind(**SMALL, **options, monotone_constraints=DIRECTIONS).fit(train)
+    assert _contradictions(free, test) > 0
+    assert _contradictions(bound, test) == 0
+    assert len(bound.forest_.feature) > 0
+
+
+def test_an_ensemble_of_constrained_trees_keeps_the_directions(train: RankingData, test: RankingData) -> None:
+    member = "lambdamart(n_estimators=8, num_leaves=8, min_child_samples=3, monotone_constraints={'f0': -1, 'f1': 1})"
+    model = Ensemble(members=f"{member}, {member.replace('lambdamart', 'mart')}").fit(train)
+    assert _contradictions(model, test) == 0
+
+
+def test_constraints_are_stored_with_the_model(train: RankingData, test: RankingData, tmp_path: Any) -> None:
+    names = train.feature_names
+    model = LambdaMART(**SMALL, monotone_constraints=DIRECTIONS, interaction_constraints=[names[:2], [2]]).fit(train)
+    model.save(tmp_path / "model.json")
+    again = read_model(tmp_path / "model.json")
+    assert again.monotone_constraints == DIRECTIONS
+    assert again.interaction_constraints == [list(names[:2]), [2]]
+    np.testing.assert_array_equal(again.predict(test), model.predict(test))
+    assert set(np.unique(model.forest_.feature)) <= {0, 1, 2}
+
+
+def test_a_list_of_directions_is_that_of_the_columns(train: RankingData, test: RankingData) -> None:
+    directions = [DIRECTIONS.get(name, 0) for name in train.feature_names]
+    models = [LambdaMART(**SMALL, monotone_constraints=each).fit(train) for each in (DIRECTIONS, directions)]
+    np.testing.assert_array_equal(*(model.predict(test) for model in models))
+
+
+def test_constraints_that_cannot_be_kept_are_refused(train: RankingData) -> None:
+    with pytest.raises(InvalidInputError, match=r"expected split='newton' beside them, got 'least-squares'"):
+        LambdaMART(split="least-squares", monotone_constraints=DIRECTIONS).fit(train)
+    with pytest.raises(InvalidInputError, match=r"expected a feature of the training data, got 'g'"):
+        LambdaMART(monotone_constraints={"g": 1}).fit(train)
+    with pytest.raises(InvalidInputError, match=r"^monotone_constraints\.f0: expected -1 to 1, got 3"):
+        LambdaMART(monotone_constraints={"f0": 3}).fit(train)

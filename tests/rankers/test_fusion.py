@@ -1,0 +1,147 @@
+"""Learned fusion: what it learns, its file, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.exchange.models import export_model
+from rerank.rankers.fusion import _Problem
+from rerank.rankers.imported import ImportedWeights
+from rerank.rankers.store import read_model
+from rerank.types import Run
+
+
+def judged_runs(
+    n_queries: int, seed: int = 0, strengths: tuple[float, ...] = (2.0, 1.0, 0.0)
+) -> tuple[list[Run], dict]:
+    """Runs that are as good as their strength, on scales of their own, and the judgements."""
+    random = np.random.default_rng(seed)
+    qrels: dict[str, dict[str, int]] = {}
+    scores: list[dict[str, dict[str, float]]] = [{} for _ in strengths]
+    for query in range(n_queries):
+        labels = (random.random(60) < 0.2).astype(int)
+        labels[:2] = 0, 1
+        qrels[f"q{query}"] = {f"d{doc}": int(label) for doc, label in enumerate(labels)}
+        for number, strength in enumerate(strengths):
+            values = 10.0**number * (strength * labels + random.normal(size=60))
+            held = random.permutation(60)[:50]
+            scores[number][f"q{query}"] = {f"d{doc}": float(values[doc]) for doc in held}
+    runs = [Run.of(run) for run in scores]
+    return [
+        Run(run.query_ids, run.query_ptr, run.doc_ids, run.scores, f"system{n}") for n, run in enumerate(runs)
+    ], qrels
+
+
+def weights_of(model: rerank.rankers.ranker.Ranker) -> dict[str, float]:
+    assert isinstance(model, ImportedWeights)
+    return {name: weight for name, weight in zip(model.feature_names_, model.weights_.tolist(), strict=True) if weight}
+
+
+def test_better_runs_have_larger_weights_and_the_fusion_is_better_than_rank_fusion() -> None:
+    runs, qrels = judged_runs(60)
+    train, test = {f"q{query}" for query in range(30)}, [f"q{query}" for query in range(30, 60)]
+    model = rerank.learn_fusion(runs, {query: qrels[query] for query in train})
+    weights = weights_of(model)
+    assert min(weights.values()) > 0.0
+    assert weights["source1.deviations"] > weights["source2.deviations"] > weights.get("source3.deviations", 0.0)
+    others = [run.select(run.query_numbers(test)) for run in runs]
+    fused, by_rank = rerank.apply_fusion(model, others), rerank.fuse(others)
+    assert list(fused) == test
+    assert rerank.evaluate(qrels, fused)["nDCG@10"] > rerank.evaluate(qrels, by_rank)["nDCG@10"]
+
+
+def test_weights_are_the_minimum_within_the_bounds() -> None:
+    runs, qrels = judged_runs(20, strengths=(1.0, -1.0))
+    problem = _Problem.of(rerank.combination.sources.source_data(runs, qrels), ("deviations", "reciprocal_rank"))
+    found = problem.solve(0.1, problem.start)
+    again = problem.solve(0.1, np.ones(4))
+    np.testing.assert_allclose(found, again, atol=2e-3)
+    assert (found >= 0.0).all()
+    assert found[1] == 0.0  # a run that is worse than chance
+
+
+@pytest.mark.parametrize("norm", ["minmax", "zscore"])
+def test_weights_of_one_normalization_are_those_of_weighted_fusion(norm: str) -> None:
+    runs, qrels = judged_runs(20)
+    model = rerank.learn_fusion(runs, qrels, norm=norm)
+    weights = [weights_of(model).get(f"source{n}.{'deviations' if norm == 'zscore' else norm}", 0.0) for n in (1, 2, 3)]
+    fused = rerank.apply_fusion(model, runs)
+    by_hand = rerank.fuse(runs, "weighted", norm=norm, weights=weights, missing="lowest")
+    assert {query: list(fused[query])[:10] for query in fused} == {query: list(by_hand[query])[:10] for query in fused}
+
+
+def test_model_does_not_depend_on_the_order_of_queries_and_is_kept_in_a_file(tmp_path: Path) -> None:
+    runs, qrels = judged_runs(20)
+    model = rerank.learn_fusion(runs, qrels)
+    order = np.random.default_rng(1).permutation(20)
+    again = rerank.learn_fusion([run.select(order) for run in runs], qrels)
+    assert model.to_dict() == again.to_dict()
+    model.save(tmp_path / "fusion.json")
+    stored = read_model(tmp_path / "fusion.json")
+    np.testing.assert_array_equal(rerank.apply_fusion(stored, runs).scores, rerank.apply_fusion(model, runs).scores)
+
+
+def test_few_queries_keep_equal_weights_of_standard_scores() -> None:
+    runs, qrels = judged_runs(5)
+    assert weights_of(rerank.learn_fusion(runs, qrels)) == {f"source{number}.deviations": 1.0 for number in (1, 2, 3)}
+
+
+def test_trees_start_from_the_weights(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "rerank")
+    runs, qrels = judged_runs(40)
+    model = rerank.learn_fusion(runs, qrels, trees=True)
+    assert "by cross-validation of 40 queries" in caplog.text
+    assert len(rerank.apply_fusion(model, runs)) == 40
+
+
+def test_source_that_lacks_queries_or_all_is_missing_there() -> None:
+    runs, qrels = judged_runs(20)
+    half = runs[1].select(np.arange(0, 20, 2))
+    model = rerank.learn_fusion([runs[0], half, runs[2]], qrels)
+    fused = rerank.apply_fusion(model, [runs[0], half.select(np.arange(0)), runs[2]])
+    assert set(fused) == set(runs[0])
+    assert np.isfinite(fused.scores).all()
+
+
+def test_refusals_name_the_remedy(tmp_path: Path) -> None:
+    runs, qrels = judged_runs(12)
+    model = rerank.learn_fusion(runs, qrels)
+    with pytest.raises(ModelMismatchError, match="runs: expected the 3 runs that the model was learned from, got 2"):
+        rerank.apply_fusion(model, runs[:2])
+    with pytest.raises(ModelMismatchError, match=r"expected the order of training \(system0, system1, system2\), got"):
+        rerank.apply_fusion(model, runs[::-1])
+    with pytest.raises(InvalidInputError, match="qrels: expected a judged query with relevant and other documents"):
+        rerank.learn_fusion(runs, {"other": {"d1": 1}})
+    with pytest.raises(InvalidInputError, match="expected a known name, got 'sum'"):
+        rerank.learn_fusion(runs, qrels, norm="sum")
+    other = rerank.LambdaMART(n_estimators=2, min_child_samples=2).fit(
+        np.arange(20.0)[:, None], np.arange(20) % 3, qid=np.zeros(20)
+    )
+    with pytest.raises(ModelMismatchError, match="model: expected one that was learned from runs, got one of other"):
+        rerank.apply_fusion(other, runs)
+    with pytest.raises(
+        InvalidInputError, match="opensearch-pipeline: expected a linear model with weights of at least 0"
+    ):
+        export_model(model, tmp_path / "pipeline.json", "opensearch-pipeline")
+
+
+def test_weights_of_minmax_are_exported_for_engines(tmp_path: Path) -> None:
+    runs, qrels = judged_runs(20)
+    model = rerank.learn_fusion(runs, qrels, norm="minmax")
+    weights = np.array([weights_of(model).get(f"source{number}.minmax", 0.0) for number in (1, 2, 3)])
+    export_model(model, tmp_path / "pipeline.json", "opensearch-pipeline")
+    processor = json.loads((tmp_path / "pipeline.json").read_text())["phase_results_processors"][0]
+    combination = processor["normalization-processor"]["combination"]
+    assert processor["normalization-processor"]["normalization"] == {"technique": "min_max"}
+    np.testing.assert_allclose(combination["parameters"]["weights"], weights / weights.sum(), atol=3e-6)
+    assert sum(combination["parameters"]["weights"]) == pytest.approx(1.0, abs=1e-9)
+    export_model(model, tmp_path / "retriever.json", "elasticsearch-retriever")
+    retrievers = json.loads((tmp_path / "retriever.json").read_text())["retriever"]["linear"]["retrievers"]
+    assert [each["weight"] for each in retrievers] == weights.tolist()
+    assert {each["normalizer"] for each in retrievers} == {"minmax"}
