@@ -110,7 +110,7 @@ class Options(LogOptions):
     )
     data: Path | None = file_option("--data", "Features of `rerank features`, for --labelled.")
     labelled: Path | None = file_option(
-        "--labelled", "File of the rows of --data that were shown, with their values as labels, to train on."
+        "--labelled", "Also write the rows of --data that were shown to this file, with the estimates as labels."
     )
 
 
