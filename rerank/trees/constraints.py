@@ -70,7 +70,7 @@ class _FeatureKey(Field):
 
     def read(self, value: object, sizes: Sizes) -> str | int:
         """Return it."""
-        key: str | int = (Text() if isinstance(value, str) else Whole(0)).read(value, sizes)
+        key: str | int = (Text() if isinstance(value, str) else Whole(0, 2**31)).read(value, sizes)
         return key
 
 
