@@ -24,6 +24,9 @@ class Family:
         Whether the family is learned from judgements: it is computed where a history is given.
     limit : str
         How much of a query is read, where it is not all of it; for the list of features.
+    evidence : str
+        What the features are about, in words for explanations, behind the name of the field where they have one:
+        `match` makes "title match".
 
     """
 
@@ -32,6 +35,7 @@ class Family:
     needs_space: ClassVar[str] = ""
     needs_history: ClassVar[bool] = False
     limit: ClassVar[str] = ""
+    evidence: ClassVar[str] = "other features"
 
 
 PACKAGES = ("rerank.features.families", "rerank.history.families")

@@ -37,6 +37,7 @@ class LearnedFamily(RunFamily):
     """
 
     needs_history: ClassVar[bool] = True
+    evidence: ClassVar[str] = "judgements of similar queries"
     scores: ClassVar[tuple[Feature, ...]]
     stored: ClassVar[Mapping[str, Stored]] = {}
 

@@ -152,15 +152,12 @@ def _explanation(
     documents = [ExplainedDocument(doc_id, before, after, *parts[2]) for doc_id, before, after, parts in sides]
     (values, added, _), (other_values, other_added, _) = (side[-1] for side in sides)
     meanings = feature_meanings(Recipe.from_dict(data.recipe or {}))
-    features = [
-        ExplainedFeature(
-            name,
-            *meanings.get(name, ("a feature of the model", "")),
-            (float(values[column]), float(other_values[column])),
-            (float(added[column]), float(other_added[column])),
-        )
-        for column, name in enumerate(model.feature_names_)
-    ]
+    features = []
+    for column, name in enumerate(model.feature_names_):
+        meaning, unit, evidence = meanings.get(name, ("a feature of the model", "", ""))
+        pair = (float(values[column]), float(other_values[column]))
+        contributions = (float(added[column]), float(other_added[column]))
+        features.append(ExplainedFeature(name, meaning, unit, pair, contributions, evidence))
     (query_id,) = topic
     return Explanation(
         query_id=query_id,
@@ -185,8 +182,11 @@ def _scored(model: Ranker, data: RankingData, base: Run | None) -> _Scores:
     )
 
 
-def feature_meanings(recipe: Recipe) -> dict[str, tuple[str, str]]:
-    """Return meaning and unit of each column of a recipe with explicit names, the field and normalisation included."""
+def feature_meanings(recipe: Recipe) -> dict[str, tuple[str, str, str]]:
+    """Return meaning, unit and evidence of each column of a recipe with explicit names.
+
+    Field and normalisation are part of the meaning; the evidence is that of the family, with the field.
+    """
     groups = column_groups(recipe)
     names = [name for group in groups for name in group.names]
     forms = {
@@ -199,7 +199,8 @@ def feature_meanings(recipe: Recipe) -> dict[str, tuple[str, str]]:
         for name, feature in zip(group.names, group.features, strict=True):
             form = f", {_FORMS[forms[name]]} within the query" if name in forms else ""
             unit = "" if name in forms else feature.unit
-            meanings[name] = _with_field(feature.meaning.rstrip("."), group.field) + form, unit
+            evidence = group.family.evidence if group.field is None else f"{group.field} {group.family.evidence}"
+            meanings[name] = _with_field(feature.meaning.rstrip("."), group.field) + form, unit, evidence
     return meanings
 
 

@@ -73,6 +73,8 @@ class ExplainedFeature:
         Its values, as the model reads them; NaN is missing. The mean is that of the values that are not missing.
     contributions : tuple of two floats
         What it adds to the two scores.
+    evidence : str
+        What its family is about, e.g. "title match"; empty where the data do not say what the feature is.
 
     """
 
@@ -81,6 +83,7 @@ class ExplainedFeature:
     unit: str
     values: Pair
     contributions: Pair
+    evidence: str = ""
 
     @property
     def difference(self) -> float:
@@ -159,8 +162,24 @@ class Explanation(Shown):
         return table_header(self), rows, len(self.features)
 
     def sentences(self) -> list[str]:
-        """Return the explanation in plain words: where the documents were and are, and which features did it."""
-        return [ranks_sentence(self), reasons_sentence(self), *further_sentences(self)]
+        """Return the explanation in plain words: ranks, kinds of evidence, features, and notes."""
+        return [ranks_sentence(self), *evidence_sentence(self), reasons_sentence(self), *further_sentences(self)]
+
+    def by_evidence(self) -> dict[str, float]:
+        """Return what the features of each kind of evidence add to the difference, the largest first.
+
+        Returns
+        -------
+        dict of str to float
+            "title match", "body proximity" and so on, and what the model starts from.
+
+        """
+        sums: dict[str, float] = {}
+        for feature in self.features:
+            sums[feature.evidence] = sums.get(feature.evidence, 0.0) + feature.difference
+        if _counts(self, self.rest):
+            sums[self.base or BASE] = sums.get(self.base or BASE, 0.0) + self.rest
+        return dict(sorted(sums.items(), key=lambda item: -abs(item[1])))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as plain JSON values; a missing value is None."""
@@ -221,6 +240,7 @@ class Explanation(Shown):
         return plot(self, ax)
 
 
+NAMED_EVIDENCE = 6
 NAMED, OPPOSED = 3, 2  # features that the sentence names: those for the difference, and those against it
 TABLE_ROWS = 20
 LEAST_SHARE = 1e-6  # of the largest contribution: smaller ones are rounding
@@ -231,7 +251,7 @@ def bars(explanation: Explanation, n: int) -> list[tuple[str, float]]:
     """Return the n largest differences by name, the part of no feature among them, and the sum of the others."""
     rows = [(feature.name, feature.difference) for feature in explanation.features]
     if _counts(explanation, explanation.rest):
-        rows.append((BASE, explanation.rest))
+        rows.append((explanation.base or BASE, explanation.rest))
     rows = sorted((row for row in rows if _counts(explanation, row[1])), key=lambda row: -abs(row[1]))
     if len(rows) <= n:
         return rows
@@ -292,6 +312,22 @@ def reasons_sentence(explanation: Explanation) -> str:
         head = f"scores {abs(gap):.4g} {'more' if gap > 0 else 'less'} than {other}"
     text = f"{first.doc_id} {head}: {_listed(leading, NAMED)}." if leading else f"{first.doc_id} {head}."
     return f"{text} Against this, {_listed(opposing, OPPOSED)}." if opposing else text
+
+
+def evidence_sentence(explanation: Explanation) -> list[str]:
+    """Return a sentence of what the kinds of evidence add, none where the data do not say what the features are."""
+    if not any(feature.evidence for feature in explanation.features):
+        return []
+    parts = [
+        (value, f"{name or 'other features'} {value:+.4g}")
+        for name, value in explanation.by_evidence().items()
+        if _counts(explanation, value)
+    ]
+    if not parts:
+        return []
+    first, second = explanation.documents
+    other = second.doc_id or "the mean of its candidates"
+    return [f"{first.doc_id} beside {other}, by evidence: {_listed(parts, NAMED_EVIDENCE)}."]
 
 
 def _phrase(explanation: Explanation, feature: ExplainedFeature) -> str:

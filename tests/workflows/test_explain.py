@@ -125,14 +125,15 @@ def test_values_and_base_scores_are_those_of_the_data(
 def test_every_feature_has_its_meaning_with_field_and_normalisation(data: rerank.RankingData) -> None:
     meanings = feature_meanings(rerank.Recipe.from_dict(data.recipe))
     assert tuple(meanings) == data.feature_names
-    for name, (meaning, unit) in meanings.items():
+    for name, (meaning, unit, _) in meanings.items():
         assert meaning
         assert unit or name == "bm25.body"
         assert not meaning.endswith(".")
         assert name.split(".")[-1] in ("title", "body", "contents") or "field" not in meaning.split(",")[-1]
-    assert meanings["bm25.title"] == ("BM25 of the field title, as in Lucene", "nats")
+    assert meanings["bm25.title"] == ("BM25 of the field title, as in Lucene", "nats", "title match")
+    assert meanings["run.score"][2] == "scores of the retrieval"
     expected = "BM25 of the field body, as in Lucene, in standard deviations from the mean within the query"
-    assert meanings["bm25.body"] == (expected, "")
+    assert meanings["bm25.body"] == (expected, "", "body match")
 
 
 def test_document_below_k_is_explained_as_if_it_were_reranked(
@@ -263,6 +264,21 @@ def test_words_name_the_features_with_values_and_meanings() -> None:
     assert "A is above the mean of its 10 candidates by 0.31: bm25.title adds" in str(example(mean=True))
     assert example().title == "Why A is above B"
     assert example(mean=True).title == "Why A is above the mean of its query"
+
+
+def test_words_sum_the_features_of_each_kind_of_evidence() -> None:
+    plain = example()
+    kinds = ("title match", "body proximity", "body proximity")
+    features = tuple(replace(each, evidence=kind) for each, kind in zip(plain.features, kinds, strict=True))
+    explained = replace(plain, features=features)
+    start = "the score of the candidates' run"
+    assert list(explained.by_evidence()) == ["title match", start, "body proximity"]
+    assert list(explained.by_evidence().values()) == pytest.approx([0.22, 0.14, -0.05])
+    words = f"A beside B, by evidence: title match +0.22; {start} +0.14; body proximity -0.05."
+    assert explained.sentences()[1] == words
+    assert words in explained.to_html()
+    assert sum(explained.by_evidence().values()) == pytest.approx(explained.difference)
+    assert plain.sentences()[1].startswith("A is above B")  # the data do not say what the features are
 
 
 def test_words_follow_the_order_where_scores_do_not_tell_it() -> None:

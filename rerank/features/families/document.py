@@ -23,6 +23,7 @@ from rerank.runtime.strict_json import check_nesting
 class DocumentFeatures(RunFamily):
     """A feature for each user-defined function over the raw document."""
 
+    evidence = "functions of the document"
     calling_thread = True
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:

@@ -28,6 +28,7 @@ _FEATURES = (
 class EncoderFeatures(RunFamily):
     """Cosine of the encoder's vectors of query and document."""
 
+    evidence = "similarity of meaning (encoder)"
     needs_space = ENCODER
     listed = _FEATURES
 

@@ -111,6 +111,7 @@ _FEATURES = (
 class FeedbackFeatures(FieldFamily):
     """RM3, Rocchio, similarity to the first documents, overlap with their terms, clarity."""
 
+    evidence = "feedback from the first documents"
     listed = _FEATURES
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:

@@ -18,6 +18,7 @@ from rerank.features.registry import register
 class FunctionFeatures(FieldFamily):
     """A feature for each user-defined function over a field, and for each field."""
 
+    evidence = "functions"
     calling_thread = True
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:

@@ -165,6 +165,7 @@ _BOOLEAN, _VECTOR_SPACE, _BM25, _LM_ABSOLUTE, _LM_DIRICHLET, _LM_JELINEK_MERCER 
 class LetorFeatures(FieldFamily):
     """Counts, pooled statistics of tf, tf / len and tf * idf, and six retrieval models."""
 
+    evidence = "match"
     independent_rows = True
     listed = _FEATURES
 

@@ -41,6 +41,7 @@ _FEATURES = tuple(
 class LsiFeatures(FieldFamily):
     """Cosines of the first 100, 200 and 400 dimensions of latent semantic indexing."""
 
+    evidence = "similarity of topics"
     needs_space = LSI
     independent_rows = True
     listed = _FEATURES

@@ -86,6 +86,7 @@ _FEATURES = (
 class PassageFeatures(FieldFamily):
     """Scores of the best, the best three, the first and all passages; how many match, and where the best one is."""
 
+    evidence = "passages"
     on_request = True
     needs_positions = True
     independent_rows = True

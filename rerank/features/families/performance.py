@@ -72,6 +72,7 @@ _FEATURES = (
 class PerformanceFeatures(FieldFamily):
     """Query-performance predictors from statistics of the query's terms."""
 
+    evidence = "difficulty of the query"
     listed = _FEATURES
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:

@@ -118,6 +118,7 @@ _BM25, _DIRICHLET, _GL2, _INEXPB2, _DPH, _SUBLINEAR, _TF, _NORMALISED, _IDF, _IC
 class PooledFeatures(FieldFamily):
     """BM25, Dirichlet, DFR, DPH, tf, tf-idf, idf and ictf of each term, pooled."""
 
+    evidence = "match"
     on_request = True
     independent_rows = True
     listed = _FEATURES

@@ -68,6 +68,7 @@ _FEATURES = (
 class PriorFeatures(FieldFamily):
     """Entropy, common terms, distinct terms, rarity."""
 
+    evidence = "quality of the text"
     listed = _FEATURES
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:

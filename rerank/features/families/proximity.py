@@ -154,6 +154,7 @@ _FEATURES = (
 class ProximityFeatures(FieldFamily):
     """Pairs in windows, spans, phrases, proximity scores, the sequential dependence model."""
 
+    evidence = "proximity"
     needs_positions = True
     independent_rows = True
     limit = f"uses a query up to its {MOST_TERMS:,}th distinct term"

@@ -59,6 +59,8 @@ _LOW = np.uint64(0xFFFFFFFF)  # the half of a key that holds the row
 class RelativeFeatures(FieldFamily):
     """Min-max, z-score and rank, within the query, of the main scores; missing where the score is."""
 
+    evidence = "match"
+
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
         return _features()

@@ -97,6 +97,8 @@ _QUERY = (
 class RunFeatures(RunFamily):
     """Score, rank and normalised score of the run and of every other run; length of the query."""
 
+    evidence = "scores of the retrieval"
+
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
         others = [feature for name in recipe.runs for feature in _features_of(f"run.{name}", (Missing.NOT_IN_RUN,))]

@@ -20,6 +20,8 @@ _GREATEST = float(np.finfo(np.float32).max)
 class StaticFeatures(RunFamily):
     """A feature for each number of the documents."""
 
+    evidence = "numbers of the document"
+
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
         return [
