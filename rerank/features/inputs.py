@@ -173,7 +173,7 @@ def _with_runs(recipe: Recipe, runs: Mapping[str, Run]) -> Recipe:
     if missing:
         raise InvalidInputError(
             f"runs: expected the runs that the recipe names ({', '.join(recipe.runs)}), got none called "
-            f"{missing[0]!r}. Give it, e.g. --run {missing[0]}=FILE."
+            f"{missing[0]!r}. Give it, e.g. --run {missing[0]}=FILE, or with texts as a number of each."
         )
     return recipe
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -21,11 +21,12 @@ MOST_CHARACTERS = 1 << 24  # of one text
 
 
 class GivenDocument(NamedTuple):
-    """A document: its id, its texts, and its numbers by the names of the index."""
+    """A document: its id, its texts, its numbers by the names of the index, and its scores in other runs by name."""
 
     doc_id: str
     document: TextDocument
     numbers: Mapping[str, int | float]
+    run_scores: Mapping[str, int | float]
 
     def json(self) -> str:
         """Return the document as the index would store it."""
@@ -44,6 +45,8 @@ class GivenReader:
         Fields that make up `contents`, in order, where the build of the index named them.
     field : str, default="contents"
         Field of a document that is a text.
+    runs : collection of str, default=()
+        Names of runs whose scores documents may have, as numbers.
 
     Raises
     ------
@@ -53,13 +56,18 @@ class GivenReader:
     """
 
     def __init__(
-        self, forward: ForwardIndex, joined_fields: Iterable[str] | None = None, field: str = CONTENTS
+        self,
+        forward: ForwardIndex,
+        joined_fields: Iterable[str] | None = None,
+        field: str = CONTENTS,
+        runs: Collection[str] = (),
     ) -> None:
         if field not in forward.fields:
             raise unknown_name("field", field, forward.fields)
         self._fields, self._numbers, self._field = set(forward.fields), set(forward.numbers), field
         self._joined = None if joined_fields is None else tuple(joined_fields)
         self._parts: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._runs = frozenset(runs) - self._fields - self._numbers
 
     def read(self, doc_id: str, document: str | Mapping[str, Any]) -> GivenDocument:
         """Return a document; errors do not say where it is."""
@@ -87,7 +95,8 @@ class GivenReader:
         parts = self._parts.get(names)
         if parts is None:
             parts = self._parts[names] = self._parts_of(names)
-        return GivenDocument(doc_id, TextDocument(texts, parts), numbers)
+        run_scores = {name: numbers.pop(name) for name in self._runs & numbers.keys()}
+        return GivenDocument(doc_id, TextDocument(texts, parts), numbers, run_scores)
 
     def _parts_of(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return those of the fields that make up `contents`, in the order of the index build."""
@@ -108,8 +117,8 @@ class GivenReader:
             raise self._no_text(name, value)
 
     def _add_number(self, name: str, value: Any, numbers: dict[str, int | float]) -> None:
-        """Add a finite number of the index; others are missing."""
-        if name in self._numbers:
+        """Add a finite number of the index or a score; others are missing."""
+        if name in self._numbers or name in self._runs:
             number = value.item() if isinstance(value, np.generic) else value
             if abs(number) <= sys.float_info.max:
                 numbers[name] = number if isinstance(number, int | float) else float(number)

@@ -10,6 +10,7 @@ from rerank.lucene.documents import is_text
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types.retriever import CONTENTS
+from rerank.workflows.applying import model_recipe
 from rerank.workflows.cutoff import Cutoff
 from rerank.workflows.index import Index
 from rerank.workflows.unsupervised import applied_model
@@ -48,8 +49,12 @@ class TextReranker:
             self.model.calibrated()
 
     def with_metadata(self, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a document of a text and those of its metadata that are named as fields or numbers of the index."""
-        fields, numbers = self.index.forward.fields.keys() - {CONTENTS}, self.index.forward.numbers
+        """Return a document of a text and those of its metadata that the model can read.
+
+        These are fields and numbers of the index, and scores of the runs that the model was trained with, by name.
+        """
+        runs = model_recipe(self.model).runs or ()
+        fields, numbers = self.index.forward.fields.keys() - {CONTENTS}, {*self.index.forward.numbers, *runs}
         texts = {name: value for name, value in metadata.items() if name in fields and is_text(value)}
         values = {name: value for name, value in metadata.items() if name in numbers and type(value) in (int, float)}
         return {**texts, **values, self.field: text}

@@ -119,13 +119,14 @@ class RerankBody(Body, Generic[QueryText, Documents, Texts]):
     @model_validator(mode="after")
     def _prepare(self, info: ValidationInfo[Service]) -> Self:
         """Set the ids, or else the texts and fields of the index, of the documents."""
-        place = "body.documents" if self.texts is None else "body.texts"
+        place, engine = "body.documents" if self.texts is None else "body.texts", info.context.engine
+        names = (*engine.field_names, *engine.run_names(self.model or info.context.settings.served_name))
         _check_rank_fields(self.given, self.rank_fields or ())
         self._doc_ids = None if self.rank_fields else _ids_of(self.given, place)
         if self._doc_ids is None:
             self._texts = [
                 _cut(
-                    _document(each, f"{place}[{number}]", self.rank_fields, info.context.engine),
+                    _document(each, f"{place}[{number}]", self.rank_fields, engine, names),
                     self.max_tokens_per_doc,
                 )
                 for number, each in enumerate(self.given)
@@ -247,24 +248,29 @@ def _ids_of(given: Sequence[Any], place: str) -> list[str] | None:
 
 
 def _document(
-    given: str | Mapping[str, Any], place: str, rank_fields: Sequence[str] | None, engine: Engine
+    given: str | Mapping[str, Any],
+    place: str,
+    rank_fields: Sequence[str] | None,
+    engine: Engine,
+    names: Sequence[str],
 ) -> str | dict[str, Any]:
-    """Return a document as `Index.text_features` takes it: a text, or fields of the index."""
+    """Return a document as `Index.text_features` takes it: a text, or fields of the index.
+
+    names  of the fields and numbers that it may have, scores in other runs among them
+    """
     if isinstance(given, str):
         return given
     if rank_fields:
         return " ".join(str(given[name]) for name in rank_fields if isinstance(given.get(name), str | int | float))
-    fields = engine.field_names
-    own = {name: value for name, value in given.items() if name in fields and _is_value(value)}
-    if _TEXT in given and _TEXT not in fields:
+    own = {name: value for name, value in given.items() if name in names and _is_value(value)}
+    if _TEXT in given and _TEXT not in names:
         if not isinstance(given[_TEXT], str):
             raise ServiceError(422, f"{place}.{_TEXT}", "text", shown(given[_TEXT]), "Send the text of the document.")
-        has_texts = any(isinstance(each, str | list) for each in own.values())
         field = CONTENTS if engine.text_field in own else engine.text_field
-        return {**own, field: given[_TEXT]} if has_texts else given[_TEXT]
+        return {**own, field: given[_TEXT]} if own else given[_TEXT]
     if not own:
         raise ServiceError(
-            422, place, f"a text, or fields of the index ({', '.join(fields)})", shown(dict(given)),
+            422, place, f"a text, or fields of the index ({', '.join(engine.field_names)})", shown(dict(given)),
             "Name the text `text`, or the fields in rank_fields.",
         )  # fmt: skip
     return own

@@ -64,6 +64,11 @@ class TextOptions:
     retriever: Retriever = field(default_factory=lambda: Retriever.bm25(K1, B))
     needed: Collection[str] | None = None
 
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """Names of the runs whose scores are features."""
+        return () if self.recipe is None else self.recipe.runs or ()
+
 
 @dataclass(frozen=True, eq=False)
 class GivenTexts:
@@ -186,7 +191,7 @@ def text_features(index: BoundIndex, given: GivenTexts, options: TextOptions) ->
     searcher, forward = index.searcher, index.forward
     if given.run is None and options.retriever.field not in forward.fields:
         raise unknown_name("field", options.retriever.field, forward.fields)
-    reader = GivenReader(forward, searcher.joined_fields, options.plain_field or index.main_field)
+    reader = GivenReader(forward, searcher.joined_fields, options.plain_field or index.main_field, options.runs)
     terms = dict(zip(given.topics, searcher.analyze(list(given.topics.values())), strict=True))
     parts = [_batch_features(index, terms, batch, given, options) for batch in _batches(given, reader)]
     return parts[0] if len(parts) == 1 else joined_parts(parts)
@@ -247,7 +252,7 @@ def _batch_features(
         run.take(order),
         options.recipe,
         records=Records(
-            runs=index.runs,
+            runs={**index.runs, **_runs_of_texts(batch, options.runs)},
             documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
             vectors=index.vectors if needs.vectors else None,
             encoded=_encoded(index, documents, {name: given.topics[name] for name in batch}) if needs.encoder else None,
@@ -256,6 +261,16 @@ def _batch_features(
         needed=options.needed,
         threads=index.threads,
     )
+
+
+def _runs_of_texts(batch: Mapping[str, Mapping[str, GivenDocument]], names: Collection[str]) -> dict[str, Run]:
+    """Return the runs whose scores the documents have as numbers, by name."""
+    scores: dict[str, dict[str, dict[str, float]]] = {}
+    for query_id, documents in batch.items():
+        for doc_id, document in documents.items():
+            for name, score in document.run_scores.items():
+                scores.setdefault(name, {}).setdefault(query_id, {})[doc_id] = float(score)
+    return {name: replace(Run.of(scores[name]), name=name) for name in names if name in scores}
 
 
 def _warn_of_empty_fields(index: BoundIndex, documents: Sequence[GivenDocument], needed: Collection[str]) -> None:

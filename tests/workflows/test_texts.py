@@ -22,6 +22,7 @@ from rerank.features.recipe import Recipe
 from rerank.features.registry import index_family_names
 from rerank.lucene import texts as lucene_texts
 from rerank.lucene.given import MOST_CHARACTERS
+from rerank.plugins.texts import TextReranker
 from rerank.workflows.rerank import rerank as rerank_run
 from tests.workflows.tiny import Tiny
 
@@ -515,3 +516,29 @@ def test_features_of_texts_equal_those_of_the_index_on_nfcorpus(shared_data: Pat
         texts = {query_id: {doc_id: documents[doc_id] for doc_id in run[query_id]} for query_id in run}
         some = {query_id: topics[query_id] for query_id in run}
         assert_equal(index.text_features(some, texts, scores=run), expected)
+
+
+def test_scores_of_a_run_are_numbers_of_the_texts(index: rerank.Index, collection: Tiny) -> None:
+    """Texts with the scores of the run that a model was trained with have the scores of the index's documents."""
+    random, run = np.random.default_rng(0), index.search(collection.topics, k=20)
+    dense = {query_id: {doc: float(random.random()) for doc in run[query_id]} for query_id in run}
+    bound = index.using(runs={"dense": rerank.Run.of(dense)})
+    recipe = rerank.Recipe(fields=("body",), families=("run", "letor"), runs=("dense",))
+    data = bound.features(run, collection.topics, collection.qrels, recipe=recipe)
+    model = rerank.LambdaMART(n_estimators=10, min_child_samples=3).fit(data)
+    query_id = next(iter(run))
+    bodies = {each["id"]: each["body"] for each in collection.documents}
+    texts = {doc: {"body": bodies[doc], "dense": dense[query_id][doc]} for doc in run[query_id]}
+    query, expected = collection.topics[query_id], rerank.rerank(bound, model, collection.topics, run)[query_id]
+    ranked = index.rerank_texts(model, query, texts, scores=run[query_id])
+    assert {str(each.document): each.score for each in ranked} == pytest.approx(expected)
+    assert "run.dense.score" in model.features_read()
+    without = dict(list(texts.items())[1:])
+    assert len(index.rerank_texts(model, query, {**without, "x": bodies[next(iter(texts))]})) == len(texts)  # missing
+    with pytest.raises(InvalidInputError, match=r"--run dense=FILE, or with texts as a number of each\.$"):
+        index.rerank_texts(model, query, list(bodies.values())[:3])
+    with pytest.raises(InvalidInputError, match=r"expected fields of the index .* got 'sparse'"):
+        index.rerank_texts(model, query, [{"body": "heat", "sparse": 1.0}])
+    reranker = TextReranker(index, model, "body")
+    given = [reranker.with_metadata(bodies[doc], {"dense": dense[query_id][doc], "page": 3}) for doc in texts]
+    assert given == list(texts.values())
