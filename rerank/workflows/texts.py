@@ -245,21 +245,32 @@ def _batch_features(
     else:
         scores = np.concatenate([given.run.scores[given.run.rows(query_id)] for query_id in batch])
     run = replace(run, scores=scores)
-    order, needs = run.trec_order(), Needs.of(options.recipe)
+    order, records = run.trec_order(), _records(index, batch, given, options)
     return extract(
         replace(texts, rows=order),
         terms,
         run.take(order),
         options.recipe,
-        records=Records(
-            runs={**index.runs, **_runs_of_texts(batch, options.runs)},
-            documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
-            vectors=index.vectors if needs.vectors else None,
-            encoded=_encoded(index, documents, {name: given.topics[name] for name in batch}) if needs.encoder else None,
-            passages=index.passages,
-        ),
+        records=records,
         needed=options.needed,
         threads=index.threads,
+    )
+
+
+def _records(
+    index: BoundIndex,
+    batch: Mapping[str, Mapping[str, GivenDocument]],
+    given: GivenTexts,
+    options: TextOptions,
+) -> Records:
+    """Return what features need beside the texts of some queries."""
+    documents, needs = [each for named in batch.values() for each in named.values()], Needs.of(options.recipe)
+    return Records(
+        runs={**index.runs, **_runs_of_texts(batch, options.runs)},
+        documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
+        vectors=index.vectors if needs.vectors else None,
+        encoded=_encoded(index, documents, {name: given.topics[name] for name in batch}) if needs.encoder else None,
+        passages=index.passages,
     )
 
 
