@@ -32,7 +32,7 @@ def reference() -> str:
 
 def _section(verb: str) -> Iterator[str]:
     """Yield the lines of one verb: its usage, its text and a table of its options."""
-    with click.Context(cli, info_name="rerank") as parent:
+    with click.Context(cli, info_name="rerank", **cli.context_settings) as parent:  # which names the help option -h
         command = cli.get_command(parent, verb)
         assert command is not None
         with click.Context(command, parent=parent, info_name=verb) as context:

@@ -28,7 +28,7 @@ def test_labels_of_a_simulated_log_train_a_model(command: Command, tmp_path: Pat
     assert len(values) == len(estimates) + 1
     pairs, _ = rerank.preference_pairs(rerank.read_clicks(log))
     assert len(rerank.read_preferences(tmp_path / "pairs.tsv")) == len(pairs)
-    arguments = f"index topics.tsv {labels} -o {tmp_path}/m.json -k 5 --no-estimate"
+    arguments = f"index topics.tsv {labels} -o {tmp_path}/m.json --candidates bm25:5,rm3:5 --no-estimate"
     assert command("train", *arguments.split(), *SMALL).code == 0
 
 

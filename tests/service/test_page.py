@@ -137,8 +137,8 @@ def test_page_judges_queries_and_documents_of_any_name(browser: Browser, tmp_pat
     with running(Settings(tmp_path / "index", limits=LIMITS)) as server:
         for number, query in enumerate(names, start=1):
             browser.open_url(f"http://127.0.0.1:{server.port}/?{number}#q={query}", 1280)
-            _wait(browser, "document.querySelectorAll('li').length == 3")
-            browser.value("document.querySelectorAll('li button[data-label=\"2\"]').forEach(e => e.click())")
+            _wait(browser, "document.querySelectorAll('#bm25 li').length == 3")
+            browser.value("document.querySelectorAll('#bm25 li button[data-label=\"2\"]').forEach(e => e.click())")
             counts = f"{3 * number} judged, {number} {'query' if number == 1 else 'queries'}"
             assert browser.value("document.querySelector('#judged-count').textContent") == counts
         browser.open_url(f"http://127.0.0.1:{server.port}/?again", 1280)
@@ -208,4 +208,4 @@ def test_page_asks_for_the_token(browser: Browser, settings: Any) -> None:
         browser.value("document.querySelector('#query').value = 'amber'")
         browser.value("document.querySelector('#form').requestSubmit()")
         assert len(_wait(browser, "[...document.querySelectorAll('#bm25 li')].map(e => e.dataset.id)")) > 5
-        assert browser.value("document.querySelectorAll('#reranked li').length") == 0
+        assert browser.value("document.querySelectorAll('#reranked li').length") > 5  # by the unsupervised ranking

@@ -104,9 +104,9 @@ def test_a_killed_worker_comes_back_and_others_answer(index: rerank.Index, model
             thread.start()
         time.sleep(0.5)
         os.kill(children[0], signal.SIGKILL)
-        started.wait(r"worker \d+ ended")
+        started.wait(r"worker \d+ has ended")
         before = answered
-        started.wait(r"(?s)worker \d+ ended.*: ready after")
+        started.wait(r"(?s)worker \d+ has ended.*: ready after")
         ends.set()
         for thread in threads:
             thread.join()
