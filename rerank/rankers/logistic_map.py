@@ -20,7 +20,7 @@ from rerank.types import Floats
 
 MANY = 1000  # positive rows from which the shape is free
 RIDGE = 1.0  # penalty of half a squared coefficient, beside the sum of the rows' costs
-LOWEST = 1e-6  # least probability: float32 still tells a million smaller values apart, which keep the order of documents
+LOWEST = 1e-6  # least probability: float32 tells about a million smaller values apart, for the order of documents
 LEAST_CURVATURE = 1e-12  # share of the rows' weights
 MOST_STEPS, MOST_HALVINGS = 100, 40
 CONVERGED = 1e-9  # share of the cost that a step still saves
