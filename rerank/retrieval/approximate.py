@@ -153,14 +153,7 @@ def approximate_index(documents: NDArray[np.float32]) -> ApproximateIndex | None
     for known, index in _INDEXES:
         if known is documents:
             return index
-    key = hashlib.sha256(f"faiss {_faiss_version()} {documents.shape}".encode())
-    for first in range(0, len(documents), BLOCK):
-        key.update(np.ascontiguousarray(documents[first : first + BLOCK]))
-    path = cache_folder() / f"nearest-{key.hexdigest()[:32]}"
-    index = ApproximateIndex.read(path, key.hexdigest())
-    if index is None:
-        index = ApproximateIndex.build(documents)
-        index.save(path, key.hexdigest())
+    index = _kept_index(documents)
     _log.info(
         "nearest documents: approximate, by %d of %d lists, %d documents compared for each wanted one: %.3f of the "
         "nearest %d of documents as queries.",
@@ -168,6 +161,22 @@ def approximate_index(documents: NDArray[np.float32]) -> ApproximateIndex | None
     )
     _INDEXES[:] = [(documents, index), *_INDEXES[:1]]
     return index
+
+
+def _kept_index(documents: NDArray[np.float32]) -> ApproximateIndex:
+    """Return the index of the cache folder, which is made where it is not there."""
+    import faiss
+
+    checksum = hashlib.sha256(f"faiss {faiss.__version__} {documents.shape}".encode())
+    for first in range(0, len(documents), BLOCK):
+        checksum.update(documents[first : first + BLOCK].tobytes())
+    key = checksum.hexdigest()
+    path = cache_folder() / f"nearest-{key[:32]}"
+    kept = ApproximateIndex.read(path, key)
+    if kept is None:
+        kept = ApproximateIndex.build(documents)
+        kept.save(path, key)
+    return kept
 
 
 _INDEXES: list[tuple[NDArray[np.float32], ApproximateIndex]] = []  # of the arrays that were used last
@@ -178,12 +187,6 @@ def _note(n_docs: int) -> None:
     _log.info(
         "nearest documents: all %d are compared; `pip install 'lucene-rerank[nearest]'` compares few of them.", n_docs
     )
-
-
-def _faiss_version() -> str:
-    import faiss
-
-    return str(faiss.__version__)
 
 
 @contextmanager
