@@ -12,9 +12,9 @@ strength  of several the one that is best on held-out queries: with few queries 
 
 The minimum is found by Newton's steps within the bounds, each a quadratic problem that is solved weight by weight.
 Beside it stands the convex combination of min-max scores whose weights, on a grid, have the best mean of the measure
-itself; cross-validation chooses between the two, and the strength. From 100 judged queries on, `Auto` decides by
-cross-validation whether trees that start from the weights are better. Their score does not fall where a run ranks or
-scores a document higher.
+itself. The two err differently, and with few queries none can tell which is better: what is learned is their sum, each
+divided by its standard deviation within queries. From 100 judged queries on, `Auto` decides by cross-validation whether
+trees that start from it are better. Their score does not fall where a run ranks or scores a document higher.
 
 References
 ----------
@@ -86,7 +86,7 @@ def learn_fusion(
         What the choices inside the training queries are made by.
     norm : str, optional
         `minmax` or `zscore`: weights of these scores alone, e.g. to export them for a search engine; by default
-        standard scores and reciprocal ranks, or min-max scores.
+        standard scores, reciprocal ranks and min-max scores.
     trees : bool, optional
         Whether trees that start from the weights are tried; None is yes from 100 judged queries on, and no where a
         norm is given.
@@ -298,46 +298,51 @@ class _Convex:
 
 
 def _learned_weights(data: RankingData, features: Sequence[str], measure: Measure, seed: int) -> ImportedWeights:
-    """Return the weights of the choice that is best on held-out queries."""
+    """Return the weights of the strength that is best on held-out queries, with those of the convex combination."""
     problem, n_queries = _Problem.of(data, features), len(data)
     with kernel_threads(1):  # threads would wait for one another longer than they compute
-        convex = _Convex.of(data, measure) if n_queries >= 2 * FOLDS and features != NORMS["zscore"] else None
-        strength, value = _best_choice(problem, convex, measure, seed)
-        if strength is None and convex is not None:
-            features, inputs = SCALED, convex.shares[convex.best(np.arange(n_queries))]
-        else:
-            inputs = problem.start if strength is None or np.isinf(strength) else problem.solve(strength, problem.start)
-    names = [f"{name}.{feature}" for feature in features for name in source_names(n_sources_of(data))]
-    stored = dict(zip(names, (inputs * _units(names)).tolist(), strict=True))
+        strength, value = _best_strength(problem, measure, seed)
+        inputs = problem.start if np.isinf(strength) else problem.solve(strength, problem.start)
+        stored = _scaled(problem, inputs, features)
+        if n_queries >= 2 * FOLDS and features != NORMS["zscore"]:
+            convex = _Convex.of(data, measure)
+            shares = convex.shares[convex.best(np.arange(n_queries))]
+            for name, weight in _scaled(_Problem.of(data, SCALED), shares, SCALED).items():
+                stored[name] = stored.get(name, 0.0) + weight
     model = ImportedWeights.of([stored.get(name, 0.0) for name in data.feature_names], data.feature_names, LEARNED)
     model.run_retrievers_ = dict(data.run_retrievers)
     held_out = "" if np.isnan(value) else f", {measure.name} {value:.4f} on held-out queries"
-    chosen = "convex combination" if strength is None else f"strength {strength:g}"
-    log.info("fusion: weights %s (%s%s).", _shown(stored), chosen, held_out)
+    log.info("fusion: weights %s (strength %g%s).", _shown(stored), strength, held_out)
     return model
 
 
-def _best_choice(problem: _Problem, convex: _Convex | None, measure: Measure, seed: int) -> tuple[float | None, float]:
-    """Return the best strength by cross-validation, None for the convex combination, and its mean.
+def _scaled(problem: _Problem, weights: Floats, features: Sequence[str]) -> dict[str, float]:
+    """Return weights of inputs as those of features, of scores with a standard deviation of 1 within queries."""
+    scores, query = product(problem.inputs, weights), query_rows(problem.train.query_ptr)
+    sizes = np.maximum(np.diff(problem.train.query_ptr), 1)
+    away = scores - (np.bincount(query, scores, len(sizes)) / sizes)[query]
+    deviation = float(np.sqrt(np.mean(away * away)))
+    names = [f"{name}.{feature}" for feature in features for name in source_names(len(weights) // len(features))]
+    scaled = weights * _units(names) / (deviation or 1.0)
+    return dict(zip(names, scaled.tolist(), strict=True))
 
-    Where there are few queries, these are equal weights and NaN.
-    """
+
+def _best_strength(problem: _Problem, measure: Measure, seed: int) -> tuple[float, float]:
+    """Return the best strength by cross-validation and its mean; equal weights and NaN where there are few queries."""
     n_queries = len(problem.train.weights)
     if n_queries < 2 * FOLDS:
         return np.inf, np.nan
-    values = np.zeros(len(STRENGTHS) + 1)
+    values = np.zeros(len(STRENGTHS))
     for repeat in range(REPEATS):
         fold = fold_of_queries(FOLDS, n_queries, seed + repeat)
         for number in range(FOLDS):
-            learned, unseen = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-            rest, held, weights = problem.select(learned), problem.select(unseen), problem.start
-            validation = Validation(held.train, measure)
+            rest, held = problem.select(np.flatnonzero(fold != number)), problem.select(np.flatnonzero(fold == number))
+            validation, weights = Validation(held.train, measure), problem.start
             for place, strength in enumerate(STRENGTHS):
                 weights = weights if np.isinf(strength) else rest.solve(strength, weights)
                 values[place] += float(validation.values(product(held.inputs, weights)).sum())
-            values[-1] += -np.inf if convex is None else float(convex.values[convex.best(learned), unseen].sum())
     best = int(np.argmax(values))
-    return (*STRENGTHS, None)[best], float(values[best]) / REPEATS / n_queries
+    return STRENGTHS[best], float(values[best]) / REPEATS / n_queries
 
 
 def _shown(weights: Mapping[str, Any]) -> str:
