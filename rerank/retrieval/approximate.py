@@ -3,9 +3,9 @@
 Documents are divided into about sqrt(n) lists by k-means; a query is compared with the vectors in the lists whose
 centres are nearest, in four bits a dimension, which the processor compares 32 at a time. Several times as many
 documents are found as are wanted, and compared again exactly, so that scores are those of the exact search. How many
-lists, and how many times: the least powers of 2 with which, on average over some documents as queries, 98 % of the
-nearest 1,000 are found; queries that are not documents find some fewer. k-means runs on one thread and a query is
-answered by one, alone, so that the result depends neither on threads nor on other queries.
+lists, and how many times: the least with which, on average over some documents as queries, 96 % of the nearest 1,000 are
+found; queries that are not documents may find some fewer. k-means runs on one thread and a query is answered by one,
+alone, so that the result depends neither on threads nor on other queries.
 
 An index that was made is kept in the cache folder, under the checksum of the vectors.
 
@@ -40,9 +40,9 @@ from rerank.runtime.schema import Number, Record, Text, Whole
 from rerank.types import Ints
 
 EXACT = 50_000  # documents up to which all are compared
-RECALL, NEAREST, SAMPLE = 0.98, 1000, 32
+RECALL, NEAREST, SAMPLE = 0.96, 1000, 32
 TRAINING = 64  # vectors of a list that k-means learns from
-MORE = (2, 4, 8)  # documents that are found for each that is wanted, as four bits a dimension round
+MORE = (2, 3, 4, 6, 8)  # documents that are found for each that is wanted, as four bits a dimension round
 LEAST_GAIN = 0.002  # of the recall by twice as many lists; below it, rounding is what loses documents
 BLOCK = 1 << 15
 _log = logging.getLogger("rerank")
@@ -70,7 +70,7 @@ class ApproximateIndex:
 
         started = time.perf_counter()
         n_docs, dimensions = documents.shape
-        n_lists = 1 << max(int(np.log2(n_docs) / 2), 1)
+        n_lists = 1 << max(round(np.log2(n_docs) / 2), 1)
         random = np.random.default_rng(0)
         with _one_faiss_thread():
             kind = f"IVF{n_lists},PQ{dimensions}x4fs"
