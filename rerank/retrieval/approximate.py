@@ -3,9 +3,9 @@
 Documents are divided into about sqrt(n) lists by k-means; a query is compared with the vectors in the lists whose
 centres are nearest, in four bits a dimension, which the processor compares 32 at a time. Several times as many
 documents are found as are wanted, and compared again exactly, so that scores are those of the exact search. How many
-lists, and how many times: the least with which, on average over some documents as queries, 96 % of the nearest 1,000 are
-found; queries that are not documents may find some fewer. k-means runs on one thread and a query is answered by one,
-alone, so that the result depends neither on threads nor on other queries.
+lists, and how many times: the least with which, on average over some documents as queries, 96 % of the nearest 1,000
+are found; queries that are not documents may find some fewer. k-means runs on one thread and a query is answered by
+one, alone, so that the result depends neither on threads nor on other queries.
 
 An index that was made is kept in the cache folder, under the checksum of the vectors.
 

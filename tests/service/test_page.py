@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import rerank
 from tests.evaluation.browser import Browser, chromium, opened_browser
 from tests.service.server import Running, running
 
@@ -209,3 +210,18 @@ def test_page_asks_for_the_token(browser: Browser, settings: Any) -> None:
         browser.value("document.querySelector('#form').requestSubmit()")
         assert len(_wait(browser, "[...document.querySelectorAll('#bm25 li')].map(e => e.dataset.id)")) > 5
         assert browser.value("document.querySelectorAll('#reranked li').length") > 5  # by the unsupervised ranking
+
+
+def test_page_shows_probabilities_of_a_calibrated_model(
+    browser: Browser, index: rerank.Index, calibrated_file: Path
+) -> None:
+    from rerank.service.settings import Settings
+    from tests.service.server import LIMITS
+
+    with running(Settings(index.path, calibrated_file, limits=LIMITS, threads=2)) as server:
+        _open(browser, server, query="amber%20stone")
+        body = {"query": "amber stone", "k": 100, "candidates": 100}
+        hits = server.post("/search", body).json()["results"][0]["hits"]
+        shown = browser.value("[...document.querySelectorAll('#reranked li .score')].map(e => e.innerText)")
+        assert shown == [f"{int(100 * hit['probability'] + 0.5)} % likely relevant" for hit in hits[:20]]
+        assert "likely" not in browser.value("document.querySelector('#bm25 li .score').innerText")
