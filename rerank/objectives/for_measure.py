@@ -50,9 +50,9 @@ def lambdarank_for(
     deep = measure.cut_for_training(truncation_level)
     swap = deep.swap_weights(lists)
     if swap is None:
-        how = deep, sigma, truncation_level, normalize, factors
+        shape = sigma, truncation_level, normalize, factors
         ranked = lists.query_ptr, weights, lists.labels, lists.ideal_labels, lists.ideal_ptr
-        return BlockLambdaRankObjective(*ranked, *how)
+        return BlockLambdaRankObjective(*ranked, deep, *shape)
     how = sigma, deep.cutoff or truncation_level, normalize, factors
     return LambdaRankObjective(lists.query_ptr, weights, swap, *how)
 

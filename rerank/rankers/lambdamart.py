@@ -11,6 +11,7 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import lambdarank_for
+from rerank.objectives.hessian import PairFactors
 from rerank.objectives.preferences import PreferencePairs
 from rerank.rankers.base_scores import spread_at_the_top
 from rerank.rankers.boosted import BoostedTrees
@@ -46,6 +47,7 @@ class LambdaMART(BoostedTrees):
     """
 
     learns_from_pairs: ClassVar[bool] = True
+    weighs_rows: ClassVar[bool] = True
 
     metric: Any = parameter(
         "nDCG@10",
@@ -90,7 +92,8 @@ class LambdaMART(BoostedTrees):
         if train.pairs is not None:
             return PreferencePairs(*train.weighted_pairs(evenly=False))
         measure = parse_measure(self.metric)
-        return lambdarank_for(measure, train.lists, train.weights, 1.0, self.truncation_level, self.normalize)
+        factors = PairFactors(train.row_weights, train.row_weights)
+        return lambdarank_for(measure, train.lists, train.weights, 1.0, self.truncation_level, self.normalize, factors)
 
 
 def _searched(training: Validation, learning_rate: float, scores: Floats, tree: Floats) -> float:

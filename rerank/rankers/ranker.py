@@ -136,6 +136,7 @@ class Ranker(Estimator):
 
     kind: ClassVar[str] = ""
     learns_from_pairs: ClassVar[bool] = False
+    weighs_rows: ClassVar[bool] = False  # takes weights of documents, and not only of queries
     trains_on_cluster: ClassVar[bool] = False
     trains_mapped: ClassVar[bool] = False  # reads features block by block, keeps to a memory limit, has checkpoints
     cross_validates: ClassVar[bool] = False  # without an eval_set, chooses by held-out queries; see cross_validated_
@@ -273,7 +274,8 @@ class Ranker(Estimator):
         init_score : array of shape (n_rows,), optional
             Scores of a base ranker. `predict` then needs init_score, too.
         sample_weight : array of shape (n_rows,), optional
-            Weights, the same for all rows of a query.
+            Weights. Those that differ within a query are weights of documents, which LambdaMART and MART take: a pair
+            of documents weighs the product of theirs, as if each were there as often.
         eval_set : RankingData, path, (X, y, qid), or (X, y) with eval_qid or eval_group; or a list of one, optional
             Validation data for early stopping.
         eval_qid, eval_group : array, or list of one, optional
@@ -346,6 +348,12 @@ class Ranker(Estimator):
         self._check_memory(data, context)
         data = self._loaded(data)
         check_training_data(data, "training data")
+        if data.weighs_rows and not self.weighs_rows:
+            able = ", ".join(name for name, ranker in known_rankers().items() if ranker.weighs_rows)
+            raise InvalidInputError(
+                f"sample_weight: expected one weight for all rows of a query, got several, which only {able} take. "
+                "Choose one of them, or weigh queries."
+            )
         base = given_base(self.base, StoredModel(), data.feature_names)
         if isinstance(base, Ranker) and hasattr(base, "base_"):
             check_retrievers(base, data.retriever, data.run_retrievers, "training data")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
@@ -108,6 +108,7 @@ class TrainingSet:
     labels        (n_rows,) float64
     start_scores  (n_rows,) float64: a base ranker's, or 0
     weights       (n_queries,) float64
+    row_weights   (n_rows,) float64, those of documents; empty: 1
     pairs         preference pairs to learn from in place of the labels
     base_worth    number of queries that teach as much as the base ranker knows: with as many, its weight is twice that
                   which held-out queries ask for
@@ -127,6 +128,7 @@ class TrainingSet:
     base_worth: float = 0.0
     binned: BinnedData | None = None
     names: tuple[str, ...] = ()
+    row_weights: Floats = field(default_factory=partial(np.empty, 0))
 
     @classmethod
     def of(cls, data: RankingData, start_scores: Floats, pairs: PreferenceRows | None = None) -> TrainingSet:
@@ -138,7 +140,7 @@ class TrainingSet:
             for first, last in pairwise(data.query_ptr.tolist())
         ]
         ideal_labels, ideal_ptr = data.ideal()
-        weights = np.ones(len(data)) if data.weights is None else data.weights
+        weights = np.ones(len(data)) if data.weights is None or data.weighs_rows else data.weights
         queries = _order_by_content(data, rows, np.column_stack([weights, np.diff(ideal_ptr)]), start_scores)
         order = np.concatenate([np.empty(0, np.int64), *(rows[query] for query in queries.tolist())])
         ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
@@ -153,6 +155,7 @@ class TrainingSet:
             start_scores[order],
             pairs,
             names=data.feature_names,
+            row_weights=np.empty(0) if data.weights is None or not data.weighs_rows else data.weights[order],
         )
 
     @property
@@ -175,6 +178,7 @@ class TrainingSet:
             self.start_scores[rows],
             binned=self.binned and self.binned.select(rows),
             names=self.names,
+            row_weights=self.row_weights[rows] if len(self.row_weights) else self.row_weights,
         )
 
     def queries(self) -> Iterator[TrainingSet]:
