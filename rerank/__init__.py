@@ -125,6 +125,8 @@ _HOMES = {
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
     "distil": "rerank.workflows.distil",
+    "train_on_clicks": "rerank.workflows.click_training",
+    "click_labels": "rerank.workflows.click_training",
     "diversify": "rerank.workflows.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
     "evaluate": "rerank.evaluation.evaluate",

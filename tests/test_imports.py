@@ -35,7 +35,7 @@ BELOW = {
     "evaluation": {"files", "metrics"},
     "doctor": {"files", "lucene", "metrics"},
     "workflows": {"retrieval", "lucene", "features", "vectors", "history", "rankers", "exchange", "evaluation"}
-    | {"files", "trees", "objectives", "metrics", "combination"},
+    | {"files", "trees", "objectives", "metrics", "combination", "clicks"},
     "plugins": {"workflows", "lucene", "features", "rankers", "files"},
     "cluster": {"workflows", "retrieval", "lucene", "features", "vectors", "history", "rankers", "evaluation", "files"}
     | {"trees", "objectives", "metrics"},
