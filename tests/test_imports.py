@@ -29,7 +29,7 @@ BELOW = {
     "retrieval": {"files", "features", "vectors", "history"},
     "history": {"files", "lucene", "features", "vectors"},
     "combination": {"files", "metrics"},
-    "rankers": {"files", "combination", "trees", "objectives", "metrics"},
+    "rankers": {"files", "combination", "trees", "objectives", "metrics", "clicks"},
     "exchange": {"files", "rankers", "trees"},
     "clicks": {"files"},
     "evaluation": {"files", "metrics"},

@@ -95,8 +95,8 @@ def command(given: Options) -> None:
 
     From an index, candidates are retrieved from all sources that need no judgements. If there are many queries, a fifth
     of them is held out for early stopping. Cross-validation estimates the metric and calibrates the scores. With
-    `--teacher` or `--clicks`, no judgements are needed. DATA are feature files (.npz, .parquet, .svm or .txt, the last two also with
-    .gz), or folders of them.
+    `--teacher` or `--clicks`, no judgements are needed. DATA are feature files (.npz, .parquet, .svm or .txt, the last
+    two also with .gz), or folders of them.
     """
     from rerank.runtime.output import check_outputs
     from rerank.workflows.bound import is_index
