@@ -179,7 +179,8 @@ def _learn_without_judgements(given: Options) -> None:
         if given.clicks is not None:
             documents = set(index.forward.doc_ids.tolist())
             clicks = read_clicks(given.clicks, topics=queries, documents=documents)
-            n_queries, learn = len(clicks.query_ids), partial(train_on_clicks, index, queries, clicks)
+            n_queries = len(clicks.query_ids)
+            learn = partial(train_on_clicks, index, queries, clicks)
         else:
             teacher = read_run(given.teacher)  # type: ignore[arg-type]
             n_queries = sum(query_id in teacher for query_id in queries)

@@ -32,6 +32,8 @@ from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
 from rerank.files.records import TopicsLike, topics_of
+from rerank.objectives.click_lists import NONE
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.mart import MART
 from rerank.rankers.ranker import Ranker
 from rerank.retrieval.candidates import DEPTH, Candidates
@@ -111,7 +113,8 @@ def train_on_clicks(
         The log.
     model : Ranker or None
         The ranker with its parameters, which is fitted; None is that of `rerank.train`. Its base should be the ranker
-        that made the log.
+        that made the log. LambdaMART with a `position_bias` learns from the lists of the log, others from
+        `click_labels`.
     candidates, k, recipe : as for `rerank.train`
         Sources of the candidates, their number, and the features. Candidates that were not shown are not learned from.
     click_model, prior : as for `estimate_clicks` and `click_labels`
@@ -148,5 +151,7 @@ def train_on_clicks(
             f"{0 if shown is None else len(shown)}. Give a longer log, or more topics of it."
         )
     log.info("clicks: %d of %d pairs of the log are candidates", shown.n_rows, len(estimates))
-    labelled = click_labels(estimates, data, prior=prior)
-    return fit_student(index, asked, labelled, model, shown if estimate else None, "the clicks")
+    from_lists = isinstance(model, LambdaMART) and model.position_bias != NONE
+    labelled = shown if from_lists else click_labels(estimates, data, prior=prior)
+    judged = shown if estimate else None
+    return fit_student(index, asked, labelled, model, judged, "the clicks", clicks if from_lists else None)

@@ -107,7 +107,7 @@ def test_rows_that_were_shown_are_labelled_with_their_values(judged: Judged) -> 
     query = np.append(run.query_ids[query_rows(run.query_ptr)], ["q0", "unknown"])
     docs = np.append(run.doc_ids, ["unknown", "d1"])
     data = RankingData.from_frame(pd.DataFrame({"query_id": query, "doc_id": docs, "f": np.arange(len(docs))}))
-    labelled = estimates.labelled(data)
+    labelled, pairs = estimates.shown(data)
     values, queries = _values(estimates), labelled.query_ids[query_rows(labelled.query_ptr)]
     assert labelled.labels is not None
     pairs = zip(queries.tolist(), labelled.doc_ids.tolist(), strict=True)
