@@ -96,6 +96,8 @@ def test_logs_that_cannot_be_learned_from_are_refused_in_one_line(
         rerank.train_on_clicks(index, few, log, learner())
     with pytest.raises(InvalidInputError, match="prior: expected a number above 0, got 0"):
         click_labels(rerank.estimate_clicks(log), index.features(index.search(topics, 60), topics), prior=0)
+    for name in "ab":
+        (tmp_path / name).write_text("")
+    paths = ["--clicks", str(tmp_path / "a"), "--teacher", str(tmp_path / "b"), "-o", str(tmp_path / "m.json")]
     with pytest.raises(click.UsageError, match="--clicks: expected no --teacher beside it"):
-        names = ["INDEX", "TOPICS", "--clicks", "a", "--teacher", "b", "-o", str(tmp_path / "m.json")]
-        cli.main(["train", *names], standalone_mode=False)
+        cli.main(["train", str(index.path), str(tmp_path / "a"), *paths], standalone_mode=False)
