@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from rerank.rankers.nets import RankNet as RankNet
     from rerank.rankers.plots import plot_importance as plot_importance
     from rerank.rankers.plots import plot_metric as plot_metric
+    from rerank.rankers.plots import plot_tree as plot_tree
     from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.store import read_model as read_model
     from rerank.retrieval.candidates import Candidates as Candidates
@@ -140,6 +141,7 @@ _HOMES = {
     "off_policy_value": "rerank.clicks.off_policy",
     "plot_importance": "rerank.rankers.plots",
     "plot_metric": "rerank.rankers.plots",
+    "plot_tree": "rerank.rankers.plots",
     "prediction_powered": "rerank.evaluation.audit",
     "preference_pairs": "rerank.clicks.preferences",
     "read_clicks": "rerank.clicks.reading",

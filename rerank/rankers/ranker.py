@@ -284,7 +284,8 @@ class Ranker(Estimator):
             Preference pairs to train on instead of labels, which may then be missing. X must be RankingData, which
             contains the document ids. Only for rankers that can be trained on pairs (`learns_from_pairs`).
         callbacks : iterable of callables, optional
-            Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop().
+            Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop(). One
+            that raises ends the training.
         training : TrainingOptions, optional
             For rankers of boosted trees: a cluster, a limit of memory, a checkpoint. The model does not depend on them.
 
