@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     from rerank.workflows.rerank import rerank as rerank
     from rerank.workflows.study import Study as Study
     from rerank.workflows.train import train as train
+    from rerank.workflows.tuning import Tuning as Tuning
 
 _HOMES = {
     "Auto": "rerank.rankers.auto",
@@ -118,6 +119,7 @@ _HOMES = {
     "Study": "rerank.workflows.study",
     "Topics": "rerank.types",
     "TrainingOptions": "rerank.rankers.context",
+    "Tuning": "rerank.workflows.tuning",
     "Users": "rerank.clicks.simulation",
     "ValueRules": "rerank.clicks.off_policy",
     "Vectors": "rerank.vectors.vectors",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -158,3 +159,15 @@ def new_axes(height: float) -> Axes:
             "matplotlib: expected it installed for a plot, got none. Run `pip install 'lucene-rerank[plots]'`."
         ) from error
     return pyplot.subplots(figsize=(WIDTH, height), layout="constrained")[1]
+
+
+def png(axes: Axes) -> bytes:
+    """Return a plot as a PNG file, and close its figure."""
+    from matplotlib import pyplot
+    from matplotlib.figure import Figure
+
+    content, figure = BytesIO(), axes.get_figure()
+    if isinstance(figure, Figure):
+        figure.savefig(content, format="png", dpi=150)
+        pyplot.close(figure)
+    return content.getvalue()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -34,9 +35,9 @@ from rerank.workflows.train import (
     TrainingInputs,
     default_ranker,
     fit_with_stop,
-    fold_search,
     sources_of,
 )
+from rerank.workflows.tuning import fit_best
 
 MEASURE = "nDCG@10"
 GRADES = 4.0  # above 0
@@ -148,7 +149,7 @@ def distil(
     on_all, folds = model.learns_from_all(len(data)), assign_folds(data, FOLDS, 0)
     before = after = None
     if estimate:
-        training = FoldTraining(SameData(data), folds, fold_search(model), on_all)
+        training = FoldTraining(SameData(data), folds, partial(fit_best, model, None), on_all)
         before, after = _against_teacher(index, training, data)
     fit_with_stop(model, data, {} if on_all else folds)
     milliseconds = _milliseconds(index, model, taught)
