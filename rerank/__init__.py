@@ -79,7 +79,9 @@ if TYPE_CHECKING:
     from rerank.types import Topics as Topics
     from rerank.types.preferences import Preferences as Preferences
     from rerank.vectors.vectors import Vectors as Vectors
+    from rerank.workflows.card import model_card as model_card
     from rerank.workflows.cutoff import Cutoff as Cutoff
+    from rerank.workflows.dependence import dependence as dependence
     from rerank.workflows.distil import distil as distil
     from rerank.workflows.diversify import diversify as diversify
     from rerank.workflows.experiment import run_experiment as run_experiment
@@ -127,6 +129,7 @@ _HOMES = {
     "apply_fusion": "rerank.rankers.fusion",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
+    "dependence": "rerank.workflows.dependence",
     "distil": "rerank.workflows.distil",
     "diversify": "rerank.workflows.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
@@ -139,6 +142,7 @@ _HOMES = {
     "interleaving_result": "rerank.clicks.interleaving",
     "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
+    "model_card": "rerank.workflows.card",
     "nearest_run": "rerank.retrieval.outside",
     "off_policy_value": "rerank.clicks.off_policy",
     "plot_importance": "rerank.rankers.plots",
