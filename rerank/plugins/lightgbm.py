@@ -476,7 +476,8 @@ class Booster:
         ranker = self.part(start_iteration, num_iteration)
         if pred_leaf:
             return leaves_of(ranker.forest_, ranker._matrix(data)).astype(np.int32)
-        start = np.zeros(len(feature_matrix(data))) if isinstance(ranker.base_, GivenScoresBase) else None
+        n_rows = data.shape[0] if hasattr(data, "shape") else len(data)
+        start = np.zeros(n_rows) if isinstance(ranker.base_, GivenScoresBase) else None
         return (ranker.contributions if pred_contrib else ranker.predict)(data, init_score=start)
 
     def feature_importance(self, importance_type: str = "split", iteration: int | None = None) -> Any:
