@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from rerank.version import __version__
 
 if TYPE_CHECKING:
+    from rerank.clicks.drafts import interleave as interleave
     from rerank.clicks.estimates import estimate_clicks as estimate_clicks
     from rerank.clicks.interleaving import interleaving_result as interleaving_result
     from rerank.clicks.interleaving import simulate_interleaving as simulate_interleaving
-    from rerank.clicks.interleaving import team_draft as team_draft
     from rerank.clicks.off_policy import ValueRules as ValueRules
     from rerank.clicks.off_policy import off_policy_value as off_policy_value
     from rerank.clicks.preferences import preference_pairs as preference_pairs
@@ -133,6 +133,7 @@ _HOMES = {
     "feature": "rerank.features.functions",
     "fuse": "rerank.combination.fusion",
     "import_model": "rerank.exchange.models",
+    "interleave": "rerank.clicks.drafts",
     "interleaving_result": "rerank.clicks.interleaving",
     "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
@@ -158,7 +159,6 @@ _HOMES = {
     "run_experiment": "rerank.workflows.experiment",
     "simulate_clicks": "rerank.clicks.simulation",
     "simulate_interleaving": "rerank.clicks.interleaving",
-    "team_draft": "rerank.clicks.interleaving",
     "train": "rerank.workflows.train",
     "weight_curve": "rerank.rankers.diagnostics",
     "write_clicks": "rerank.clicks.reading",
