@@ -13,7 +13,7 @@ from rerank.version import __version__
 if TYPE_CHECKING:
     from rerank.clicks.drafts import interleave as interleave
     from rerank.clicks.estimates import estimate_clicks as estimate_clicks
-    from rerank.clicks.interleaving import interleaving_result as interleaving_result
+    from rerank.clicks.interleaving import experiment_result as experiment_result
     from rerank.clicks.interleaving import simulate_interleaving as simulate_interleaving
     from rerank.clicks.off_policy import ValueRules as ValueRules
     from rerank.clicks.off_policy import off_policy_value as off_policy_value
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rerank.clicks.record import Clicks as Clicks
     from rerank.clicks.simulation import Users as Users
     from rerank.clicks.simulation import simulate_clicks as simulate_clicks
+    from rerank.clicks.visitors import visit_service as visit_service
     from rerank.cluster.cluster import Cluster as Cluster
     from rerank.combination.fusion import fuse as fuse
     from rerank.combination.mixture import combine as combine
@@ -128,13 +129,13 @@ _HOMES = {
     "diversify": "rerank.workflows.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
     "evaluate": "rerank.evaluation.evaluate",
+    "experiment_result": "rerank.clicks.interleaving",
     "explain": "rerank.workflows.explain",
     "export_model": "rerank.exchange.models",
     "feature": "rerank.features.functions",
     "fuse": "rerank.combination.fusion",
     "import_model": "rerank.exchange.models",
     "interleave": "rerank.clicks.drafts",
-    "interleaving_result": "rerank.clicks.interleaving",
     "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
     "nearest_run": "rerank.retrieval.outside",
@@ -161,6 +162,7 @@ _HOMES = {
     "simulate_interleaving": "rerank.clicks.interleaving",
     "train": "rerank.workflows.train",
     "weight_curve": "rerank.rankers.diagnostics",
+    "visit_service": "rerank.clicks.visitors",
     "write_clicks": "rerank.clicks.reading",
     "write_data": "rerank.files.data",
     "write_qrels": "rerank.files.trec",

@@ -14,11 +14,12 @@ from rerank.cli.options import (
     Whole,
     file_option,
     functions_option,
+    limits_option,
     option,
     path_argument,
     takes,
 )
-from rerank.errors import InvalidInputError, MissingFileError, RerankError, unknown_name
+from rerank.errors import InvalidInputError, MissingFileError, RerankError
 from rerank.service.settings import Limits, Settings, is_loopback
 
 _NEEDED = ("fastapi", "uvicorn", "prometheus_client", "orjson")
@@ -28,18 +29,6 @@ LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `L
     "documents": ("documents", Whole()),
     "body": ("body_bytes", Whole()),
 }
-
-
-def _limits(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of `Limits` that each NAME=VALUE gives."""
-    limits = {}
-    for text in texts:
-        name, _, number = text.partition("=")
-        if name not in LIMITS:
-            raise unknown_name("--limit", name, LIMITS)
-        field, kind = LIMITS[name]
-        limits[field] = kind.convert(number, parameter, context)
-    return limits
 
 
 @dataclass(frozen=True)
@@ -100,13 +89,10 @@ class Options:
         help="Log queries, candidates, what is shown and clicked (/events) to FOLDER. KIND is queries; features: also "
         "the features; hashed: the features, and hashes in place of the texts of queries.",
     )
-    limits: dict[str, Any] = option(
-        "--limit",
-        multiple=True,
-        callback=_limits,
-        metavar="NAME=VALUE",
-        help="Limit to change; defaults: deadline=10 (seconds per request, then 503), queue=256 (waiting requests, "
-        "then 429), documents=1000 (per request), body=8388608 (bytes per request). Repeatable.",
+    limits: dict[str, Any] = limits_option(
+        LIMITS,
+        "deadline=10 (seconds per request, then 503), queue=256 (waiting requests, then 429), documents=1000 (per "
+        "request), body=8388608 (bytes per request)",
     )
     functions: tuple[Path, ...] = functions_option()
 

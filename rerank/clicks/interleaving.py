@@ -12,6 +12,7 @@ ACM TOIS 30(1), 2012.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,11 +22,11 @@ from rerank.clicks.record import Clicks
 from rerank.clicks.simulation import Users, attraction_of
 from rerank.errors import InvalidInputError
 from rerank.files.records import QrelsLike, RunLike, qrels_of, run_of
-from rerank.types import Qrels, query_rows
+from rerank.types import Floats, Ints, Qrels, query_rows
 from rerank.types.ids import Ids
 
 SIDES = ("A", "B")
-LEVEL = 0.95
+ENDS = (0.025, 0.975)  # of a 95 % interval
 SAMPLES = 10_000
 DIGITS = 3  # of a session's credit, so that few of them differ
 
@@ -58,49 +59,131 @@ class InterleavingResult:
     p_value: float
 
 
-def interleaving_result(clicks: Clicks, *, samples: int = SAMPLES, seed: int = 0) -> InterleavingResult:
-    """Return which of two rankers won an interleaving experiment.
+@dataclass(frozen=True)
+class AssignmentResult:
+    """Which of two rankers, of which each session had one, searchers preferred.
+
+    Parameters
+    ----------
+    first, second : str
+        Names of the rankers, in alphabetical order.
+    sessions : tuple of int
+        Sessions of each.
+    means : tuple of float
+        Mean of 1 / rank of the first click, over the sessions of each, 0 for a list without a click.
+    difference, low, high : float
+        First mean less the second, and its 95 % bootstrap interval by session.
+    p_value : float
+        Welch's t-test, two-sided.
+
+    """
+
+    first: str
+    second: str
+    sessions: tuple[int, int]
+    means: tuple[float, float]
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+
+def experiment_result(
+    clicks: Clicks, rankers: Sequence[str] | None = None, *, samples: int = SAMPLES, seed: int = 0
+) -> InterleavingResult | AssignmentResult:
+    """Return which of two rankers won: an interleaving experiment, or an A/B test where no list has documents of both.
 
     Parameters
     ----------
     clicks : Clicks
         The log, whose `ranker` and `credit` say what a click on each document counts for which side; without sessions,
         each list is one.
+    rankers : sequence of str, optional
+        Names of the two, where the log has more.
     samples, seed : int
         Bootstrap samples of sessions, and the seed of their draw.
 
     Returns
     -------
-    InterleavingResult
-        Wins, losses, ties, their difference with its interval, and the sign test.
+    InterleavingResult or AssignmentResult
+        The result. Lists that are not of the experiment do not count.
 
     Raises
     ------
     InvalidInputError
-        If the log does not have two rankers.
+        If the log does not have two such rankers.
 
     """
-    if clicks.ranker is None or len(clicks.rankers) != 2:
+    own, sides, names = _of_two(clicks, rankers)
+    session = query_rows(own.list_ptr) if own.session is None else own.session
+    number = np.unique(session, return_inverse=True)[1].reshape(-1)
+    of_list = query_rows(own.list_ptr)
+    shares = np.bincount(of_list, sides) / np.diff(own.list_ptr)
+    is_shared = (shares > 0.0) & (shares < 1.0)
+    random = np.random.default_rng(seed)
+    if not is_shared.any():
+        return _assigned(own, names, number, sides, samples, random)
+    gains = np.where(sides == 0, 1.0, -1.0) * own.clicked
+    if own.credit is not None:
+        of_experiment = is_shared | (np.bincount(of_list, own.credit) > 0.0)
+        gains = (gains * own.credit)[of_experiment[of_list]]
+        number = np.unique(number[of_experiment[of_list]], return_inverse=True)[1].reshape(-1)
+    credit = np.asarray(np.round(np.bincount(number, gains), DIGITS), dtype=np.float64)
+    return _interleaved(names, credit, samples, random)
+
+
+def _of_two(clicks: Clicks, rankers: Sequence[str] | None) -> tuple[Clicks, Ints, tuple[str, str]]:
+    """Return the rows of two rankers, the side of each, 0 or 1, and their names in alphabetical order."""
+    names = sorted(clicks.rankers if rankers is None else rankers)
+    unknown = [name for name in names if name not in clicks.rankers]
+    if clicks.ranker is None or len(set(names)) != 2 or unknown:
+        known = ", ".join(sorted(clicks.rankers)) or "none"
         raise InvalidInputError(
-            f"interleaving: expected a log with two rankers, got {len(clicks.rankers)}. Write the side that added each "
-            "document as its ranker."
+            f"interleaving: expected a log with two rankers, got {len(clicks.rankers)} ({known}). Write the side that "
+            "added each document as its ranker, and name two where there are more (`--rankers A,B`, rankers=)."
         )
+    first, second = (clicks.rankers.index(name) for name in names)
+    own = np.flatnonzero((clicks.ranker == first) | (clicks.ranker == second))
+    return clicks.select(own), (clicks.ranker[own] == second).astype(np.int64), (names[0], names[1])
+
+
+def _interleaved(
+    names: tuple[str, str], credit: Floats, samples: int, random: np.random.Generator
+) -> InterleavingResult:
+    """Return the result of sessions, whose credit is positive where the first ranker has more."""
     from scipy.stats import binomtest
 
-    session = query_rows(clicks.list_ptr) if clicks.session is None else clicks.session
-    _, number = np.unique(session, return_inverse=True)
-    first, second = sorted(range(2), key=clicks.rankers.__getitem__)
-    counts = clicks.clicked if clicks.credit is None else clicks.clicked * clicks.credit
-    credit = np.round(np.bincount(number.reshape(-1), np.where(clicks.ranker == first, 1.0, -1.0) * counts), DIGITS)
     wins, losses = int((credit > 0).sum()), int((credit < 0).sum())
-    values, times = np.unique(credit, return_counts=True)
-    random, n = np.random.default_rng(seed), len(credit)
-    means = random.multinomial(n, times / n, samples) @ values / n
-    low, high = np.quantile(means, [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
+    low, high = np.quantile(_bootstrap_means(credit, samples, random), ENDS)
     p_value = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
-    names = clicks.rankers[first], clicks.rankers[second]
-    ties = n - wins - losses
+    ties = len(credit) - wins - losses
     return InterleavingResult(*names, wins, losses, ties, float(credit.mean()), float(low), float(high), p_value)
+
+
+def _assigned(
+    clicks: Clicks, names: tuple[str, str], session: Ints, sides: Ints, samples: int, random: np.random.Generator
+) -> AssignmentResult:
+    from scipy.stats import ttest_ind
+
+    starts = clicks.list_ptr[:-1]
+    inverse = np.maximum.reduceat(np.where(clicks.clicked, 1.0 / clicks.position, 0.0), starts)
+    of_session, side = session[starts], np.zeros(int(session.max()) + 1, dtype=np.int64)
+    side[session] = sides
+    means = np.bincount(of_session, inverse) / np.bincount(of_session)
+    first, second = (np.round(means[side == number], DIGITS) for number in range(2))
+    drawn = _bootstrap_means(first, samples, random) - _bootstrap_means(second, samples, random)
+    low, high = np.quantile(drawn, ENDS)
+    p_value = float(ttest_ind(first, second, equal_var=False).pvalue)
+    both = float(first.mean()), float(second.mean())
+    sizes = len(first), len(second)
+    return AssignmentResult(*names, sizes, both, both[0] - both[1], float(low), float(high), p_value)
+
+
+def _bootstrap_means(values: Floats, samples: int, random: np.random.Generator) -> Floats:
+    """Return means of values, of which few differ, drawn with replacement, (samples,)."""
+    distinct, times = np.unique(values, return_counts=True)
+    drawn = random.multinomial(len(values), times / len(values), samples)
+    return np.asarray(drawn @ distinct / len(values), dtype=np.float64)
 
 
 def simulate_interleaving(

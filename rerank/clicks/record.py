@@ -46,7 +46,7 @@ class Clicks(Shown):
     rankers : tuple of str
         Names of the rankers.
     credit : ndarray of shape (n_rows,), dtype float64, optional
-        What a click counts for the ranker of an interleaved list; 1 if None.
+        What a click counts for the ranker of an interleaved list, 0 outside of one; 1 if None.
 
     """
 

@@ -87,7 +87,7 @@ class UbiLog:
         hits = self._hits[search]
         given = attributes.get("rankers"), attributes.get("sides"), attributes.get("credits")
         if "ranker" in attributes:
-            given = [attributes["ranker"]], [0] * len(hits), [1.0] * len(hits)
+            given = [attributes["ranker"]], [0] * len(hits), [0.0] * len(hits)
         elif given == (None, None, None):
             return
         rankers, sides, credits = (each if isinstance(each, list) else [] for each in given)
@@ -141,7 +141,7 @@ class UbiLog:
         of_doc = np.array([documents.setdefault(doc, len(documents)) for doc in docs])
         queries = [self._texts.get(search, names[search]) for search in of_search.tolist()]
         sessions = [self._sessions.get(search, f"search {names[search]}") for search in of_search.tolist()]
-        credited = [self._credits.get((search, doc), ("unknown", 1.0)) for search, _, doc, _ in rows]
+        credited = [self._credits.get((search, doc), ("unknown", 0.0)) for search, _, doc, _ in rows]
         names_of_rankers = list(dict.fromkeys(ranker for ranker, _ in credited))
         numbers_of_rankers = {ranker: number for number, ranker in enumerate(names_of_rankers)}
         ranker = np.array([numbers_of_rankers[ranker] for ranker, _ in credited])

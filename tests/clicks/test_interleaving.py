@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_ind
 
 from rerank.clicks import drafts
 from rerank.clicks.drafts import METHODS, interleave
-from rerank.clicks.interleaving import interleaving_result, simulate_interleaving
+from rerank.clicks.interleaving import AssignmentResult, InterleavingResult, experiment_result, simulate_interleaving
 from rerank.clicks.reading import read_clicks, write_clicks
 from rerank.clicks.record import Clicks
 from rerank.clicks.simulation import Users
@@ -116,7 +117,7 @@ def test_credits_are_counted_by_session() -> None:
     sessions, rankers, clicked = zip(*rows, strict=True)
     n = len(rows)
     clicks = Clicks.from_rows(["q"] * n, [f"d{k}" for k in range(n)], range(1, n + 1), clicked, sessions, rankers)
-    result = interleaving_result(clicks)
+    result = experiment_result(clicks)
     assert (result.first, result.second, result.wins, result.losses, result.ties) == ("A", "B", 1, 2, 1)
     assert result.difference == -0.25
     assert result.low <= result.difference <= result.high
@@ -127,7 +128,7 @@ def test_credits_of_a_log_are_what_clicks_count() -> None:
     clicks = Clicks.from_rows(
         ["q"] * 4, list("abcd"), [1, 2, 1, 2], [1, 1, 1, 0], list("sstt"), list("ABAB"), [0.25, 0.5, 0.5, 1.0]
     )
-    result = interleaving_result(clicks)
+    result = experiment_result(clicks)
     assert (result.wins, result.losses, result.ties) == (1, 1, 0)
     assert result.difference == pytest.approx(0.125)
     assert -0.25 <= result.low <= result.high <= 0.5
@@ -138,13 +139,13 @@ def test_better_ranker_wins_and_the_log_can_be_written(method: str, judged: Judg
     run, qrels = judged
     best = Run.of({query: {doc: float(qrels[query][doc]) for doc in run[query]} for query in run})
     clicks = simulate_interleaving(best, run, qrels, method=method, sessions=400)
-    result = interleaving_result(clicks)
+    result = experiment_result(clicks)
     assert result.low > 0.1
     assert result.p_value < 1e-6
-    other = interleaving_result(simulate_interleaving(run, best, qrels, Users("cascade"), method=method, sessions=400))
+    other = experiment_result(simulate_interleaving(run, best, qrels, Users("cascade"), method=method, sessions=400))
     assert other.high < -0.1
     write_clicks(clicks, tmp_path / "log.csv")
-    assert interleaving_result(read_clicks(tmp_path / "log.csv")) == result
+    assert experiment_result(read_clicks(tmp_path / "log.csv")) == result
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -158,13 +159,47 @@ def test_rankers_that_are_equally_good_are_seldom_told_apart(method: str, judged
         rows = np.flatnonzero((clicks.session >= first) & (clicks.session < first + 100))
         part = clicks.select(rows)
         swapped = random.integers(2, size=10_000)[part.session]
-        rejected += interleaving_result(replace(part, ranker=part.ranker ^ swapped), samples=10).p_value < 0.05
+        rejected += experiment_result(replace(part, ranker=part.ranker ^ swapped), samples=10).p_value < 0.05
     assert rejected <= 12  # of 100; scripts/check_clicks.py makes 1,000 trials
+
+
+def test_sessions_of_one_ranker_each_are_compared_by_their_first_clicks() -> None:
+    random, rows = np.random.default_rng(0), []
+    for session in range(400):
+        side = "AB"[random.integers(2)]
+        for _ in range(1 + session % 2):
+            clicked = random.random(5) < (0.5 if side == "A" else 0.2)
+            rows += [(f"s{session}", side, place, hit) for place, hit in enumerate(clicked, 1)]
+    sessions, sides, places, clicked = zip(*rows, strict=True)
+    n = len(rows)
+    result = experiment_result(Clicks.from_rows(["q"] * n, [f"d{k}" for k in places], places, clicked, sessions, sides))
+    values: dict[str, dict[str, list[float]]] = {"A": {}, "B": {}}
+    for first in range(0, n, 5):
+        own = [1.0 / place for place, hit in zip(places[first:], clicked[first : first + 5], strict=False) if hit]
+        values[sides[first]].setdefault(sessions[first], []).append(max(own, default=0.0))
+    means = [[np.mean(lists) for lists in values[side].values()] for side in "AB"]
+    assert isinstance(result, AssignmentResult)
+    assert result.sessions == (len(means[0]), len(means[1]))
+    assert result.means == pytest.approx([np.mean(each) for each in means], abs=1e-3)
+    assert result.p_value == pytest.approx(ttest_ind(*means, equal_var=False).pvalue, rel=0.05)
+    assert 0.0 < result.low < result.difference < result.high
+
+
+def test_lists_outside_the_experiment_do_not_count() -> None:
+    shared = (["q"] * 2, ["a", "b"], [1, 2], [1, 0], ["s", "s"], ["A", "B"], [1.0, 1.0])
+    alone = (["q"] * 2, ["a", "b"], [1, 2], [1, 1], ["t", "t"], ["B", "B"], [0.0, 0.0])
+    third = (["q"], ["a"], [1], [1], ["u"], ["C"], [0.0])
+    clicks = Clicks.from_rows(*([*one, *two, *last] for one, two, last in zip(shared, alone, third, strict=True)))
+    result = experiment_result(clicks, ("B", "A"))
+    assert isinstance(result, InterleavingResult)
+    assert (result.first, result.wins, result.losses, result.ties) == ("A", 1, 0, 0)
+    with pytest.raises(InvalidInputError, match=r"expected a log with two rankers, got 3 \(A, B, C\)"):
+        experiment_result(clicks)
 
 
 def test_wrong_logs_are_refused(judged: Judged) -> None:
     clicks = Clicks.from_rows(["q"], ["d"], [1], [1])
     with pytest.raises(InvalidInputError, match=r"interleaving: expected a log with two rankers, got 0"):
-        interleaving_result(clicks)
+        experiment_result(clicks)
     with pytest.raises(InvalidInputError, match=r"interleaving: expected runs of the same queries, got none in common"):
         simulate_interleaving(judged[0], Run.of({"x": {"d": 1.0}}), judged[1])

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rerank
@@ -150,7 +151,7 @@ def test_interleaving_of_the_log_credits_the_side(settings: Any, collection: Tin
             credited = zip(_ids(answer), told["sides"], told["credits"], strict=True)
             liked = [doc for doc, side, credit in credited if side == 0 and credit]
             server.post("/events", {"token": answer["results"][0]["token"], "clicks": liked[:2]})
-    result = rerank.interleaving_result(rerank.read_clicks(tmp_path / "log"))
+    result = rerank.experiment_result(rerank.read_clicks(tmp_path / "log"))
     assert (result.first, result.second, result.losses) == ("bm25", "model", 30 - result.ties)
     assert result.high < 0.0
     assert result.p_value < 1e-3
@@ -210,3 +211,32 @@ def test_models_of_equal_names_are_refused(settings: Any, model_file: Path, inde
         InvalidInputError, match=r"models: expected files of different names, got .* beside bm25 and model"
     ):
         load_rankings(replace(settings, others=(model_file,)), index)
+
+
+def test_simulated_users_search_the_service_and_click(settings: Any, collection: Tiny, tmp_path: Path) -> None:
+    users = rerank.Users(eta=0.0, noise=0.0)
+    with running(replace(settings, log_queries=tmp_path)) as server:
+        address = f"http://127.0.0.1:{server.port}/search?compare=bm25,model"
+        topics = dict(list(collection.topics.items())[:5])
+        searches, n_clicks = rerank.visit_service(address, topics, collection.qrels, users, passes=3, depth=6)
+        with pytest.raises(InvalidInputError, match=r"expected an answer, got 422: .*query\.compare"):
+            rerank.visit_service(f"{address}x,y", topics, collection.qrels)
+    with pytest.raises(InvalidInputError, match=r"expected a running service, got .*Start `rerank serve"):
+        rerank.visit_service(address, topics, collection.qrels)
+    with pytest.raises(InvalidInputError, match=r"service: expected an address as http"):
+        rerank.visit_service("search", topics, collection.qrels)
+    clicks = rerank.read_clicks(tmp_path, topics=topics)
+    assert searches == 15
+    assert (len(clicks.list_ptr) - 1, int(clicks.clicked.sum()), clicks.n_positions) == (15, n_clicks, 6)
+    labels = [
+        collection.qrels[query].get(doc, 0)
+        for query, doc in zip(clicks.query_ids[clicks.query], clicks.doc_ids[clicks.document], strict=True)
+    ]
+    most = max(label for own in collection.qrels.values() for label in own.values())
+    assert clicks.clicked[np.array(labels) == most].all()
+    assert not clicks.clicked[np.array(labels) == 0].any()
+
+
+def test_simulated_users_are_told_where_a_service_does_not_log(server: Running, collection: Tiny) -> None:
+    with pytest.raises(InvalidInputError, match=r"expected a service that logs, got another"):
+        rerank.visit_service(f"http://127.0.0.1:{server.port}/search", collection.topics, collection.qrels)
