@@ -39,7 +39,7 @@ BELOW = {
     "plugins": {"workflows", "lucene", "features", "rankers", "files", "exchange", "trees", "metrics"},
     "cluster": {"workflows", "retrieval", "lucene", "features", "vectors", "history", "rankers", "evaluation", "files"}
     | {"trees", "objectives", "metrics"},
-    "service": {"workflows", "retrieval", "lucene", "features", "vectors", "rankers", "files"},
+    "service": {"workflows", "retrieval", "lucene", "features", "vectors", "rankers", "files", "clicks"},
     "cli": {
         "workflows",
         "cluster",
