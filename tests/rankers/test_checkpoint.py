@@ -29,6 +29,7 @@ SMALL: dict[str, Any] = {"n_estimators": 12, "num_leaves": 6, "n_jobs": 1}
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "cold": ("lambdamart", {}),
     "drawn": ("lambdamart", {"subsample": 0.6, "colsample_bytree": 0.6}),
+    "drawn by gradient": ("lambdamart", {"data_sample_strategy": "mvs", "subsample": 0.4}),
     "line search": ("lambdamart", {"step": "line-search", "subsample": 0.6}),
     "from a run": ("lambdamart", {"base": "run"}),
     "averaged": ("gbrank", {"subsample": 0.6}),
