@@ -441,7 +441,7 @@ class BoostedTrees(WeightedRanker):
             self.learning_rate,
             self.subsample,
             self.colsample_bytree,
-            self.random_state,
+            self._seed(),
             TreeLimits(
                 sizes.num_leaves,
                 self.max_depth,
@@ -453,6 +453,10 @@ class BoostedTrees(WeightedRanker):
             self.averages,
             by_gradient=self.data_sample_strategy == MVS,
         )
+
+    def _seed(self) -> int:
+        """Return random_state, a new one where it is None."""
+        return int(np.random.default_rng().integers(1 << 63)) if self.random_state is None else self.random_state
 
     def _columns_read(self) -> Ints:
         return np.unique(self.forest_.feature).astype(np.int64)

@@ -11,6 +11,7 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import lambdarank_for
+from rerank.objectives.gaps import DELTAS, with_deltas
 from rerank.objectives.preferences import PreferencePairs
 from rerank.rankers.base_scores import spread_at_the_top
 from rerank.rankers.boosted import BoostedTrees
@@ -67,6 +68,12 @@ class LambdaMART(BoostedTrees):
         "top. Has no effect on trees that are trained from scratch, apart from the scale of their scores.",
     )
     normalize: bool = parameter(True, Flag(), NORMALIZE)
+    delta: str = parameter(
+        "swap",
+        Choice(lambda: DELTAS),
+        "What a pair is weighted by. swap: the change of the metric by swapping the two documents. lambdaloss++: that, "
+        "and a bound of it by the distance of their ranks. lambdagap: 1 where they are at least the cut-off apart.",
+    )
     step: str = parameter(
         "fixed",
         Choice(lambda: STEPS),
@@ -90,7 +97,8 @@ class LambdaMART(BoostedTrees):
         if train.pairs is not None:
             return PreferencePairs(*train.weighted_pairs(evenly=False))
         measure = parse_measure(self.metric)
-        return lambdarank_for(measure, train.lists, train.weights, 1.0, self.truncation_level, self.normalize)
+        objective = lambdarank_for(measure, train.lists, train.weights, 1.0, self.truncation_level, self.normalize)
+        return with_deltas(self.delta, objective, measure, train.lists, self.truncation_level)
 
 
 def _searched(training: Validation, learning_rate: float, scores: Floats, tree: Floats) -> float:

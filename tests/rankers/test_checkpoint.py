@@ -32,6 +32,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "drawn by gradient": ("lambdamart", {"data_sample_strategy": "mvs", "subsample": 0.4}),
     "line search": ("lambdamart", {"step": "line-search", "subsample": 0.6}),
     "from a run": ("lambdamart", {"base": "run"}),
+    "random loss": ("mart", {"objective": "yeti"}),
     "averaged": ("gbrank", {"subsample": 0.6}),
     "kept pairs": ("gbrank", {"keep_pairs": True}),
     "stops early": ("lambdamart", {"learning_rate": 3.0, "early_stopping_rounds": 2}),
