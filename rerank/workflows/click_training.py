@@ -43,6 +43,7 @@ from rerank.workflows.folds import assign_folds
 from rerank.workflows.index import Index
 from rerank.workflows.train import FOLDS, LEAST_QUERIES, TRAINED, TrainingInputs, sources_of
 
+REGRESSION = {"n_estimators": 50, "num_leaves": 8}  # clicks are few: larger trees learn their noise
 log = logging.getLogger("rerank")
 
 
@@ -81,7 +82,7 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
     fold_of = assign_folds(rows, FOLDS, 0)
     folds, predicted = np.array([fold_of[query_id] for query_id in rows]), np.empty(rows.n_rows)
     for fold in range(FOLDS):
-        model = MART().fit(rows.select(np.flatnonzero(folds != fold)))
+        model = MART(**REGRESSION).fit(rows.select(np.flatnonzero(folds != fold)))
         held_out = np.flatnonzero(np.repeat(folds == fold, np.diff(rows.query_ptr)))
         predicted[held_out] = model.predict(rows.of_rows(held_out))
     labels = (clicks + prior * np.maximum(predicted, 0.0)) / (exposures + prior)
