@@ -23,6 +23,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,7 +44,7 @@ from rerank.workflows.folds import assign_folds
 from rerank.workflows.index import Index
 from rerank.workflows.train import FOLDS, LEAST_QUERIES, TRAINED, TrainingInputs, sources_of
 
-REGRESSION = {"n_estimators": 50, "num_leaves": 8}  # clicks are few: larger trees learn their noise
+REGRESSION: dict[str, Any] = {"n_estimators": 50, "num_leaves": 8}  # clicks are few: larger trees learn their noise
 log = logging.getLogger("rerank")
 
 
