@@ -5,11 +5,21 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.options import Number, Whole, file_option, option, output_option, path_argument, path_type, takes
+from rerank.cli.options import (
+    Number,
+    Whole,
+    file_option,
+    limits_option,
+    option,
+    output_option,
+    path_argument,
+    path_type,
+    takes,
+)
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -18,15 +28,19 @@ if TYPE_CHECKING:
 log = logging.getLogger("rerank")
 
 
+LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `Limits`, and its numbers
+    "last-position": ("last_position", Whole()),
+    "session-clicks": ("session_clicks", Whole()),
+}
+
+
 @dataclass(frozen=True)
 class LogOptions:
-    """How a click log is read."""
+    """How click logs are read."""
 
-    topics: Path | None = option(
-        "--topics",
-        type=path_type,
-        metavar="FILE",
-        help="Topics: queries of the log are matched with them by id or text; others are dropped.",
+    logs: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="LOG [LOG ...]")
+    topics: Path | None = file_option(
+        "--topics", "Topics: queries of the log are matched with them by id or text; others are dropped."
     )
     index: Path | None = option(
         "--index",
@@ -34,25 +48,12 @@ class LogOptions:
         metavar="INDEX",
         help="Index; impressions of documents that it does not have are dropped.",
     )
-    last_position: int = option(
-        "--last-position",
-        type=Whole(),
-        metavar="N",
-        default=1000,
-        show_default=True,
-        help="Ignore impressions below this position.",
-    )
-    session_clicks: int = option(
-        "--session-clicks",
-        type=Whole(),
-        metavar="N",
-        default=1000,
-        show_default=True,
-        help="Drop sessions with more clicks, which are probably not by people.",
+    limits: dict[str, Any] = limits_option(
+        LIMITS, "last-position=1000 (ignored below), session-clicks=1000 (sessions with more are dropped)"
     )
 
-    def read(self, *logs: Path) -> Clicks:
-        """Return the clicks of a log."""
+    def read(self) -> Clicks:
+        """Return the clicks of the logs."""
         from rerank.clicks.cleaning import Limits
         from rerank.clicks.reading import read_clicks
 
@@ -62,15 +63,13 @@ class LogOptions:
 
             with Index.open(self.index) as index:
                 documents = set(index.forward.doc_ids.tolist())
-        limits = Limits(self.last_position, self.session_clicks)
-        return read_clicks(logs, topics=self.topics, documents=documents, limits=limits)
+        return read_clicks(self.logs, topics=self.topics, documents=documents, limits=Limits(**self.limits))
 
 
 @dataclass(frozen=True)
 class Options(LogOptions):
     """What `rerank clicks` takes."""
 
-    logs: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="LOG [LOG ...]")
     output: Path = output_option("the labels, as TREC qrels")
     model: str = option(
         "--model",
@@ -110,7 +109,7 @@ class Options(LogOptions):
     )
     data: Path | None = file_option("--data", "Features of `rerank features`, for --labelled.")
     labelled: Path | None = file_option(
-        "--labelled", "Also write the rows of --data that were shown to this file, with the estimates as labels."
+        "--labelled", "Also write the rows of --data that were shown to this file, with labels of clicks and features."
     )
 
 
@@ -120,8 +119,8 @@ def command(given: Options) -> None:
     """Estimate the relevance of documents from the clicks of LOG, with a click model, and write labels.
 
     LOG is a JSONL, CSV, TSV (plain or .gz) or Parquet file with the columns query, document, position, clicked, and
-    optionally session, time and ranker; or JSONL of OpenSearch's User Behavior Insights. Messages on stderr say what
-    could not be estimated.
+    optionally session, time, ranker and credit; JSONL of OpenSearch's User Behavior Insights; or the folder of
+    `rerank serve --log`. Messages on stderr say what could not be estimated.
     """
     from rerank.clicks.estimates import estimate_clicks
     from rerank.clicks.preferences import preference_pairs
@@ -130,13 +129,14 @@ def command(given: Options) -> None:
     from rerank.files.lists import write_preferences
     from rerank.files.topics import write_topics
     from rerank.files.trec import write_qrels
+    from rerank.workflows.click_training import click_labels
 
     if given.topics is not None and given.new_topics is not None:
         raise InvalidInputError("--new-topics: expected no --topics with it, got both. Leave one out.")
     if (given.data is None) != (given.labelled is None):
         raise InvalidInputError("--labelled: expected --data with it, got one alone. Give both or none.")
     thresholds = None if given.thresholds is None else parse_thresholds(given.thresholds)
-    clicks = given.read(*given.logs)
+    clicks = given.read()
     topics = None
     if given.new_topics is not None:
         clicks, topics = with_new_ids(clicks)
@@ -148,7 +148,8 @@ def command(given: Options) -> None:
     if given.values is not None:
         estimates.write(given.values)
     if given.data is not None and given.labelled is not None:
-        write_data(estimates.labelled(read_data(given.data)), given.labelled)
+        labels = click_labels(estimates, read_data(given.data), prior=given.prior)
+        write_data(labels, given.labelled)
     if given.pairs is not None:
         write_preferences(preference_pairs(clicks)[0], given.pairs)
     log.info("%s: %s; %s", given.logs[0], clicks.summary(), qrels.summary())

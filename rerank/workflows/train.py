@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.features.inputs import scores_in
@@ -289,9 +290,14 @@ def _estimate(
     return estimate, models
 
 
-def fit_with_stop(model: Ranker, data: RankingData, folds: Mapping[str, int]) -> RankingData:
-    """Fit a model, which stops on the first fold where there are folds; return the data that it learned from."""
+def fit_with_stop(
+    model: Ranker, data: RankingData, folds: Mapping[str, int], clicks: Clicks | None = None
+) -> RankingData:
+    """Fit a model, which stops on the first fold where there are folds; return the data that it learned from.
+
+    clicks  to learn from in place of the labels
+    """
     stop = np.array([folds.get(query_id) == 0 for query_id in data], dtype=np.bool_)
     learned = data.select(np.flatnonzero(~stop)) if stop.any() else data
-    model.fit(learned, eval_set=data.select(np.flatnonzero(stop)) if stop.any() else None)
+    model.fit(learned, eval_set=data.select(np.flatnonzero(stop)) if stop.any() else None, clicks=clicks)
     return learned

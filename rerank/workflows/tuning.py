@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tabulate import tabulate
 
+from rerank.clicks.record import Clicks
 from rerank.errors import FileFormatError, InvalidInputError, RerankError
 from rerank.rankers.checkpoint import digest
 from rerank.rankers.context import TrainingProgress
@@ -216,11 +217,19 @@ def search_space(model: Ranker) -> dict[str, list[Any]]:
 
 
 def fit_best(
-    model: Ranker, tuning: Tuning | None, train: RankingData, stop: RankingData | None
+    model: Ranker,
+    tuning: Tuning | None,
+    train: RankingData,
+    stop: RankingData | None,
+    clicks: Clicks | None = None,
 ) -> tuple[Ranker, list[Try]]:
-    """Return a new ranker like this one, fitted with the best setting, and all settings tried; without tuning one."""
+    """Return a new ranker like this one, fitted with the best setting, and all settings tried; without tuning one.
+
+    clicks  to learn from in place of the labels
+    """
     tuned = None if tuning is None else tuning.search(model, train, stop)
-    best = model.unfitted_copy().set_params(**({} if tuned is None else tuned.parameters)).fit(train, eval_set=stop)
+    best = model.unfitted_copy().set_params(**({} if tuned is None else tuned.parameters))
+    best.fit(train, eval_set=stop, clicks=clicks)
     return best, [Try({}, _best_value(best))] if tuned is None else list(tuned.tries)
 
 
