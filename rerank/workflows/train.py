@@ -35,7 +35,7 @@ from rerank.types import Qrels, RankingData, Run, Topics, query_blocks, query_ro
 from rerank.types.retriever import BM25
 from rerank.workflows.bm25_tuning import BM25Search
 from rerank.workflows.bound import log_judged
-from rerank.workflows.calibrating import Scored
+from rerank.workflows.calibrating import Scored, without_relevant
 from rerank.workflows.folds import FoldData, FoldTraining, SameData, assign_folds, held_out
 from rerank.workflows.index import Index
 from rerank.workflows.tuning import Tuning, fit_best
@@ -183,7 +183,9 @@ def train(
         data_of = SameData(data) if bm25 is None else _tuned_data(inputs, bm25, folds)
         training = FoldTraining(data_of, folds, partial(fit_best, model, tuning and replace(tuning, path=None)), on_all)
         estimated, models = _estimate(index, qrels, training, run, measure)
-        scored = Scored.of(training, models, target, inputs.as_texts(data, sources))
+        emptied = without_relevant(run, qrels, target)
+        others = inputs.data(emptied, sources.k) if len(emptied) else None
+        scored = Scored.of(training, models, target, others, inputs.as_texts(data, sources))
     if tuning is not None:
         model.set_params(**tuning.search(model, data).parameters)
     learned = fit_with_stop(model, data, {} if on_all else folds)

@@ -239,3 +239,9 @@ def check_idle(cluster: rerank.Cluster) -> None:
 def test_other_rankers_are_refused(cluster: rerank.Cluster) -> None:
     with pytest.raises(InvalidInputError, match=r"cluster: expected a ranker of boosted trees \(.*lambdamart"):
         ranker_class("ranknet")().fit(TRAIN, training=TrainingOptions(cluster=cluster))
+
+
+def test_rows_drawn_by_gradient_are_refused(cluster: rerank.Cluster) -> None:
+    model = ranker_class("lambdamart")(**SMALL, data_sample_strategy="mvs", subsample=0.5)
+    with pytest.raises(InvalidInputError, match="expected 'bagging' on a cluster, got 'mvs'"):
+        model.fit(TRAIN, training=TrainingOptions(cluster=cluster))
