@@ -80,6 +80,7 @@ if TYPE_CHECKING:
     from rerank.types.preferences import Preferences as Preferences
     from rerank.vectors.vectors import Vectors as Vectors
     from rerank.workflows.click_training import click_labels as click_labels
+    from rerank.workflows.click_training import estimate_with_features as estimate_with_features
     from rerank.workflows.click_training import train_on_clicks as train_on_clicks
     from rerank.workflows.cutoff import Cutoff as Cutoff
     from rerank.workflows.distil import distil as distil
@@ -132,6 +133,7 @@ _HOMES = {
     "click_labels": "rerank.workflows.click_training",
     "diversify": "rerank.workflows.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
+    "estimate_with_features": "rerank.workflows.click_training",
     "evaluate": "rerank.evaluation.evaluate",
     "experiment_result": "rerank.clicks.interleaving",
     "explain": "rerank.workflows.explain",
