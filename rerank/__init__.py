@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from rerank.rankers.nets import RankNet as RankNet
     from rerank.rankers.plots import plot_importance as plot_importance
     from rerank.rankers.plots import plot_metric as plot_metric
+    from rerank.rankers.plots import plot_tree as plot_tree
     from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.store import read_model as read_model
     from rerank.retrieval.candidates import Candidates as Candidates
@@ -79,10 +80,12 @@ if TYPE_CHECKING:
     from rerank.types import Topics as Topics
     from rerank.types.preferences import Preferences as Preferences
     from rerank.vectors.vectors import Vectors as Vectors
+    from rerank.workflows.card import model_card as model_card
     from rerank.workflows.click_training import click_labels as click_labels
     from rerank.workflows.click_training import estimate_with_features as estimate_with_features
     from rerank.workflows.click_training import train_on_clicks as train_on_clicks
     from rerank.workflows.cutoff import Cutoff as Cutoff
+    from rerank.workflows.dependence import dependence as dependence
     from rerank.workflows.distil import distil as distil
     from rerank.workflows.diversify import diversify as diversify
     from rerank.workflows.experiment import run_experiment as run_experiment
@@ -91,6 +94,7 @@ if TYPE_CHECKING:
     from rerank.workflows.rerank import rerank as rerank
     from rerank.workflows.study import Study as Study
     from rerank.workflows.train import train as train
+    from rerank.workflows.tuning import Tuning as Tuning
 
 _HOMES = {
     "Auto": "rerank.rankers.auto",
@@ -121,6 +125,7 @@ _HOMES = {
     "Study": "rerank.workflows.study",
     "Topics": "rerank.types",
     "TrainingOptions": "rerank.rankers.context",
+    "Tuning": "rerank.workflows.tuning",
     "Users": "rerank.clicks.simulation",
     "ValueRules": "rerank.clicks.off_policy",
     "Vectors": "rerank.vectors.vectors",
@@ -128,6 +133,7 @@ _HOMES = {
     "apply_fusion": "rerank.rankers.fusion",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
+    "dependence": "rerank.workflows.dependence",
     "distil": "rerank.workflows.distil",
     "train_on_clicks": "rerank.workflows.click_training",
     "click_labels": "rerank.workflows.click_training",
@@ -144,10 +150,12 @@ _HOMES = {
     "interleave": "rerank.clicks.drafts",
     "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
+    "model_card": "rerank.workflows.card",
     "nearest_run": "rerank.retrieval.outside",
     "off_policy_value": "rerank.clicks.off_policy",
     "plot_importance": "rerank.rankers.plots",
     "plot_metric": "rerank.rankers.plots",
+    "plot_tree": "rerank.rankers.plots",
     "prediction_powered": "rerank.evaluation.audit",
     "preference_pairs": "rerank.clicks.preferences",
     "read_clicks": "rerank.clicks.reading",

@@ -1,10 +1,12 @@
 #!/usr/bin/env python
 """Whether probabilities of relevance are what they promise, on queries that were not learned from.
 
-    scripts/bench_calibration.py [--data FOLDER] [--collection NAME ...] [--folds 5] [--ranker NAME] [--output FILE]
+    scripts/bench_calibration.py [--data FOLDER] [--collection NAME ...] [--folds 5] [--queries N] [--ranker NAME]
+        [--output FILE]
 
-nfcorpus: `rerank.train` on its training queries, measured on its dev queries; cranfield and med: over folds by query,
-each with a model and a calibration of the other folds. Candidates are those of the model, 1,000 of each source.
+nfcorpus: `rerank.train` on its training queries (`--queries`: on N of them, at random), measured on its dev queries;
+cranfield and med: over folds by query, each with a model and a calibration of the other folds. The index has the
+vectors that `rerank index` learns. Candidates are those of the model, 1,000 of each source.
 
 Printed are Brier score and expected calibration error (15 bins of equal mass) of all candidates and of the first ten;
 for several promises, how many documents can be taken, best first, before their mean probability falls below the
@@ -64,6 +66,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DEFAULT)
     parser.add_argument("--collection", action="append", choices=("nfcorpus", "cranfield", "med"))
     parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--queries", type=int, help="of nfcorpus to learn from; all by default")
     parser.add_argument("--ranker", help="in place of the default of rerank.train; it starts from unsupervised, too")
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
@@ -72,7 +75,7 @@ def main() -> None:
         folder, start = given.data / "collections" / name, time.perf_counter()
         with (
             tempfile.TemporaryDirectory() as scratch,
-            rerank.Index.build(folder / "corpus.jsonl", Path(scratch) / "index", vectors=False) as index,
+            rerank.Index.build(folder / "corpus.jsonl", Path(scratch) / "index") as index,
         ):
             corpus = {each.pop("id"): each for each in rerank.read_documents(folder / "corpus.jsonl")}
             observed = Observed(corpus)
@@ -91,7 +94,9 @@ def trained(
     """Yield models with the topics and judgements that they are measured on."""
     topics = rerank.read_topics(folder / "topics.tsv")
     if folder.name == "nfcorpus":
-        parts = [tuple(rerank.read_qrels(folder / f"qrels.{part}.txt") for part in ("train", "dev"))]
+        learned, unseen = (rerank.read_qrels(folder / f"qrels.{part}.txt") for part in ("train", "dev"))
+        some = np.random.default_rng(0).permutation(len(learned))[: given.queries]
+        parts = [(learned.select(np.sort(some)), unseen)]
     else:
         qrels = rerank.read_qrels(folder / "qrels.txt")
         fold_of = assign_folds([query_id for query_id in topics if query_id in qrels], given.folds, 0)

@@ -33,6 +33,7 @@ VERBS = {
     "rerank": "retrieve documents, or read a run, and reorder them with a model",
     "search": "run one query and print titles and matching text",
     "explain": "show why one document is ranked above another",
+    "card": "describe a model: data, features, measures, intended use",
     "serve": "start an HTTP search service with a search page",
     "export": "convert a model to the format of another library or search engine",
     "import": "convert a model of another library",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import count
 from typing import ClassVar, Self
 
 import numpy as np
@@ -79,6 +81,49 @@ class LabelObjective(Objective):
         ptr = part_pointers(self.query_ptr, queries)
         weights, documents = self.weights[queries], self.documents[rows]
         return replace(self, query_ptr=ptr, weights=weights, labels=self.labels[rows], documents=documents)
+
+
+@dataclass(frozen=True, eq=False)
+class RandomObjective(LabelObjective):
+    """An objective of labels and random numbers, which are drawn anew for every tree.
+
+    A row's numbers depend on the seed, the tree and the row alone.
+
+    Parameters
+    ----------
+    query_ptr, weights, labels
+        As in `LabelObjective`.
+    seed : int
+        Seed of the draws.
+    tree : int
+        Number of the tree.
+    first_row : int
+        Number of the first row among those of all processes.
+
+    """
+
+    seed: int = 0
+    tree: int = 0
+    first_row: int = 0
+
+    def part(self, queries: slice, rows: slice) -> Self:
+        """Return the objective of some queries and their rows, see `Objective.part`."""
+        return replace(super().part(queries, rows), first_row=self.first_row + rows.start)
+
+    def of_trees(self) -> Callable[[Floats, Floats, Floats], None]:
+        """Return what fills the gradients of one tree after the other, as `gradients`."""
+        trees = count(self.tree)
+
+        def fill(scores: Floats, grad: Floats, hess: Floats) -> None:
+            replace(self, tree=next(trees)).gradients(scores, grad, hess)
+
+        return fill
+
+    def _uniform(self, number: int = 0) -> Floats:
+        """Return the rows' draws of one number, (n_rows,) float64 in [0, 1)."""
+        first, n_skipped = divmod(int(self.first_row), 4)  # Philox makes four numbers at a time
+        bits = np.random.Philox(np.random.SeedSequence([self.seed, self.tree, number])).advance(first)
+        return np.random.Generator(bits).random(n_skipped + len(self.labels))[n_skipped:]
 
 
 def part_pointers(query_ptr: Ints, queries: slice) -> Ints:

@@ -13,12 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numba import prange
 
-from rerank.metrics.base import Measure
 from rerank.metrics.structures import RankedLists
 from rerank.objectives.base import Objective, part_pointers
 from rerank.objectives.hessian import EQUAL, PairFactors, PairWeights, fill_products
@@ -76,6 +75,13 @@ class RankedDocuments(NamedTuple):
     hess: Floats
 
 
+class SwapDeltas(Protocol):
+    """What pairs are weighted by: a `Measure`, or a form of `rerank.objectives.gaps`."""
+
+    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+        """Fill `out` with a block for each query, see `Measure.fill_swap_deltas`."""
+
+
 @dataclass(frozen=True, eq=False)
 class BlockLambdaRankObjective(Objective):
     """Gradients of LambdaRank for one set of queries and any measure.
@@ -92,7 +98,7 @@ class BlockLambdaRankObjective(Objective):
         All positive labels of each query, best first.
     ideal_ptr : int64 array of shape (n_queries + 1,)
         Ideal labels of each query.
-    measure : Measure
+    measure : SwapDeltas
         Its swap deltas are computed at every call.
     sigma, truncation_level, normalize, factors
         As in `rerank.objectives.lambdarank.LambdaRankObjective`.
@@ -104,7 +110,7 @@ class BlockLambdaRankObjective(Objective):
     labels: Floats
     ideal_labels: Floats
     ideal_ptr: Ints
-    measure: Measure
+    measure: SwapDeltas
     sigma: float = 1.0
     truncation_level: int = 30
     normalize: bool = True

@@ -16,6 +16,7 @@ from rerank.metrics.structures import RankedLists
 from rerank.objectives.base import Objective
 from rerank.objectives.click_lists import BIASES, NONE, UNBIASED, ClickListsObjective
 from rerank.objectives.for_measure import lambdarank_for
+from rerank.objectives.gaps import DELTAS, with_deltas
 from rerank.objectives.hessian import PairFactors
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.preferences import PreferencePairs
@@ -79,6 +80,12 @@ class LambdaMART(BoostedTrees):
         "top. Has no effect on trees that are trained from scratch, apart from the scale of their scores.",
     )
     normalize: bool = parameter(True, Flag(), NORMALIZE)
+    delta: str = parameter(
+        "swap",
+        Choice(lambda: DELTAS),
+        "What a pair is weighted by. swap: the change of the metric by swapping the two documents. lambdaloss++: that, "
+        "and a bound of it by the distance of their ranks. lambdagap: 1 where they are at least the cut-off apart.",
+    )
     step: str = parameter(
         "fixed",
         Choice(lambda: STEPS),
@@ -114,7 +121,9 @@ class LambdaMART(BoostedTrees):
         if train.pairs is not None:
             return PreferencePairs(*train.weighted_pairs(evenly=False))
         factors = PairFactors(train.row_weights, train.row_weights)
-        return lambdarank_for(measure, train.lists, train.weights, 1.0, self.truncation_level, self.normalize, factors)
+        how = 1.0, self.truncation_level, self.normalize, factors
+        objective = lambdarank_for(measure, train.lists, train.weights, *how)
+        return with_deltas(self.delta, objective, measure, train.lists, self.truncation_level)
 
     def _objective_of_clicks(self, measure: Measure, clicks: ClickRows) -> Objective:
         ideal = ideal_of_rows(clicks.clicked, clicks.list_ptr)

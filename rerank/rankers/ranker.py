@@ -293,7 +293,8 @@ class Ranker(Estimator):
             Log whose result lists to train on instead of labels, see `position_bias` of LambdaMART. X must be
             RankingData.
         callbacks : iterable of callables, optional
-            Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop().
+            Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop(). One
+            that raises ends the training.
         training : TrainingOptions, optional
             For rankers of boosted trees: a cluster, a limit of memory, a checkpoint. The model does not depend on them.
 

@@ -91,6 +91,21 @@ class Forest:
             else _counts(join("leaf_count", np.int64)),
         )
 
+    def trees(self) -> list[Tree]:
+        """Return the trees."""
+        counts, trees = self.leaf_count, []
+        for tree in range(self.n_trees):
+            node = slice(*self.node_ptr[tree : tree + 2].tolist())
+            leaf = slice(*self.leaf_ptr[tree : tree + 2].tolist())
+            trees.append(
+                Tree(
+                    **{name: getattr(self, name)[node] for name in _COLUMNS if name != "leaf_value"},
+                    leaf_value=self.leaf_value[leaf],
+                    leaf_count=None if counts is None else counts[leaf],
+                )
+            )
+        return trees
+
     @property
     def n_trees(self) -> int:
         """Number of trees."""

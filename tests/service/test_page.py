@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+import rerank
 from tests.evaluation.browser import Browser, chromium, opened_browser
 from tests.service.server import Running, running
 
@@ -237,3 +238,18 @@ def test_page_reports_what_is_shown_and_clicked_where_the_service_logs(
     assert names[1][clicks.clicked].tolist()[1] == second
     assert set(clicks.rankers) == {"model", "bm25"}
     assert clicks.n_positions == 20
+
+
+def test_page_shows_probabilities_of_a_calibrated_model(
+    browser: Browser, index: rerank.Index, calibrated_file: Path
+) -> None:
+    from rerank.service.settings import Settings
+    from tests.service.server import LIMITS
+
+    with running(Settings(index.path, calibrated_file, limits=LIMITS, threads=2)) as server:
+        _open(browser, server, query="amber%20stone")
+        body = {"query": "amber stone", "k": 100, "candidates": 100}
+        hits = server.post("/search", body).json()["results"][0]["hits"]
+        shown = browser.value("[...document.querySelectorAll('#reranked li .score')].map(e => e.innerText)")
+        assert shown == [f"{int(100 * hit['probability'] + 0.5)} % likely relevant" for hit in hits[:20]]
+        assert "likely" not in browser.value("document.querySelector('#bm25 li .score').innerText")

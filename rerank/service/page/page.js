@@ -201,7 +201,9 @@ function tools(hit, entry, list) {
   if (hit.features?.length) {
     row.append(make("button", { type: "button", class: "why-button", "aria-expanded": "false", onclick: () => explain(hit, entry) }, "Why"));
   }
-  row.append(make("span", { class: "id" }, hit.id), make("span", { class: "score" }, score.toFixed(3)));
+  const isLikely = list !== "bm25" && hit.probability !== undefined; // of a calibrated model
+  const shown = isLikely ? `${Math.round(100 * hit.probability)} % likely relevant` : score.toFixed(3);
+  row.append(make("span", { class: "id" }, hit.id), make("span", { class: "score", title: `score ${score}` }, shown));
   return row;
 }
 
