@@ -78,6 +78,8 @@ if TYPE_CHECKING:
     from rerank.types import Topics as Topics
     from rerank.types.preferences import Preferences as Preferences
     from rerank.vectors.vectors import Vectors as Vectors
+    from rerank.workflows.click_training import click_labels as click_labels
+    from rerank.workflows.click_training import train_on_clicks as train_on_clicks
     from rerank.workflows.cutoff import Cutoff as Cutoff
     from rerank.workflows.distil import distil as distil
     from rerank.workflows.diversify import diversify as diversify
@@ -125,6 +127,8 @@ _HOMES = {
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
     "distil": "rerank.workflows.distil",
+    "train_on_clicks": "rerank.workflows.click_training",
+    "click_labels": "rerank.workflows.click_training",
     "diversify": "rerank.workflows.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
     "evaluate": "rerank.evaluation.evaluate",

@@ -29,13 +29,13 @@ BELOW = {
     "retrieval": {"files", "features", "vectors", "history"},
     "history": {"files", "lucene", "features", "vectors"},
     "combination": {"files", "metrics"},
-    "rankers": {"files", "combination", "trees", "objectives", "metrics"},
+    "rankers": {"files", "combination", "trees", "objectives", "metrics", "clicks"},
     "exchange": {"files", "rankers", "trees"},
     "clicks": {"files"},
     "evaluation": {"files", "metrics"},
     "doctor": {"files", "lucene", "metrics"},
     "workflows": {"retrieval", "lucene", "features", "vectors", "history", "rankers", "exchange", "evaluation"}
-    | {"files", "trees", "objectives", "metrics", "combination"},
+    | {"files", "trees", "objectives", "metrics", "combination", "clicks"},
     "plugins": {"workflows", "lucene", "features", "rankers", "files"},
     "cluster": {"workflows", "retrieval", "lucene", "features", "vectors", "history", "rankers", "evaluation", "files"}
     | {"trees", "objectives", "metrics"},

@@ -110,7 +110,7 @@ class Options(LogOptions):
     )
     data: Path | None = file_option("--data", "Features of `rerank features`, for --labelled.")
     labelled: Path | None = file_option(
-        "--labelled", "Also write the rows of --data that were shown to this file, with the estimates as labels."
+        "--labelled", "Also write the rows of --data that were shown to this file, with labels of clicks and features."
     )
 
 
@@ -130,6 +130,7 @@ def command(given: Options) -> None:
     from rerank.files.lists import write_preferences
     from rerank.files.topics import write_topics
     from rerank.files.trec import write_qrels
+    from rerank.workflows.click_training import click_labels
 
     if given.topics is not None and given.new_topics is not None:
         raise InvalidInputError("--new-topics: expected no --topics with it, got both. Leave one out.")
@@ -148,7 +149,8 @@ def command(given: Options) -> None:
     if given.values is not None:
         estimates.write(given.values)
     if given.data is not None and given.labelled is not None:
-        write_data(estimates.labelled(read_data(given.data)), given.labelled)
+        labels = click_labels(estimates, read_data(given.data), prior=given.prior)
+        write_data(labels, given.labelled)
     if given.pairs is not None:
         write_preferences(preference_pairs(clicks)[0], given.pairs)
     log.info("%s: %s; %s", given.logs[0], clicks.summary(), qrels.summary())

@@ -42,6 +42,8 @@ class ClickEstimates(Shown):
         Standard errors of the values.
     impressions, clicks : ndarray of shape (n_pairs,), dtype float64
         Counts that the value rests on.
+    exposures : ndarray of shape (n_pairs,), dtype float64
+        Clicks that the model expects of a document of value 1: impressions times their examination.
     examination : ndarray of shape (n_positions,), dtype float64, optional
         Probability of examination by position, where the model estimates it.
     notes : tuple of str
@@ -57,6 +59,7 @@ class ClickEstimates(Shown):
     errors: Floats
     impressions: Floats
     clicks: Floats
+    exposures: Floats
     examination: Floats | None = None
     notes: tuple[str, ...] = ()
 
@@ -126,13 +129,10 @@ class ClickEstimates(Shown):
             )
         return Qrels.from_rows(self.query_ids[self.query], self.doc_ids[self.document], labels)
 
-    def labelled(self, data: RankingData) -> RankingData:
-        """Return the rows of ranking data that the log showed, with their values as labels.
+    def shown(self, data: RankingData) -> tuple[RankingData, Ints]:
+        """Return the rows of ranking data that the log showed, with their values as labels, and their pairs.
 
-        With inverse propensity weights, a click at a position of examination theta counts 1 / theta in a sum of gains
-        over the searches; the values are the means of these. A ranker that is trained for a measure with linear gains,
-        as nDCG, weights each pair of documents by their difference. What was never shown is left out, since it is not
-        known to be bad.
+        What was never shown is left out, since it is not known to be bad.
 
         Parameters
         ----------
@@ -141,17 +141,15 @@ class ClickEstimates(Shown):
 
         Returns
         -------
-        RankingData
+        data : RankingData
             The rows that were shown, without queries that have none.
+        pairs : ndarray of shape (n_rows,), dtype int64
+            Number of the pair of each row.
 
         Raises
         ------
         InvalidInputError
             If no row was shown.
-
-        References
-        ----------
-        T. Joachims, A. Swaminathan and T. Schnabel, Unbiased Learning-to-Rank with Biased Feedback, WSDM 2017, eq. 3.
 
         """
         numbers = {query: number for number, query in enumerate(self.query_ids.tolist())}
@@ -163,7 +161,7 @@ class ClickEstimates(Shown):
                 "data: expected rows that the log showed, got none. Give features of the log's queries and documents."
             )
         shown_rows = replace(data.of_rows(rows), labels=self.values[found], ideal_labels=None, ideal_ptr=None)
-        return shown_rows.select(np.flatnonzero(np.diff(shown_rows.query_ptr) > 0))
+        return shown_rows.select(np.flatnonzero(np.diff(shown_rows.query_ptr) > 0)), found
 
     def write(self, path: str | Path) -> None:
         """Write query, document, value, standard error, impressions and clicks, tab-separated with a header.
@@ -227,6 +225,7 @@ class Values:
     cells: Cells
     values: Floats
     errors: Floats
+    exposures: Floats
     examination: Floats | None = None
     notes: tuple[str, ...] = ()
 
@@ -290,6 +289,7 @@ def estimate_clicks(clicks: Clicks, model: str = "pbm", *, prior: float = PRIOR)
         errors=found.errors,
         impressions=cells.by_pair(cells.impressions),
         clicks=cells.by_pair(cells.clicks),
+        exposures=found.exposures,
         examination=found.examination,
         notes=notes,
     )

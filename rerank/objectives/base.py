@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from itertools import count
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -57,17 +58,29 @@ class LabelObjective(Objective):
         Multiplied into the cost of each query.
     labels : float64 array of shape (n_rows,)
         Labels, query by query.
+    documents : float64 array of shape (n_rows,)
+        Weights of the rows, multiplied by those of their queries; empty: 1. Only where `weighs_rows` is set.
 
     """
+
+    weighs_rows: ClassVar[bool] = False
 
     query_ptr: Ints
     weights: Floats
     labels: Floats
+    documents: Floats = field(default_factory=partial(np.empty, 0), kw_only=True)
+
+    @cached_property
+    def row_weights(self) -> Floats:
+        """What each row's cost is multiplied by, (n_rows,) float64."""
+        of_queries = np.repeat(self.weights, np.diff(self.query_ptr))
+        return of_queries * self.documents if len(self.documents) else of_queries
 
     def part(self, queries: slice, rows: slice) -> Self:
         """Return the objective of some queries and their rows, see `Objective.part`."""
         ptr = part_pointers(self.query_ptr, queries)
-        return replace(self, query_ptr=ptr, weights=self.weights[queries], labels=self.labels[rows])
+        weights, documents = self.weights[queries], self.documents[rows]
+        return replace(self, query_ptr=ptr, weights=weights, labels=self.labels[rows], documents=documents)
 
 
 @dataclass(frozen=True, eq=False)

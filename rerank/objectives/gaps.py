@@ -96,6 +96,7 @@ def with_deltas(
         objective.sigma,
         truncation_level,
         objective.normalize,
+        objective.factors,
     )
 
 

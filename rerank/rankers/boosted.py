@@ -350,7 +350,8 @@ class BoostedTrees(WeightedRanker):
         settings = replace(self._settings(), queries=grown_on)
         if settings.by_gradient:
             self._check_sampling(context)
-        rule = SPLIT_RULES[self.split].of(np.repeat(train.weights, np.diff(train.query_ptr)))
+        of_rows = np.repeat(train.weights, np.diff(train.query_ptr))
+        rule = SPLIT_RULES[self.split].of(of_rows * train.row_weights if len(train.row_weights) else of_rows)
         task = BoostTask(
             data, train.query_ptr, start, settings, rule, self._step_length(train), constraints=self._constraints(train)
         )
@@ -391,7 +392,15 @@ class BoostedTrees(WeightedRanker):
             return TrainingState([], [])
         bins, pairs = booster.data.columns.bins, train.pairs or ()
         parts: list[NDArray[Any]] = [train.query_ptr, train.labels, train.weights, train.ideal_labels, train.ideal_ptr]
-        parts += [booster.scores, bins.edges, bins.n_bins, bins.missing, *booster.data.blocks, *pairs]
+        parts += [
+            train.row_weights,
+            booster.scores,
+            bins.edges,
+            bins.n_bins,
+            bins.missing,
+            *booster.data.blocks,
+            *pairs,
+        ]
         about = {
             "ranker": self.kind,
             "parameters": {name: value for name, value in plain_parameters(self).items() if name != "n_jobs"},

@@ -43,12 +43,20 @@ class MART(BoostedTrees):
     """
 
     learns_from_pairs: ClassVar[bool] = True
+    weighs_rows: ClassVar[bool] = True
 
     objective: str = parameter("least-squares", Choice(known_objectives), "Name of the cost function to minimise.")
 
     def _objective(self, train: TrainingSet) -> Objective:
         if train.pairs is None:
-            of_labels = objective_class(self.objective)(train.query_ptr, train.weights, train.labels)
+            kind = objective_class(self.objective)
+            if len(train.row_weights) and not kind.weighs_rows:
+                able = ", ".join(name for name, each in known_objectives().items() if each.weighs_rows)
+                raise InvalidInputError(
+                    f"objective: expected {able} beside weights of rows, got {self.objective!r}. Choose one of them, "
+                    "or give all rows of a query one weight."
+                )
+            of_labels = kind(train.query_ptr, train.weights, train.labels, documents=train.row_weights)
             return replace(of_labels, seed=self._seed()) if isinstance(of_labels, RandomObjective) else of_labels
         if self.objective not in OF_PAIRS:
             raise InvalidInputError(

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.features.inputs import scores_in
@@ -283,21 +284,30 @@ def _estimate(
     return estimate, models
 
 
-def fit_with_stop(model: Ranker, data: RankingData, folds: Mapping[str, int]) -> RankingData:
-    """Fit a model, which stops on the first fold where there are folds; return the data that it learned from."""
+def fit_with_stop(
+    model: Ranker, data: RankingData, folds: Mapping[str, int], clicks: Clicks | None = None
+) -> RankingData:
+    """Fit a model, which stops on the first fold where there are folds; return the data that it learned from.
+
+    clicks  to learn from in place of the labels
+    """
     stop = np.array([folds.get(query_id) == 0 for query_id in data], dtype=np.bool_)
     learned = data.select(np.flatnonzero(~stop)) if stop.any() else data
-    model.fit(learned, eval_set=data.select(np.flatnonzero(stop)) if stop.any() else None)
+    model.fit(learned, eval_set=data.select(np.flatnonzero(stop)) if stop.any() else None, clicks=clicks)
     return learned
 
 
-def fold_search(model: Ranker) -> Callable[..., tuple[Ranker, list[Try]]]:
-    """Return what fits a new ranker with a model's parameters in each fold."""
-    return partial(_fitted, type(model), model.get_params(deep=False))
+def fold_search(model: Ranker, clicks: Clicks | None = None) -> Callable[..., tuple[Ranker, list[Try]]]:
+    """Return what fits a new ranker with a model's parameters in each fold, to clicks where they are given."""
+    return partial(_fitted, type(model), model.get_params(deep=False), clicks)
 
 
 def _fitted(
-    kind: type[Ranker], parameters: Mapping[str, object], train: RankingData, stop: RankingData | None
+    kind: type[Ranker],
+    parameters: Mapping[str, object],
+    clicks: Clicks | None,
+    train: RankingData,
+    stop: RankingData | None,
 ) -> tuple[Ranker, list[Try]]:
     """Return a new ranker, fitted."""
-    return kind(**parameters).fit(train, eval_set=stop), []
+    return kind(**parameters).fit(train, eval_set=stop, clicks=clicks), []

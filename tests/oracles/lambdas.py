@@ -65,8 +65,8 @@ def cost(scores, labels, deltas, sigma):
     return total
 
 
-def lambdas(scores, labels, ideal, sigma, truncation, normalize, deltas=None):
-    """Gradient and curvature of one query."""
+def lambdas(scores, labels, ideal, sigma, truncation, normalize, as_better=None, as_worse=None, deltas=None):
+    """Gradient and curvature of one query; the pair (i above j) is multiplied by as_better[i] as_worse[j]."""
     n = len(scores)
     deltas = frozen_deltas(scores, labels, ideal, truncation) if deltas is None else deltas
     grad, hess, total = np.zeros(n), np.zeros(n), 0.0
@@ -76,6 +76,7 @@ def lambdas(scores, labels, ideal, sigma, truncation, normalize, deltas=None):
             if labels[i] <= labels[j]:
                 continue
             weight = deltas[i, j] / (0.01 + sigma * abs(scores[i] - scores[j]) if normalize and spread else 1.0)
+            weight *= 1.0 if as_better is None else as_better[i] * as_worse[j]
             rho = 1.0 / (1.0 + np.exp(sigma * (scores[i] - scores[j])))
             grad[i] -= sigma * weight * rho
             grad[j] += sigma * weight * rho

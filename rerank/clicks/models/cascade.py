@@ -54,4 +54,5 @@ def _clicks_before(clicks: Clicks) -> NDArray[np.int64]:
 
 def _of_examined(clicks: Clicks, examined: NDArray[np.bool_], prior: float) -> Values:
     cells = Cells.of(clicks, examined)
-    return Values(cells, *beta_values(cells.by_pair(cells.clicks), cells.by_pair(cells.impressions), prior))
+    impressions = cells.by_pair(cells.impressions)
+    return Values(cells, *beta_values(cells.by_pair(cells.clicks), impressions, prior), impressions)

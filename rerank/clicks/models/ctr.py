@@ -14,4 +14,5 @@ class ClickRate(ClickModel):
     def estimate(self, clicks: Clicks, prior: float) -> Values:
         """Return the click rate of each pair."""
         cells = Cells.of(clicks)
-        return Values(cells, *beta_values(cells.by_pair(cells.clicks), cells.by_pair(cells.impressions), prior))
+        impressions = cells.by_pair(cells.impressions)
+        return Values(cells, *beta_values(cells.by_pair(cells.clicks), impressions, prior), impressions)

@@ -37,7 +37,8 @@ class PositionBased(ClickModel):
         seen = examination(cells)
         theta = np.minimum(seen.theta, 1.0)
         values, errors = attractiveness(cells, theta[cells.place], prior)
-        return Values(cells, values, errors, seen.theta, seen.notes)
+        exposures = cells.by_pair(cells.impressions * theta[cells.place])
+        return Values(cells, values, errors, exposures, seen.theta, seen.notes)
 
 
 def attractiveness(cells: Cells, theta: Floats, prior: float) -> tuple[Floats, Floats]:

@@ -1,0 +1,157 @@
+"""Training from clicks: labels of what a log showed, made of a click model and of the features.
+
+With few impressions, the clicks of a document say little of it, and those of documents with like features say more. Its
+label is the mean of its value given both: with c clicks, e expected of a document of value 1 (impressions times their
+examination), and the prediction r(x) of regression trees that have not seen the query, which counts as m impressions,
+
+    (c + m r(x)) / (e + m)
+
+Without features r is the same for all documents, and a document that was shown at the bottom alone, where nobody looks,
+seems better than one that many have skipped.
+
+References
+----------
+T. Joachims, A. Swaminathan and T. Schnabel, Unbiased Learning-to-Rank with Biased Feedback, WSDM 2017 (c / e, eq. 3).
+X. Wang, N. Golbandi, M. Bendersky, D. Metzler and M. Najork, Position Bias Estimation for Unbiased Learning to Rank in
+Personal Search, WSDM 2018 (values from a regression on features).
+
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from rerank.clicks.estimates import PRIOR, ClickEstimates, estimate_clicks
+from rerank.clicks.reading import read_clicks
+from rerank.clicks.record import Clicks
+from rerank.errors import InvalidInputError
+from rerank.features.recipe import Recipe
+from rerank.files.records import TopicsLike, topics_of
+from rerank.objectives.click_lists import NONE
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.mart import MART
+from rerank.rankers.ranker import Ranker
+from rerank.retrieval.candidates import DEPTH, Candidates
+from rerank.types import RankingData, Topics
+from rerank.workflows.distil import Distilled, fit_student
+from rerank.workflows.folds import assign_folds
+from rerank.workflows.index import Index
+from rerank.workflows.train import FOLDS, LEAST_QUERIES, TRAINED, TrainingInputs, sources_of
+
+log = logging.getLogger("rerank")
+
+
+def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float = PRIOR) -> RankingData:
+    """Return the rows of ranking data that a log showed, with labels made of their clicks and features.
+
+    Parameters
+    ----------
+    estimates : ClickEstimates
+        What a click model says of the log.
+    data : RankingData
+        Features of query-document pairs, with the query ids of the log.
+    prior : float
+        Number of impressions that the prediction from the features counts as.
+
+    Returns
+    -------
+    RankingData
+        The rows that were shown, with the labels (c + prior r(x)) / (e + prior), see the module; with fewer than ten
+        queries, with the values of the click model.
+
+    Raises
+    ------
+    InvalidInputError
+        If no row was shown, or prior is not a number above 0.
+
+    """
+    if not 0.0 < prior < 1e9:
+        raise InvalidInputError(f"prior: expected a number above 0, got {prior!r}. Give another.")
+    shown, pairs = estimates.shown(data)
+    if len(shown) < LEAST_QUERIES:
+        return shown
+    clicks, exposures = estimates.clicks[pairs], estimates.exposures[pairs]
+    rates = np.divide(clicks, exposures, out=np.zeros(shown.n_rows), where=exposures > 0.0)
+    rows = replace(shown, labels=rates, weights=exposures)
+    fold_of = assign_folds(rows, FOLDS, 0)
+    folds, predicted = np.array([fold_of[query_id] for query_id in rows]), np.empty(rows.n_rows)
+    for fold in range(FOLDS):
+        model = MART().fit(rows.select(np.flatnonzero(folds != fold)))
+        held_out = np.flatnonzero(np.repeat(folds == fold, np.diff(rows.query_ptr)))
+        predicted[held_out] = model.predict(rows.of_rows(held_out))
+    labels = (clicks + prior * np.maximum(predicted, 0.0)) / (exposures + prior)
+    return replace(shown, labels=labels)
+
+
+def train_on_clicks(
+    index: Index | str | Path,
+    topics: TopicsLike,
+    clicks: Clicks | str | Path | Sequence[str | Path],
+    model: Ranker | None = None,
+    *,
+    candidates: Candidates | str | None = None,
+    k: int = DEPTH,
+    recipe: Recipe | None = None,
+    click_model: str = "pbm",
+    prior: float = PRIOR,
+    estimate: bool = True,
+) -> Distilled:
+    """Train a model on the clicks of a log; no judgements are needed.
+
+    Parameters
+    ----------
+    index : Index or path
+        The index, or its folder.
+    topics : Topics, mapping, DataFrame or path
+        The queries, by id or text those of the log; those that it does not have are left out.
+    clicks : Clicks, path or sequence of paths
+        The log.
+    model : Ranker or None
+        The ranker with its parameters, which is fitted; None is that of `rerank.train`. Its base should be the ranker
+        that made the log. LambdaMART with a `position_bias` learns from the lists of the log, others from
+        `click_labels`.
+    candidates, k, recipe : as for `rerank.train`
+        Sources of the candidates, their number, and the features. Candidates that were not shown are not learned from.
+    click_model, prior : as for `estimate_clicks` and `click_labels`
+        What values the labels are made of.
+    estimate : bool
+        Whether the measure against the values of the click model is estimated by cross-validation, which trains five
+        more models.
+
+    Returns
+    -------
+    Distilled
+        The model, and its estimate.
+
+    Raises
+    ------
+    InvalidInputError
+        If candidates of fewer than ten topics were shown.
+
+    """
+    index = index if isinstance(index, Index) else Index.open(index)
+    topics = topics_of(topics)
+    if not isinstance(clicks, Clicks):
+        clicks = read_clicks(clicks, topics=topics, documents=set(index.forward.doc_ids.tolist()))
+    in_log = set(clicks.query_ids[np.unique(clicks.query)].tolist())
+    asked = Topics({query_id: text for query_id, text in topics.items() if query_id in in_log})
+    sources = sources_of(index, candidates, k)
+    inputs = TrainingInputs(index, asked, None, recipe, TRAINED, keep_sources=candidates is not None)
+    estimates = estimate_clicks(clicks, click_model, prior=prior)
+    data = inputs.data(index.search(asked, candidates=sources), sources.k) if len(asked) else None
+    shown = None if data is None else estimates.shown(data)[0]
+    if data is None or shown is None or len(shown) < LEAST_QUERIES:
+        raise InvalidInputError(
+            f"clicks: expected candidates of at least {LEAST_QUERIES} topics in the log, got those of "
+            f"{0 if shown is None else len(shown)}. Give a longer log, or more topics of it."
+        )
+    log.info("clicks: %d of %d pairs of the log are candidates", shown.n_rows, len(estimates))
+    from_lists = isinstance(model, LambdaMART) and model.position_bias != NONE
+    labelled = shown if from_lists else click_labels(estimates, data, prior=prior)
+    judged = shown if estimate else None
+    return fit_student(index, asked, labelled, model, judged, "the clicks", clicks if from_lists else None)
