@@ -19,7 +19,7 @@ from rerank.exchange.registry import FormatFault
 from rerank.runtime.schema import LARGEST as LARGEST_SCORE
 from rerank.runtime.schema import SchemaError
 from rerank.trees.forest import MOST_ROWS, Forest, Tree, check_forest
-from rerank.types import Floats, Ints, pointers
+from rerank.types import Floats, Ints
 
 LARGEST = np.finfo(np.float32).max
 Floats32 = NDArray[np.float32]
@@ -211,22 +211,7 @@ def joined(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64) -> F
         raise FormatFault(f"scores up to {LARGEST_SCORE:.3g}", f"some up to {forest.largest_score():.3g}")
     with np.errstate(over="ignore"):
         values = forest.leaf_value.astype(dtype)
-    return Forest(**{**vars(forest), "leaf_value": values})
-
-
-def in_a_row(forests: Sequence[Forest]) -> Forest:
-    """Return the trees of several forests, one forest after the other."""
-    columns = {
-        name: np.concatenate([getattr(forest, name) for forest in forests])
-        for name in ("feature", "threshold", "missing_left", "left", "right", "gain", "leaf_value")
-    }
-    node_ptr, leaf_ptr = (
-        pointers(np.concatenate([np.diff(getattr(forest, name)) for forest in forests]))
-        for name in ("node_ptr", "leaf_ptr")
-    )
-    counts = [forest.leaf_count for forest in forests if forest.leaf_count is not None]
-    leaf_count: Any = np.concatenate(counts) if len(counts) == len(forests) else None
-    return Forest(node_ptr=node_ptr, leaf_ptr=leaf_ptr, **columns, leaf_count=leaf_count)
+    return replace(forest, leaf_value=values)
 
 
 def _in_its_tree(trees: Sequence[Tree], whole: SchemaError) -> FormatFault:

@@ -27,7 +27,7 @@ from rerank.exchange.build import (
 )
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
 from rerank.exchange.structured import decoded
-from rerank.exchange.write import decimals, node_counts, trees_of, whole_counts, with_constant
+from rerank.exchange.write import decimals, node_counts, whole_counts, with_constant
 from rerank.trees.forest import MOST_ROWS, Tree
 from rerank.types import Floats, Ints
 
@@ -100,7 +100,7 @@ def model_text(model: TreeModel, format: str) -> str:
         f"feature_names={' '.join(names)}",
         f"feature_infos={' '.join(['[-1e308:1e308]'] * model.n_features)}",
     ]
-    all_trees = with_constant(trees_of(replace(forest, leaf_count=whole_counts(forest, format))), model.constant)
+    all_trees = with_constant(replace(forest, leaf_count=whole_counts(forest, format)).trees(), model.constant)
     trees = [_tree_text(tree, number, model.zero_missing) for number, tree in enumerate(all_trees)]
     if not trees:
         raise cannot_say(format, "at least one tree", "none", "Train the model with more trees.")

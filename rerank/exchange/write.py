@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.exchange.build import LARGEST, in_a_row, leaf_tree, next_above
+from rerank.exchange.build import LARGEST, leaf_tree, next_above
 from rerank.exchange.registry import LinearModel, TreeModel, cannot_say
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.boosted import BoostedTrees
@@ -98,21 +98,6 @@ def whole_counts(forest: Forest, format: str) -> Floats:
     return np.maximum(np.rint(counts / np.repeat(unit, np.diff(forest.leaf_ptr))), 1.0)
 
 
-def trees_of(forest: Forest) -> list[Tree]:
-    """Return the trees of a forest."""
-    nodes, leaves = ([*map(slice, ptr[:-1], ptr[1:])] for ptr in (forest.node_ptr, forest.leaf_ptr))
-    of_nodes = ("feature", "threshold", "missing_left", "left", "right", "gain")
-    counts = forest.leaf_count
-    return [
-        Tree(
-            **{name: getattr(forest, name)[node] for name in of_nodes},
-            leaf_value=forest.leaf_value[leaf],
-            leaf_count=None if counts is None else counts[leaf],
-        )
-        for node, leaf in zip(nodes, leaves, strict=True)
-    ]
-
-
 def node_counts(tree: Tree) -> tuple[Floats, Floats]:
     """Return the counts of the nodes (n_nodes,) and leaves (n_leaves,) of a tree that knows those of its leaves."""
     left, right, leaves = tree.left.tolist(), tree.right.tolist(), np.asarray(tree.leaf_count, dtype=np.float64)
@@ -146,6 +131,11 @@ def with_tests_below(forest: Forest) -> Forest:
     )
 
 
+def _in_a_row(forests: Sequence[Forest]) -> Forest:
+    """Return the trees of several forests, one forest after the other."""
+    return Forest.of([tree for forest in forests for tree in forest.trees()])
+
+
 def with_split_leaves(model: TreeModel) -> TreeModel:
     """Return a model of twice as many trees whose sum in float32 is nearly that in float64.
 
@@ -162,7 +152,7 @@ def with_split_leaves(model: TreeModel) -> TreeModel:
         Forest.of([leaf_tree(whole_constant)]),
         replace(forest, leaf_value=whole),
     ]
-    return replace(model, forest=in_a_row(parts if constant else parts[1::2]), constant=0.0)
+    return replace(model, forest=_in_a_row(parts if constant else parts[1::2]), constant=0.0)
 
 
 def refuse_missing_direction(model: TreeModel, format: str, features: Sequence[int] | None = None) -> None:
@@ -243,7 +233,7 @@ def _after(base: TreeModel, own: TreeModel, format: str) -> TreeModel:
     column = np.array([names.index(name) for name in base.feature_names or ()], dtype=np.int32)
     first, second = base.forest, own.forest
     moved = replace(first, feature=column[first.feature], leaf_value=first.leaf_value.astype(np.float64) / base.divisor)
-    return replace(own, forest=in_a_row([moved, second]), constant=base.constant + own.constant)
+    return replace(own, forest=_in_a_row([moved, second]), constant=base.constant + own.constant)
 
 
 def linear_model(model: LinearRanker | ImportedWeights, format: str) -> LinearModel:

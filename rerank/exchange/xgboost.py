@@ -40,7 +40,7 @@ from rerank.exchange.build import (
 from rerank.exchange.ranklib import rescore
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
 from rerank.exchange.structured import compact_json, feature_names_of, member, parse_ubjson, parsed_json
-from rerank.exchange.write import known_counts, node_counts, single, summed, trees_of, with_tests_below
+from rerank.exchange.write import known_counts, node_counts, single, summed, with_tests_below
 from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Forest, Tree
 from rerank.types import Floats, Ints
@@ -108,7 +108,7 @@ class XGBoost(Format):
             if set(name) & set("[]<"):
                 raise cannot_say("xgboost", "feature names without [, ] and <", shown(name), "Rename it.")
         forest = replace(forest, leaf_count=known_counts(forest, "xgboost"))
-        trees = [_stored_tree(tree, number, model.n_features) for number, tree in enumerate(trees_of(forest))]
+        trees = [_stored_tree(tree, number, model.n_features) for number, tree in enumerate(forest.trees())]
         base = str(float(single(model.constant)))
         shape = {"num_parallel_tree": "1", "num_trees": str(len(trees))}
         learner = {

@@ -12,11 +12,11 @@ import pytest
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError
-from rerank.exchange.build import in_a_row
 from rerank.exchange.registry import FormatFault, TreeModel, known_formats
 from rerank.exchange.write import boundary_rows
 from rerank.exchange.xgboost import _base
 from rerank.rankers.imported import ImportedTrees
+from rerank.trees.forest import Forest
 from tests.exchange.conftest import NAMES, random_model
 from tests.oracles import exchange as walks
 from tests.rankers.conftest import ranking_data
@@ -458,9 +458,9 @@ def test_a_format_that_is_only_written_is_not_read(format: str, tmp_path: Path) 
 def test_forests_in_a_row_keep_the_training_rows_of_their_leaves() -> None:
     data = ranking_data(3, n_queries=20)
     first, second = (rerank.LambdaMART(n_estimators=n, min_child_samples=5).fit(data).forest_ for n in (2, 3))
-    whole = in_a_row([first, second])
+    whole = Forest.of([*first.trees(), *second.trees()])
     np.testing.assert_array_equal(whole.leaf_count, [*first.leaf_count, *second.leaf_count])
-    assert in_a_row([first, replace(second, leaf_count=None)]).leaf_count is None
+    assert Forest.of([*first.trees(), *replace(second, leaf_count=None).trees()]).leaf_count is None
 
 
 def test_a_checkpoint_of_treelite_that_takes_too_long_is_refused(
