@@ -21,7 +21,7 @@ from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import CANDIDATES, FeatureBase, ModelBase, NoBase, UnsupervisedBase
 from rerank.trees.contributions import EMPTY_LEAF
-from rerank.trees.forest import Forest, Tree
+from rerank.trees.forest import Forest, Tree, set_members
 from rerank.types import Floats, Ints
 
 
@@ -116,15 +116,16 @@ def flat_children(tree: Tree) -> tuple[Ints, Ints]:
 
 
 def with_tests_below(forest: Forest) -> Forest:
-    """Return the same trees for tests `x < threshold`.
+    """Return the same trees for tests `x < threshold`, and for sets of categories that go right.
 
     Where every value goes left, since the threshold is the largest float32, the children are exchanged: no value is
     below the smallest float32.
     """
-    turned = forest.threshold == LARGEST
+    is_set = np.diff(forest.category_sets()[0]) > 0
+    turned = (forest.threshold == LARGEST) | is_set
     return replace(
         forest,
-        threshold=np.where(turned, -LARGEST, next_above(forest.threshold)),
+        threshold=np.where(turned, np.where(is_set, 0.0, -LARGEST), next_above(forest.threshold)).astype(np.float32),
         missing_left=forest.missing_left ^ turned,
         left=np.where(turned, forest.right, forest.left),
         right=np.where(turned, forest.left, forest.right),
@@ -261,8 +262,15 @@ def boundary_rows(forest: Forest, n_features: int, n_rows: int, seed: int = 0) -
     random = np.random.default_rng(seed)
     X = np.empty((n_rows, n_features), dtype=np.float32)
     lowest, highest = -LARGEST, LARGEST
+    node, category = set_members(forest)
+    compares = np.diff(forest.category_sets()[0]) == 0
     for feature in range(n_features):
-        on = np.unique(forest.threshold[forest.feature == feature])
+        if feature in forest.categories:  # members, the codes between and behind them, missing ones
+            known = category[forest.feature[node] == feature]
+            X[:, feature] = random.choice(np.append(known, np.arange(known.max() + 2)), n_rows)
+            X[random.random(n_rows) < 1 / 6, feature] = np.nan
+            continue
+        on = np.unique(forest.threshold[(forest.feature == feature) & compares])
         if not len(on):
             X[:, feature] = random.normal(size=n_rows)
             continue

@@ -16,6 +16,7 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import order_matters
+from rerank.rankers.arrays import numbered_names
 from rerank.rankers.base_scores import BaseWeight, StoredBaseWeight, WeightedBase, spread_at_the_top, start_in_units
 from rerank.rankers.checkpoint import TrainingState, digest
 from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext, TrainingOptions
@@ -462,12 +463,16 @@ class BoostedTrees(WeightedRanker):
     def _columns_read(self) -> Ints:
         return np.unique(self.forest_.feature).astype(np.int64)
 
+    def _check_codes(self, X: NDArray[np.float32]) -> None:
+        names = getattr(self, "feature_names_", None)  # a member of an ensemble has none
+        check_codes(X, self.forest_.categories, names or numbered_names(X.shape[1]))
+
     def _scores(self, X: NDArray[np.float32]) -> Floats:
-        check_codes(X, self.forest_.categories, self.feature_names_)
+        self._check_codes(X)
         return self.constant_ + score_rows(self.forest_, X)
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
-        check_codes(X, self.forest_.categories, self.feature_names_)
+        self._check_codes(X)
         add_contributions(self.forest_, X, out, n_threads)
         out[:, -1] += self.constant_
 

@@ -13,6 +13,7 @@ from rerank.errors import InvalidInputError
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
 from rerank.rankers.context import TrainingOptions
+from rerank.rankers.ensemble import Ensemble
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.linear import RankSVM
 from rerank.rankers.ranker import known_rankers, ranker_class
@@ -68,6 +69,19 @@ def test_categories_are_split_as_sets_by_all_boosted_rankers(name: str, coloured
     again = read_model(tmp_path / "model.json")
     assert again.categorical_feature == ["f3"]
     np.testing.assert_array_equal(again.predict(unseen), scores)
+
+
+def test_members_of_an_ensemble_split_categories(coloured, unseen) -> None:
+    member = "lambdamart(n_estimators=8, num_leaves=8, min_child_samples=3, categorical_feature=['f3'])"
+    model = Ensemble(members=[member, "mart(n_estimators=4)"], n_folds=2).fit(coloured)
+    other = Ensemble(
+        members=["lambdamart(n_estimators=8, num_leaves=8, min_child_samples=3)", "mart(n_estimators=4)"], n_folds=2
+    ).fit(coloured)
+    assert (model.predict(unseen) != other.predict(unseen)).any()
+    X = unseen.X.copy()
+    X[0, 3] = -1.0
+    with pytest.raises(InvalidInputError, match=r"got -1 at row 0 of feature '4'"):
+        model.predict(replace(unseen, X=X))
 
 
 def test_a_category_helps_where_its_codes_have_no_order(coloured, unseen) -> None:
