@@ -369,6 +369,15 @@ def test_contributions_sum_to_the_score() -> None:
     np.testing.assert_allclose(contributions.sum(axis=1), model.predict(X_VALID), rtol=1e-9, atol=1e-12)
 
 
+def test_rows_have_weights_of_their_own() -> None:
+    weights = np.random.default_rng(0).random(len(Y)) + 0.5
+    model = lgb.LGBMRanker(**FEW).fit(X, Y, group=GROUP, sample_weight=weights)
+    same = {"n_estimators": 12, "num_leaves": 7, "min_child_samples": 20, "start": "base"}
+    expected = rerank.LambdaMART(**same, metric="nDCG(dcg='exp-log2')").fit(X, Y, group=GROUP, sample_weight=weights)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    assert not np.array_equal(model.predict(X), fitted().predict(X))
+
+
 def test_base_scores_are_started_from_and_not_predicted() -> None:
     start, later = X[:, 0].copy(), X_VALID[:, 0].copy()
     model = lgb.LGBMRanker(**FEW)
