@@ -443,6 +443,31 @@ def test_seeds_are_numbers_or_generators(given: Any) -> None:
     assert lgb.Settings.of({"random_state": given}).parameters["random_state"] >= 0
 
 
+def test_objective_xendcg_is_that_of_mart(shared_data: Path) -> None:
+    """With the call of `test_xendcg` of LightGBM's test_sklearn.py, on the data of its other example."""
+    model = fitted(objective="rank_xendcg", random_state=5, lambdarank_norm=True)
+    same = {"n_estimators": 12, "num_leaves": 7, "min_child_samples": 20, "start": "base", "random_state": 5}
+    expected = rerank.MART(**same, objective="xe-ndcg").fit(X, Y, group=GROUP)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    assert (model.objective_, type(model.ranker_)) == ("rank_xendcg", rerank.MART)
+    folder = shared_data / "letor" / "lightgbm_lambdarank"
+    read = [load_svmlight_file(str(folder / f"rank.{part}")) for part in ("train", "test")]
+    sizes = [np.loadtxt(str(folder / f"rank.{part}.query")) for part in ("train", "test")]
+    ranker = lgb.LGBMRanker(n_estimators=50, objective="rank_xendcg", random_state=5, n_jobs=1)
+    rates = lgb.reset_parameter(learning_rate=lambda number: max(0.01, 0.1 - 0.01 * number))
+    ranker.fit(
+        *read[0],
+        group=sizes[0],
+        eval_set=[read[1]],
+        eval_group=[sizes[1]],
+        eval_at=[1, 3],
+        eval_metric="ndcg",
+        callbacks=[lgb.early_stopping(10), rates],
+    )
+    assert ranker.best_iteration_ <= 24
+    assert ranker.best_score_["valid_0"]["ndcg@1"] > 0.55
+
+
 def test_gains_of_labels_replace_powers_of_two() -> None:
     same = {"n_estimators": 12, "num_leaves": 7, "min_child_samples": 20, "start": "base"}
     expected = rerank.LambdaMART(**same, metric="nDCG").fit(X, np.array([0.0, 1.0, 5.0])[Y], group=GROUP).predict(X)
@@ -456,7 +481,7 @@ def test_gains_of_labels_replace_powers_of_two() -> None:
     [
         ({"boosting_type": "dart"}, "boosting_type: expected 'gbdt' or 'gbrt', got 'dart'"),
         ({"boosting": "rf"}, "boosting_type: expected 'gbdt' or 'gbrt', got 'rf'"),
-        ({"objective": "regression"}, "objective: expected None or 'lambdarank' or 'rank', got 'regression'"),
+        ({"objective": "regression"}, "objective: expected None or 'lambdarank' or 'rank_xendcg' or"),
         ({"reg_alpha": 0.1}, "reg_alpha: expected 0, got 0.1. Leave it out."),
         ({"lambda_l1": 0.1}, "reg_alpha: expected 0, got 0.1"),
         ({"class_weight": "balanced"}, "class_weight: expected None, got 'balanced'"),
