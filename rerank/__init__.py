@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from rerank.vectors.vectors import Vectors as Vectors
     from rerank.workflows.card import model_card as model_card
     from rerank.workflows.click_training import click_labels as click_labels
+    from rerank.workflows.click_training import estimate_with_features as estimate_with_features
     from rerank.workflows.click_training import train_on_clicks as train_on_clicks
     from rerank.workflows.cutoff import Cutoff as Cutoff
     from rerank.workflows.dependence import dependence as dependence
@@ -138,6 +139,7 @@ _HOMES = {
     "click_labels": "rerank.workflows.click_training",
     "diversify": "rerank.workflows.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
+    "estimate_with_features": "rerank.workflows.click_training",
     "evaluate": "rerank.evaluation.evaluate",
     "experiment_result": "rerank.clicks.interleaving",
     "explain": "rerank.workflows.explain",

@@ -107,7 +107,10 @@ class Options(LogOptions):
     pairs: Path | None = file_option(
         "--pairs", "Also write preferences to this file: a clicked document over the skipped ones above it."
     )
-    data: Path | None = file_option("--data", "Features of `rerank features`, for --labelled.")
+    data: Path | None = file_option(
+        "--data",
+        "Features of `rerank features`, for --labelled, and for positions whose documents never moved.",
+    )
     labelled: Path | None = file_option(
         "--labelled", "Also write the rows of --data that were shown to this file, with labels of clicks and features."
     )
@@ -129,27 +132,30 @@ def command(given: Options) -> None:
     from rerank.files.lists import write_preferences
     from rerank.files.topics import write_topics
     from rerank.files.trec import write_qrels
-    from rerank.workflows.click_training import click_labels
+    from rerank.workflows.click_training import click_labels, estimate_with_features
 
     if given.topics is not None and given.new_topics is not None:
         raise InvalidInputError("--new-topics: expected no --topics with it, got both. Leave one out.")
-    if (given.data is None) != (given.labelled is None):
-        raise InvalidInputError("--labelled: expected --data with it, got one alone. Give both or none.")
+    if given.data is None and given.labelled is not None:
+        raise InvalidInputError("--labelled: expected --data with it, got none. Give the features.")
     thresholds = None if given.thresholds is None else parse_thresholds(given.thresholds)
     clicks = given.read()
     topics = None
     if given.new_topics is not None:
         clicks, topics = with_new_ids(clicks)
-    estimates = estimate_clicks(clicks, given.model, prior=given.prior)
+    data = None if given.data is None else read_data(given.data)
+    if data is None:
+        estimates = estimate_clicks(clicks, given.model, prior=given.prior)
+    else:
+        estimates = estimate_with_features(clicks, data, given.model, prior=given.prior)
     qrels = estimates.to_qrels(given.grades, thresholds)
     write_qrels(qrels, given.output)
     if topics is not None and given.new_topics is not None:
         write_topics(topics, given.new_topics)
     if given.values is not None:
         estimates.write(given.values)
-    if given.data is not None and given.labelled is not None:
-        labels = click_labels(estimates, read_data(given.data), prior=given.prior)
-        write_data(labels, given.labelled)
+    if data is not None and given.labelled is not None:
+        write_data(click_labels(estimates, data, prior=given.prior), given.labelled)
     if given.pairs is not None:
         write_preferences(preference_pairs(clicks)[0], given.pairs)
     log.info("%s: %s; %s", given.logs[0], clicks.summary(), qrels.summary())

@@ -40,9 +40,9 @@ def test_rows_that_were_shown_are_labelled_to_train_on(command: Command, tmp_pat
     data, shown = rerank.read_data(labelled), rerank.read_qrels(tmp_path / "labels.txt")
     assert all(doc in shown[query] for query in data for doc in data.doc_ids[data.rows(query)].tolist())
     assert command("train", str(labelled), "-o", f"{tmp_path}/m.json", *SMALL).code == 0
-    refused = command(line)
+    refused = command(f"clicks clicks.jsonl -o {tmp_path}/labels.txt --labelled {labelled}")
     assert refused.code == 2
-    assert "--labelled: expected --data with it, got one alone" in refused.err
+    assert "--labelled: expected --data with it, got none" in refused.err
 
 
 def test_queries_that_are_texts_get_ids(command: Command, tmp_path: Path) -> None:
