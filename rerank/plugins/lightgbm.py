@@ -52,7 +52,8 @@ log = logging.getLogger("rerank")
 MEASURES = {"ndcg": "nDCG", "map": "AP"}
 EXPONENTIAL = "nDCG(dcg='exp-log2')"  # gain 2^label - 1
 OWN = """n_estimators learning_rate num_leaves max_depth min_child_samples min_child_weight min_split_gain reg_lambda
-max_bin colsample_bytree truncation_level normalize sigma monotone_constraints interaction_constraints"""
+max_bin colsample_bytree truncation_level normalize sigma monotone_constraints interaction_constraints
+categorical_feature"""
 OF_LAMBDAS = "truncation_level", "normalize", "sigma"
 XE_NDCG = "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"
 OTHER_NAMES = {
@@ -736,8 +737,8 @@ class LGBMRanker(Estimator):
             Depths of ndcg and map.
         feature_name : list of str
             Names of the features; "auto" for those of a data frame.
-        categorical_feature : "auto"
-            Other values are refused.
+        categorical_feature : list of str or int, or "auto"
+            Features whose values are codes of categories; "auto" for the `category` columns of a data frame.
         callbacks : iterable of callables, optional
             `early_stopping`, `log_evaluation`, `record_evaluation` and `reset_parameter` of this module or of LightGBM,
             or functions of a `CallbackEnv`. One that raises ends `fit` with one line, and leaves the ranker as it was.
@@ -760,10 +761,10 @@ class LGBMRanker(Estimator):
 
         """
         settings = Settings.of(self.get_params())
-        if not isinstance(categorical_feature, str) and len(categorical_feature or ()):
-            raise InvalidInputError(
-                f"categorical_feature: expected 'auto', got {shown(categorical_feature)}. Encode categories as numbers."
-            )
+        categories = {} if isinstance(categorical_feature, str | None) else {"categorical_feature": categorical_feature}
+        if categories and not isinstance(feature_name, str | None):  # names that the ranker gets afterwards
+            numbers_of = {name: number for number, name in enumerate(feature_name)}
+            categories["categorical_feature"] = [numbers_of.get(each, each) for each in categorical_feature]
         labels = number_column("y", y, len(y))  # type: ignore[arg-type]
         pairs = _eval_pairs(eval_set, eval_X, eval_y)
         training = [number for number, pair in enumerate(pairs) if pair[0] is X and pair[1] is y]
@@ -781,7 +782,9 @@ class LGBMRanker(Estimator):
         params = {**self.get_params(), **settings.parameters}
         watcher = Watcher(sets, metrics if sets else [], called, params, of_training)
         base = getattr(init_model, "booster_", init_model)
-        trained = settings.kind(**settings.parameters, base=base.ranker if isinstance(base, Booster) else base)
+        trained = settings.kind(
+            **{**settings.parameters, **categories}, base=base.ranker if isinstance(base, Booster) else base
+        )
         evaluated = given.joined([names.index(each.name) for each in sets], settings)
         trained.fit(
             X,

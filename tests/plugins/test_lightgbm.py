@@ -378,6 +378,32 @@ def test_rows_have_weights_of_their_own() -> None:
     assert not np.array_equal(model.predict(X), fitted().predict(X))
 
 
+def test_categories_are_named_numbered_or_columns_of_a_frame() -> None:
+    codes = np.random.default_rng(1).integers(0, 6, len(Y))
+    rows = np.column_stack([X, codes])
+    label = Y * (codes % 2)
+    plain = rerank.LambdaMART(
+        n_estimators=12,
+        num_leaves=7,
+        min_child_samples=20,
+        start="base",
+        metric="nDCG(dcg='exp-log2')",
+        categorical_feature=[3],
+    ).fit(rows, label, group=GROUP)
+    names = ["a", "b", "c", "kind"]
+    for given in ([3], ["kind"]):
+        ranker = lgb.LGBMRanker(**FEW).fit(rows, label, group=GROUP, feature_name=names, categorical_feature=given)
+        np.testing.assert_array_equal(ranker.predict(rows), plain.predict(rows))
+    parts_of = ranker.predict(rows, pred_leaf=True)
+    np.testing.assert_array_equal(parts_of[:, :3], ranker.predict(rows, pred_leaf=True, num_iteration=3))
+    same = lgb.LGBMRanker(**FEW).fit(X, Y, group=GROUP, categorical_feature=None)
+    np.testing.assert_array_equal(same.predict(X), fitted().predict(X))
+    table = pd.DataFrame(X, columns=FEATURES).assign(kind=pd.Categorical(codes))
+    framed = lgb.LGBMRanker(**FEW).fit(table, label, group=GROUP)
+    assert framed.ranker_.categories_ == {"kind": list(range(6))}
+    assert len(framed.predict(table)) == len(table)
+
+
 def test_base_scores_are_started_from_and_not_predicted() -> None:
     start, later = X[:, 0].copy(), X_VALID[:, 0].copy()
     model = lgb.LGBMRanker(**FEW)
@@ -510,7 +536,7 @@ def test_parameters_without_a_counterpart_are_refused(given: dict[str, Any], mes
         ),
         ({"eval_metric": "auc"}, "metric: expected ndcg, map or a function, got 'auc'"),
         ({"eval_metric": "ndcg@x"}, "metric: expected ndcg, map or a function, got 'ndcg@x'"),
-        ({"categorical_feature": [0]}, "categorical_feature: expected 'auto', got [0]"),
+        ({"categorical_feature": ["none"]}, "categorical_feature"),
         ({"feature_name": ["a", "a", "b"]}, "feature_name: expected 3 different names, got ['a', 'a', 'b']"),
         ({"callbacks": [lgb.reset_parameter(num_leaves=[3] * 12)]}, "reset_parameter: expected learning_rate, got"),
         ({"y": Y[:-1]}, "y: expected a finite number for each of 1200 rows"),
