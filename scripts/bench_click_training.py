@@ -48,7 +48,7 @@ from rerank.types import Qrels, RankingData, query_rows  # noqa: E402
 
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", ROOT.parent / "shared" / "data"))
 ETAS, SHARES, MEASURE = (0.0, 0.5, 1.0, 2.0), (0.01, 0.1, 1.0), "nDCG@10"
-TREES = {"n_estimators": 100, "num_leaves": 15, "min_child_samples": 30, "learning_rate": 0.05}
+TREES = {"n_estimators": 100, "num_leaves": 15, "min_child_samples": 30, "learning_rate": 0.05, "n_jobs": 1}
 QUERIES = 600  # of nfcorpus
 
 
@@ -219,7 +219,7 @@ def _lightgbm(collection: Collection, clicks: rerank.Clicks) -> np.ndarray:
     rows, clicked, positions, sizes = _lists(collection, clicks)
     data = lightgbm.Dataset(collection.train.X[rows], clicked, group=sizes, position=positions)
     settings = {"objective": "lambdarank", "num_leaves": 15, "learning_rate": 0.05, "min_data_in_leaf": 30}
-    return lightgbm.train({**settings, "verbose": -1, "num_threads": 2}, data, 100).predict(collection.test.X)
+    return lightgbm.train({**settings, "verbose": -1, "num_threads": 1}, data, 100).predict(collection.test.X)
 
 
 def _xgboost(collection: Collection, clicks: rerank.Clicks) -> np.ndarray:
@@ -229,7 +229,7 @@ def _xgboost(collection: Collection, clicks: rerank.Clicks) -> np.ndarray:
     data = xgboost.DMatrix(collection.train.X[rows], clicked)
     data.set_group(sizes)
     settings = {"objective": "rank:ndcg", "lambdarank_unbiased": True, "max_leaves": 15, "max_depth": 0, "eta": 0.05}
-    settings |= {"grow_policy": "lossguide", "tree_method": "hist", "lambdarank_pair_method": "topk", "nthread": 2}
+    settings |= {"grow_policy": "lossguide", "tree_method": "hist", "lambdarank_pair_method": "topk", "nthread": 1}
     return xgboost.train(settings, data, 100).predict(xgboost.DMatrix(collection.test.X))
 
 
