@@ -6,7 +6,7 @@
 
 nfcorpus: `rerank.train` on its training queries (`--queries`: on N of them, at random), measured on its dev queries;
 cranfield and med: over folds by query, each with a model and a calibration of the other folds; demo: the docstrings of
-the standard library, of 600 topics one half and the other. The index has the vectors that `rerank index` learns.
+the standard library, 600 topics in three folds. The index has the vectors that `rerank index` learns.
 Candidates are those of the model, 1,000 of each source.
 
 Printed are Brier score and expected calibration error (15 bins of equal mass) of all candidates and of the first ten;
@@ -118,7 +118,7 @@ def trained(
         parts = [(learned.select(np.sort(some)), unseen)]
     else:
         qrels = rerank.read_qrels(folder / "qrels.txt")
-        n_folds = 2 if folder.name == "demo" else given.folds
+        n_folds = 3 if folder.name == "demo" else given.folds
         fold_of = assign_folds([query_id for query_id in topics if query_id in qrels], n_folds, 0)
         parts = [
             tuple(
