@@ -56,7 +56,7 @@ def held_out(data: rerank.RankingData, loss: str, seed: int, n_trees: int) -> np
     fold, out = np.random.default_rng(seed).permutation(len(data)) % N_FOLDS, np.empty(len(data))
     for number in range(N_FOLDS):
         train, test = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
-        model = LOSSES[loss](n_estimators=n_trees, num_leaves=15, random_state=seed).fit(data.select(train))
+        model = LOSSES[loss](n_estimators=n_trees, num_leaves=15, random_state=seed, n_jobs=1).fit(data.select(train))
         part = data.select(test)
         out[test] = values(part, model.predict(part))
     return out
