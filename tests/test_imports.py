@@ -29,17 +29,17 @@ BELOW = {
     "retrieval": {"files", "features", "vectors", "history"},
     "history": {"files", "lucene", "features", "vectors"},
     "combination": {"files", "metrics"},
-    "rankers": {"files", "combination", "trees", "objectives", "metrics"},
+    "rankers": {"files", "combination", "trees", "objectives", "metrics", "clicks"},
     "exchange": {"files", "rankers", "trees"},
     "clicks": {"files"},
     "evaluation": {"files", "metrics"},
     "doctor": {"files", "lucene", "metrics"},
     "workflows": {"retrieval", "lucene", "features", "vectors", "history", "rankers", "exchange", "evaluation"}
-    | {"files", "trees", "objectives", "metrics", "combination"},
-    "plugins": {"workflows", "lucene", "features", "rankers", "files"},
+    | {"files", "trees", "objectives", "metrics", "combination", "clicks"},
+    "plugins": {"workflows", "lucene", "features", "rankers", "files", "exchange", "trees", "metrics"},
     "cluster": {"workflows", "retrieval", "lucene", "features", "vectors", "history", "rankers", "evaluation", "files"}
     | {"trees", "objectives", "metrics"},
-    "service": {"workflows", "retrieval", "lucene", "features", "vectors", "rankers", "files"},
+    "service": {"workflows", "retrieval", "lucene", "features", "vectors", "rankers", "files", "clicks"},
     "cli": {
         "workflows",
         "cluster",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,18 +28,21 @@ from rerank.cli.parameters import RankerOptions, new_ranker
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
+    from rerank.workflows.tuning import Tuning
 
 log = logging.getLogger("rerank")
 RANKER = "lambdamart"  # of DATA, and where -p gives parameters
 FROM_INDEX = (
     "candidates",
     "recipe",
-    "tune_bm25",
     "no_estimate",
     "functions",
     "teacher",
+    "clicks",
 )  # options of one form alone
+INSTEAD = ("teacher", "clicks")  # of judgements
 FROM_DATA = ("validate", "preferences", "memory", "checkpoint")
+UNTUNED = ("preferences", "memory", "checkpoint")  # what a search of parameters does not know
 
 
 @dataclass(frozen=True)
@@ -60,11 +64,17 @@ class Options(RankerOptions):
     )
     candidates: str | None = candidates_option("bm25,rm3 (with vectors, lsi:200)")
     recipe: Path | None = file_option("--recipe", "TOML file of features (see `rerank features`).")
-    tune_bm25: bool = option("--tune-bm25", is_flag=True, help="Tune BM25's k1 and b on the judged queries.")
+    tune: tuple[str, ...] = option(
+        "--tune",
+        metavar="N|bm25",
+        multiple=True,
+        help="Tune: try N settings of the ranker (extra tune), or BM25's k1 and b. Repeatable.",
+    )
     no_estimate: bool = option("--no-estimate", is_flag=True, help="Do not estimate the metric.")
     teacher: Path | None = file_option(
         "--teacher", "Instead of QRELS: run whose scores to learn, e.g. of a cross-encoder."
     )
+    clicks: Path | None = file_option("--clicks", "Instead of QRELS: click log (see `rerank clicks`) of TOPICS.")
     functions: tuple[Path, ...] = functions_option()
     validate: Path | None = file_option("--validate", "With DATA: data for early stopping.")
     preferences: Path | None = file_option(
@@ -91,20 +101,22 @@ def command(given: Options) -> None:
 
     From an index, candidates are retrieved from all sources that need no judgements. If there are many queries, a fifth
     of them is held out for early stopping. Cross-validation estimates the metric and calibrates the scores. With
-    `--teacher`, no judgements are needed. DATA are feature files (.npz, .parquet, .svm or .txt, the last two also with
-    .gz), or folders of them.
+    `--teacher` or `--clicks`, no judgements are needed. DATA are feature files (.npz, .parquet, .svm or .txt, the last
+    two also with .gz), or folders of them.
     """
     from rerank.runtime.output import check_outputs
     from rerank.workflows.bound import is_index
 
     check_outputs({"--output": given.output, "--checkpoint": given.checkpoint})
-    n_files = 3 if given.teacher is None else 2
-    if len(given.data) == n_files and is_index(given.data[0]):
-        _refuse(given, FROM_DATA if given.teacher is None else (*FROM_DATA, "tune_bm25"), "DATA or QRELS")
-        (_train_on_index if given.teacher is None else _learn_from_teacher)(given)
-    elif given.teacher is not None:
+    sources = [name for name in INSTEAD if getattr(given, name) is not None]
+    if len(sources) > 1:
+        raise click.UsageError("--clicks: expected no --teacher beside it, got both. Leave one out.")
+    if len(given.data) == (2 if sources else 3) and is_index(given.data[0]):
+        _refuse(given, (*FROM_DATA, "tune") if sources else FROM_DATA, "DATA or QRELS")
+        (_learn_without_judgements if sources else _train_on_index)(given)
+    elif sources:
         raise click.UsageError(
-            f"--teacher: expected INDEX TOPICS as arguments, got {len(given.data)} names. Leave out QRELS or DATA."
+            f"--{sources[0]}: expected INDEX TOPICS as arguments, got {len(given.data)} names. Leave out QRELS or DATA."
         )
     else:
         _refuse(given, FROM_INDEX, "INDEX TOPICS QRELS")
@@ -119,6 +131,17 @@ def _refuse(given: Options, names: tuple[str, ...], needed: str) -> None:
             raise click.UsageError(f"--{named}: expected {needed} as arguments, got others. Leave the option out.")
 
 
+def _tuning(given: Options) -> tuple[Tuning | None, bool]:
+    """Return the search of the ranker's parameters, kept beside the model, and whether BM25 is tuned."""
+    from rerank.workflows.tuning import Tuning
+
+    numbers = [text for text in given.tune if text != "bm25"]
+    if len(numbers) > 1 or len(given.tune) > len(numbers) + 1 or not all(text.isdecimal() for text in numbers):
+        raise click.UsageError(f"--tune: expected a number of settings, or bm25, got {' '.join(given.tune)!r}.")
+    path = given.output.with_suffix(".tuning.jsonl")
+    return Tuning(int(numbers[0]), path) if numbers else None, len(given.tune) > len(numbers)
+
+
 def _train_on_index(given: Options) -> None:
     from rerank.cli.file_names import errors_with_files
     from rerank.features.recipe import Recipe
@@ -129,7 +152,9 @@ def _train_on_index(given: Options) -> None:
 
     folder, topics, qrels = given.data
     queries, judgements = read_topics(topics), read_qrels(qrels)
-    chosen = RANKER if given.parameters else default_ranker(sum(query_id in judgements for query_id in queries))
+    tuning, bm25 = _tuning(given)
+    n_judged = sum(query_id in judgements for query_id in queries)
+    chosen = RANKER if given.parameters or tuning is not None else default_ranker(n_judged)
     model = new_ranker(given, given.ranker or chosen, given.base or UNSUPERVISED, given.threads)
     warn_of_functions(qrels)
     files = {"qrels": qrels, "training data": qrels, "recipe": given.recipe, "candidates": "--candidates"}
@@ -145,7 +170,8 @@ def _train_on_index(given: Options) -> None:
             model,
             candidates=given.candidates,
             recipe=None if given.recipe is None else Recipe.from_toml(given.recipe),
-            tune_bm25=given.tune_bm25,
+            tune_bm25=bm25,
+            tuning=tuning,
             estimate=not given.no_estimate,
         )
     model.save(given.output)
@@ -156,34 +182,34 @@ def _train_on_index(given: Options) -> None:
         click.echo(model.calibration_)
 
 
-def _learn_from_teacher(given: Options) -> None:
+def _learn_without_judgements(given: Options) -> None:
     from rerank.cli.file_names import errors_with_files
+    from rerank.clicks.reading import read_clicks
     from rerank.features.recipe import Recipe
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run
+    from rerank.workflows.click_training import train_on_clicks
     from rerank.workflows.distil import distil
     from rerank.workflows.train import default_ranker
 
-    assert given.teacher is not None
-    (folder, topics), teacher = given.data, read_run(given.teacher)
+    folder, topics = given.data
     queries = read_topics(topics)
-    chosen = RANKER if given.parameters else default_ranker(sum(query_id in teacher for query_id in queries))
-    model = new_ranker(given, given.ranker or chosen, given.base or UNSUPERVISED, given.threads)
     files = {"teacher": given.teacher, "recipe": given.recipe, "candidates": "--candidates"}
-    with (
-        opened_cluster(given.cluster) as workers,
-        opened_index(folder, workers, threads=given.threads) as index,
-        errors_with_files({**files, **base_file(given.base, model.base)}),
-    ):
-        _, agreement = distil(
-            index,
-            queries,
-            teacher,
-            model,
-            candidates=given.candidates,
-            recipe=None if given.recipe is None else Recipe.from_toml(given.recipe),
-            estimate=not given.no_estimate,
-        )
+    with opened_cluster(given.cluster) as workers, opened_index(folder, workers, threads=given.threads) as index:
+        if given.clicks is not None:
+            documents = set(index.forward.doc_ids.tolist())
+            clicks = read_clicks(given.clicks, topics=queries, documents=documents)
+            n_queries = len(clicks.query_ids)
+            learn = partial(train_on_clicks, index, queries, clicks)
+        else:
+            teacher = read_run(given.teacher)  # type: ignore[arg-type]
+            n_queries = sum(query_id in teacher for query_id in queries)
+            learn = partial(distil, index, queries, teacher)
+        chosen = RANKER if given.parameters else default_ranker(n_queries)
+        model = new_ranker(given, given.ranker or chosen, given.base or UNSUPERVISED, given.threads)
+        recipe = None if given.recipe is None else Recipe.from_toml(given.recipe)
+        with errors_with_files({**files, **base_file(given.base, model.base)}):
+            _, agreement = learn(model, candidates=given.candidates, recipe=recipe, estimate=not given.no_estimate)
     model.save(given.output)
     log.info("%s: %d iterations", given.output, model.best_iteration_)
     click.echo(agreement)
@@ -202,11 +228,18 @@ def _train_on_data(given: Options) -> None:
         new_ranker(given, given.ranker or RANKER, given.base or NO_BASE, given.threads),
     )
     state, mapped = None if given.checkpoint is None else Checkpoint(given.checkpoint), given.memory is not None
+    tuning, bm25 = _tuning(given)
+    if bm25 or (tuning is not None and any(getattr(given, name) for name in UNTUNED)):
+        raise click.UsageError(
+            "--tune: expected a number, without --preferences, --memory and --checkpoint, beside DATA. Leave these out."
+        )
     with errors_with_files(_files(given, model)):
         _check_memory(given, model)
         data = read_data(given.data, mapped)
         valid = None if given.validate is None else read_data(given.validate, mapped)
         pairs = None if given.preferences is None else read_preferences(given.preferences)
+        if tuning is not None:
+            model.set_params(**tuning.search(model, data, valid).parameters)
         with opened_cluster(given.cluster) as workers:
             training = TrainingOptions(workers, given.memory, state)
             model.fit(data, eval_set=valid, training=training, preferences=pairs)

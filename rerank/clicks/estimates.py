@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rerank.clicks.cells import Cells
 from rerank.clicks.record import Clicks, Numbers
@@ -42,6 +43,8 @@ class ClickEstimates(Shown):
         Standard errors of the values.
     impressions, clicks : ndarray of shape (n_pairs,), dtype float64
         Counts that the value rests on.
+    exposures : ndarray of shape (n_pairs,), dtype float64
+        Clicks that the model expects of a document of value 1: impressions times their examination.
     examination : ndarray of shape (n_positions,), dtype float64, optional
         Probability of examination by position, where the model estimates it.
     notes : tuple of str
@@ -57,6 +60,7 @@ class ClickEstimates(Shown):
     errors: Floats
     impressions: Floats
     clicks: Floats
+    exposures: Floats
     examination: Floats | None = None
     notes: tuple[str, ...] = ()
 
@@ -126,13 +130,10 @@ class ClickEstimates(Shown):
             )
         return Qrels.from_rows(self.query_ids[self.query], self.doc_ids[self.document], labels)
 
-    def labelled(self, data: RankingData) -> RankingData:
-        """Return the rows of ranking data that the log showed, with their values as labels.
+    def shown(self, data: RankingData) -> tuple[RankingData, Ints]:
+        """Return the rows of ranking data that the log showed, with their values as labels, and their pairs.
 
-        With inverse propensity weights, a click at a position of examination theta counts 1 / theta in a sum of gains
-        over the searches; the values are the means of these. A ranker that is trained for a measure with linear gains,
-        as nDCG, weights each pair of documents by their difference. What was never shown is left out, since it is not
-        known to be bad.
+        What was never shown is left out, since it is not known to be bad.
 
         Parameters
         ----------
@@ -141,17 +142,15 @@ class ClickEstimates(Shown):
 
         Returns
         -------
-        RankingData
+        data : RankingData
             The rows that were shown, without queries that have none.
+        pairs : ndarray of shape (n_rows,), dtype int64
+            Number of the pair of each row.
 
         Raises
         ------
         InvalidInputError
             If no row was shown.
-
-        References
-        ----------
-        T. Joachims, A. Swaminathan and T. Schnabel, Unbiased Learning-to-Rank with Biased Feedback, WSDM 2017, eq. 3.
 
         """
         numbers = {query: number for number, query in enumerate(self.query_ids.tolist())}
@@ -163,7 +162,7 @@ class ClickEstimates(Shown):
                 "data: expected rows that the log showed, got none. Give features of the log's queries and documents."
             )
         shown_rows = replace(data.of_rows(rows), labels=self.values[found], ideal_labels=None, ideal_ptr=None)
-        return shown_rows.select(np.flatnonzero(np.diff(shown_rows.query_ptr) > 0))
+        return shown_rows.select(np.flatnonzero(np.diff(shown_rows.query_ptr) > 0)), found
 
     def write(self, path: str | Path) -> None:
         """Write query, document, value, standard error, impressions and clicks, tab-separated with a header.
@@ -227,6 +226,7 @@ class Values:
     cells: Cells
     values: Floats
     errors: Floats
+    exposures: Floats
     examination: Floats | None = None
     notes: tuple[str, ...] = ()
 
@@ -235,15 +235,21 @@ class ClickModel(ABC):
     """How values of pairs follow from clicks."""
 
     @abstractmethod
-    def estimate(self, clicks: Clicks, prior: float) -> Values:
-        """Return the values of a log's pairs; `prior` is the number of impressions that the mean of all pairs has."""
+    def estimate(self, clicks: Clicks, prior: float, theta: Floats | None = None) -> Values:
+        """Return the values of a log's pairs.
+
+        prior  number of impressions that the mean of all pairs has
+        theta  examination by position, (n_positions,), for models that read it; None is estimated
+        """
 
 
 MODELS: Registry[ClickModel] = Registry("click model", "rerank.clicks.models")
 register = MODELS.register_instance
 
 
-def estimate_clicks(clicks: Clicks, model: str = "pbm", *, prior: float = PRIOR) -> ClickEstimates:
+def estimate_clicks(
+    clicks: Clicks, model: str = "pbm", *, prior: float = PRIOR, theta: ArrayLike | None = None
+) -> ClickEstimates:
     """Estimate from clicks how good each document is for each query.
 
     Parameters
@@ -255,6 +261,8 @@ def estimate_clicks(clicks: Clicks, model: str = "pbm", *, prior: float = PRIOR)
         to the last click, or click rates, which follow the order of the log.
     prior : float
         Number of impressions with the mean of all pairs that is added to each pair.
+    theta : array of shape (n_positions,), optional
+        Examination by position for `pbm`; estimated from the log if None.
 
     Returns
     -------
@@ -276,7 +284,7 @@ def estimate_clicks(clicks: Clicks, model: str = "pbm", *, prior: float = PRIOR)
         raise InvalidInputError(f"prior: expected a number from 0, got {prior!r}. Give another.")
     if not clicks.clicked.any():
         raise InvalidInputError("clicks: expected at least one click, got none. Give a log with clicks.")
-    found = MODELS.get(model).estimate(clicks, prior)
+    found = MODELS.get(model).estimate(clicks, prior, None if theta is None else checked_theta(theta, clicks))
     notes = (*found.notes, *_notes(clicks))
     for note in notes:
         log.warning("clicks: %s", note)
@@ -290,9 +298,21 @@ def estimate_clicks(clicks: Clicks, model: str = "pbm", *, prior: float = PRIOR)
         errors=found.errors,
         impressions=cells.by_pair(cells.impressions),
         clicks=cells.by_pair(cells.clicks),
+        exposures=found.exposures,
         examination=found.examination,
         notes=notes,
     )
+
+
+def checked_theta(theta: ArrayLike, clicks: Clicks) -> Floats:
+    """Return examination by position as floats; refuse another number of positions than the log has."""
+    values = np.asarray(theta, dtype=np.float64)
+    if values.shape != (clicks.n_positions,) or not (values >= 0).all():
+        raise InvalidInputError(
+            f"theta: expected {clicks.n_positions} numbers from 0, one for each position, got an array of shape "
+            f"{values.shape}. Give the examination of every position of the log."
+        )
+    return values
 
 
 def _notes(clicks: Clicks) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Array, Names, Record, SchemaError, Table, Whole, first_repeated
 from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types import Floats, RankingData
-from rerank.types.data_frames import BASE_SCORE, NOT_FEATURES, WEIGHT, query_weights
+from rerank.types.data_frames import BASE_SCORE, NOT_FEATURES, WEIGHT, given_weights, row_weights
 from rerank.types.frames import ALIASES, DOC_ID, LABEL, QUERY_ID
 from rerank.types.ids import MOST_LETTERS
 
@@ -142,13 +142,11 @@ def _groups(data: RankingData, blocks: Iterable[NDArray[np.float32]] | None) -> 
 def _group_columns(data: RankingData, first: int, X: NDArray[np.float32]) -> dict[str, Any]:
     rows = slice(first, first + len(X))
     query = np.searchsorted(data.query_ptr, np.arange(first, first + len(X)), side="right") - 1
-    weights = None if data.weights is None else data.weights[query]
-    given = {LABEL: data.labels, BASE_SCORE: data.base_scores}
+    given = {LABEL: data.labels, BASE_SCORE: data.base_scores, WEIGHT: row_weights(data)}
     return {
         QUERY_ID: data.query_ids[query].tolist(),
         DOC_ID: data.doc_ids[rows].tolist(),
         **{name: values[rows] for name, values in given.items() if values is not None},
-        **({} if weights is None else {WEIGHT: weights}),
         **{name: np.ascontiguousarray(X[:, column]) for column, name in enumerate(data.feature_names)},
     }
 
@@ -331,7 +329,7 @@ def _record(path: Path, table: RowTable, columns: _Columns, members: Mapping[str
         feature_names=columns.features,
         labels=given.get(LABEL),
         base_scores=given.get(BASE_SCORE),
-        weights=query_weights(given.get(WEIGHT), names, ptr),
+        weights=given_weights(given.get(WEIGHT), ptr),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
         recipe=members["recipe"] if is_same else None,

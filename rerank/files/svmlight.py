@@ -71,6 +71,7 @@ _WIDEST = float(np.finfo(np.float64).max)
 _OPTIONAL: dict[str, Any] = {
     "labels": True,
     "weights": None,
+    "row_weights": None,
     "ideal": None,
     **NOT_STORED,
 }
@@ -79,6 +80,7 @@ _MEMBERS = Record(
         "version": Whole(VERSION, VERSION),
         "labels": Flag(),
         "weights": Table(Number(-_WIDEST, _WIDEST)),
+        "row_weights": Table(Array(low=-_WIDEST, high=_WIDEST)),
         "ideal": Table(Array()),
         **STORED,
     },
@@ -164,7 +166,9 @@ def _header_members(data: RankingData) -> dict[str, Any]:
     members: dict[str, Any] = {}
     if data.labels is None:
         members["labels"] = False
-    if data.weights is not None:
+    if data.weighs_rows:
+        members["row_weights"] = {query: data.weights[data.rows(query)].tolist() for query in data}  # type: ignore[index]
+    elif data.weights is not None:
         members["weights"] = dict(zip(data, data.weights.tolist(), strict=True))
     if data.ideal_labels is not None and data.ideal_ptr is not None:
         parts = np.split(data.ideal_labels, data.ideal_ptr[1:-1])
@@ -477,10 +481,21 @@ def _record(path: Path, table: RowTable, lines: Ints, header: Header, n_features
     X = table.matrix(max(table.width, n_features, len(header.feature_names or ())), order)
     stored = (path, header.line, query_ids)
     weights = of_queries(*stored, "weights", header.members["weights"])
+    of_rows, ptr = of_queries(*stored, "weights", header.members["row_weights"]), query_ptr(query, len(names))
+    if of_rows is not None:
+        wrong = np.flatnonzero(np.diff(ptr) != [len(each) for each in of_rows])
+        if len(wrong):
+            name = shown(str(query_ids[wrong[0]]))
+            raise FileFormatError(
+                path,
+                header.line,
+                f"expected a weight of every row of query {name}, got {len(of_rows[wrong[0]])}. Write the file anew.",
+            )
+        weights = np.concatenate([np.empty(0), *of_rows]).tolist()
     ideal_labels, ideal_ptr = ideal_arrays(of_queries(*stored, "ideal labels", header.members["ideal"]))
     return RankingData(
         query_ids,
-        query_ptr(query, len(names)),
+        ptr,
         docs[rows],  # type: ignore[arg-type]
         X,
         header.names(X.shape[1]),

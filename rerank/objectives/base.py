@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import count
+from typing import ClassVar, Self
+
+import numpy as np
 
 from rerank.runtime.registry import Registry
 from rerank.types import Floats, Ints
@@ -53,17 +58,72 @@ class LabelObjective(Objective):
         Multiplied into the cost of each query.
     labels : float64 array of shape (n_rows,)
         Labels, query by query.
+    documents : float64 array of shape (n_rows,)
+        Weights of the rows, multiplied by those of their queries; empty: 1. Only where `weighs_rows` is set.
 
     """
+
+    weighs_rows: ClassVar[bool] = False
 
     query_ptr: Ints
     weights: Floats
     labels: Floats
+    documents: Floats = field(default_factory=partial(np.empty, 0), kw_only=True)
+
+    @cached_property
+    def row_weights(self) -> Floats:
+        """What each row's cost is multiplied by, (n_rows,) float64."""
+        of_queries = np.repeat(self.weights, np.diff(self.query_ptr))
+        return of_queries * self.documents if len(self.documents) else of_queries
 
     def part(self, queries: slice, rows: slice) -> Self:
         """Return the objective of some queries and their rows, see `Objective.part`."""
         ptr = part_pointers(self.query_ptr, queries)
-        return replace(self, query_ptr=ptr, weights=self.weights[queries], labels=self.labels[rows])
+        weights, documents = self.weights[queries], self.documents[rows]
+        return replace(self, query_ptr=ptr, weights=weights, labels=self.labels[rows], documents=documents)
+
+
+@dataclass(frozen=True, eq=False)
+class RandomObjective(LabelObjective):
+    """An objective of labels and random numbers, which are drawn anew for every tree.
+
+    A row's numbers depend on the seed, the tree and the row alone.
+
+    Parameters
+    ----------
+    query_ptr, weights, labels
+        As in `LabelObjective`.
+    seed : int
+        Seed of the draws.
+    tree : int
+        Number of the tree.
+    first_row : int
+        Number of the first row among those of all processes.
+
+    """
+
+    seed: int = 0
+    tree: int = 0
+    first_row: int = 0
+
+    def part(self, queries: slice, rows: slice) -> Self:
+        """Return the objective of some queries and their rows, see `Objective.part`."""
+        return replace(super().part(queries, rows), first_row=self.first_row + rows.start)
+
+    def of_trees(self) -> Callable[[Floats, Floats, Floats], None]:
+        """Return what fills the gradients of one tree after the other, as `gradients`."""
+        trees = count(self.tree)
+
+        def fill(scores: Floats, grad: Floats, hess: Floats) -> None:
+            replace(self, tree=next(trees)).gradients(scores, grad, hess)
+
+        return fill
+
+    def _uniform(self, number: int = 0) -> Floats:
+        """Return the rows' draws of one number, (n_rows,) float64 in [0, 1)."""
+        first, n_skipped = divmod(int(self.first_row), 4)  # Philox makes four numbers at a time
+        bits = np.random.Philox(np.random.SeedSequence([self.seed, self.tree, number])).advance(first)
+        return np.random.Generator(bits).random(n_skipped + len(self.labels))[n_skipped:]
 
 
 def part_pointers(query_ptr: Ints, queries: slice) -> Ints:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
 from rerank.metrics.structures import RankedLists
+from rerank.objectives.hessian import EQUAL, PairFactors
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.swap_blocks import BlockLambdaRankObjective
 from rerank.types import Floats
@@ -23,11 +24,13 @@ def lambdarank_for(
     sigma: float = 1.0,
     truncation_level: int = 30,
     normalize: bool = True,
+    factors: PairFactors = EQUAL,
 ) -> LambdaRankObjective | BlockLambdaRankObjective:
     """Return the LambdaRank objective of a measure.
 
     lists    labels in the order of the data, not of a ranking, and those of the ideal
     weights  (n_queries,) float64
+    factors  of the documents in pairs
     """
     if not measure.trainable:
         raise InvalidInputError(
@@ -47,10 +50,11 @@ def lambdarank_for(
     deep = measure.cut_for_training(truncation_level)
     swap = deep.swap_weights(lists)
     if swap is None:
-        how = deep, sigma, truncation_level, normalize
+        shape = sigma, truncation_level, normalize, factors
         ranked = lists.query_ptr, weights, lists.labels, lists.ideal_labels, lists.ideal_ptr
-        return BlockLambdaRankObjective(*ranked, *how)
-    return LambdaRankObjective(lists.query_ptr, weights, swap, sigma, deep.cutoff or truncation_level, normalize)
+        return BlockLambdaRankObjective(*ranked, deep, *shape)
+    how = sigma, deep.cutoff or truncation_level, normalize, factors
+    return LambdaRankObjective(lists.query_ptr, weights, swap, *how)
 
 
 def order_matters(measure: Measure, lists: RankedLists) -> NDArray[np.bool_]:

@@ -22,6 +22,27 @@ from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints
 
 
+class PairFactors(NamedTuple):
+    """Factors of documents in pairs: that of (i above j) is multiplied by as_better[i] as_worse[j].
+
+    Attributes
+    ----------
+    as_better, as_worse : float64 arrays of shape (n_rows,)
+        1 / propensity of inverse propensity weighting, or the weight of the document; at least 0. Both empty: 1.
+
+    """
+
+    as_better: Floats
+    as_worse: Floats
+
+    def of_rows(self, rows: slice) -> PairFactors:
+        """Return the factors of some rows."""
+        return PairFactors(self.as_better[rows], self.as_worse[rows])
+
+
+EQUAL = PairFactors(np.empty(0), np.empty(0))
+
+
 class PairWeights(NamedTuple):
     """What the pairs of a query weigh, in either form of the objective.
 
@@ -40,6 +61,8 @@ class PairWeights(NamedTuple):
         Of the measure; used where `deltas` is empty.
     weights : float64 array of shape (n_queries,)
         Weight of each query.
+    as_better, as_worse : float64 arrays of shape (n_rows,)
+        Factors of `PairFactors`.
 
     """
 
@@ -49,6 +72,8 @@ class PairWeights(NamedTuple):
     discounts: Floats
     inverse_norms: Floats
     weights: Floats
+    as_better: Floats
+    as_worse: Floats
 
 
 @kernel(parallel=True)
@@ -76,6 +101,9 @@ def fill_products(query_ptr, scores, pairs, truncation, sigma, normalize, column
                 else:
                     below = pairs.discounts[j] if j < truncation else 0.0
                     share = pairs.inverse_norms[q] * abs(gap) * abs(pairs.discounts[i] - below)
+                if pairs.as_better.shape[0] > 0:
+                    better, worse = (rows[i], rows[j]) if gap > 0.0 else (rows[j], rows[i])
+                    share *= pairs.as_better[better] * pairs.as_worse[worse]
                 if share == 0.0:
                     continue
                 margin = sigma * (scores[rows[i]] - scores[rows[j]])  # not negative: i ranks above j

@@ -1,6 +1,6 @@
 """Costs of single documents: least squares, two-class logistic, balanced, and LogistRank's.
 
-A query's weight is the weight of each of its rows. `least_squares`, `logistic` and `logistrank` in
+A row weighs as its query does, times its own weight. `least_squares`, `logistic` and `logistrank` in
 `tests/oracles/objectives.py` and `tests/oracles/limits.py` are the slow forms.
 
 References
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -36,25 +36,23 @@ class LeastSquares(LabelObjective):
     so that a leaf's Newton step is the mean residual.
     """
 
+    weighs_rows: ClassVar[bool] = True
+
     def cost(self, scores: Floats) -> float:
         """Return the sum of the rows' costs at `scores` (n_rows,) float64."""
         with np.errstate(over="ignore"):
             squares = np.minimum((scores - self.labels) ** 2, LARGEST)  # finite, so that a weight of 0 times it is 0
-            return float(0.5 * np.sum(self._row_weights() * squares))
+            return float(0.5 * np.sum(self.row_weights * squares))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
-        hess[:] = self._row_weights()
+        hess[:] = self.row_weights
         grad[:] = hess * (scores - self.labels)
 
     def constant(self) -> float:
         """Return the mean label."""
-        weights = self._row_weights()
+        weights = self.row_weights
         return float(np.average(self.labels, weights=weights)) if weights.any() else 0.0
-
-    def _row_weights(self) -> Floats:
-        """Return the weight of each row's query, (n_rows,) float64."""
-        return np.repeat(self.weights, np.diff(self.query_ptr))
 
 
 LARGEST = float(np.finfo(np.float64).max)
@@ -83,21 +81,23 @@ class Logistic(LabelObjective):
 
     """
 
+    weighs_rows: ClassVar[bool] = True
+
     sigma: float = 1.0
 
     def cost(self, scores: Floats) -> float:
         """Return the sum of the rows' costs at `scores` (n_rows,) float64."""
-        return float(np.sum(self._row_weights * softplus(-self._margins(scores))))
+        return float(np.sum(self.row_weights * softplus(-self._margins(scores))))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
         response = 2.0 * self.sigma * array_exp(-softplus(self._margins(scores)))  # |ybar|
-        grad[:] = -self._row_weights * self._classes * response
-        hess[:] = self._row_weights * response * (2.0 * self.sigma - response)
+        grad[:] = -self.row_weights * self._classes * response
+        hess[:] = self.row_weights * response * (2.0 * self.sigma - response)
 
     def constant(self) -> float:
         """Return the score at which all rows together cost least: ln(w+ / w-) / (2 sigma), w the classes' weights."""
-        weights, positive = self._row_weights, self._classes > 0.0
+        weights, positive = self.row_weights, self._classes > 0.0
         share = weights[positive].sum() / weights.sum() if weights.any() else 0.5
         share = min(max(share, LEAST_SHARE), 1.0 - LEAST_SHARE)
         return float(array_log(share / (1.0 - share)) / (2.0 * self.sigma))
@@ -111,11 +111,6 @@ class Logistic(LabelObjective):
     def _classes(self) -> Floats:
         """1 for a positive label, else -1, (n_rows,) float64."""
         return np.where(self.labels > 0.0, 1.0, -1.0)
-
-    @cached_property
-    def _row_weights(self) -> Floats:
-        """What each row's cost is multiplied by, (n_rows,) float64."""
-        return np.repeat(self.weights, np.diff(self.query_ptr))
 
 
 @register("balanced-logistic")
@@ -136,12 +131,13 @@ class BalancedLogistic(Logistic):
     def part(self, queries: slice, rows: slice) -> Self:
         """Return the objective of some queries and their rows, see `Objective.part`."""
         part = super().part(queries, rows)
-        vars(part)["_row_weights"] = self._row_weights[rows]  # the classes are balanced over all rows
+        vars(part)["row_weights"] = self.row_weights[rows]  # the classes are balanced over all rows
         return part
 
     @cached_property
-    def _row_weights(self) -> Floats:
-        rows = np.repeat(self.weights, np.diff(self.query_ptr))
+    def row_weights(self) -> Floats:
+        """What each row's cost is multiplied by, (n_rows,) float64."""
+        rows = super().row_weights
         half, weights = rows.sum() / 2.0, rows.copy()
         for members in (self._classes > 0.0, self._classes < 0.0):
             weights[members] *= half / rows[members].sum() if rows[members].any() else 1.0
@@ -167,19 +163,21 @@ class LogistRankObjective(LabelObjective):
     being unbounded.
     """
 
+    weighs_rows: ClassVar[bool] = True
+
     def cost(self, scores: Floats) -> float:
         """Return the sum of the rows' costs at `scores` (n_rows,) float64."""
-        return float(np.sum(self._row_weights * self._scales * softplus(-self._classes * scores)))
+        return float(np.sum(self.row_weights * self._scales * softplus(-self._classes * scores)))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64: the first derivative at `scores`, and the paper's curvature."""
         response = self._scales * array_exp(-softplus(self._classes * scores))  # |ytilde|
-        grad[:] = -self._row_weights * self._classes * response
-        hess[:] = self._row_weights * np.abs(response * (2.0 - response))
+        grad[:] = -self.row_weights * self._classes * response
+        hess[:] = self.row_weights * np.abs(response * (2.0 - response))
 
     def constant(self) -> float:
         """Return the mean of y, -1 to 1."""
-        weights = self._row_weights
+        weights = self.row_weights
         return float(np.average(self._classes, weights=weights)) if weights.any() else 0.0
 
     @cached_property
@@ -193,8 +191,3 @@ class LogistRankObjective(LabelObjective):
         """What each row's cost is multiplied by for its label, (n_rows,) float64."""
         from_best = self.labels.max(initial=0.0) - self.labels
         return np.where(self._classes > 0.0, np.maximum(3.0 - from_best, 1.0), 1.0)
-
-    @cached_property
-    def _row_weights(self) -> Floats:
-        """The weight of each row's query, (n_rows,) float64."""
-        return np.repeat(self.weights, np.diff(self.query_ptr))

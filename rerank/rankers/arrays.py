@@ -20,6 +20,7 @@ from rerank.runtime.schema import SchemaError, first_repeated
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.categories import CategoryValues
 from rerank.types import Floats, Ints, RankingData, pointers
+from rerank.types.data_frames import given_weights
 from rerank.types.frames import refuse_categories
 from rerank.types.ids import Ids, id_array
 from rerank.types.ranking_data import first_infinite
@@ -32,7 +33,7 @@ def data_from_arrays(X: object, y: object, qid: object, weights: object = None) 
 
     X        (n_rows, n_features) array, sparse matrix or data frame; y (n_rows,) labels or None
     qid      (n_rows,) query of each row, in any order
-    weights  (n_rows,) or None; rows of one query must agree, since a weight is a query's
+    weights  (n_rows,) or None
     """
     names, matrix = column_names(X), feature_matrix(X)
     for name, column in (("y", y), ("qid", qid), ("sample_weight", weights)):
@@ -51,7 +52,9 @@ def data_from_arrays(X: object, y: object, qid: object, weights: object = None) 
             X=matrix if in_order else matrix[order],
             feature_names=names or numbered_names(matrix.shape[1]),
             labels=None if labels is None else labels[order],
-            weights=None if weights is None else _query_weights(weights, order, query_ptr),
+            weights=None
+            if weights is None
+            else given_weights(number_column("sample_weight", weights, len(order))[order], query_ptr),
         ),
         order,
     )
@@ -306,16 +309,6 @@ def check_index(what: str, column: object, X: object) -> None:
             f"{what}: expected the rows in X's order, got an index in another order (row {row} is {other[row]!r}, in "
             f"X {one[row]!r}). Pass {what}.loc[X.index], or {what}.to_numpy() where the positions are right."
         )
-
-
-def _query_weights(weights: object, order: Ints, query_ptr: Ints) -> Floats:
-    rows = number_column("sample_weight", weights, len(order))[order]
-    firsts = rows[query_ptr[:-1]]
-    if not np.array_equal(rows, np.repeat(firsts, np.diff(query_ptr))):
-        raise InvalidInputError(
-            "sample_weight: expected one weight for all rows of a query, got several. Weights are per query."
-        )
-    return firsts
 
 
 def _content_ids(X: NDArray[np.float32], y: Floats | None) -> Ids:

@@ -76,6 +76,7 @@ class WatchedRows:
 
 
 log = logging.getLogger("rerank")
+STRATEGIES = BAGGING, MVS = "bagging", "mvs"
 STARTS = WEIGHTED, FROM_BASE = "weighted", "base"
 HALVES = 2  # of the training queries, whose trees score each other: each tree costs twice as much as without a base
 
@@ -160,7 +161,17 @@ class BoostedTrees(WeightedRanker):
     )
     max_bin: int = parameter(255, Whole(2, 255), "Maximum number of bins per feature.")
     subsample: float = parameter(
-        1.0, Number(1e-9, 1.0), "Share of the queries that each tree is trained on.", search=(0.5, 0.75, 1.0)
+        1.0,
+        Number(1e-9, 1.0),
+        "Share of the queries that each tree is trained on, or of the rows (data_sample_strategy).",
+        search=(0.5, 0.75, 1.0),
+    )
+    data_sample_strategy: str = parameter(
+        BAGGING,
+        Choice(lambda: STRATEGIES),
+        "What `subsample` draws. bagging: whole queries. mvs: rows by the size of their gradients, which are then "
+        "weighted (minimal variance sampling); with subsample=0.2 it is faster on many rows at equal quality. Only "
+        "with split='newton', and not on a cluster.",
     )
     colsample_bytree: float = parameter(
         1.0, Number(1e-9, 1.0), "Share of the features that each tree can use.", search=(0.3, 0.6, 1.0)
@@ -354,7 +365,10 @@ class BoostedTrees(WeightedRanker):
         grown_on  queries that trees are grown on; None: all
         """
         settings = replace(self._settings(), queries=grown_on)
-        rule = SPLIT_RULES[self.split].of(np.repeat(train.weights, np.diff(train.query_ptr)))
+        if settings.by_gradient:
+            self._check_sampling(context)
+        of_rows = np.repeat(train.weights, np.diff(train.query_ptr))
+        rule = SPLIT_RULES[self.split].of(of_rows * train.row_weights if len(train.row_weights) else of_rows)
         task = BoostTask(
             data,
             train.query_ptr,
@@ -372,6 +386,16 @@ class BoostedTrees(WeightedRanker):
 
         sent = replace(task, step_length=self._step_length(replace(train, X=train.X[:0])))  # without the features
         return context.cluster.booster(sent, gradients_of, self._remembers_gradients())
+
+    def _check_sampling(self, context: TrainingContext) -> None:
+        """Raise InvalidInputError where rows cannot be drawn by their gradients."""
+        place = "data_sample_strategy: expected"
+        if self.subsample >= 1.0:
+            raise InvalidInputError(f"{place} subsample below 1 beside 'mvs', got 1. Set e.g. subsample=0.2.")
+        if self.split != "newton":
+            raise InvalidInputError(f"{place} split='newton' beside 'mvs', got {self.split!r}. Leave split out.")
+        if context.cluster is not None:
+            raise InvalidInputError(f"{place} 'bagging' on a cluster, got 'mvs'. Leave it out, or train without one.")
 
     def _constraints(self, train: TrainingSet, is_category: NDArray[np.bool_]) -> SplitConstraints | None:
         """Return the constraints of the features, None without any."""
@@ -398,7 +422,15 @@ class BoostedTrees(WeightedRanker):
             return TrainingState([], [])
         bins, pairs = booster.data.columns.bins, train.pairs or ()
         parts: list[NDArray[Any]] = [train.query_ptr, train.labels, train.weights, train.ideal_labels, train.ideal_ptr]
-        parts += [booster.scores, bins.edges, bins.n_bins, bins.missing, *booster.data.blocks, *pairs]
+        parts += [
+            train.row_weights,
+            booster.scores,
+            bins.edges,
+            bins.n_bins,
+            bins.missing,
+            *booster.data.blocks,
+            *pairs,
+        ]
         about = {
             "ranker": self.kind,
             "parameters": {name: value for name, value in plain_parameters(self).items() if name != "n_jobs"},
@@ -448,7 +480,7 @@ class BoostedTrees(WeightedRanker):
             self.learning_rate,
             self.subsample,
             self.colsample_bytree,
-            self.random_state,
+            self._seed(),
             TreeLimits(
                 sizes.num_leaves,
                 self.max_depth,
@@ -458,7 +490,12 @@ class BoostedTrees(WeightedRanker):
                 self.reg_lambda,
             ),
             self.averages,
+            by_gradient=self.data_sample_strategy == MVS,
         )
+
+    def _seed(self) -> int:
+        """Return random_state, a new one where it is None."""
+        return int(np.random.default_rng().integers(1 << 63)) if self.random_state is None else self.random_state
 
     def _columns_read(self) -> Ints:
         return np.unique(self.forest_.feature).astype(np.int64)

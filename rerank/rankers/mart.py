@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from rerank.errors import InvalidInputError
-from rerank.objectives.base import Objective, known_objectives, objective_class
+from rerank.objectives.base import Objective, RandomObjective, known_objectives, objective_class
 from rerank.objectives.gbrank import GBRankObjective
 from rerank.objectives.pointwise import LogistRankObjective
 from rerank.objectives.preferences import ExponentialPairs, PreferencePairs
@@ -43,12 +43,21 @@ class MART(BoostedTrees):
     """
 
     learns_from_pairs: ClassVar[bool] = True
+    weighs_rows: ClassVar[bool] = True
 
     objective: str = parameter("least-squares", Choice(known_objectives), "Name of the cost function to minimise.")
 
     def _objective(self, train: TrainingSet) -> Objective:
         if train.pairs is None:
-            return objective_class(self.objective)(train.query_ptr, train.weights, train.labels)
+            kind = objective_class(self.objective)
+            if len(train.row_weights) and not kind.weighs_rows:
+                able = ", ".join(name for name, each in known_objectives().items() if each.weighs_rows)
+                raise InvalidInputError(
+                    f"objective: expected {able} beside weights of rows, got {self.objective!r}. Choose one of them, "
+                    "or give all rows of a query one weight."
+                )
+            of_labels = kind(train.query_ptr, train.weights, train.labels, documents=train.row_weights)
+            return replace(of_labels, seed=self._seed()) if isinstance(of_labels, RandomObjective) else of_labels
         if self.objective not in OF_PAIRS:
             raise InvalidInputError(
                 f"objective: expected {' or '.join(OF_PAIRS)} beside preferences, got {self.objective!r}. Choose one "
@@ -56,6 +65,12 @@ class MART(BoostedTrees):
             )
         objective: Objective = OF_PAIRS[self.objective](*train.weighted_pairs(evenly=False))
         return objective
+
+    def _gradients(self, objective: Objective) -> Gradients:
+        return objective.of_trees() if isinstance(objective, RandomObjective) else objective.gradients
+
+    def _remembers_gradients(self) -> bool:
+        return issubclass(objective_class(self.objective), RandomObjective)
 
 
 @register("logistrank")

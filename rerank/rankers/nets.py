@@ -33,7 +33,7 @@ from rerank.rankers.parameters import (
 )
 from rerank.rankers.ranker import PROGRESS, register
 from rerank.rankers.standardize import BLOCK, Standardizer, StoredStandardizer
-from rerank.rankers.training import TrainingSet, pair_counts
+from rerank.rankers.training import PreferenceRows, TrainingSet, pair_counts
 from rerank.rankers.weighted import WeightedRanker
 from rerank.runtime.elementary import exp
 from rerank.runtime.kernels import kernel
@@ -320,7 +320,7 @@ class RankNet(NetRanker):
     learns_from_pairs: ClassVar[bool] = True
 
     def _objective(self, query: TrainingSet) -> Objective | None:
-        if query.pairs is None:
+        if not isinstance(query.pairs, PreferenceRows):
             if len(np.unique(query.labels)) < 2:
                 return None
             return RankNetObjective(query.query_ptr, query.weights / pair_counts(query), query.labels)

@@ -19,6 +19,7 @@ SAME = {  # other names of parameters of rankers
     "categorical_feature": "categorical_features cat_features cat_feature categorical_column cat_column",
     "max_bin": "max_bins",
     "subsample": "bagging_fraction sub_row bagging",
+    "data_sample_strategy": "bootstrap_type sampling_method",
     "colsample_bytree": "feature_fraction sub_feature max_features colsample_bynode colsample_bylevel",
     "early_stopping_rounds": "early_stopping_round n_iter_no_change early_stopping",
     "random_state": "seed random_seed bagging_seed data_random_seed",
@@ -54,7 +55,10 @@ ELSEWHERE = {  # parameters without a counterpart, by the sentence that says wha
     "deterministic tree_learner subsample_for_bin bin_construct_sample_cnt enable_bundle",
     "Training does not sparsify weights of leaves: leave it out, or raise reg_lambda": "reg_alpha lambda_l1 alpha",
     "Queries are drawn for each tree where subsample is below 1: leave it out": (
-        "subsample_freq bagging_freq bagging_by_query sampling_method"
+        "subsample_freq bagging_freq bagging_by_query"
+    ),
+    "Rows are drawn by their gradients with data_sample_strategy='mvs' and subsample: leave it out": (
+        "top_rate other_rate"
     ),
     "Categories are a parameter of boosted trees, categorical_feature=, and their splits have LightGBM's constants": (
         "categorical_feature categorical_features cat_features enable_categorical max_cat_to_onehot cat_smooth cat_l2 "

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from itertools import pairwise
@@ -25,6 +25,7 @@ from rerank.errors import InvalidInputError
 from rerank.files.lists import read_preferences
 from rerank.metrics.base import Measure
 from rerank.metrics.structures import RankedLists
+from rerank.rankers.click_rows import ClickRows
 from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads
 from rerank.trees.binned import BinnedData
@@ -108,7 +109,8 @@ class TrainingSet:
     labels        (n_rows,) float64
     start_scores  (n_rows,) float64: a base ranker's, or 0
     weights       (n_queries,) float64
-    pairs         preference pairs to learn from in place of the labels
+    row_weights   (n_rows,) float64, those of documents; empty: 1
+    pairs         preference pairs, or the lists of a click log, to learn from in place of the labels
     base_worth    number of queries that teach as much as the base ranker knows: with as many, its weight is twice that
                   which held-out queries ask for
     binned        the rows as boosted trees read them, where several rankers learn from them; None: each bins them
@@ -123,14 +125,17 @@ class TrainingSet:
     ideal_labels: Floats
     ideal_ptr: Ints
     start_scores: Floats
-    pairs: PreferenceRows | None = None
+    pairs: PreferenceRows | ClickRows | None = None
     base_worth: float = 0.0
     binned: BinnedData | None = None
     names: tuple[str, ...] = ()
+    row_weights: Floats = field(default_factory=partial(np.empty, 0))
 
     @classmethod
-    def of(cls, data: RankingData, start_scores: Floats, pairs: PreferenceRows | None = None) -> TrainingSet:
-        """Put labelled data, their base scores (n_rows,) and preference pairs in canonical order."""
+    def of(
+        cls, data: RankingData, start_scores: Floats, pairs: PreferenceRows | ClickRows | None = None
+    ) -> TrainingSet:
+        """Put labelled data, their base scores (n_rows,) and preference pairs or clicks in canonical order."""
         if data.labels is None:
             raise InvalidInputError("training data: expected labels, got none. Make the data with qrels.")
         rows = [
@@ -138,7 +143,7 @@ class TrainingSet:
             for first, last in pairwise(data.query_ptr.tolist())
         ]
         ideal_labels, ideal_ptr = data.ideal()
-        weights = np.ones(len(data)) if data.weights is None else data.weights
+        weights = np.ones(len(data)) if data.weights is None or data.weighs_rows else data.weights
         queries = _order_by_content(data, rows, np.column_stack([weights, np.diff(ideal_ptr)]), start_scores)
         order = np.concatenate([np.empty(0, np.int64), *(rows[query] for query in queries.tolist())])
         ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
@@ -153,6 +158,7 @@ class TrainingSet:
             start_scores[order],
             pairs,
             names=data.feature_names,
+            row_weights=np.empty(0) if data.weights is None or not data.weighs_rows else data.weights[order],
         )
 
     @property
@@ -175,6 +181,7 @@ class TrainingSet:
             self.start_scores[rows],
             binned=self.binned and self.binned.select(rows),
             names=self.names,
+            row_weights=self.row_weights[rows] if len(self.row_weights) else self.row_weights,
         )
 
     def queries(self) -> Iterator[TrainingSet]:
@@ -199,7 +206,7 @@ class TrainingSet:
         evenly  the pairs of a query share its weight; otherwise each pair has it
         Raises InvalidInputError where no pair has a weight.
         """
-        if self.pairs is None:
+        if not isinstance(self.pairs, PreferenceRows):
             raise ValueError("expected preference pairs, got none")
         better, worse, probabilities = self.pairs.in_order(self.order)
         query = query_rows(self.query_ptr)[better]

@@ -16,7 +16,8 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from rerank.runtime.kernels import kernel
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.lanes import prefetch
 from rerank.runtime.mapped_rows import is_mapped, row_blocks, temporary_array
 from rerank.runtime.threads import in_threads
 from rerank.trees.bins import MOST_BINS, learn_bins
@@ -118,6 +119,7 @@ def _scatter(codes: NDArray[np.void], position: Ints, out: NDArray[np.void], n_t
 
 
 ROWS_A_SHARE = 4096  # of a thread
+PREFETCH_DISTANCE = 16  # rows
 
 
 def tree_values(tree: Tree, columns: Columns, blocks: NDArray[np.uint8]) -> Floats:
@@ -126,12 +128,13 @@ def tree_values(tree: Tree, columns: Columns, blocks: NDArray[np.uint8]) -> Floa
     Shapes: blocks uint8 (n_blocks, n_rows, 16).
     """
     out = np.empty(blocks.shape[1])
-    _fill_values(blocks, columns.column[tree.feature], _children(tree, columns), tree.leaf_value, out)
+    column, goes_left = columns.column[tree.feature], _codes_to_the_left(tree, columns)
+    _fill_values(blocks, column, goes_left, tree.left, tree.right, tree.leaf_value, out)
     return out
 
 
-def _children(tree: Tree, columns: Columns) -> NDArray[np.int32]:
-    """Return the child of each node (n_nodes, 256) by the code of its column: a node, or ~leaf (negative)."""
+def _codes_to_the_left(tree: Tree, columns: Columns) -> NDArray[np.uint8]:
+    """Return for each node and code of its column whether such rows go left, (n_nodes, 256)."""
     feature, bins = tree.feature, columns.bins
     last_bin = [
         np.searchsorted(bins.edges[f, : bins.n_bins[f]], threshold)
@@ -144,22 +147,59 @@ def _children(tree: Tree, columns: Columns) -> NDArray[np.int32]:
         of_bins = bins.edges[feature[node], : bins.n_bins[feature[node]]]
         goes_left[node] = np.isin(digit[node], np.flatnonzero(np.isin(of_bins, categories[node_of == node])))
     is_missing = bins.missing[feature, None] & (digit == columns.missing_digit[feature, None])
-    goes_left = np.where(is_missing, tree.missing_left[:, None], goes_left)
-    return np.where(goes_left, tree.left[:, None], tree.right[:, None]).astype(np.int32)
+    return np.where(is_missing, tree.missing_left[:, None], goes_left).astype(np.uint8)
+
+
+@helper()
+def _divide(codes, goes_left, rows, to_rows):  # type: ignore[no-untyped-def]
+    """Copy rows (k,) to to_rows (k,): those that go left to its front, the others to its end; return how many do.
+
+    codes  (n_rows,) uint8 of one column, every 16th byte of its block
+    """
+    n, left, right = rows.shape[0], np.int64(0), rows.shape[0] - 1
+    for i in range(n):
+        prefetch(codes, rows[min(i + PREFETCH_DISTANCE, n - 1)])
+        to_rows[left] = to_rows[right] = rows[i]  # no branch to mispredict: the next row takes the other place
+        flag = np.int64(goes_left[codes[np.uint32(rows[i])]])
+        left += flag
+        right -= 1 - flag
+    return left
+
+
+@helper()
+def _fill_share(blocks, column, goes_left, left, right, leaf_value, first, last, out):  # type: ignore[no-untyped-def]
+    """Do what `_fill_values` does for the rows from `first` to `last`, which are divided node by node."""
+    n_nodes = column.shape[0]
+    if n_nodes == 0:
+        out[first:last] = leaf_value[0]
+        return
+    rows, parts = np.empty((2, last - first), np.int32), np.empty((n_nodes, 3), np.int64)  # from, to, which rows
+    for i in range(last - first):
+        rows[0, i] = first + i
+    parts[0, 0], parts[0, 1], parts[0, 2] = 0, last - first, 0
+    for node in range(n_nodes):  # a child follows its parent
+        begin, end, buffer, number = parts[node, 0], parts[node, 1], parts[node, 2], column[node]
+        codes = blocks[number // 16, :, number % 16]
+        middle = begin + _divide(codes, goes_left[node], rows[buffer, begin:end], rows[1 - buffer, begin:end])
+        for side in range(2):
+            child = right[node] if side else left[node]
+            low, high = (middle, end) if side else (begin, middle)
+            if child >= 0:
+                parts[child, 0], parts[child, 1], parts[child, 2] = low, high, 1 - buffer
+            else:
+                for i in range(low, high):
+                    out[rows[1 - buffer, i]] = leaf_value[~child]
 
 
 @kernel(parallel=True)
-def _fill_values(blocks, column, children, leaf_value, out):  # type: ignore[no-untyped-def]
+def _fill_values(blocks, column, goes_left, left, right, leaf_value, out):  # type: ignore[no-untyped-def]
     """Fill out (n_rows,) float64 with the value of the leaf that each row of blocks (n_blocks, n_rows, 16) reaches.
 
-    column    (n_nodes,) int64 column that each node reads
-    children  (n_nodes, 256) int32 child by code
+    column       (n_nodes,) int64 column that each node reads
+    goes_left    (n_nodes, 256) uint8 by code
+    left, right  (n_nodes,) int32 children: a node, or ~leaf (negative)
     """
-    n_rows, root = out.shape[0], np.int32(0 if column.shape[0] > 0 else -1)
-    for share in prange((n_rows + ROWS_A_SHARE - 1) // ROWS_A_SHARE):
-        for row in range(share * ROWS_A_SHARE, min(n_rows, (share + 1) * ROWS_A_SHARE)):
-            node = root
-            while node >= 0:
-                number = column[node]
-                node = children[node, blocks[number // 16, row, number % 16]]
-            out[row] = leaf_value[~node]
+    for share in prange((out.shape[0] + ROWS_A_SHARE - 1) // ROWS_A_SHARE):
+        first = np.int64(share) * ROWS_A_SHARE
+        last = min(out.shape[0], first + ROWS_A_SHARE)
+        _fill_share(blocks, column, goes_left, left, right, leaf_value, first, last, out)

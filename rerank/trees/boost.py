@@ -15,6 +15,7 @@ from rerank.trees.columns import Columns
 from rerank.trees.constraints import SplitConstraints
 from rerank.trees.forest import Tree
 from rerank.trees.grow import Grower, NewtonSplits, SplitRule, TreeLimits, add_leaf_values
+from rerank.trees.mvs import GradientSampler
 from rerank.types import Floats, Ints
 
 Gradients = Callable[[Floats, Floats, Floats], None]
@@ -41,6 +42,8 @@ class BoostSettings:
         When a tree stops growing.
     queries : int64 array of shape (k,), optional
         Queries that trees are grown on, and drawn from; all of them by default.
+    by_gradient : bool
+        Whether `subsample` is a share of the rows, which are drawn by their gradients (`rerank.trees.mvs`).
     averaged : bool
         Whether scores are a mean, h_k = (k h_(k-1) + learning_rate g_k) / (k + 1), g_k the tree, as GBRank's. The sum
         h_0 + learning_rate (g_1 + ... + g_k) is (k + 1) h_k, and so ranks alike.
@@ -55,6 +58,7 @@ class BoostSettings:
     limits: TreeLimits = field(default_factory=TreeLimits)
     averaged: bool = False
     queries: Ints | None = None
+    by_gradient: bool = False
 
 
 NEWTON = NewtonSplits()
@@ -155,7 +159,7 @@ class Sampler:
     def _rows(self) -> NDArray[np.bool_] | None:
         settings, sizes = self._settings, np.diff(self._query_ptr)
         queries = np.arange(len(sizes)) if settings.queries is None else settings.queries
-        if settings.subsample < 1.0:
+        if settings.subsample < 1.0 and not settings.by_gradient:
             n_drawn = max(1, round(settings.subsample * len(queries)))
             queries = self._random.choice(queries, n_drawn, replace=False)
         elif settings.queries is None:
@@ -211,6 +215,8 @@ class Booster:
         self.data = data = task.data
         self._sampler = Sampler(task.settings, task.query_ptr, data.columns)
         self._all_rows = np.arange(data.n_rows, dtype=np.int32)
+        share, seed = task.settings.subsample, task.settings.random_state
+        self._by_gradient = GradientSampler(share, seed) if task.settings.by_gradient else None
         self._grad, self._hess = np.empty(data.n_rows), np.empty(data.n_rows)
         self.scores = task.start_scores.astype(np.float64, copy=True)
         self.trees: list[Tree] = []
@@ -223,10 +229,12 @@ class Booster:
         drawn, features = self._sampler.draw()
         own = slice(self._task.first_row, self._task.first_row + self.data.n_rows)
         rows = self._all_rows if drawn is None else self._all_rows[drawn[own]]
+        if self._by_gradient is not None:
+            rows = self._by_gradient.draw(self._n_trees, self._grad, self._hess, rows)
         tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, features, self._task.rule)
         tree.leaf_value[:] *= self._factor(tree)
         with self._mean_of_trees():
-            if drawn is None:
+            if len(rows) == self.data.n_rows:
                 add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
             else:
                 self.scores += self._values(tree)
@@ -247,7 +255,12 @@ class Booster:
 
     def _mean_of_trees(self) -> AbstractContextManager[None]:
         """Return the block in which the values of the next tree are added."""
-        return mean_of_trees(self.scores, self._task.n_done + len(self.trees), self._task.settings.averaged)
+        return mean_of_trees(self.scores, self._n_trees, self._task.settings.averaged)
+
+    @property
+    def _n_trees(self) -> int:
+        """Number of trees so far."""
+        return self._task.n_done + len(self.trees)
 
     def _values(self, tree: Tree) -> Floats:
         """Return the value of the leaf that each row reaches, (n_rows,) float64."""

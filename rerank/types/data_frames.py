@@ -44,8 +44,8 @@ class PairTable(QueryTable):
         Parameters
         ----------
         frame : pandas.DataFrame
-            Columns query_id (or qid), doc_id (or docno, doc), optionally label (or relevance), base_score and weight
-            (equal in all rows of a query), and the features. Rows of a query keep their order. Ids are text; whole
+            Columns query_id (or qid), doc_id (or docno, doc), optionally label (or relevance), base_score and weight,
+            and the features. Rows of a query keep their order. Ids are text; whole
             numbers are converted to their decimal text. A missing feature is NaN. What `to_frame` stores in
             `frame.attrs` (ideal labels, recipe, fingerprint, retrievers) is restored; recipe and fingerprint only if
             the features are the same.
@@ -59,8 +59,8 @@ class PairTable(QueryTable):
         Raises
         ------
         InvalidInputError
-            If a column is missing, ids are not text or whole numbers, a value is not a number or is infinite, weights
-            differ within a query, or a query has a document twice.
+            If a column is missing, ids are not text or whole numbers, a value is not a number or is infinite, or a
+            query has a document twice.
 
         """
         return cls(**_members(frame, features))
@@ -94,7 +94,7 @@ class PairTable(QueryTable):
         optional = {
             frames.LABEL: self.labels,
             BASE_SCORE: self.base_scores,
-            WEIGHT: None if self.weights is None else self.weights[query],
+            WEIGHT: row_weights(self),
         }
         columns = {
             frames.QUERY_ID: self.query_ids[query].astype(object),
@@ -140,7 +140,7 @@ def _members(frame: Frame, features: Sequence[str] | None) -> dict[str, Any]:
         feature_names=tuple(columns),
         labels=_optional(frame, label_column, rows),
         base_scores=_optional(frame, BASE_SCORE, rows),
-        weights=query_weights(_optional(frame, WEIGHT, rows), names, query_ptr),
+        weights=given_weights(_optional(frame, WEIGHT, rows), query_ptr),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
         recipe=attributes.get("recipe") if is_same else None,
@@ -187,19 +187,19 @@ def _optional(frame: Frame, name: str | None, rows: Ints) -> Floats | None:
     return frames.number_column("data", frame, name)[rows]
 
 
-def query_weights(weights: Floats | None, names: Ids, query_ptr: Ints) -> Floats | None:
-    """Return the weight of each query; refuse rows of a query that differ."""
+def given_weights(weights: Floats | None, query_ptr: Ints) -> Floats | None:
+    """Return the weights of rows as those of their queries, (n_queries,), where they are equal in each query."""
     if weights is None:
         return None
     of_queries = weights[query_ptr[:-1]]
-    different = np.flatnonzero(weights != of_queries[query_rows(query_ptr)])
-    if len(different):
-        query = int(np.searchsorted(query_ptr, different[0], side="right")) - 1
-        raise InvalidInputError(
-            f"data: expected one weight in all rows of a query, got several for query {shown(str(names[query]))}. "
-            "Give each query one weight."
-        )
-    return of_queries
+    return of_queries if np.array_equal(weights, of_queries[query_rows(query_ptr)]) else weights
+
+
+def row_weights(data: PairTable) -> Floats | None:
+    """Return the weight of each row, (n_rows,) float64; None without weights."""
+    if data.weights is None or len(data.weights) != len(data):
+        return data.weights
+    return data.weights[query_rows(data.query_ptr)]
 
 
 def _ideal(stored: Any, names: Ids) -> tuple[Floats | None, Ints | None]:

@@ -42,8 +42,8 @@ class RankingData(PairTable):
         Relevance labels; an unjudged document has 0. None if the data are not labelled.
     base_scores : ndarray of shape (n_rows,), dtype float64, or None
         Scores of the run that the rows were taken from.
-    weights : ndarray of shape (n_queries,), dtype float64, or None
-        Weight of each query; None is 1 for all.
+    weights : ndarray of shape (n_queries,) or (n_rows,), dtype float64, or None
+        Weight of each query, or of each row, which not all rankers take; None is 1 for all.
     ideal_labels : ndarray of shape (n_ideal,), dtype float64, or None
         Positive labels of every query, best first, from the qrels: they include relevant documents that the run did
         not retrieve. None if the rows are all that is judged.
@@ -114,6 +114,11 @@ class RankingData(PairTable):
             values[first : first + len(block)] = block[:, number]
         return values
 
+    @property
+    def weighs_rows(self) -> bool:
+        """Whether each row has a weight of its own, and not each query."""
+        return self.weights is not None and len(self.weights) != len(self)
+
     def ideal(self) -> tuple[Floats, Ints]:
         """Return the positive labels of every query, best first, and their `query_ptr`.
 
@@ -145,7 +150,7 @@ class RankingData(PairTable):
             "X": self.X[rows],
             "labels": None if self.labels is None else self.labels[rows],
             "base_scores": None if self.base_scores is None else self.base_scores[rows],
-            "weights": None if self.weights is None else self.weights[queries],
+            "weights": None if self.weights is None else self.weights[rows if self.weighs_rows else queries],
             "ideal_labels": ideal_labels,
             "ideal_ptr": ideal_ptr,
         }
@@ -192,12 +197,12 @@ class RankingData(PairTable):
 def check_shapes(data: RankingData) -> None:
     """Refuse arrays whose sizes do not agree."""
     n_queries, n_rows = len(data.query_ids), data.n_rows
-    sizes = {"labels": n_rows, "base_scores": n_rows, "weights": n_queries}
-    for name, size in sizes.items():
+    sizes = {"labels": (n_rows,), "base_scores": (n_rows,), "weights": (n_queries, n_rows)}
+    for name, fitting in sizes.items():
         values = getattr(data, name)
-        if values is not None and np.shape(values) != (size,):
+        if values is not None and np.shape(values) not in [(size,) for size in fitting]:
             raise InvalidInputError(
-                f"data: expected {name} of shape ({size},), got {np.shape(values)}. Pass one value each."
+                f"data: expected {name} of shape ({fitting[0]},), got {np.shape(values)}. Pass one value each."
             )
     if (data.ideal_labels is None) != (data.ideal_ptr is None):
         raise InvalidInputError("data: expected ideal_labels and ideal_ptr, got one of them. Pass both or none.")

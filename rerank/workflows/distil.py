@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
 from rerank.files.records import RunLike, TopicsLike, run_of, topics_of
@@ -34,9 +36,9 @@ from rerank.workflows.train import (
     TrainingInputs,
     default_ranker,
     fit_with_stop,
-    fold_search,
     sources_of,
 )
+from rerank.workflows.tuning import fit_best
 
 MEASURE = "nDCG@10"
 GRADES = 4.0  # above 0
@@ -45,18 +47,20 @@ TIMED = 20  # queries
 
 @dataclass(frozen=True)
 class StudentEstimate:
-    """How near the student is to its teacher on queries that it has not learned from, and what it costs.
+    """How near a ranker is to what it learns from on queries that it has not learned from, and what it costs.
 
     Parameters
     ----------
     measure : str
-        Name of the measure; the teacher's gains are the labels.
+        Name of the measure; the gains of the teacher or of the clicks are the labels.
     candidates, student : float or None
         Means of the candidates as retrieved and of students by cross-validation; None without it.
     n_queries : int
-        Number of the teacher's queries.
+        Number of queries that were learned from.
     milliseconds : float
         Median time of a query, from its text to the student's order.
+    source : str
+        What the labels are made of.
 
     """
 
@@ -65,15 +69,16 @@ class StudentEstimate:
     student: float | None
     n_queries: int
     milliseconds: float
+    source: str = "the teacher"
 
     def __str__(self) -> str:
         """Return one line."""
         cost = f"{self.milliseconds:.1f} ms a query"
         if self.candidates is None or self.student is None:
-            return f"student of {self.n_queries} queries: {cost}"
+            return f"model of {self.n_queries} queries: {cost}"
         return (
-            f"{self.measure} against the teacher by cross-validation in {FOLDS} folds of {self.n_queries} queries: "
-            f"candidates {self.candidates:.4f}, student {self.student:.4f} ({self.student - self.candidates:+.4f}); "
+            f"{self.measure} against {self.source} by cross-validation in {FOLDS} folds of {self.n_queries} queries: "
+            f"candidates {self.candidates:.4f}, model {self.student:.4f} ({self.student - self.candidates:+.4f}); "
             f"{cost}"
         )
 
@@ -144,15 +149,33 @@ def distil(
             f"teacher: expected at least {LEAST_QUERIES} topics with different scores of their candidates, got "
             f"{0 if data is None else len(data)}. Let it rank the candidates of more topics (`rerank retrieve`)."
         )
+    return fit_student(index, taught, data, model, data if estimate else None, "the teacher")
+
+
+def fit_student(
+    index: Index,
+    topics: Topics,
+    data: RankingData,
+    model: Ranker | None,
+    judged: RankingData | None,
+    source: str,
+    clicks: Clicks | None = None,
+) -> Distilled:
+    """Fit a model to labels that no person has given, or to the lists of a click log.
+
+    model   None: that of `rerank.train`
+    judged  the same rows with the labels that the estimate uses; None: no estimate
+    source  what the labels are made of
+    """
     model = ranker_class(default_ranker(len(data)))(base=UNSUPERVISED) if model is None else model
     on_all, folds = model.learns_from_all(len(data)), assign_folds(data, FOLDS, 0)
     before = after = None
-    if estimate:
-        training = FoldTraining(SameData(data), folds, fold_search(model), on_all)
-        before, after = _against_teacher(index, training, data)
-    fit_with_stop(model, data, {} if on_all else folds)
-    milliseconds = _milliseconds(index, model, taught)
-    return Distilled(model, StudentEstimate(MEASURE, before, after, len(data), milliseconds))
+    if judged is not None:
+        training = FoldTraining(SameData(data), folds, partial(fit_best, model, None, clicks=clicks), on_all)
+        before, after = _agreement(index, training, judged)
+    fit_with_stop(model, data, {} if on_all else folds, clicks)
+    milliseconds = _milliseconds(index, model, topics)
+    return Distilled(model, StudentEstimate(MEASURE, before, after, len(data), milliseconds, source))
 
 
 def with_gains(data: RankingData, teacher: Run) -> RankingData:
@@ -185,7 +208,7 @@ def _gains(data: RankingData, scores: Floats) -> tuple[Floats, NDArray[np.bool_]
     return np.exp2(GRADES * shares) - 1.0, orders
 
 
-def _against_teacher(index: Index, training: FoldTraining, data: RankingData) -> tuple[float, float]:
+def _agreement(index: Index, training: FoldTraining, data: RankingData) -> tuple[float, float]:
     """Return the measure of the candidates and of students on queries that each was not trained on."""
     measure = parse_measure(MEASURE)
     models, _, _ = held_out(index, training, "estimate")

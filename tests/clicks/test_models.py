@@ -107,14 +107,15 @@ def test_rows_that_were_shown_are_labelled_with_their_values(judged: Judged) -> 
     query = np.append(run.query_ids[query_rows(run.query_ptr)], ["q0", "unknown"])
     docs = np.append(run.doc_ids, ["unknown", "d1"])
     data = RankingData.from_frame(pd.DataFrame({"query_id": query, "doc_id": docs, "f": np.arange(len(docs))}))
-    labelled = estimates.labelled(data)
+    labelled, numbers = estimates.shown(data)
     values, queries = _values(estimates), labelled.query_ids[query_rows(labelled.query_ptr)]
     assert labelled.labels is not None
     pairs = zip(queries.tolist(), labelled.doc_ids.tolist(), strict=True)
     assert dict(zip(pairs, labelled.labels.tolist(), strict=True)) == values
+    assert estimates.values[numbers].tolist() == labelled.labels.tolist()
     assert [docs[int(row)] for row in labelled.X[:, 0]] == labelled.doc_ids.tolist()
     with pytest.raises(InvalidInputError, match=r"data: expected rows that the log showed, got none"):
-        estimates.labelled(data.of_rows([0]).select([-1]))
+        estimates.shown(data.of_rows([0]).select([-1]))
 
 
 def test_what_cannot_be_estimated_is_refused(judged: Judged) -> None:

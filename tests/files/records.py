@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rerank.types import RankingData, pointers
+from rerank.types.data_frames import given_weights
 from rerank.types.ids import id_array
 from rerank.types.retriever import Retriever
 
@@ -31,6 +32,9 @@ def ranking_data(draw: st.DrawFn, min_rows: int = 1) -> RankingData:
     def optional(length: int, values: st.SearchStrategy[float]) -> np.ndarray | None:
         return draw(st.none() | hnp.arrays(np.float64, length, elements=values))
 
+    weights = optional(len(counts), shares)
+    if weights is not None and min(counts) > 0 and draw(st.booleans()):
+        weights = given_weights(optional(n_rows, shares), pointers(counts))
     ideal = draw(st.none() | st.lists(st.lists(grades, max_size=3), min_size=len(counts), max_size=len(counts)))
     return RankingData(
         id_array(names),
@@ -40,7 +44,7 @@ def ranking_data(draw: st.DrawFn, min_rows: int = 1) -> RankingData:
         tuple(features),
         labels=optional(n_rows, grades),
         base_scores=optional(n_rows, finite),
-        weights=optional(len(counts), shares),
+        weights=weights,
         ideal_labels=None if ideal is None else np.array([x for part in ideal for x in part], dtype=np.float64),
         ideal_ptr=None if ideal is None else pointers([len(part) for part in ideal]),
         recipe=draw(st.none() | json_values),

@@ -202,7 +202,7 @@ def test_every_member_may_be_missing_or_cut_off(tmp_path: Path) -> None:
         ({"feature_names": ("a", "b", "a")}, "expected feature names that are text, each there once, got 'a'"),
         ({"feature_names": ("a", "b", 3)}, "expected feature names that are text, each there once, got 3"),
         ({"labels": np.zeros(3)}, r"expected labels of shape \(2,\), got \(3,\)"),
-        ({"weights": np.zeros(2)}, r"expected weights of shape \(1,\), got \(2,\)"),
+        ({"weights": np.zeros(3)}, r"expected weights of shape \(1,\), got \(3,\)"),
         ({"ideal_labels": np.zeros(1), "ideal_ptr": None}, "expected ideal_labels and ideal_ptr, got one of them"),
     ],
 )

@@ -120,7 +120,6 @@ def test_file_of_a_warehouse_is_read(tmp_path: Path, mapped: bool) -> None:
         ({"doc_id": ["a", "b\0", "c"]}, "in column doc_id, got "),
         ({"doc_id": ["a", "b" * 600, "c"]}, "in column doc_id, got 600 of them at row 1"),
         ({"doc_id": ["a", "a", "c"]}, "expected each document once in a query, got 'a' again in query '1' at row 1"),
-        ({"weight": [1.0, 2.0, 1.0]}, "expected one weight in all rows of a query, got several for query '1'"),
         ({"weight": [-1.0, -1.0, 1.0]}, "expected finite weights of at least 0"),
         ({"f": [1e300, 1.0, 2.0]}, "expected finite features, or NaN where missing, got inf in feature 'f' at row 0"),
         ({"label": [1e30, 1.0, 2.0]}, "expected a finite label in every row"),

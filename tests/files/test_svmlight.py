@@ -137,6 +137,7 @@ BAD = {
     '# x\n# rerank: {"version": 2}\n1 qid:1\n': r":2: version: expected 1 to 1, got 2. Update rerank",
     "# rerank: [1]\n1 qid:1\n": r":1: expected an object, got \[1\]\. Update rerank",
     '# rerank: {"version": 1, "weights": {"2": 1}}\n1 qid:1\n': r":1: expected weights of every query, .* '1'",
+    '# rerank: {"version": 1, "row_weights": {"1": [1, 2]}}\n1 qid:1\n': r":1: expected a weight of every row .* got 2",
     '# rerank: {"version": 1, "weights": [1]}\n1 qid:1\n': r":1: weights: expected an object, got \[1\]",
     '# rerank: {"version": 1, "ideal": {"1": ["x"]}}\n1 qid:1\n': r":1: ideal\['1'\]\[0\]: expected a number, got 'x'",
 }

@@ -213,7 +213,6 @@ def test_features_that_are_no_numbers_are_refused_in_one_line(X, message) -> Non
         ({"qid": None, "group": [30, 29]}, "group: expected sizes that add up to the 60 rows of X, got 59. Correct"),
         ({"sample_weight": np.full(N, np.nan)}, "sample_weight: expected a finite number .* got nan at row 0"),
         ({"sample_weight": -np.ones(N)}, "training data: expected finite weights of at least 0"),
-        ({"sample_weight": np.arange(N)}, "sample_weight: expected one weight for all rows of a query"),
         ({"init_score": ["x"] * N}, "init_score: expected numbers, got values of type <U1"),
         (
             {"eval_set": A},

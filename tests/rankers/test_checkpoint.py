@@ -29,15 +29,17 @@ SMALL: dict[str, Any] = {"n_estimators": 12, "num_leaves": 6, "n_jobs": 1}
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "cold": ("lambdamart", {}),
     "drawn": ("lambdamart", {"subsample": 0.6, "colsample_bytree": 0.6}),
+    "drawn by gradient": ("lambdamart", {"data_sample_strategy": "mvs", "subsample": 0.4}),
     "line search": ("lambdamart", {"step": "line-search", "subsample": 0.6}),
     "from a run": ("lambdamart", {"base": "run"}),
+    "random loss": ("mart", {"objective": "yeti"}),
     "averaged": ("gbrank", {"subsample": 0.6}),
     "kept pairs": ("gbrank", {"keep_pairs": True}),
     "stops early": ("lambdamart", {"learning_rate": 3.0, "early_stopping_rounds": 2}),
 }
 
 
-class Interrupted(Exception):
+class Interrupted(KeyboardInterrupt):
     pass
 
 

@@ -40,12 +40,27 @@ def _shuffled_arrays(data: RankingData, seed: int):
     return data.X[order], data.labels[order], qid[order]
 
 
-def test_lambdamart_is_the_same_for_any_order_of_rows(train, test) -> None:
+@pytest.mark.parametrize("strategy", ["bagging", "mvs"])
+def test_lambdamart_is_the_same_for_any_order_of_rows(strategy: str, train, test) -> None:
     models = []
     for seed in (0, 1):
         X, y, qid = _shuffled_arrays(train, seed)
-        models.append(LambdaMART(**SMALL, subsample=0.7, colsample_bytree=0.5).fit(X, y, qid=qid))
+        drawn = {"data_sample_strategy": strategy, "subsample": 0.7, "colsample_bytree": 0.5}
+        models.append(LambdaMART(**SMALL, **drawn).fit(X, y, qid=qid))
     assert models[0]._learned() == models[1]._learned()
+
+
+def test_lambdamart_on_rows_drawn_by_gradient_learns_what_one_feature_does_not_tell(train, test) -> None:
+    models = [LambdaMART(**SMALL, data_sample_strategy="mvs", subsample=0.4, n_jobs=n).fit(train) for n in (1, 2)]
+    assert models[0]._learned() == models[1]._learned() != LambdaMART(**SMALL).fit(train)._learned()
+    assert ndcg(test, models[0].predict(test)) > ndcg(test, test.base_scores) + 0.03
+
+
+def test_rows_cannot_be_drawn_by_gradient_all_of_them_or_for_least_squares(train) -> None:
+    with pytest.raises(InvalidInputError, match=r"expected subsample below 1 beside 'mvs', got 1\. Set e\.g\."):
+        LambdaMART(**SMALL, data_sample_strategy="mvs").fit(train)
+    with pytest.raises(InvalidInputError, match="expected split='newton' beside 'mvs', got 'least-squares'"):
+        LambdaMART(**SMALL, data_sample_strategy="mvs", subsample=0.2, split="least-squares").fit(train)
 
 
 def test_lambdamart_is_the_same_for_any_order_of_queries_in_a_record(train) -> None:

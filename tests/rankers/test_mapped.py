@@ -21,6 +21,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "drawn": ("lambdamart", {"subsample": 0.6, "colsample_bytree": 0.6}),
     "line search": ("lambdamart", {"step": "line-search"}),
     "from a run": ("lambdamart", {"base": "run"}),
+    "drawn by gradient": ("lambdamart", {"data_sample_strategy": "mvs", "subsample": 0.4}),
     "from a feature": ("lambdamart", {"base": "feature:f0", "subsample": 0.7}),
     "least squares": ("mart", {"split": "least-squares"}),
     "averaged": ("gbrank", {"subsample": 0.6}),

@@ -4,15 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
+from rerank.errors import InvalidInputError
 from rerank.objectives.base import objective_class
 from rerank.rankers.base_scores import start_in_units
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.mart import MART, GBRank, LogistRank
 from rerank.rankers.training import TrainingSet
 from rerank.trees.binned import bin_rows
 from rerank.trees.boost import Booster, BoostSettings, BoostTask
 from rerank.trees.grow import TreeLimits
-from rerank.types import Floats
+from rerank.types import Floats, pointers
 from tests.oracles.boosting import gbrank_targets
 from tests.rankers.conftest import ranking_data
 from tests.rankers.leaves import leaves
@@ -129,3 +132,42 @@ def test_each_tree_is_the_mean_of_the_targets_in_its_leaves(keep, base) -> None:
     np.testing.assert_allclose(
         model.predict(data)[train.order] / unit - centre, (ROUNDS + 1) * h, rtol=1e-9, atol=1e-12
     )
+
+
+@pytest.mark.parametrize("name", ["least-squares", "logistic", "balanced-logistic", "logistrank"])
+def test_a_row_of_weight_two_costs_what_two_equal_rows_do(name: str) -> None:
+    data = ranking_data(4, n_queries=20)
+    counts = np.random.default_rng(0).integers(0, 3, data.n_rows)
+    repeated, sizes = np.repeat(np.arange(data.n_rows), counts), np.add.reduceat(counts, data.query_ptr[:-1])
+    weighted = objective_class(name)(data.query_ptr, np.full(20, 0.5), data.labels, documents=counts.astype(np.float64))
+    twice = objective_class(name)(pointers(sizes), np.full(20, 0.5), data.labels[repeated])
+    scores, grad, hess = data.base_scores, np.empty((2, data.n_rows)), np.empty((2, data.n_rows))
+    weighted.gradients(scores, grad[0], hess[0])
+    twice.gradients(scores[repeated], of_rows := np.empty(len(repeated)), of_hess := np.empty(len(repeated)))
+    grad[1] = np.bincount(repeated, of_rows, data.n_rows)
+    hess[1] = np.bincount(repeated, of_hess, data.n_rows)
+    assert weighted.cost(scores) == pytest.approx(twice.cost(scores[repeated]))
+    assert weighted.constant() == pytest.approx(twice.constant())
+    np.testing.assert_allclose(grad[0], grad[1], rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(hess[0], hess[1], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", [MART(**SMALL), LambdaMART(**SMALL)], ids=["mart", "lambdamart"])
+def test_rows_of_weight_zero_have_no_effect_on_leaves(model) -> None:
+    data = ranking_data(4, n_queries=20)
+    noise = np.random.default_rng(0).random(data.n_rows) < 0.2
+    wrong = replace(data, labels=np.where(noise, 3 - data.labels, data.labels), weights=np.where(noise, 0.0, 1.0))
+    other = replace(wrong, labels=np.where(noise, data.labels, wrong.labels))
+    one, two = (clone(model).fit(rows).predict(data) for rows in (wrong, other))
+    if isinstance(model, MART):  # LambdaMART's ideal ranking has the labels of all documents
+        np.testing.assert_array_equal(one, two)
+    assert not np.array_equal(one, clone(model).fit(replace(wrong, weights=None)).predict(data))
+
+
+def test_weights_of_rows_are_refused_in_one_line_where_a_ranker_takes_none() -> None:
+    data = ranking_data(4, n_queries=20)
+    data = replace(data, weights=np.linspace(0.0, 1.0, data.n_rows))
+    with pytest.raises(InvalidInputError, match="sample_weight: expected one weight for all rows of a query, got"):
+        GBRank(**SMALL).fit(data)
+    with pytest.raises(InvalidInputError, match=r"objective: expected .*least-squares.* got 'ranknet'"):
+        MART(**SMALL, objective="ranknet").fit(data)

@@ -15,6 +15,7 @@ from rerank.errors import InvalidInputError, RerankError
 from rerank.evaluation.comparison import compare
 from rerank.evaluation.evaluate import evaluate
 from rerank.types import Qrels, RankingData, Run, Topics, pointers, query_rows
+from rerank.types.data_frames import given_weights
 from rerank.types.ids import id_array, id_bytes
 from rerank.types.retriever import Retriever
 
@@ -66,7 +67,7 @@ def ranking_data(draw) -> RankingData:
         feature_names=names,
         labels=maybe(random.integers(0, 3, n_rows).astype(np.float64)),
         base_scores=maybe(random.normal(size=n_rows)),
-        weights=maybe(random.random(n_queries)),
+        weights=given_weights(maybe(random.random(n_rows)), pointers(sizes)),
         ideal_labels=random.random(ideal_sizes.sum()) if with_ideal else None,
         ideal_ptr=pointers(ideal_sizes) if with_ideal else None,
         recipe=maybe({"families": ["query"], "features": None}),
@@ -237,7 +238,6 @@ DATA = {"query_id": ["q", "q"], "doc_id": ["a", "b"], "label": [1, 0], "f": [1.0
         (RankingData, DATA, {"f": ["x", "y"]}, "expected numbers in column 'f', got 'x' (str) at row 0"),
         (RankingData, DATA, {"f": [np.inf, 1.0]}, "expected finite numbers in column f, got inf at row 0"),
         (RankingData, DATA, {"f": [1e300, 1.0]}, "expected numbers within float32 in column 'f', got a larger one"),
-        (RankingData, DATA, {"weight": [1.0, 2.0]}, "expected one weight in all rows of a query, got several for"),
         (RankingData, DATA, {3: [1.0, 2.0]}, "expected feature columns with names of text, got 3"),
     ],
 )

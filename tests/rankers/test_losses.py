@@ -1,0 +1,66 @@
+"""Losses with random numbers, and deltas by name, as rankers use them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rerank.objectives.base import RandomObjective, objective_class
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.mart import MART
+from rerank.rankers.ranker import Ranker
+from rerank.types import Floats, pointers
+from tests.rankers.test_lambdamart import ndcg
+
+SMALL: dict[str, Any] = {"n_estimators": 30, "num_leaves": 8, "min_child_samples": 5}
+RANDOM = ["xe-ndcg", "yeti"]
+MODELS: dict[str, Ranker] = {
+    **{name: MART(**SMALL, objective=name) for name in RANDOM},
+    "lambdaloss++": LambdaMART(**SMALL, delta="lambdaloss++"),
+    "lambdagap": LambdaMART(**SMALL, delta="lambdagap"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_learn_what_one_feature_does_not_tell(name: str, train, test) -> None:
+    model = MODELS[name].fit(train)
+    assert ndcg(test, model.predict(test)) > ndcg(test, test.base_scores) + 0.02
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_random_losses_depend_on_the_seed_and_not_on_threads(name: str, train) -> None:
+    one, two, other = (
+        MART(**SMALL, objective=name, n_jobs=n, random_state=seed).fit(train)._learned()
+        for n, seed in ((1, 0), (2, 0), (1, 1))
+    )
+    assert one == two != other
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_gradients_of_parts_are_those_of_all_queries_for_every_tree(name: str) -> None:
+    query_ptr, random = pointers([7, 5, 3, 9]), np.random.default_rng(0)
+    labels, scores = random.integers(0, 3, 24).astype(np.float64), random.standard_normal(24)
+    whole = objective_class(name)(query_ptr, np.ones(4), labels)
+    assert isinstance(whole, RandomObjective)
+    parts = [whole.part(slice(a, b), slice(query_ptr[a], query_ptr[b])) for a, b in ((0, 1), (1, 4))]
+    filled = [_of_trees(whole, scores), np.concatenate([_of_trees(p, scores[r]) for p, r in _rows(parts)], axis=2)]
+    np.testing.assert_array_equal(filled[0], filled[1])
+    assert not np.array_equal(filled[0][0], filled[0][1])
+    np.testing.assert_array_equal(_of_trees(replace(whole, tree=1), scores)[0], filled[0][1])
+
+
+def _rows(parts: list[Any]) -> Any:
+    ends = pointers([len(part.labels) for part in parts])
+    return [(part, slice(a, b)) for part, (a, b) in zip(parts, pairwise(ends), strict=True)]
+
+
+def _of_trees(objective: RandomObjective, scores: Floats) -> Floats:
+    """Return gradients and curvatures of three trees, (3, 2, n_rows)."""
+    fill, out = objective.of_trees(), np.empty((3, 2, len(scores)))
+    for grad, hess in out:
+        fill(scores, grad, hess)
+    return out
