@@ -1,7 +1,8 @@
 #!/usr/bin/env python
 """What training on clicks is worth: true nDCG@10 after simulated logs, beside LightGBM's and XGBoost's debiasing.
 
-    scripts/bench_click_training.py [--collection mq2008|nfcorpus ...] [--seeds 5] [--data FOLDER] [--warm-starts]
+    scripts/bench_click_training.py [--collection mq2008|nfcorpus ...] [--seeds 5] [--data FOLDER] [--picture FILE]
+    scripts/bench_click_training.py --warm-starts
     scripts/bench_click_training.py --times
 
 Users follow the position-based model (theta of Hu et al., WWW 2019, to the power eta; attractiveness 0.1 to 1 by the
@@ -32,6 +33,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tabulate import tabulate
@@ -46,7 +48,7 @@ from rerank.types import Qrels, RankingData, query_rows  # noqa: E402
 
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", ROOT.parent / "shared" / "data"))
 ETAS, SHARES, MEASURE = (0.0, 0.5, 1.0, 2.0), (0.01, 0.1, 1.0), "nDCG@10"
-TREES = {"n_estimators": 100, "num_leaves": 15, "min_child_samples": 30, "learning_rate": 0.05}
+TREES = {"n_estimators": 100, "num_leaves": 15, "min_child_samples": 30, "learning_rate": 0.05, "n_jobs": 1}
 QUERIES = 600  # of nfcorpus
 
 
@@ -90,6 +92,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DEFAULT)
     parser.add_argument("--warm-starts", action="store_true")
     parser.add_argument("--times", action="store_true")
+    parser.add_argument("--picture", type=Path, help="SVG of the curves of the last collection")
     given = parser.parse_args()
     logging.getLogger("rerank").setLevel(logging.ERROR)
     if given.times:
@@ -98,7 +101,13 @@ def main() -> None:
     for name in given.collection or ["mq2008", "nfcorpus"]:
         collection = {"mq2008": mq2008, "nfcorpus": nfcorpus}[name](given.data)
         print(name, collection.train.summary(), f"log's ranker {logged(collection):.4f}", flush=True)
-        print((warm_starts if given.warm_starts else methods)(collection, given.seeds), flush=True)
+        if given.warm_starts:
+            print(warm_starts(collection, given.seeds), flush=True)
+            continue
+        rows = methods(collection, given.seeds)
+        print(tabulate(rows, ["eta", "method", MEASURE, "sd of seeds", "share"], floatfmt=".4f"), flush=True)
+        if given.picture:
+            draw(rows, name, given.picture)
 
 
 def mq2008(folder: Path) -> Collection:
@@ -133,8 +142,22 @@ def logged(collection: Collection) -> float:
     return collection.measured(collection.test.column(collection.base.removeprefix("feature:")))
 
 
-def methods(collection: Collection, seeds: int) -> str:
-    """Return the table of methods by eta: mean over the seeds, and share of the distance from naive to judged."""
+def draw(rows: list[list[Any]], name: str, path: Path) -> None:
+    """Draw the measure of each method by eta."""
+    from matplotlib.figure import Figure
+
+    axes = Figure(figsize=(7.0, 4.0), layout="constrained").subplots()
+    for method in ("judged", "labels", "additive", "propensity", "unbiased", "naive"):
+        points = [(row[0], row[2]) for row in rows if row[1] == method]
+        style = {"judged": "k--", "naive": "k:"}.get(method, "o-")
+        axes.plot(*zip(*points, strict=True), style, label="labels (default)" if method == "labels" else method)
+    axes.set(xlabel="eta: bias of the users", ylabel=MEASURE, title=f"{name}: models of clicks")
+    axes.legend()
+    axes.figure.savefig(path, metadata={"Date": None})
+
+
+def methods(collection: Collection, seeds: int) -> list[list[Any]]:
+    """Return the rows of methods by eta: mean over the seeds, and share of the distance from naive to judged."""
     train, test = collection.train, collection.test
     judged = collection.measured(rerank.LambdaMART(**TREES).fit(train).predict(test))
     on_lists: dict[str, Callable[[rerank.Clicks], np.ndarray]] = {
@@ -151,7 +174,7 @@ def methods(collection: Collection, seeds: int) -> str:
             share = (np.mean(values) - naive) / (judged - naive)
             rows.append([eta, name, np.mean(values), np.std(values), f"{share:.0%}"])
         rows.append([eta, "judged", judged, 0.0, "100%"])
-    return tabulate(rows, ["eta", "method", MEASURE, "sd of seeds", "share"], floatfmt=".4f")
+    return rows
 
 
 def warm_starts(collection: Collection, seeds: int) -> str:
@@ -196,7 +219,7 @@ def _lightgbm(collection: Collection, clicks: rerank.Clicks) -> np.ndarray:
     rows, clicked, positions, sizes = _lists(collection, clicks)
     data = lightgbm.Dataset(collection.train.X[rows], clicked, group=sizes, position=positions)
     settings = {"objective": "lambdarank", "num_leaves": 15, "learning_rate": 0.05, "min_data_in_leaf": 30}
-    return lightgbm.train({**settings, "verbose": -1, "num_threads": 2}, data, 100).predict(collection.test.X)
+    return lightgbm.train({**settings, "verbose": -1, "num_threads": 1}, data, 100).predict(collection.test.X)
 
 
 def _xgboost(collection: Collection, clicks: rerank.Clicks) -> np.ndarray:
@@ -206,7 +229,7 @@ def _xgboost(collection: Collection, clicks: rerank.Clicks) -> np.ndarray:
     data = xgboost.DMatrix(collection.train.X[rows], clicked)
     data.set_group(sizes)
     settings = {"objective": "rank:ndcg", "lambdarank_unbiased": True, "max_leaves": 15, "max_depth": 0, "eta": 0.05}
-    settings |= {"grow_policy": "lossguide", "tree_method": "hist", "lambdarank_pair_method": "topk", "nthread": 2}
+    settings |= {"grow_policy": "lossguide", "tree_method": "hist", "lambdarank_pair_method": "topk", "nthread": 1}
     return xgboost.train(settings, data, 100).predict(xgboost.DMatrix(collection.test.X))
 
 

@@ -91,7 +91,7 @@ def work(system: str, path: Path, trees: int, memory: str, threads: int) -> None
     tree = statistics.median(trees_took.tolist())
     print(json.dumps({"trained": True}), flush=True)
     X, labels, groups = generate(TEST_ROWS, 10_000)
-    quality = ndcg(predict(X), labels, groups)
+    quality = float(ndcg(predict(X), labels, groups).mean())
     start = times[0] - first - tree
     print(json.dumps({"seconds": seconds, "start": start, "tree": tree, "ndcg": quality, "model": digest}))
 

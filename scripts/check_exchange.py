@@ -11,7 +11,10 @@ score as float32, equal scores in the order of the rows.
 
 Ends with 1 where a check fails that must hold: equal float32 scores and no other order for formats that sum in float64,
 a difference of at most 1e-5 of the largest score for those that sum in float32 (and no other order with split leaves),
-the same scores bit for bit after export and import, and those of the owner after an import.
+the same scores bit for bit after export and import, and those of the owner after an import. Forty models with
+categories, constraints, kinds of missing values and DART, made here of random data must have their owner's scores bit
+for bit, before and after an export back to the owner; models of linear leaves and of statistics of categories are
+refused. Their times at 1,000 rows are printed beside the owner's, one thread each.
 Data: MQ2008 in ../shared/data/letor, or in the folder letor of $RERANK_TEST_DATA.
 """
 
@@ -93,6 +96,7 @@ def main() -> int:
         failures += check_contributions(data, Path(folder))
         failures += check_imports(data, given.rows, Path(folder))
         failures += check_checkpoints(data, Path(folder))
+        failures += check_real_models(Path(folder), not given.no_timing)
     if not given.no_timing:
         print_timing(data)
     print(f"{failures} failures")
@@ -370,6 +374,223 @@ def check_imports(data: Any, n_random: int, folder: Path) -> int:
         )
     )
     return failures
+
+
+CODES, FEW_CODES = 4, 5  # columns of categories of the data of the forty models
+COLUMNS = 20
+TREES = 200
+
+
+def drawn_rows(seed: int, n_rows: int, unknown: bool) -> np.ndarray:
+    """Return numbers and two categories, with missing values; `unknown`: also categories that training lacks."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_rows, COLUMNS)).astype(np.float32)
+    X[:, CODES] = np.floor((150 if unknown else 120) * random.random(n_rows) ** 2)
+    X[:, FEW_CODES] = random.integers(0, 5 if unknown else 4, n_rows)
+    X[:, 6:9] = np.round(X[:, 6:9])
+    return X
+
+
+def real_models() -> dict[str, tuple[Any, Any]]:
+    """Return forty models by name, each with what scores rows as its owner does."""
+    X, random = drawn_rows(0, 6000, unknown=False), np.random.default_rng(1)
+    effect = random.normal(size=120)
+    y = effect[X[:, CODES].astype(int)] + (X[:, FEW_CODES] == 2) + X[:, 0] + X[:, 1] * X[:, 6]
+    y = np.clip(np.floor(y + random.normal(size=len(y))), 0, 4).astype(np.float64)
+    sizes = np.full(len(y) // 20, 20)
+    gaps = X.copy()
+    gaps[random.random(X.shape) < 0.05] = np.nan
+    up = [1, 0, -1] + [0] * (COLUMNS - 3)
+    made: dict[str, tuple[Any, Any]] = {}
+    light: dict[str, dict[str, Any]] = {
+        "regression": {},
+        "lambdarank": {"objective": "lambdarank"},
+        "one-hot only": {"max_cat_to_onehot": 200},
+        "small groups": {"min_data_per_group": 10, "cat_smooth": 1.0, "cat_l2": 1.0, "max_cat_threshold": 100},
+        "depth 4": {"max_depth": 4},
+        "255 leaves": {"num_leaves": 255},
+        "monotone": {"monotone_constraints": up},
+        "monotone advanced": {"monotone_constraints": up, "monotone_constraints_method": "advanced"},
+        "interaction": {"interaction_constraints": [[0, 1, CODES], [FEW_CODES, 6, 7, 8]]},
+        "use_missing=false": {"use_missing": False},
+        "zero_as_missing": {"zero_as_missing": True},
+        "dart": {"boosting": "dart", "drop_rate": 0.2},
+        "goss": {"data_sample_strategy": "goss"},
+        "rf": {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.7},
+        "extra_trees": {"extra_trees": True},
+        "path_smooth": {"path_smooth": 1.0},
+        "lambda_l1": {"lambda_l1": 2.0, "lambda_l2": 3.0},
+    }
+    for name, more in light.items():
+        settings = {"objective": "regression", "num_leaves": 31, "verbose": -1, "num_threads": 1, "seed": 1, **more}
+        group = sizes if settings["objective"] == "lambdarank" else None
+        rows = lightgbm.Dataset(gaps, y, group=group, categorical_feature=[CODES, FEW_CODES])
+        booster = lightgbm.train(settings, rows, TREES)
+        made[f"LightGBM {name}"] = booster, lambda Z, b=booster: b.predict(Z, num_threads=1)
+    boosted: dict[str, dict[str, Any]] = {
+        "squared error": {},
+        "rank:ndcg": {"objective": "rank:ndcg"},
+        "one-hot only": {"max_cat_to_onehot": 200},
+        "large sets": {"max_cat_threshold": 200},
+        "depth 3": {"max_depth": 3},
+        "lossguide": {"grow_policy": "lossguide", "max_leaves": 63, "max_depth": 0},
+        "monotone": {"monotone_constraints": tuple(up)},
+        "interaction": {"interaction_constraints": [[0, 1, CODES], [FEW_CODES, 6, 7, 8]]},
+        "dart": {"booster": "dart", "rate_drop": 0.2},
+        "dart forest": {"booster": "dart", "rate_drop": 0.5, "normalize_type": "forest"},
+        "no missing": {},
+        "approx": {"tree_method": "approx"},
+        "subsample": {"subsample": 0.5, "colsample_bytree": 0.5},
+        "logistic": {"objective": "reg:logistic"},
+    }
+    kinds = ["c" if column in (CODES, FEW_CODES) else "q" for column in range(COLUMNS)]
+    for name, more in boosted.items():
+        target = y / 4 if name == "logistic" else y
+        rows = xgboost.DMatrix(
+            X if name == "no missing" else gaps, target, feature_types=kinds, enable_categorical=True
+        )
+        if more.get("objective") == "rank:ndcg":
+            rows.set_group(sizes)
+        settings = {
+            "objective": "reg:squarederror",
+            "max_depth": 6,
+            "nthread": 1,
+            "tree_method": "hist",
+            "seed": 1,
+            **more,
+        }
+        trained = xgboost.train(settings, rows, TREES)
+        trained.set_param({"nthread": 1})
+        made[f"XGBoost {name}"] = (
+            trained,
+            lambda Z, b=trained: b.predict(xgboost.DMatrix(Z, nthread=1), output_margin=True),
+        )
+    numbers = np.delete(gaps, [CODES, FEW_CODES], axis=1)
+    cats: dict[str, dict[str, Any]] = {
+        "numbers": {"numbers": True},
+        "numbers, nan_mode Max": {"numbers": True, "nan_mode": "Max"},
+        "monotone": {"numbers": True, "monotone_constraints": {"0": 1, "2": -1}},
+        "categories": {},
+        "categories, nan_mode Max": {"nan_mode": "Max"},
+        "categories, depth 4": {"depth": 4},
+        "categories, depth 8": {"depth": 8},
+        "categories, RMSE of two": {"l2_leaf_reg": 10.0, "random_strength": 0.0},
+        "categories, 64 borders": {"border_count": 64},
+    }
+    for name, more in cats.items():
+        only_numbers = more.pop("numbers", False)
+        made[f"CatBoost {name}"] = catboost_model(
+            numbers if only_numbers else with_text(gaps, X), y, only_numbers, more
+        )
+    return made
+
+
+def with_text(gaps: np.ndarray, X: np.ndarray) -> Any:
+    """Return rows as CatBoost takes them: whole numbers in place of the categories, of which none is missing."""
+    rows = gaps.astype(object)
+    for column in (CODES, FEW_CODES):
+        rows[:, column] = X[:, column].astype(int)
+    return rows
+
+
+def catboost_model(rows: Any, y: np.ndarray, only_numbers: bool, more: dict[str, Any]) -> tuple[Any, Any]:
+    """Return a model of CatBoost's, and what scores rows."""
+    from catboost import CatBoostRegressor, Pool
+
+    settings = {"iterations": TREES, "depth": 6, "one_hot_max_size": 255, "max_ctr_complexity": 1, **more}
+    model = CatBoostRegressor(**settings, verbose=False, thread_count=1, allow_writing_files=False, random_seed=1)
+    model.fit(Pool(rows, y, cat_features=None if only_numbers else [CODES, FEW_CODES]))
+
+    def score(Z: np.ndarray) -> np.ndarray:
+        if only_numbers:
+            return model.predict(Z, thread_count=1)
+        return model.predict(Pool(with_text(Z, Z), cat_features=[CODES, FEW_CODES]), thread_count=1)
+
+    return model, score
+
+
+def check_real_models(folder: Path, with_times: bool) -> int:
+    """Print a table of the forty models; return the number of failures."""
+    table, failures, models = [], 0, real_models()
+    random = np.random.default_rng(3)
+    for name, (owner, score) in models.items():
+        X = drawn_rows(2, 5000, unknown=True)
+        gaps = random.random(X.shape) < 0.05
+        if name.startswith("CatBoost"):
+            gaps[:, [CODES, FEW_CODES]] = False
+        X[gaps] = np.nan
+        X = np.delete(X, [CODES, FEW_CODES], axis=1) if "CatBoost numbers" in name or name == "CatBoost monotone" else X
+        model = rerank.import_model(owner)
+        model.n_jobs = 1
+        expected, ours = score(X), model.predict(X)
+        equal = np.array_equal(ours.astype(expected.dtype), expected)
+        back = written_back(model, name, X, expected, folder)
+        row = [name, len(model.forest_.categories), "yes" if equal else f"{np.abs(ours - expected).max():.2g}", back]
+        if with_times:
+            some = np.ascontiguousarray(X[:1000])
+            rows = owners_rows(name, some)
+            theirs = best_time(lambda owner=owner, rows=rows, name=name: owners_time(name, owner, rows), 20)
+            here = best_time(lambda model=model, some=some: model.predict(some), 30)
+            row += [f"{theirs:.0f}", f"{here:.0f}", f"{theirs / here:.1f}"]
+        failures += int(not equal or back == "no")
+        table.append(row)
+    refused = refused_models()
+    print(f"\n{len(models)} models made here; equal: scores of 5,000 rows bit for bit; microseconds for 1,000 rows")
+    head = ["trained by", "categories", "equal", "exported back"]
+    print(tabulate(table, [*head, "owner", "here", "ratio"] if with_times else head))
+    print("\n".join(refused))
+    return failures + sum("expected" not in line for line in refused)
+
+
+def written_back(model: Any, name: str, X: np.ndarray, expected: np.ndarray, folder: Path) -> str:
+    """Return whether the owner scores the model that is exported back to it as before."""
+    if name.startswith("LightGBM"):
+        rerank.export_model(model, folder / "back.txt", "lightgbm")
+        scores = lightgbm.Booster(model_file=folder / "back.txt").predict(X, num_threads=1)
+    elif name.startswith("XGBoost"):
+        rerank.export_model(model, folder / "back.json", "xgboost")
+        scores = xgboost.Booster(model_file=folder / "back.json").predict(xgboost.DMatrix(X))
+    else:
+        return "not written"
+    return "yes" if np.array_equal(scores, expected) else "no"
+
+
+def owners_rows(name: str, X: np.ndarray) -> Any:
+    """Return rows as an owner scores them fastest."""
+    if name.startswith("CatBoost categories"):
+        from catboost import Pool
+
+        return Pool(with_text(X, X), cat_features=[CODES, FEW_CODES])
+    return X
+
+
+def owners_time(name: str, owner: Any, rows: Any) -> Any:
+    """Score rows by the owner, on one thread."""
+    if name.startswith("LightGBM"):
+        return owner.predict(rows, num_threads=1)
+    if name.startswith("XGBoost"):
+        return owner.predict(xgboost.DMatrix(rows, nthread=1), output_margin=True)
+    return owner.predict(rows, thread_count=1)
+
+
+def refused_models() -> list[str]:
+    """Return the errors of the models that cannot be imported."""
+    from catboost import CatBoostRegressor, Pool
+
+    X = drawn_rows(0, 3000, unknown=False)
+    y = X[:, 0] + np.sin(X[:, CODES])
+    linear = lightgbm.train({"linear_tree": True, "verbose": -1}, lightgbm.Dataset(X, y), 5)
+    gblinear = xgboost.train({"booster": "gblinear", "updater": "coord_descent"}, xgboost.DMatrix(X, y), 5)
+    statistics = CatBoostRegressor(iterations=20, verbose=False, allow_writing_files=False)
+    statistics.fit(Pool(with_text(X, X), y, cat_features=[CODES, FEW_CODES]))
+    lines = []
+    for name, owner in (("LightGBM linear_tree", linear), ("XGBoost gblinear", gblinear), ("CatBoost", statistics)):
+        try:
+            rerank.import_model(owner)
+            lines.append(f"{name}: read")
+        except rerank.RerankError as error:
+            lines.append(f"refused: {name}: {error}")
+    return lines
 
 
 def sources_of(name: str, owner: Any, folder: Path) -> list[Any]:

@@ -49,8 +49,8 @@ from rerank.workflows.train import FOLDS, LEAST_QUERIES, TRAINED, TrainingInputs
 
 REGRESSION: dict[str, Any] = {"n_estimators": 50, "num_leaves": 8}  # clicks are few: larger trees learn their noise
 log = logging.getLogger("rerank")
-ROUNDS, STEPS, EM_FOLDS = 15, 10, 3  # of regression EM: fits of the trees, steps of theta after each, query folds
-TREES, LEAVES = 30, 7
+ROUNDS, STEPS = 8, 200  # of regression EM: fits of the trees, and steps of theta after each
+TREES, LEAVES, RATE = 15, 7, 0.2
 ONE_THREAD = 50_000  # rows below which several threads wait more than they work
 GUESS, LEAST = 0.2, 1e-3  # first value of gamma, and how near to 0 and 1 it may come
 
@@ -87,7 +87,8 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
     clicks, exposures = estimates.clicks[pairs], estimates.exposures[pairs]
     rates = np.divide(clicks, exposures, out=np.zeros(shown.n_rows), where=exposures > 0.0)
     rows = replace(shown, labels=rates, weights=exposures)
-    predicted = _held_out_predictions(rows, MART(**REGRESSION), FOLDS)
+    threads = 1 if rows.n_rows < ONE_THREAD else None
+    predicted = _held_out_predictions(rows, MART(**REGRESSION, n_jobs=threads), FOLDS)
     labels = (clicks + prior * np.maximum(predicted, 0.0)) / (exposures + prior)
     return replace(shown, labels=labels)
 
@@ -138,8 +139,7 @@ def _regressed_examination(clicks: Clicks, cells: Cells, data: RankingData) -> F
 
     With theta of the position and gamma of the pair, P(examined | no click) = theta (1 - gamma) / (1 - theta gamma) and
     P(attractive | no click) = gamma (1 - theta) / (1 - theta gamma); theta is the mean of clicks and the first, and
-    gamma the prediction, from the features, of clicks and the second by trees that have not seen the query (Wang et
-    al., WSDM 2018, section 4.2).
+    gamma the prediction of clicks and the second by a few trees on the features (Wang et al., WSDM 2018, section 4.2).
     """
     numbers = {query: number for number, query in enumerate(clicks.query_ids.tolist())}
     of_query = np.array([numbers.get(query, -1) for query in data], dtype=np.int64)
@@ -153,12 +153,13 @@ def _regressed_examination(clicks: Clicks, cells: Cells, data: RankingData) -> F
     own = cells.select(np.isin(cells.pair, pairs))
     missed, impressions = own.impressions - own.clicks, np.maximum(own.by_place(own.impressions), 1.0)
     theta, gamma = np.minimum(examination(own).theta, 1.0), np.full(cells.n_pairs, GUESS)
-    model = MART(n_estimators=TREES, num_leaves=LEAVES, n_jobs=1 if shown.n_rows < ONE_THREAD else None)
+    threads = 1 if shown.n_rows < ONE_THREAD else None
+    model = MART(n_estimators=TREES, num_leaves=LEAVES, learning_rate=RATE, n_jobs=threads)
     for _ in range(ROUNDS):
         of_cell, of_pair = theta[own.place], gamma[own.pair]
         attractive = own.clicks + missed * of_pair * (1.0 - of_cell) / (1.0 - of_cell * of_pair)
         labels = own.by_pair(attractive)[pairs] / weights
-        predicted = _held_out_predictions(replace(shown, labels=labels), model, EM_FOLDS)
+        predicted = model.fit(replace(shown, labels=labels)).predict(shown)
         gamma[pairs] = np.clip(predicted, LEAST, 1.0 - LEAST)
         for _ in range(STEPS):
             of_cell, of_pair = theta[own.place], gamma[own.pair]

@@ -15,6 +15,7 @@ import rerank
 from rerank.errors import FileFormatError, InvalidInputError, RerankError
 from rerank.exchange.structured import parse_ubjson
 from tests.exchange.conftest import NAMES, random_model
+from tests.exchange.test_categories import model_with_sets
 from tests.rankers.conftest import model_from_dict
 from tests.rankers.test_damaged import HOSTILE, _edited
 
@@ -39,14 +40,16 @@ CATBOOST = {
         "float_features": [
             {"feature_index": 0, "flat_feature_index": 0, "borders": [0.5], "nan_value_treatment": "AsIs"},
             {"feature_index": 1, "flat_feature_index": 2, "borders": [1.5], "nan_value_treatment": "AsTrue"},
-        ]
+        ],
+        "categorical_features": [{"feature_index": 0, "flat_feature_index": 1, "values": [1435255456]}],
     },
     "oblivious_trees": [
         {
-            "leaf_values": [1.0, 2.0, 3.0, 4.0],
+            "leaf_values": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0],
             "splits": [
                 {"border": 0.5, "float_feature_index": 0, "split_index": 0, "split_type": "FloatFeature"},
                 {"border": 1.5, "float_feature_index": 1, "split_index": 1, "split_type": "FloatFeature"},
+                {"cat_feature_index": 0, "split_index": 2, "split_type": "OneHotFeature", "value": 1435255456},
             ],
         }
     ],
@@ -105,7 +108,8 @@ def ubjson(value: object) -> bytes:
 def contents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     folder, model, files = tmp_path_factory.mktemp("formats"), random_model(0, 3, moderate=True), {}
     for name in FORMATS[:6]:
-        rerank.export_model(model, folder / name, name, missing_as_zero=name in ("ranklib", "quickrank"))
+        source = model_with_sets(0, 40) if name in ("lightgbm", "xgboost") else model
+        rerank.export_model(source, folder / name, name, missing_as_zero=name in ("ranklib", "quickrank"))
         files[name] = (folder / name).read_bytes()
     files["catboost"], files["treelite"] = json.dumps(CATBOOST).encode(), json.dumps(TREELITE).encode()
     files["ubjson"] = ubjson(json.loads(files["xgboost"]))
@@ -124,7 +128,7 @@ def _assert_refused_or_usable(content: bytes, name: str, path: Path) -> bool:
         assert len(message.splitlines()) == 1
         assert len(message) < 1000
         return True
-    X = np.random.default_rng(0).normal(size=(20, model.n_features_in_)).astype(np.float32)
+    X = np.random.default_rng(0).poisson(2.0, (20, model.n_features_in_)).astype(np.float32)  # categories, too
     assert np.isfinite(model._scores(X)).all()
     assert model_from_dict(json.loads(json.dumps(model.to_dict()))).to_dict() == model.to_dict()
     return False
@@ -202,10 +206,10 @@ def test_a_header_that_claims_more_trees_is_refused(contents: dict[str, bytes], 
     stored = json.loads(contents["xgboost"])
     stored["learner"]["gradient_booster"]["model"]["gbtree_model_param"]["num_trees"] = "9"
     path.write_text(json.dumps(stored))
-    with pytest.raises(FileFormatError, match="expected 9 trees, as num_trees says, got 3"):
+    with pytest.raises(FileFormatError, match="expected 9 trees, as num_trees says, got 6"):
         rerank.import_model(path)
     path.write_bytes(contents["lightgbm"].replace(b"tree_sizes=", b"tree_sizes=7 "))
-    with pytest.raises(FileFormatError, match="expected 5 trees, as the header says, got 4"):
+    with pytest.raises(FileFormatError, match="expected 8 trees, as the header says, got 7"):
         rerank.import_model(path)
     path.write_bytes(contents["quickrank"].replace(b"<trees>4<", b"<trees>2<"))
     with pytest.raises(FileFormatError, match="expected at most 2 trees, as the header says, got 4"):
@@ -242,6 +246,6 @@ def test_a_stored_imported_model_is_refused_or_can_be_used(seed: int, n_edits: i
     if refusal:
         assert len(refusal.splitlines()) == 1
         return
-    X = np.random.default_rng(0).normal(size=(20, model.n_features_in_)).astype(np.float32)
+    X = np.random.default_rng(0).poisson(2.0, (20, model.n_features_in_)).astype(np.float32)  # categories, too
     assert np.isfinite(model._scores(X)).all()
     assert model_from_dict(json.loads(json.dumps(model.to_dict()))).to_dict() == model.to_dict()
