@@ -180,7 +180,7 @@ def digest(*arrays: NDArray[Any]) -> str:
     total = hashlib.sha256()
     for array in arrays:
         total.update(f"{array.dtype.str}{array.shape}".encode())
-        rows = array.reshape(len(array), -1) if array.ndim != 2 else array
+        rows = array.reshape(len(array), int(np.prod(array.shape[1:]))) if array.ndim != 2 else array
         for _, block in row_blocks(rows):
             total.update(np.ascontiguousarray(block).reshape(-1).view(np.uint8).data)
     return total.hexdigest()
