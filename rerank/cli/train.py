@@ -152,11 +152,12 @@ def _train_on_index(given: Options) -> None:
 
     folder, topics, qrels = given.data
     queries, judgements = read_topics(topics), read_qrels(qrels)
-    chosen = RANKER if given.parameters else default_ranker(sum(query_id in judgements for query_id in queries))
+    tuning, bm25 = _tuning(given)
+    n_judged = sum(query_id in judgements for query_id in queries)
+    chosen = RANKER if given.parameters or tuning is not None else default_ranker(n_judged)
     model = new_ranker(given, given.ranker or chosen, given.base or UNSUPERVISED, given.threads)
     warn_of_functions(qrels)
     files = {"qrels": qrels, "training data": qrels, "recipe": given.recipe, "candidates": "--candidates"}
-    tuning, bm25 = _tuning(given)
     with (
         opened_cluster(given.cluster) as workers,
         opened_index(folder, workers, threads=given.threads) as index,

@@ -28,9 +28,11 @@ from rerank.exchange.models import export_model, import_model
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.rankers.arrays import feature_matrix, number_column, numbers
+from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.context import EarlyStopping, TrainingContext, callback_fault
 from rerank.rankers.estimator import Estimator, not_fitted
 from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.mart import MART
 from rerank.rankers.other_names import SAME
 from rerank.rankers.parameters import check_names
 from rerank.rankers.plots import BAR_COLOR, ROW_HEIGHT, new_axes
@@ -50,7 +52,10 @@ log = logging.getLogger("rerank")
 MEASURES = {"ndcg": "nDCG", "map": "AP"}
 EXPONENTIAL = "nDCG(dcg='exp-log2')"  # gain 2^label - 1
 OWN = """n_estimators learning_rate num_leaves max_depth min_child_samples min_child_weight min_split_gain reg_lambda
-max_bin colsample_bytree truncation_level normalize sigma monotone_constraints interaction_constraints"""
+max_bin colsample_bytree truncation_level normalize sigma monotone_constraints interaction_constraints
+categorical_feature"""
+OF_LAMBDAS = "truncation_level", "normalize", "sigma"
+XE_NDCG = "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"
 OTHER_NAMES = {
     "metric": "metric_types",
     "objective": "objective_type app application loss",
@@ -63,7 +68,7 @@ OTHER_NAMES = {
 ALIASES = {alias: name for names in (SAME, OTHER_NAMES) for name, of_it in names.items() for alias in of_it.split()}
 ONLY: dict[str, tuple[object, ...]] = {  # values that mean what this package does
     "boosting_type": ("gbdt", "gbrt"),
-    "objective": (None, "lambdarank", "rank"),
+    "objective": (None, "lambdarank", *XE_NDCG),
     "class_weight": (None,),
     "reg_alpha": (0,),
     "linear_tree": (False,),
@@ -131,11 +136,13 @@ class EarlyStopException(Exception):
 class Settings:
     """What the parameters of an `LGBMRanker` say: those of the ranker, and what the eval sets are measured with.
 
+    kind     class of the ranker
     metrics  names, None where the parameters name none
     gains    gain of each label, None for 2^label - 1
     stop     iterations without a better figure before the end (0: none), and whether only the first metric counts
     """
 
+    kind: type[WatchedTrees]
     parameters: dict[str, Any]
     metrics: list[str] | None
     eval_at: Any
@@ -156,9 +163,13 @@ class Settings:
         parameters = {name: values[name] for name in OF_RANKER if name in values}
         if values.get("subsample_freq", 0) > 0:
             parameters["subsample"] = values.get("subsample", 1.0)
-        gains = _label_gain(values.get("label_gain"))
-        metrics = values.get("metric")
+        gains, metrics = _label_gain(values.get("label_gain")), values.get("metric")
+        kind: type[WatchedTrees] = WatchedMART if values.get("objective") in XE_NDCG else WatchedLambdaMART
+        if kind is WatchedMART:
+            parameters = {name: value for name, value in parameters.items() if name not in OF_LAMBDAS}
+            parameters["objective"] = "xe-ndcg"
         return cls(
+            kind,
             {
                 **parameters,
                 "metric": EXPONENTIAL if gains is None else "nDCG",
@@ -173,7 +184,7 @@ class Settings:
         )
 
     def gains_of(self, labels: Floats) -> Floats:
-        """Return the labels that the ranker learns: the gains where they are given, else the labels."""
+        """Return the gains of labels where they are given, else the labels."""
         if self.gains is None:
             return labels
         wrong = np.flatnonzero((labels != np.floor(labels)) | (labels < 0) | (labels >= len(self.gains)))
@@ -383,8 +394,8 @@ class WatchedStopping(EarlyStopping):
         return True
 
 
-class WatchedLambdaMART(LambdaMART):
-    """LambdaMART whose training a `Watcher` follows: the only callback that it is given."""
+class WatchedTrees(BoostedTrees):
+    """Boosted trees whose training a `Watcher` follows: the only callback that they are given."""
 
     def _stopping(self, valid: TrainingSet | None, context: TrainingContext, judged: Any = None) -> EarlyStopping:
         watcher: Any = context.callbacks[0]
@@ -394,6 +405,14 @@ class WatchedLambdaMART(LambdaMART):
     def _step_length(self, train: TrainingSet) -> StepLength | None:
         step: StepLength | None = self._watcher.step_length
         return step
+
+
+class WatchedLambdaMART(WatchedTrees, LambdaMART):
+    """The ranker of the objective lambdarank."""
+
+
+class WatchedMART(WatchedTrees, MART):
+    """The ranker of the objective rank_xendcg."""
 
 
 class Booster:
@@ -561,12 +580,12 @@ class Booster:
 
 
 class LGBMRanker(Estimator):
-    """A ranker with LightGBM's interface, which trains `rerank.LambdaMART`.
+    """A ranker with LightGBM's interface, which trains `rerank.LambdaMART`, or MART for the objective rank_xendcg.
 
     Parameters
     ----------
     boosting_type, objective, class_weight, reg_alpha
-        Only the values that mean what this package does: "gbdt", "lambdarank", None and 0.
+        Only the values that mean what this package does: "gbdt", "lambdarank" or "rank_xendcg", None and 0.
     num_leaves, max_depth, learning_rate, n_estimators, min_split_gain, min_child_weight, min_child_samples
         As in `rerank.LambdaMART`.
     colsample_bytree, reg_lambda
@@ -588,7 +607,7 @@ class LGBMRanker(Estimator):
 
     Attributes
     ----------
-    ranker_ : rerank.LambdaMART
+    ranker_ : rerank.LambdaMART or rerank.MART
         The model, for all that this package does with rankers.
     booster_ : Booster
         The same model, with methods of LightGBM's `Booster`.
@@ -718,8 +737,8 @@ class LGBMRanker(Estimator):
             Depths of ndcg and map.
         feature_name : list of str
             Names of the features; "auto" for those of a data frame.
-        categorical_feature : "auto"
-            Other values are refused.
+        categorical_feature : list of str or int, or "auto"
+            Features whose values are codes of categories; "auto" for the `category` columns of a data frame.
         callbacks : iterable of callables, optional
             `early_stopping`, `log_evaluation`, `record_evaluation` and `reset_parameter` of this module or of LightGBM,
             or functions of a `CallbackEnv`. One that raises ends `fit` with one line, and leaves the ranker as it was.
@@ -742,10 +761,10 @@ class LGBMRanker(Estimator):
 
         """
         settings = Settings.of(self.get_params())
-        if not isinstance(categorical_feature, str) and len(categorical_feature or ()):
-            raise InvalidInputError(
-                f"categorical_feature: expected 'auto', got {shown(categorical_feature)}. Encode categories as numbers."
-            )
+        categories = {} if isinstance(categorical_feature, str | None) else {"categorical_feature": categorical_feature}
+        if categories and not isinstance(feature_name, str | None):  # names that the ranker gets afterwards
+            numbers_of = {name: number for number, name in enumerate(feature_name)}
+            categories["categorical_feature"] = [numbers_of.get(each, each) for each in categorical_feature]
         labels = number_column("y", y, len(y))  # type: ignore[arg-type]
         pairs = _eval_pairs(eval_set, eval_X, eval_y)
         training = [number for number, pair in enumerate(pairs) if pair[0] is X and pair[1] is y]
@@ -763,25 +782,28 @@ class LGBMRanker(Estimator):
         params = {**self.get_params(), **settings.parameters}
         watcher = Watcher(sets, metrics if sets else [], called, params, of_training)
         base = getattr(init_model, "booster_", init_model)
-        trained = WatchedLambdaMART(**settings.parameters, base=base.ranker if isinstance(base, Booster) else base)
+        trained = settings.kind(
+            **{**settings.parameters, **categories}, base=base.ranker if isinstance(base, Booster) else base
+        )
         evaluated = given.joined([names.index(each.name) for each in sets], settings)
         trained.fit(
             X,
-            settings.gains_of(labels),
+            settings.gains_of(labels) if isinstance(trained, LambdaMART) else labels,
             group=_sizes("group", group),
             init_score=init_score,
             sample_weight=sample_weight,
             callbacks=[watcher],  # type: ignore[list-item]
             **evaluated,
         )
-        ranker = LambdaMART.from_dict(trained.to_dict())  # without the callbacks
+        kind = LambdaMART if isinstance(trained, LambdaMART) else MART
+        ranker: BoostedTrees = kind.from_dict(trained.to_dict())  # without the callbacks
         if not isinstance(feature_name, str) and feature_name is not None:
             _check_feature_names(feature_name, ranker.n_features_in_)
             ranker.feature_names_ = tuple(map(str, feature_name))
         self.booster_, self.ranker_ = Booster(trained=ranker), ranker
         self.booster_.best_iteration = watcher.best_iteration
         self.best_iteration_, self.best_score_ = watcher.best_iteration, watcher.best_score()
-        self.evals_result_, self.objective_ = watcher.history(), "lambdarank"
+        self.evals_result_, self.objective_ = watcher.history(), self.objective or "lambdarank"  # type: ignore[attr-defined]
         self.n_features_ = self.n_features_in_ = ranker.n_features_in_
         self.n_estimators_ = self.n_iter_ = self.booster_.num_trees()
         self.feature_name_ = self.booster_.feature_name()

@@ -84,7 +84,8 @@ class LambdaMART(BoostedTrees):
         "swap",
         Choice(lambda: DELTAS),
         "What a pair is weighted by. swap: the change of the metric by swapping the two documents. lambdaloss++: that, "
-        "and a bound of it by the distance of their ranks. lambdagap: 1 where they are at least the cut-off apart.",
+        "and a bound of it by the distance of their ranks. lambdagap: 1 where they are at least the cut-off apart. "
+        "No effect beside preferences and clicks.",
     )
     step: str = parameter(
         "fixed",
@@ -121,8 +122,8 @@ class LambdaMART(BoostedTrees):
         if train.pairs is not None:
             return PreferencePairs(*train.weighted_pairs(evenly=False))
         factors = PairFactors(train.row_weights, train.row_weights)
-        how = 1.0, self.truncation_level, self.normalize, factors
-        objective = lambdarank_for(measure, train.lists, train.weights, *how)
+        shape = 1.0, self.truncation_level, self.normalize, factors
+        objective = lambdarank_for(measure, train.lists, train.weights, *shape)
         return with_deltas(self.delta, objective, measure, train.lists, self.truncation_level)
 
     def _objective_of_clicks(self, measure: Measure, clicks: ClickRows) -> Objective:

@@ -9,6 +9,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, RerankError
 from rerank.rankers.ranker import Ranker
+from rerank.trees.forest import set_members
 from rerank.trees.parts import trees_between
 
 if TYPE_CHECKING:
@@ -118,6 +119,9 @@ def plot_tree(model: Ranker, *, tree: int = 0, ax: Axes | None = None) -> Axes:
     if not 0 <= tree < n_trees:
         raise InvalidInputError(f"tree: expected a number below {n_trees}, the model's trees, got {tree}.")
     forest = trees_between(model.forest_, tree, tree + 1)  # type: ignore[attr-defined]
+    sets: dict[int, list[int]] = {}
+    for member, category in zip(*(column.tolist() for column in set_members(forest)), strict=True):
+        sets.setdefault(member, []).append(category)
     stack, order = [(0 if len(forest.feature) else -1, 0)], []
     while stack:
         node, depth = stack.pop()
@@ -137,6 +141,8 @@ def plot_tree(model: Ranker, *, tree: int = 0, ax: Axes | None = None) -> Axes:
             name = model.feature_names_[forest.feature[node]]
             missing = " or missing" if forest.missing_left[node] else ""
             text = f"{name}\n<= {forest.threshold[node]:.4g}{missing}"
+            if node in sets:
+                text = f"{name}\nin {', '.join(map(str, sets[node][:4]))}{', ...' if len(sets[node]) > 4 else ''}"
         box = {"facecolor": "white", "edgecolor": BAR_COLOR if node >= 0 else "grey"}
         axes.text(across[node], -depth, text, ha="center", va="center", fontsize=7, bbox=box)
     axes.set(title=f"{type(model).__name__}: tree {tree}", xlim=(-0.7, len(leaves) - 0.3), ylim=(-deepest - 0.5, 0.5))

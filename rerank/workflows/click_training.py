@@ -23,6 +23,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,7 @@ from rerank.workflows.folds import assign_folds
 from rerank.workflows.index import Index
 from rerank.workflows.train import FOLDS, LEAST_QUERIES, TRAINED, TrainingInputs, sources_of
 
+REGRESSION: dict[str, Any] = {"n_estimators": 50, "num_leaves": 8}  # clicks are few: larger trees learn their noise
 log = logging.getLogger("rerank")
 ROUNDS, STEPS = 8, 200  # of regression EM: fits of the trees, and steps of theta after each
 TREES, LEAVES, RATE = 15, 7, 0.2
@@ -85,7 +87,7 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
     clicks, exposures = estimates.clicks[pairs], estimates.exposures[pairs]
     rates = np.divide(clicks, exposures, out=np.zeros(shown.n_rows), where=exposures > 0.0)
     rows = replace(shown, labels=rates, weights=exposures)
-    predicted = _held_out_predictions(rows, MART(), FOLDS)
+    predicted = _held_out_predictions(rows, MART(**REGRESSION), FOLDS)
     labels = (clicks + prior * np.maximum(predicted, 0.0)) / (exposures + prior)
     return replace(shown, labels=labels)
 

@@ -126,7 +126,7 @@ def train(
         Judgements. An unjudged document counts as label 0.
     model : Ranker or None
         Ranker to fit. None for `Auto(base="unsupervised")` with fewer than 300 judged queries, and for
-        `LambdaMART(base="unsupervised")` with more.
+        `LambdaMART(base="unsupervised")` with more, or with `tuning`.
     candidates : Candidates, str or None
         Sources of the candidates, see `Index.search`. None for the union of BM25, RM3 and, if the index has vectors,
         the nearest documents (`bm25:k,rm3:k,lsi:200`).
@@ -167,7 +167,8 @@ def train(
             f"qrels: expected at least {LEAST_QUERIES} judged queries to learn from, got {len(qrels)}. Judge more, or "
             "rank with the model unsupervised, which needs none."
         )
-    model = ranker_class(default_ranker(len(qrels)))(base=UNSUPERVISED) if model is None else model
+    if model is None:
+        model = ranker_class(default_ranker(len(qrels) if tuning is None else FEW))(base=UNSUPERVISED)
     sources = sources_of(index, candidates, k)
     inputs = TrainingInputs(index, topics, qrels, recipe, depth, keep_sources=candidates is not None)
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)

@@ -48,7 +48,7 @@ def test_gradients_equal_the_oracle(name: str, normalize: bool, truncation: int,
         else:
             deltas = oracle.lambdaloss(own, label, label, truncation)
         if last > first:
-            expected = oracle.lambdas(own, label, label, 1.5, truncation, normalize, deltas)
+            expected = oracle.lambdas(own, label, label, 1.5, truncation, normalize, deltas=deltas)
             np.testing.assert_allclose(grad[first:last], expected[0], rtol=1e-9, atol=1e-12)
             np.testing.assert_allclose(hess[first:last], expected[1], rtol=1e-9, atol=1e-12)
         total += oracle.cost(own, label, deltas, 1.5)

@@ -65,7 +65,7 @@ def cost(scores, labels, deltas, sigma):
     return total
 
 
-def lambdas(scores, labels, ideal, sigma, truncation, normalize, deltas=None, as_better=None, as_worse=None):
+def lambdas(scores, labels, ideal, sigma, truncation, normalize, as_better=None, as_worse=None, deltas=None):
     """Gradient and curvature of one query; the pair (i above j) is multiplied by as_better[i] as_worse[j]."""
     n = len(scores)
     deltas = frozen_deltas(scores, labels, ideal, truncation) if deltas is None else deltas

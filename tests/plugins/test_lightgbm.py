@@ -369,6 +369,41 @@ def test_contributions_sum_to_the_score() -> None:
     np.testing.assert_allclose(contributions.sum(axis=1), model.predict(X_VALID), rtol=1e-9, atol=1e-12)
 
 
+def test_rows_have_weights_of_their_own() -> None:
+    weights = np.random.default_rng(0).random(len(Y)) + 0.5
+    model = lgb.LGBMRanker(**FEW).fit(X, Y, group=GROUP, sample_weight=weights)
+    same = {"n_estimators": 12, "num_leaves": 7, "min_child_samples": 20, "start": "base"}
+    expected = rerank.LambdaMART(**same, metric="nDCG(dcg='exp-log2')").fit(X, Y, group=GROUP, sample_weight=weights)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    assert not np.array_equal(model.predict(X), fitted().predict(X))
+
+
+def test_categories_are_named_numbered_or_columns_of_a_frame() -> None:
+    codes = np.random.default_rng(1).integers(0, 6, len(Y))
+    rows = np.column_stack([X, codes])
+    label = Y * (codes % 2)
+    plain = rerank.LambdaMART(
+        n_estimators=12,
+        num_leaves=7,
+        min_child_samples=20,
+        start="base",
+        metric="nDCG(dcg='exp-log2')",
+        categorical_feature=[3],
+    ).fit(rows, label, group=GROUP)
+    names = ["a", "b", "c", "kind"]
+    for given in ([3], ["kind"]):
+        ranker = lgb.LGBMRanker(**FEW).fit(rows, label, group=GROUP, feature_name=names, categorical_feature=given)
+        np.testing.assert_array_equal(ranker.predict(rows), plain.predict(rows))
+    parts_of = ranker.predict(rows, pred_leaf=True)
+    np.testing.assert_array_equal(parts_of[:, :3], ranker.predict(rows, pred_leaf=True, num_iteration=3))
+    same = lgb.LGBMRanker(**FEW).fit(X, Y, group=GROUP, categorical_feature=None)
+    np.testing.assert_array_equal(same.predict(X), fitted().predict(X))
+    table = pd.DataFrame(X, columns=FEATURES).assign(kind=pd.Categorical(codes))
+    framed = lgb.LGBMRanker(**FEW).fit(table, label, group=GROUP)
+    assert framed.ranker_.categories_ == {"kind": list(range(6))}
+    assert len(framed.predict(table)) == len(table)
+
+
 def test_base_scores_are_started_from_and_not_predicted() -> None:
     start, later = X[:, 0].copy(), X_VALID[:, 0].copy()
     model = lgb.LGBMRanker(**FEW)
@@ -434,6 +469,31 @@ def test_seeds_are_numbers_or_generators(given: Any) -> None:
     assert lgb.Settings.of({"random_state": given}).parameters["random_state"] >= 0
 
 
+def test_objective_xendcg_is_that_of_mart(shared_data: Path) -> None:
+    """With the call of `test_xendcg` of LightGBM's test_sklearn.py, on the data of its other example."""
+    model = fitted(objective="rank_xendcg", random_state=5, lambdarank_norm=True)
+    same = {"n_estimators": 12, "num_leaves": 7, "min_child_samples": 20, "start": "base", "random_state": 5}
+    expected = rerank.MART(**same, objective="xe-ndcg").fit(X, Y, group=GROUP)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    assert (model.objective_, type(model.ranker_)) == ("rank_xendcg", rerank.MART)
+    folder = shared_data / "letor" / "lightgbm_lambdarank"
+    read = [load_svmlight_file(str(folder / f"rank.{part}")) for part in ("train", "test")]
+    sizes = [np.loadtxt(str(folder / f"rank.{part}.query")) for part in ("train", "test")]
+    ranker = lgb.LGBMRanker(n_estimators=50, objective="rank_xendcg", random_state=5, n_jobs=1)
+    rates = lgb.reset_parameter(learning_rate=lambda number: max(0.01, 0.1 - 0.01 * number))
+    ranker.fit(
+        *read[0],
+        group=sizes[0],
+        eval_set=[read[1]],
+        eval_group=[sizes[1]],
+        eval_at=[1, 3],
+        eval_metric="ndcg",
+        callbacks=[lgb.early_stopping(10), rates],
+    )
+    assert ranker.best_iteration_ <= 24
+    assert ranker.best_score_["valid_0"]["ndcg@1"] > 0.55
+
+
 def test_gains_of_labels_replace_powers_of_two() -> None:
     same = {"n_estimators": 12, "num_leaves": 7, "min_child_samples": 20, "start": "base"}
     expected = rerank.LambdaMART(**same, metric="nDCG").fit(X, np.array([0.0, 1.0, 5.0])[Y], group=GROUP).predict(X)
@@ -447,7 +507,7 @@ def test_gains_of_labels_replace_powers_of_two() -> None:
     [
         ({"boosting_type": "dart"}, "boosting_type: expected 'gbdt' or 'gbrt', got 'dart'"),
         ({"boosting": "rf"}, "boosting_type: expected 'gbdt' or 'gbrt', got 'rf'"),
-        ({"objective": "regression"}, "objective: expected None or 'lambdarank' or 'rank', got 'regression'"),
+        ({"objective": "regression"}, "objective: expected None or 'lambdarank' or 'rank_xendcg' or"),
         ({"reg_alpha": 0.1}, "reg_alpha: expected 0, got 0.1. Leave it out."),
         ({"lambda_l1": 0.1}, "reg_alpha: expected 0, got 0.1"),
         ({"class_weight": "balanced"}, "class_weight: expected None, got 'balanced'"),
@@ -476,7 +536,7 @@ def test_parameters_without_a_counterpart_are_refused(given: dict[str, Any], mes
         ),
         ({"eval_metric": "auc"}, "metric: expected ndcg, map or a function, got 'auc'"),
         ({"eval_metric": "ndcg@x"}, "metric: expected ndcg, map or a function, got 'ndcg@x'"),
-        ({"categorical_feature": [0]}, "categorical_feature: expected 'auto', got [0]"),
+        ({"categorical_feature": ["none"]}, "categorical_feature"),
         ({"feature_name": ["a", "a", "b"]}, "feature_name: expected 3 different names, got ['a', 'a', 'b']"),
         ({"callbacks": [lgb.reset_parameter(num_leaves=[3] * 12)]}, "reset_parameter: expected learning_rate, got"),
         ({"y": Y[:-1]}, "y: expected a finite number for each of 1200 rows"),

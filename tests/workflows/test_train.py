@@ -173,6 +173,12 @@ def test_tuned_ranker_learns_from_all_queries_and_its_estimate_searches_in_each_
     assert 0.0 < estimate.model <= 1.0
 
 
+def test_ranker_that_is_tuned_is_one_with_parameters_where_none_is_named(index: rerank.Index, collection: Tiny) -> None:
+    arguments = index, collection.topics, collection.qrels
+    model, _ = train(*arguments, candidates="bm25", k=20, tuning=rerank.Tuning(1), estimate=False)
+    assert isinstance(model, rerank.LambdaMART)
+
+
 def test_tuned_bm25_is_refused_when_candidates_have_parameters(index: rerank.Index, collection: Tiny) -> None:
     with pytest.raises(InvalidInputError, match="expected sources without k1 and b, which are tuned"):
         train(index, collection.topics, collection.qrels, candidates="bm25-k1=1.2-b=0.75:30", tune_bm25=True)
