@@ -48,8 +48,10 @@ def visit_service(
 
     Returns
     -------
-    n_searches, n_clicks : int
-        What the service was asked, and told.
+    n_searches : int
+        Searches that were made.
+    n_clicks : int
+        Clicks that were reported.
 
     Raises
     ------
