@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from rerank.version import __version__
 
 if TYPE_CHECKING:
+    from rerank.clicks.drafts import interleave as interleave
     from rerank.clicks.estimates import estimate_clicks as estimate_clicks
-    from rerank.clicks.interleaving import interleaving_result as interleaving_result
+    from rerank.clicks.interleaving import experiment_result as experiment_result
     from rerank.clicks.interleaving import simulate_interleaving as simulate_interleaving
-    from rerank.clicks.interleaving import team_draft as team_draft
     from rerank.clicks.off_policy import ValueRules as ValueRules
     from rerank.clicks.off_policy import off_policy_value as off_policy_value
     from rerank.clicks.preferences import preference_pairs as preference_pairs
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rerank.clicks.record import Clicks as Clicks
     from rerank.clicks.simulation import Users as Users
     from rerank.clicks.simulation import simulate_clicks as simulate_clicks
+    from rerank.clicks.visitors import visit_service as visit_service
     from rerank.cluster.cluster import Cluster as Cluster
     from rerank.combination.fusion import fuse as fuse
     from rerank.combination.mixture import combine as combine
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from rerank.rankers.nets import RankNet as RankNet
     from rerank.rankers.plots import plot_importance as plot_importance
     from rerank.rankers.plots import plot_metric as plot_metric
+    from rerank.rankers.plots import plot_tree as plot_tree
     from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.store import read_model as read_model
     from rerank.retrieval.candidates import Candidates as Candidates
@@ -78,9 +80,12 @@ if TYPE_CHECKING:
     from rerank.types import Topics as Topics
     from rerank.types.preferences import Preferences as Preferences
     from rerank.vectors.vectors import Vectors as Vectors
+    from rerank.workflows.card import model_card as model_card
     from rerank.workflows.click_training import click_labels as click_labels
+    from rerank.workflows.click_training import estimate_with_features as estimate_with_features
     from rerank.workflows.click_training import train_on_clicks as train_on_clicks
     from rerank.workflows.cutoff import Cutoff as Cutoff
+    from rerank.workflows.dependence import dependence as dependence
     from rerank.workflows.distil import distil as distil
     from rerank.workflows.diversify import diversify as diversify
     from rerank.workflows.experiment import run_experiment as run_experiment
@@ -89,6 +94,7 @@ if TYPE_CHECKING:
     from rerank.workflows.rerank import rerank as rerank
     from rerank.workflows.study import Study as Study
     from rerank.workflows.train import train as train
+    from rerank.workflows.tuning import Tuning as Tuning
 
 _HOMES = {
     "Auto": "rerank.rankers.auto",
@@ -119,6 +125,7 @@ _HOMES = {
     "Study": "rerank.workflows.study",
     "Topics": "rerank.types",
     "TrainingOptions": "rerank.rankers.context",
+    "Tuning": "rerank.workflows.tuning",
     "Users": "rerank.clicks.simulation",
     "ValueRules": "rerank.clicks.off_policy",
     "Vectors": "rerank.vectors.vectors",
@@ -126,24 +133,29 @@ _HOMES = {
     "apply_fusion": "rerank.rankers.fusion",
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
+    "dependence": "rerank.workflows.dependence",
     "distil": "rerank.workflows.distil",
     "train_on_clicks": "rerank.workflows.click_training",
     "click_labels": "rerank.workflows.click_training",
     "diversify": "rerank.workflows.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
+    "estimate_with_features": "rerank.workflows.click_training",
     "evaluate": "rerank.evaluation.evaluate",
+    "experiment_result": "rerank.clicks.interleaving",
     "explain": "rerank.workflows.explain",
     "export_model": "rerank.exchange.models",
     "feature": "rerank.features.functions",
     "fuse": "rerank.combination.fusion",
     "import_model": "rerank.exchange.models",
-    "interleaving_result": "rerank.clicks.interleaving",
+    "interleave": "rerank.clicks.drafts",
     "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
+    "model_card": "rerank.workflows.card",
     "nearest_run": "rerank.retrieval.outside",
     "off_policy_value": "rerank.clicks.off_policy",
     "plot_importance": "rerank.rankers.plots",
     "plot_metric": "rerank.rankers.plots",
+    "plot_tree": "rerank.rankers.plots",
     "prediction_powered": "rerank.evaluation.audit",
     "preference_pairs": "rerank.clicks.preferences",
     "read_clicks": "rerank.clicks.reading",
@@ -162,9 +174,9 @@ _HOMES = {
     "run_experiment": "rerank.workflows.experiment",
     "simulate_clicks": "rerank.clicks.simulation",
     "simulate_interleaving": "rerank.clicks.interleaving",
-    "team_draft": "rerank.clicks.interleaving",
     "train": "rerank.workflows.train",
     "weight_curve": "rerank.rankers.diagnostics",
+    "visit_service": "rerank.clicks.visitors",
     "write_clicks": "rerank.clicks.reading",
     "write_data": "rerank.files.data",
     "write_qrels": "rerank.files.trec",

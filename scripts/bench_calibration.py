@@ -1,10 +1,13 @@
 #!/usr/bin/env python
 """Whether probabilities of relevance are what they promise, on queries that were not learned from.
 
-    scripts/bench_calibration.py [--data FOLDER] [--collection NAME ...] [--folds 5] [--ranker NAME] [--output FILE]
+    scripts/bench_calibration.py [--data FOLDER] [--collection NAME ...] [--folds 5] [--queries N] [--ranker NAME]
+        [--output FILE]
 
-nfcorpus: `rerank.train` on its training queries, measured on its dev queries; cranfield and med: over folds by query,
-each with a model and a calibration of the other folds. Candidates are those of the model, 1,000 of each source.
+nfcorpus: `rerank.train` on its training queries (`--queries`: on N of them, at random), measured on its dev queries;
+cranfield and med: over folds by query, each with a model and a calibration of the other folds; demo: the docstrings of
+the standard library, of 600 topics one half and the other. The index has the vectors that `rerank index` learns.
+Candidates are those of the model, 1,000 of each source.
 
 Printed are Brier score and expected calibration error (15 bins of equal mass) of all candidates and of the first ten;
 for several promises, how many documents can be taken, best first, before their mean probability falls below the
@@ -21,6 +24,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,10 +33,13 @@ import numpy as np
 from tabulate import tabulate
 
 import rerank
+from rerank.files.topics import write_topics
+from rerank.files.trec import write_qrels
 from rerank.metrics.lists import ranks
 from rerank.metrics.reliability import Reliability
 from rerank.rankers.ranker import ranker_class
 from rerank.types import Run, Topics, pointers, query_rows
+from rerank.workflows.demo import library_collection
 from rerank.workflows.folds import assign_folds
 from rerank.workflows.rerank import candidate_features, find_candidates
 
@@ -41,6 +48,7 @@ DEPTH, WHOLE, TEXTS = 1000, 1 << 20, 20
 PROMISES = (0.5, 0.7, 0.8, 0.9)
 FALSE_POSITIVES = 0.1
 DRAWS = 100
+DEMO = 600  # topics
 
 
 @dataclass
@@ -62,18 +70,19 @@ def main() -> None:
     """Measure the collections one after the other."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, default=DEFAULT)
-    parser.add_argument("--collection", action="append", choices=("nfcorpus", "cranfield", "med"))
+    parser.add_argument("--collection", action="append", choices=("nfcorpus", "cranfield", "med", "demo"))
     parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--queries", type=int, help="of nfcorpus to learn from; all by default")
     parser.add_argument("--ranker", help="in place of the default of rerank.train; it starts from unsupervised, too")
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
     results = {}
     for name in given.collection or ("med", "cranfield", "nfcorpus"):
-        folder, start = given.data / "collections" / name, time.perf_counter()
-        with (
-            tempfile.TemporaryDirectory() as scratch,
-            rerank.Index.build(folder / "corpus.jsonl", Path(scratch) / "index", vectors=False) as index,
-        ):
+        start = time.perf_counter()
+        with ExitStack() as stack:
+            scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            folder = write_demo(scratch / name) if name == "demo" else given.data / "collections" / name
+            index = stack.enter_context(rerank.Index.build(folder / "corpus.jsonl", scratch / "index"))
             corpus = {each.pop("id"): each for each in rerank.read_documents(folder / "corpus.jsonl")}
             observed = Observed(corpus)
             for model, topics, qrels in trained(index, folder, given):
@@ -85,22 +94,38 @@ def main() -> None:
         given.output.write_text(json.dumps(results, indent=1) + "\n")
 
 
+def write_demo(folder: Path) -> Path:
+    """Write the collection of the standard library with some of its topics; return its folder."""
+    collection = library_collection()
+    folder.mkdir()
+    lines = [json.dumps(document) + "\n" for document in collection.documents]
+    (folder / "corpus.jsonl").write_text("".join(lines), encoding="utf8")
+    names = [query_id for query_id in collection.topics if query_id in collection.qrels]
+    some = [names[number] for number in np.random.default_rng(0).permutation(len(names))[:DEMO].tolist()]
+    write_topics({name: collection.topics[name] for name in some}, folder / "topics.tsv")
+    write_qrels({name: collection.qrels[name] for name in some}, folder / "qrels.txt")
+    return folder
+
+
 def trained(
     index: rerank.Index, folder: Path, given: argparse.Namespace
 ) -> Iterator[tuple[rerank.LambdaMART, Topics, rerank.Qrels]]:
     """Yield models with the topics and judgements that they are measured on."""
     topics = rerank.read_topics(folder / "topics.tsv")
     if folder.name == "nfcorpus":
-        parts = [tuple(rerank.read_qrels(folder / f"qrels.{part}.txt") for part in ("train", "dev"))]
+        learned, unseen = (rerank.read_qrels(folder / f"qrels.{part}.txt") for part in ("train", "dev"))
+        some = np.random.default_rng(0).permutation(len(learned))[: given.queries]
+        parts = [(learned.select(np.sort(some)), unseen)]
     else:
         qrels = rerank.read_qrels(folder / "qrels.txt")
-        fold_of = assign_folds([query_id for query_id in topics if query_id in qrels], given.folds, 0)
+        n_folds = 2 if folder.name == "demo" else given.folds
+        fold_of = assign_folds([query_id for query_id in topics if query_id in qrels], n_folds, 0)
         parts = [
             tuple(
                 rerank.Qrels.of({name: qrels[name] for name in fold_of if (fold_of[name] == fold) == held_out})
                 for held_out in (False, True)
             )
-            for fold in range(given.folds)
+            for fold in range(n_folds)
         ]
     for learned, unseen in parts:
         learner = None if given.ranker is None else ranker_class(given.ranker)(base="unsupervised")

@@ -1,7 +1,8 @@
 #!/usr/bin/env python
 """Learned fusion beside rank fusion and tuned weights, on held-out queries.
 
-    python scripts/bench_fusion.py [--collection NAME ...] [--seeds 3] [--runs FOLDER] [--output FILE] [--quick]
+    python scripts/bench_fusion.py [--collection NAME ...] [--seeds 3] [--runs FOLDER] [--with-index]
+        [--output FILE] [--quick]
 
 For med, cacm, cranfield and the dev queries of nfcorpus: the first 1,000 documents by BM25, RM3, latent semantic
 indexing and, where the package wordllama is installed, its encoder, over five folds by query, `--seeds` times. All
@@ -12,6 +13,8 @@ convex          min-max normalised scores, the best of the weights in steps of 0
 best source     the best single run
 learned         `learn_fusion`
 weights alone   `learn_fusion(trees=False)`; on few queries the same
+with the index  `--with-index`, first seed only: `rerank.train` on the union of 100 documents of each source, whose
+                scores and ranks are features beside those of the index
 oracle          for each query the best of the weights of `convex`, chosen on the query itself: not to be had
 
 Figures are means of nDCG@10 over the queries and seeds, the share of the queries that learned fusion makes worse than
@@ -41,8 +44,8 @@ from rerank.vectors.encoder import installed_encoder
 
 DATA = Path(os.environ.get("RERANK_TEST_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "collections"
 COLLECTIONS = ("med", "cacm", "cranfield", "nfcorpus")
-SOURCES, MEASURE, FOLDS, STEPS = ("bm25", "rm3", "lsi"), "nDCG@10", 5, 10
-METHODS = ("rrf", "convex", "best source", "learned", "weights alone", "oracle")
+SOURCES, MEASURE, FOLDS, STEPS, DEPTH = ("bm25", "rm3", "lsi"), "nDCG@10", 5, 10, 100
+METHODS, INDEXED = ("rrf", "convex", "best source", "learned", "weights alone", "oracle"), "with the index"
 
 
 def main() -> None:
@@ -51,15 +54,17 @@ def main() -> None:
     parser.add_argument("--collection", nargs="+", choices=COLLECTIONS, default=COLLECTIONS)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--runs", type=Path, help="folder of the runs")
+    parser.add_argument("--with-index", action="store_true", help="train on the union of the sources, too")
     parser.add_argument("--output", type=Path, help="JSON file for the figures")
     parser.add_argument("--quick", action="store_true", help="med, one seed")
     given = parser.parse_args()
     names, seeds = (("med",), 1) if given.quick else (tuple(given.collection), given.seeds)
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.runs or Path(scratch)
-        lines = {name: measured(name, folder, seeds) for name in names}
+        lines = {name: measured(name, folder, seeds, given.with_index) for name in names}
     table = [[name, *(f"{value:.4f}" for value in line.values())] for name, line in lines.items()]
-    means = {key: float(np.mean([line[key] for line in lines.values()])) for key in METHODS}
+    methods = (*METHODS, *([INDEXED] if given.with_index else []))
+    means = {key: float(np.mean([line[key] for line in lines.values()])) for key in methods}
     print(tabulate(table, ["collection", *next(iter(lines.values()))], tablefmt="github", disable_numparse=True))
     print("mean: " + ", ".join(f"{name} {value:.4f}" for name, value in means.items()))
     print(f"learned - rrf: {means['learned'] - means['rrf']:+.4f}; learned - convex: ", end="")
@@ -68,7 +73,7 @@ def main() -> None:
         given.output.write_text(json.dumps({**lines, "mean": means}, indent=1) + "\n", encoding="utf8")
 
 
-def measured(name: str, folder: Path, seeds: int) -> dict[str, float]:
+def measured(name: str, folder: Path, seeds: int, with_index: bool) -> dict[str, float]:
     """Return the figures of a collection."""
     qrels = rerank.read_qrels(DATA / name / ("qrels.dev.txt" if name == "nfcorpus" else "qrels.txt"))
     runs = [run.select(run.query_numbers(list(qrels))) for run in runs_of(name, folder, qrels)]
@@ -89,11 +94,15 @@ def measured(name: str, folder: Path, seeds: int) -> dict[str, float]:
                     continue
                 values[method][test] += held_out(runs, qrels, query_ids, train, test, trees) / seeds
             print(f"{name}: fold {number + 1} of seed {seed}", flush=True)
+    if with_index:
+        values[INDEXED] = of_model(name, folder, qrels, query_ids)
     if not values["learned"].any():
         values["learned"] = values["weights alone"]
     figures = {method: float(value.mean()) for method, value in values.items()}
     figures["worse than rrf"] = float((values["learned"] < values["rrf"] - 1e-12).mean())
     figures["worse than convex"] = float((values["learned"] < values["convex"] - 1e-12).mean())
+    if with_index:
+        figures["with the index worse than rrf"] = float((values[INDEXED] < values["rrf"] - 1e-12).mean())
     for other in ("rrf", "convex"):
         figures[f"p, {other}"] = t_test(values["learned"], values[other])
     print(name, len(query_ids), {key: round(value, 4) for key, value in figures.items()}, flush=True)
@@ -118,6 +127,26 @@ def held_out(
     model = rerank.learn_fusion(of(train), judged, MEASURE, trees=trees)
     fused = rerank.apply_fusion(model, of(test))
     return per_query(fused, qrels, [query_ids[number] for number in test.tolist()])
+
+
+def of_model(name: str, folder: Path, qrels: Qrels, query_ids: Sequence[str]) -> Floats:
+    """Return the measure of each query by models of the other folds that read the index."""
+    topics, encoder = rerank.read_topics(DATA / name / "topics.tsv"), installed_encoder()
+    candidates = ",".join(f"{source}:{DEPTH}" for source in (*SOURCES, *(("encoder",) if encoder else ())))
+    values = np.zeros(len(query_ids))
+    fold = np.random.default_rng(0).permutation(len(query_ids)) % FOLDS
+    with rerank.Index.open(folder / name / "index") as opened:
+        index = opened.using(encoder=encoder or False)
+        for number in range(FOLDS):
+            parts = np.flatnonzero(fold != number), np.flatnonzero(fold == number)
+            train, test = ([query_ids[each] for each in part.tolist()] for part in parts)
+            judged = qrels.select(qrels.query_numbers(train))
+            learned = {each: topics[each] for each in train}
+            model = rerank.train(index, learned, judged, candidates=candidates, estimate=False).model
+            run = rerank.rerank(index, model, {each: topics[each] for each in test})
+            values[fold == number] = per_query(run, qrels, test)
+            print(f"{name}: fold {number + 1} with the index", flush=True)
+    return values
 
 
 def per_query(run: Run, qrels: Qrels, query_ids: Sequence[str]) -> Floats:

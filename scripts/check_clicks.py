@@ -7,7 +7,7 @@ Attractiveness follows the labels; its noise is 0.1. Seeds are fixed. Sections: 
 that of expectation maximisation), labels (nDCG@10 of the values of each model as a ranking of what was shown, and of
 LambdaMART trained on their labels for other queries), off-policy values (rank correlation with true nDCG@10 over 30
 rankers, and the bias of a wrong theta), interleaving (share of A/A trials that are rejected, and sessions needed beside
-an A/B test).
+an A/B test: a ranker retrained on more judgements, a step of it that is worth .01, and two features).
 """
 
 from __future__ import annotations
@@ -17,24 +17,31 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
+from copy import copy
+from dataclasses import replace
+from itertools import pairwise, permutations
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import spearmanr, ttest_ind
+from scipy.stats import norm, spearmanr
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 import rerank  # noqa: E402
 from rerank.clicks.cells import Cells  # noqa: E402
+from rerank.clicks.drafts import METHODS  # noqa: E402
 from rerank.clicks.estimates import MODELS  # noqa: E402
 from rerank.clicks.examination import examination  # noqa: E402
-from rerank.types import Qrels, Run, query_rows  # noqa: E402
+from rerank.clicks.simulation import attractions  # noqa: E402
+from rerank.types import Qrels, Run, pointers, query_rows  # noqa: E402
 
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", ROOT.parent / "shared" / "data"))
 LOGGING_FEATURE, MEASURE = 24, "nDCG@10"
 ETAS, SEEDS, RANKERS = (0.0, 0.5, 1.0, 2.0), range(5), 30
 LEARNED = ("ctr", "pbm")
+SESSIONS, DIFFERENCE = 200, 0.01  # of an A/A trial; of nDCG@10, that is to be seen
+POWER = (norm.ppf(0.975) + norm.ppf(0.8)) ** 2
 
 
 class Collection:
@@ -49,6 +56,20 @@ class Collection:
         judged = np.isin(self.query, np.unique(self.query[labels > 0]))
         self.query, self.docs, self.labels, self.X = self.query[judged], self.docs[judged], labels[judged], X[judged]
         self.qrels = Qrels.from_rows(self.query, self.docs, self.labels)
+
+    def part(self, rows: np.ndarray) -> Collection:
+        """Return some rows."""
+        part = copy(self)
+        part.query, part.docs, part.labels, part.X = self.query[rows], self.docs[rows], self.labels[rows], self.X[rows]
+        part.qrels = Qrels.from_rows(part.query, part.docs, part.labels)
+        return part
+
+    def data(self) -> rerank.RankingData:
+        """Return the rows as ranking data."""
+        ids, sizes = np.unique(self.query, return_counts=True)
+        order = np.argsort(self.query, kind="stable")
+        names = tuple(f"f{number + 1}" for number in range(self.X.shape[1]))
+        return rerank.RankingData(ids, pointers(sizes), self.docs[order], self.X[order], names)
 
     def run(self, scores: np.ndarray, name: str = "run") -> Run:
         """Return the ranking of scores, a score for each row."""
@@ -73,7 +94,7 @@ def main() -> None:
         "examination": examination_errors(collection, seeds),
         "off-policy": off_policy(collection),
         "equal": equal_rankers(collection, 100 if given.quick else 1000),
-        "sessions": sessions_needed(collection, 100 if given.quick else 400),
+        "sessions": sessions_needed(collection, 2000 if given.quick else 30_000),
         "labels": label_quality(collection, seeds),
     }
     for name in [given.only] if given.only else sections:
@@ -107,6 +128,16 @@ def examination_errors(collection: Collection, seeds: range) -> Iterator[str]:
                 others = f"{maximised[0]:.4f} {with_prior[0]:.4f}"
                 yield f"  spread {spread:3} passes {passes:3} eta {eta:3}: {errors[-1]:.4f}   {others}"
     yield f"  mean of all: {np.mean(errors):.4f} (target .03)"
+    yield "where no document ever moved: the click rate; regression EM over the features"
+    for eta in ETAS:
+        true = rerank.Users(eta=eta).examination(10)
+        clicks = logged(collection, eta, 0, spread=0.0)
+        found = (
+            examination(Cells.of(clicks)).theta,
+            rerank.estimate_with_features(clicks, collection.data()).examination,
+        )
+        rate, regressed = (np.abs(theta / theta[0] - true / true[0]).mean() for theta in found)
+        yield f"  eta {eta:3}: {rate:.4f}   {regressed:.4f}"
 
 
 def expectation_maximised(cells: Cells, prior: float, start: np.ndarray, rounds: int = 500) -> np.ndarray:
@@ -191,46 +222,104 @@ def off_policy(collection: Collection) -> Iterator[str]:
 
 
 def equal_rankers(collection: Collection, trials: int) -> Iterator[str]:
-    """Yield the share of A/A trials whose p-value is below .05."""
-    run = collection.run(collection.X[:, LOGGING_FEATURE])
+    """Yield the share of A/A trials whose p-value is below .05: for each session, the two have one of two rankings."""
+    runs = [collection.run(collection.X[:, number]) for number in (22, LOGGING_FEATURE)]
     for model in ("pbm", "cascade"):
-        logs = (
-            rerank.simulate_interleaving(run, run, collection.qrels, rerank.Users(model), sessions=300, seed=seed)
-            for seed in range(trials)
-        )
-        p_values = [rerank.interleaving_result(clicks, samples=10).p_value for clicks in logs]
-        share = np.mean(np.array(p_values) < 0.05)
-        yield f"{trials} A/A trials of 300 sessions, {model}: {share:.1%} rejected (target 3 to 7 %)"
+        for method in METHODS:
+            options = {"method": method, "sessions": trials * SESSIONS, "seed": 0}
+            clicks = rerank.simulate_interleaving(*runs, collection.qrels, rerank.Users(model), **options)
+            swapped = np.random.default_rng(1).integers(2, size=trials * SESSIONS)[clicks.session]
+            clicks = replace(clicks, ranker=clicks.ranker ^ swapped)
+            results = [rerank.experiment_result(part, samples=100) for part in parts_of(clicks, SESSIONS)]
+            rejected = np.mean([result.p_value < 0.05 for result in results])
+            outside = np.mean([not result.low <= 0.0 <= result.high for result in results])
+            line = (
+                f"{trials} A/A trials of {SESSIONS} sessions, {model}, {method}: the sign test rejects {rejected:.1%}"
+            )
+            yield f"{line} (target 3 to 7 %), the interval {outside:.1%}"
 
 
-def sessions_needed(collection: Collection, trials: int) -> Iterator[str]:
-    """Yield the share of trials that find the better of two rankers, by interleaving and by an A/B test of clicks."""
-    better = collection.run(collection.X[:, 22], "better")
-    run = collection.run(collection.X[:, LOGGING_FEATURE], "worse")
-    difference = collection.measure(better) - collection.measure(run)
-    yield f"share of {trials} trials that tell apart rankers with a difference of {difference:+.4f} {MEASURE} (p < .05)"
-    for sessions in (200, 500, 1000, 2000, 5000):
-        found = np.zeros(2)
-        for seed in range(max(trials * 200 // sessions, 20)):
-            clicks = rerank.simulate_interleaving(better, run, collection.qrels, sessions=sessions, seed=seed)
-            result = rerank.interleaving_result(clicks, samples=10)
-            found[0] += result.p_value < 0.05 and result.difference > 0
-            found[1] += ab_test(collection, better, run, sessions, seed)
-        shares = found / max(trials * 200 // sessions, 20)
-        yield f"  {sessions:5} sessions: interleaving {shares[0]:.2f}, A/B test {shares[1]:.2f}"
+def parts_of(clicks: rerank.Clicks, sessions: int) -> Iterator[rerank.Clicks]:
+    """Yield whole parts of a log, of so many sessions, which are numbered in its order."""
+    n_parts = (int(clicks.session[-1]) + 1) // sessions
+    ends = np.searchsorted(clicks.session, sessions * np.arange(n_parts + 1))
+    for first, last in pairwise(ends):
+        yield clicks.select(np.arange(first, last))
 
 
-def ab_test(collection: Collection, better: Run, run: Run, sessions: int, seed: int) -> bool:
-    """Return whether a t-test of 1 / rank of the first click finds the better ranker; each has half of the sessions."""
-    rates = []
-    for number, each in enumerate((better, run)):
-        passes = -(-sessions // 2 // len(each))
-        clicks = rerank.simulate_clicks(each, collection.qrels, passes=passes, seed=2 * seed + number)
-        ends = clicks.list_ptr[: sessions // 2 + 1]
-        inverse = np.where(clicks.clicked, 1.0 / clicks.position, 0.0)
-        rates.append(np.maximum.reduceat(inverse[: ends[-1]], ends[:-1]))
-    result = ttest_ind(rates[0], rates[1])
-    return bool(result.pvalue < 0.05 and result.statistic > 0)
+def sessions_needed(collection: Collection, sessions: int) -> Iterator[str]:
+    """Yield the sessions for a power of .8 at p < .05, two-sided, by interleaving and by an A/B test.
+
+    A session is a search with a query at random. The A/B test compares 1 / rank of the first click, or the number of
+    clicks, of half of the sessions each; its moments are computed, those of interleaving are of simulated sessions.
+    """
+    yield "sessions for power .8 at p < .05: A/B test by measure; interleaving, and its share of the better A/B test"
+    for name, held_out, better, worse in pairs_of_rankers(collection):
+        difference = held_out.measure(better) - held_out.measure(worse)
+        tests = ab_sessions(held_out, better, worse)
+        shown = ", ".join(f"{what} {count:,.0f}" for what, count in tests.items())
+        yield f"  {name}, {difference:+.4f} {MEASURE}: {shown}"
+        for method in METHODS:
+            options = {"method": method, "sessions": sessions, "seed": 0}
+            clicks = rerank.simulate_interleaving(better, worse, held_out.qrels, **options)
+            gains = np.where(clicks.ranker == 0, 1.0, -1.0) * clicks.clicked * clicks.credit
+            credit = np.bincount(clicks.session, gains).round(6)
+            needed, by_credit = (POWER * each.var() / each.mean() ** 2 for each in (np.sign(credit), credit))
+            results = [rerank.experiment_result(part, samples=100) for part in parts_of(clicks, int(np.ceil(needed)))]
+            found = sum(result.p_value < 0.05 and result.difference > 0 for result in results)
+            ratio = min(tests.values()) / needed
+            sizes = f"sign test {needed:7,.0f} (1 / {ratio:.1f}), mean credit {by_credit:7,.0f}"
+            yield f"    {method:13} {sizes}; {found} of {len(results)} trials of the first size find it"
+
+
+def pairs_of_rankers(collection: Collection) -> Iterator[tuple[str, Collection, Run, Run]]:
+    """Yield pairs of rankers with a name, and the queries on which they are compared, which none was trained on."""
+    queries = np.unique(collection.query)
+    random = np.random.default_rng(0)
+    random.shuffle(queries)
+    small, large = np.isin(collection.query, queries[:80]), np.isin(collection.query, queries[:240])
+    held_out = collection.part(~large)
+    scores = [scores_of(collection, rows)[~large] for rows in (small, large)]
+    worse = held_out.run(scores[0])
+    yield "trained on 240 queries for 80", held_out, held_out.run(scores[1]), worse
+    low, high = 0.0, 1.0
+    for _ in range(20):
+        middle = (low + high) / 2.0
+        step = held_out.measure(held_out.run(scores[0] + middle * (scores[1] - scores[0]))) - held_out.measure(worse)
+        low, high = (low, middle) if step > DIFFERENCE else (middle, high)
+    mixed = held_out.run(scores[0] + high * (scores[1] - scores[0]))
+    yield f"{high:.3f} of that difference of scores", held_out, mixed, worse
+    runs = [held_out.run(held_out.X[:, number]) for number in range(held_out.X.shape[1])]
+    true = np.array([held_out.measure(run) for run in runs])
+    best = np.argsort(-true)[:12]
+    one, other = min(permutations(best, 2), key=lambda pair: abs(true[pair[0]] - true[pair[1]] - DIFFERENCE))
+    yield f"feature {one + 1} for {other + 1}", held_out, runs[one], runs[other]
+
+
+def scores_of(collection: Collection, rows: np.ndarray) -> np.ndarray:
+    """Return the scores of all rows by LambdaMART trained on some."""
+    model = rerank.LambdaMART(n_estimators=50, num_leaves=7, min_child_samples=30, n_jobs=1)
+    model.fit(collection.X[rows], collection.labels[rows], qid=collection.query[rows])
+    return model.predict(collection.X)
+
+
+def ab_sessions(collection: Collection, better: Run, worse: Run) -> dict[str, float]:
+    """Return the sessions that an A/B test needs, by what it compares: 1 / rank of the first click, and clicks."""
+    moments = []
+    for run in (better, worse):
+        top = run.head(10)
+        place = np.arange(top.n_rows) - top.query_ptr[query_rows(top.query_ptr)]
+        chance = attractions(collection.qrels, top, 0.1) * rerank.Users().examination(10)[place]
+        clicks = [chance[first:last] for first, last in pairwise(top.query_ptr)]
+        firsts = [each * np.cumprod(np.concatenate([[1.0], 1.0 - each[:-1]])) for each in clicks]
+        inverse = 1.0 / np.arange(1, 11)
+        rr = np.mean([[each @ inverse[: len(each)], each @ inverse[: len(each)] ** 2] for each in firsts], axis=0)
+        count = np.mean([[each.sum(), (each * (1.0 - each)).sum() + each.sum() ** 2] for each in clicks], axis=0)
+        moments.append([rr, count])
+    one, other = np.array(moments)
+    spread = (one[:, 1] - one[:, 0] ** 2) + (other[:, 1] - other[:, 0] ** 2)
+    needed = 2.0 * POWER * spread / (one[:, 0] - other[:, 0]) ** 2
+    return dict(zip(("1 / rank of the first click", "clicks"), needed.tolist(), strict=True))
 
 
 if __name__ == "__main__":

@@ -36,10 +36,10 @@ BELOW = {
     "doctor": {"files", "lucene", "metrics"},
     "workflows": {"retrieval", "lucene", "features", "vectors", "history", "rankers", "exchange", "evaluation"}
     | {"files", "trees", "objectives", "metrics", "combination", "clicks"},
-    "plugins": {"workflows", "lucene", "features", "rankers", "files"},
+    "plugins": {"workflows", "lucene", "features", "rankers", "files", "exchange", "trees", "metrics"},
     "cluster": {"workflows", "retrieval", "lucene", "features", "vectors", "history", "rankers", "evaluation", "files"}
     | {"trees", "objectives", "metrics"},
-    "service": {"workflows", "retrieval", "lucene", "features", "vectors", "rankers", "files"},
+    "service": {"workflows", "retrieval", "lucene", "features", "vectors", "rankers", "files", "clicks"},
     "cli": {
         "workflows",
         "cluster",

@@ -30,12 +30,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ModelOptions:
-    """Arguments and options of the verbs that apply a model to an index."""
+class CandidateOptions:
+    """Options of the verbs that apply a model to an index: where candidates come from, and what the model needs."""
 
-    index: Path = path_argument()
-    model: Path = path_argument()
-    topics: Path = path_argument()
     run_files: tuple[str, ...] = option(
         "--run",
         metavar="[NAME=]FILE",
@@ -48,6 +45,15 @@ class ModelOptions:
     k: int | None = depth_option(None)
     functions: tuple[Path, ...] = functions_option()
     threads: int | None = threads_option()
+
+
+@dataclass(frozen=True)
+class ModelOptions(CandidateOptions):
+    """Arguments and options of the verbs that apply a model to an index."""
+
+    index: Path = path_argument()
+    model: Path = path_argument()
+    topics: Path = path_argument()
 
     def ranker(self) -> Ranker | str:
         """Return the model of the file MODEL, or the name of the unsupervised ranking."""

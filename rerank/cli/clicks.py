@@ -5,11 +5,21 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.options import Number, Whole, file_option, option, output_option, path_argument, path_type, takes
+from rerank.cli.options import (
+    Number,
+    Whole,
+    file_option,
+    limits_option,
+    option,
+    output_option,
+    path_argument,
+    path_type,
+    takes,
+)
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -18,15 +28,19 @@ if TYPE_CHECKING:
 log = logging.getLogger("rerank")
 
 
+LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `Limits`, and its numbers
+    "last-position": ("last_position", Whole()),
+    "session-clicks": ("session_clicks", Whole()),
+}
+
+
 @dataclass(frozen=True)
 class LogOptions:
-    """How a click log is read."""
+    """How click logs are read."""
 
-    topics: Path | None = option(
-        "--topics",
-        type=path_type,
-        metavar="FILE",
-        help="Topics: queries of the log are matched with them by id or text; others are dropped.",
+    logs: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="LOG [LOG ...]")
+    topics: Path | None = file_option(
+        "--topics", "Topics: queries of the log are matched with them by id or text; others are dropped."
     )
     index: Path | None = option(
         "--index",
@@ -34,25 +48,12 @@ class LogOptions:
         metavar="INDEX",
         help="Index; impressions of documents that it does not have are dropped.",
     )
-    last_position: int = option(
-        "--last-position",
-        type=Whole(),
-        metavar="N",
-        default=1000,
-        show_default=True,
-        help="Ignore impressions below this position.",
-    )
-    session_clicks: int = option(
-        "--session-clicks",
-        type=Whole(),
-        metavar="N",
-        default=1000,
-        show_default=True,
-        help="Drop sessions with more clicks, which are probably not by people.",
+    limits: dict[str, Any] = limits_option(
+        LIMITS, "last-position=1000 (ignored below), session-clicks=1000 (sessions with more are dropped)"
     )
 
-    def read(self, *logs: Path) -> Clicks:
-        """Return the clicks of a log."""
+    def read(self) -> Clicks:
+        """Return the clicks of the logs."""
         from rerank.clicks.cleaning import Limits
         from rerank.clicks.reading import read_clicks
 
@@ -62,15 +63,13 @@ class LogOptions:
 
             with Index.open(self.index) as index:
                 documents = set(index.forward.doc_ids.tolist())
-        limits = Limits(self.last_position, self.session_clicks)
-        return read_clicks(logs, topics=self.topics, documents=documents, limits=limits)
+        return read_clicks(self.logs, topics=self.topics, documents=documents, limits=Limits(**self.limits))
 
 
 @dataclass(frozen=True)
 class Options(LogOptions):
     """What `rerank clicks` takes."""
 
-    logs: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="LOG [LOG ...]")
     output: Path = output_option("the labels, as TREC qrels")
     model: str = option(
         "--model",
@@ -108,7 +107,10 @@ class Options(LogOptions):
     pairs: Path | None = file_option(
         "--pairs", "Also write preferences to this file: a clicked document over the skipped ones above it."
     )
-    data: Path | None = file_option("--data", "Features of `rerank features`, for --labelled.")
+    data: Path | None = file_option(
+        "--data",
+        "Features of `rerank features`, for --labelled, and for positions whose documents never moved.",
+    )
     labelled: Path | None = file_option(
         "--labelled", "Also write the rows of --data that were shown to this file, with labels of clicks and features."
     )
@@ -120,8 +122,8 @@ def command(given: Options) -> None:
     """Estimate the relevance of documents from the clicks of LOG, with a click model, and write labels.
 
     LOG is a JSONL, CSV, TSV (plain or .gz) or Parquet file with the columns query, document, position, clicked, and
-    optionally session, time and ranker; or JSONL of OpenSearch's User Behavior Insights. Messages on stderr say what
-    could not be estimated.
+    optionally session, time, ranker and credit; JSONL of OpenSearch's User Behavior Insights; or the folder of
+    `rerank serve --log`. Messages on stderr say what could not be estimated.
     """
     from rerank.clicks.estimates import estimate_clicks
     from rerank.clicks.preferences import preference_pairs
@@ -130,27 +132,30 @@ def command(given: Options) -> None:
     from rerank.files.lists import write_preferences
     from rerank.files.topics import write_topics
     from rerank.files.trec import write_qrels
-    from rerank.workflows.click_training import click_labels
+    from rerank.workflows.click_training import click_labels, estimate_with_features
 
     if given.topics is not None and given.new_topics is not None:
         raise InvalidInputError("--new-topics: expected no --topics with it, got both. Leave one out.")
-    if (given.data is None) != (given.labelled is None):
-        raise InvalidInputError("--labelled: expected --data with it, got one alone. Give both or none.")
+    if given.data is None and given.labelled is not None:
+        raise InvalidInputError("--labelled: expected --data with it, got none. Give the features.")
     thresholds = None if given.thresholds is None else parse_thresholds(given.thresholds)
-    clicks = given.read(*given.logs)
+    clicks = given.read()
     topics = None
     if given.new_topics is not None:
         clicks, topics = with_new_ids(clicks)
-    estimates = estimate_clicks(clicks, given.model, prior=given.prior)
+    data = None if given.data is None else read_data(given.data)
+    if data is None:
+        estimates = estimate_clicks(clicks, given.model, prior=given.prior)
+    else:
+        estimates = estimate_with_features(clicks, data, given.model, prior=given.prior)
     qrels = estimates.to_qrels(given.grades, thresholds)
     write_qrels(qrels, given.output)
     if topics is not None and given.new_topics is not None:
         write_topics(topics, given.new_topics)
     if given.values is not None:
         estimates.write(given.values)
-    if given.data is not None and given.labelled is not None:
-        labels = click_labels(estimates, read_data(given.data), prior=given.prior)
-        write_data(labels, given.labelled)
+    if data is not None and given.labelled is not None:
+        write_data(click_labels(estimates, data, prior=given.prior), given.labelled)
     if given.pairs is not None:
         write_preferences(preference_pairs(clicks)[0], given.pairs)
     log.info("%s: %s; %s", given.logs[0], clicks.summary(), qrels.summary())

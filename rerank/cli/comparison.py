@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.options import Whole, measures_option, option, path_argument
+from rerank.cli.options import Whole, measures_option, option, path_argument, samples_option
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -25,12 +25,6 @@ log = logging.getLogger("rerank")
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 
 
-def _samples(context: click.Context, parameter: click.Parameter, text: str) -> tuple[int, int]:
-    """Return the numbers of N:SEED."""
-    samples, colon, seed = text.partition(":")
-    return Whole(100).convert(samples, parameter, context), Whole(0).convert(seed if colon else "0", parameter, context)
-
-
 @dataclass(frozen=True)
 class ComparisonOptions:
     """Runs, measures, trec_eval's rules and the statistics of a comparison."""
@@ -42,7 +36,7 @@ class ComparisonOptions:
         "-c",
         "--complete",
         is_flag=True,
-        help="Average over all judged queries; a query that is not in the run counts as 0.",
+        help="Count judged queries that are not in the run as 0.",
     )
     level: int = option(
         "-l",
@@ -67,23 +61,16 @@ class ComparisonOptions:
         type=click.Choice(["t", "wilcoxon", "randomisation"]),
         default="t",
         show_default=True,
-        help="Significance test of the table; JSON and TSV contain the p-values of all tests.",
+        help="Significance test of the table; JSON and TSV have all.",
     )
     correction: str = option(
         "--correction",
         type=click.Choice(["holm", "bonferroni", "bh", "none"]),
         default="holm",
         show_default=True,
-        help="Correction for multiple comparisons over all runs and measures; bh is Benjamini-Hochberg.",
+        help="Correction over all runs and measures; bh is Benjamini-Hochberg.",
     )
-    samples: tuple[int, int] = option(
-        "--samples",
-        callback=_samples,
-        metavar="N[:SEED]",
-        default="10000:0",
-        show_default=True,
-        help="Samples of the randomisation test and the bootstrap, and their random seed.",
-    )
+    samples: tuple[int, int] = samples_option("the randomisation test and the bootstrap")
 
     def rules(self) -> dict[str, Any]:
         """Return the rules, as `rerank.evaluate` takes them."""

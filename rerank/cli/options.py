@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field, fields
 from functools import wraps
 from importlib.util import find_spec
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError, shown, unknown_name
 
 if TYPE_CHECKING:
     from rerank.types import Run
@@ -100,6 +100,57 @@ def path_argument(**settings: Any) -> Any:
 def file_option(name: str, text: str, **settings: Any) -> Any:
     """Declare an option that names a file."""
     return option(name, type=path_type, metavar="FILE", help=text, **settings)
+
+
+def format_option(*forms: str) -> Any:
+    """Declare `--format`, whose first form is the default."""
+    kind = click.Choice(list(forms))
+    return option("--format", type=kind, default=forms[0], show_default=True, help="Output format.")
+
+
+def seed_option() -> Any:
+    """Declare `--seed`."""
+    return option("--seed", type=Whole(0), metavar="N", default=0, show_default=True, help="Random seed.")
+
+
+def samples_option(what: str) -> Any:
+    """Declare `--samples`, whose value is their number and their seed."""
+    return option(
+        "--samples",
+        callback=_samples,
+        metavar="N[:SEED]",
+        default="10000:0",
+        show_default=True,
+        help=f"Samples of {what}, and their random seed.",
+    )
+
+
+def _samples(context: click.Context, parameter: click.Parameter, text: str) -> tuple[int, int]:
+    """Return the numbers of N:SEED."""
+    samples, colon, seed = text.partition(":")
+    return Whole(100).convert(samples, parameter, context), Whole(0).convert(seed if colon else "0", parameter, context)
+
+
+def limits_option(limits: Mapping[str, tuple[str, Number | Whole]], text: str) -> Any:
+    """Declare `--limit NAME=VALUE`, which can be repeated; its value has the numbers by the fields of the names."""
+
+    def read(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
+        numbers = {}
+        for each in given:
+            name, _, number = each.partition("=")
+            if name not in limits:
+                raise unknown_name("--limit", name, limits)
+            field_name, kind = limits[name]
+            numbers[field_name] = kind.convert(number, parameter, context)
+        return numbers
+
+    return option(
+        "--limit",
+        multiple=True,
+        callback=read,
+        metavar="NAME=VALUE",
+        help=f"Limit to change; defaults: {text}. Repeatable.",
+    )
 
 
 def threads_option() -> Any:

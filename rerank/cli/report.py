@@ -124,21 +124,11 @@ def document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict[
 
 def trained_models(paths: Sequence[Path]) -> list[TrainedModel]:
     """Return the training of the models; a folder means all its files `*.model.json`."""
-    from rerank.evaluation.page.figures import TrainedModel
     from rerank.rankers.store import read_model
+    from rerank.workflows.card import trained_model
 
-    trained = []
-    for path in _model_files(paths):
-        model = read_model(path)
-        measure, history = next(iter(model.evals_result_.get("valid", {}).items()), ("", []))
-        gains = getattr(model, "feature_importances_", ())  # learners other than trees have none
-        total = float(sum(gains)) or 1.0
-        shares = zip(model.feature_names_, (float(gain) / total for gain in gains), strict=False)
-        ordered = dict(sorted(shares, key=lambda share: (-share[1], share[0])))
-        name = path.name.removesuffix(".json").removesuffix(".model")
-        found = None if model.calibration_ is None else model.calibration_.reliability
-        trained.append(TrainedModel(name, measure, history, model.best_iteration_, ordered, found))
-    return trained
+    names = [(path, path.name.removesuffix(".json").removesuffix(".model")) for path in _model_files(paths)]
+    return [trained_model(name, read_model(path)) for path, name in names]
 
 
 def _model_files(paths: Sequence[Path]) -> list[Path]:

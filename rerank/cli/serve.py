@@ -14,11 +14,12 @@ from rerank.cli.options import (
     Whole,
     file_option,
     functions_option,
+    limits_option,
     option,
     path_argument,
     takes,
 )
-from rerank.errors import InvalidInputError, MissingFileError, RerankError, unknown_name
+from rerank.errors import InvalidInputError, MissingFileError, RerankError
 from rerank.service.settings import Limits, Settings, is_loopback
 
 _NEEDED = ("fastapi", "uvicorn", "prometheus_client", "orjson")
@@ -30,24 +31,12 @@ LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `L
 }
 
 
-def _limits(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
-    """Return the fields of `Limits` that each NAME=VALUE gives."""
-    limits = {}
-    for text in texts:
-        name, _, number = text.partition("=")
-        if name not in LIMITS:
-            raise unknown_name("--limit", name, LIMITS)
-        field, kind = LIMITS[name]
-        limits[field] = kind.convert(number, parameter, context)
-    return limits
-
-
 @dataclass(frozen=True)
 class Options:
     """What `rerank serve` takes."""
 
     index: Path | None = path_argument(required=False)
-    model: Path | None = path_argument(required=False)
+    models: tuple[Path, ...] = path_argument(nargs=-1, metavar="[MODEL ...]")
     host: str = option(
         "--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on."
     )
@@ -96,16 +85,14 @@ class Options:
     other_index: bool = option("--other-index", is_flag=True, help="Allow a model that was trained on another index.")
     log: str | None = option(
         "--log",
-        metavar="queries:FOLDER|features:FOLDER",
-        help="Log queries and candidates to files in FOLDER; features: also log their features.",
+        metavar="KIND:FOLDER",
+        help="Log queries, candidates, what is shown and clicked (/events) to FOLDER. KIND is queries; features: also "
+        "the features; hashed: the features, and hashes in place of the texts of queries.",
     )
-    limits: dict[str, Any] = option(
-        "--limit",
-        multiple=True,
-        callback=_limits,
-        metavar="NAME=VALUE",
-        help="Limit to change; defaults: deadline=10 (seconds per request, then 503), queue=256 (waiting requests, "
-        "then 429), documents=1000 (per request), body=8388608 (bytes per request). Repeatable.",
+    limits: dict[str, Any] = limits_option(
+        LIMITS,
+        "deadline=10 (seconds per request, then 503), queue=256 (waiting requests, then 429), documents=1000 (per "
+        "request), body=8388608 (bytes per request)",
     )
     functions: tuple[Path, ...] = functions_option()
 
@@ -115,8 +102,9 @@ class Options:
 def command(given: Options) -> None:
     """Start an HTTP service that searches INDEX and ranks with MODEL, or without judgements if MODEL is not given.
 
-    The search page is at /, the description of the interface at /openapi.json. On SIGTERM, the service finishes running
-    requests and stops. On SIGHUP, or when the file MODEL changes, it loads the new model. Needs the extra `service`.
+    Requests can name further MODELs, and compare two on live searches. The search page is at /, the description of the
+    interface at /openapi.json. On SIGTERM, the service finishes running requests and stops. On SIGHUP, or when a file
+    MODEL changes, it loads the new model. Needs the extra `service`.
     """
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
@@ -127,8 +115,9 @@ def command(given: Options) -> None:
     if given.demo == (given.index is not None):
         raise click.UsageError("serve: expected INDEX or --demo, got both or neither. Name an index.")
     settings = _settings(given)
-    if settings.model is not None and not settings.model.is_file():
-        raise MissingFileError(settings.model, "a model file")
+    for model in given.models:
+        if not model.is_file():
+            raise MissingFileError(model, "a model file")
     from rerank.service.server import serve
 
     serve(settings)
@@ -155,15 +144,17 @@ def _settings(given: Options) -> Settings:
     """Return the settings of the service."""
     from rerank.runtime.threads import thread_count
 
-    token, (log_queries, log_features) = _token(given.token_file, given.no_token, given.host), _log(given.log)
-    index, model = given.index or Path(), given.model
+    token, (kind, log_queries) = _token(given.token_file, given.no_token, given.host), _log(given.log)
+    index, models = given.index or Path(), given.models
     if given.demo:
         from rerank.workflows.demo import demo_files
 
         index, model = demo_files()
+        models = (model,)
     return Settings(
         index=index,
-        model=model,
+        model=models[0] if models else None,
+        others=tuple(models[1:]),
         model_names=given.model_names,
         other_index=given.other_index,
         text_field=given.text_field,
@@ -174,19 +165,20 @@ def _settings(given: Options) -> Settings:
         workers=given.workers,
         threads=given.threads or max(1, thread_count(None) // given.workers),
         log_queries=log_queries,
-        log_features=log_features,
+        log_features=kind in ("features", "hashed"),
+        log_hashes=kind == "hashed",
         functions=given.functions,
         limits=Limits(**given.limits),
     )
 
 
-def _log(text: str | None) -> tuple[Path | None, bool]:
-    """Return the folder of `--log`, and whether features are written, too."""
+def _log(text: str | None) -> tuple[str, Path | None]:
+    """Return kind and folder of `--log`."""
     if text is None:
-        return None, False
+        return "", None
     kind, _, folder = text.partition(":")
-    if kind not in ("queries", "features") or not folder:
+    if kind not in ("queries", "features", "hashed") or not folder:
         raise InvalidInputError(
-            f"--log: expected queries:FOLDER or features:FOLDER, got {text!r}. Write e.g. queries:log."
+            f"--log: expected queries:FOLDER, features:FOLDER or hashed:FOLDER, got {text!r}. Write e.g. queries:log."
         )
-    return Path(folder), kind == "features"
+    return kind, Path(folder)

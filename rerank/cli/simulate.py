@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import Number, Whole, option, output_option, path_argument, takes
+from rerank.cli.options import Number, Whole, option, path_argument, path_type, seed_option, takes
 
 log = logging.getLogger("rerank")
 
@@ -17,9 +17,16 @@ log = logging.getLogger("rerank")
 class Options:
     """What `rerank simulate` takes."""
 
-    run: Path = path_argument()
+    run: Path = path_argument(metavar="RUN|TOPICS")
     qrels: Path = path_argument()
-    output: Path = output_option("the log (.csv, .tsv or JSONL, also with .gz)")
+    output: Path | None = option(
+        "-o", "--output", type=path_type, metavar="FILE", help="File for the log (.csv, .tsv or JSONL, also with .gz)."
+    )
+    service: str | None = option(
+        "--service",
+        metavar="URL",
+        help="Search a running service with TOPICS, e.g. http://127.0.0.1:8080/search, whose log gets the clicks.",
+    )
     users: str = option(
         "--users",
         type=click.Choice(["pbm", "cascade", "dependent"]),
@@ -66,18 +73,30 @@ class Options:
         show_default=True,
         help="Shuffle each list: standard deviation, in ranks, of the noise added to each rank.",
     )
-    seed: int = option("--seed", type=Whole(0), metavar="N", default=0, show_default=True, help="Random seed.")
+    seed: int = seed_option()
 
 
 @click.command("simulate", short_help="simulate clicks on a run")
 @takes(Options)
 def command(given: Options) -> None:
-    """Simulate users who search with the queries of RUN and click according to the labels of QRELS; write their log."""
+    """Simulate users who search with the queries of RUN and click according to the labels of QRELS; write their log.
+
+    With --service URL, they search with TOPICS over HTTP, and the log of the service (`rerank serve --log`) has their
+    clicks.
+    """
     from rerank.clicks.reading import write_clicks
     from rerank.clicks.simulation import Users, simulate_clicks
+    from rerank.clicks.visitors import visit_service
     from rerank.files.trec import read_qrels, read_run
 
     users = Users(given.users, given.eta, given.noise, given.continuation)
+    if (given.service is None) == (given.output is None):
+        raise click.UsageError("simulate: expected -o or --service, got both or neither. Give one.")
+    if given.service is not None:
+        sizes = {"passes": given.passes, "depth": given.depth, "seed": given.seed}
+        n_searches, n_clicks = visit_service(given.service, given.run, given.qrels, users, **sizes)
+        log.info("%s: %d searches, %d clicks", given.service, n_searches, n_clicks)
+        return
     clicks = simulate_clicks(
         read_run(given.run),
         read_qrels(given.qrels),
@@ -87,5 +106,5 @@ def command(given: Options) -> None:
         spread=given.spread,
         seed=given.seed,
     )
-    write_clicks(clicks, given.output)
+    write_clicks(clicks, given.output or Path("-"))
     log.info("%s: %s", given.output, clicks.summary())

@@ -28,13 +28,13 @@ from rerank.cli.parameters import RankerOptions, new_ranker
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
+    from rerank.workflows.tuning import Tuning
 
 log = logging.getLogger("rerank")
 RANKER = "lambdamart"  # of DATA, and where -p gives parameters
 FROM_INDEX = (
     "candidates",
     "recipe",
-    "tune_bm25",
     "no_estimate",
     "functions",
     "teacher",
@@ -42,6 +42,7 @@ FROM_INDEX = (
 )  # options of one form alone
 INSTEAD = ("teacher", "clicks")  # of judgements
 FROM_DATA = ("validate", "preferences", "memory", "checkpoint")
+UNTUNED = ("preferences", "memory", "checkpoint")  # what a search of parameters does not know
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,12 @@ class Options(RankerOptions):
     )
     candidates: str | None = candidates_option("bm25,rm3 (with vectors, lsi:200)")
     recipe: Path | None = file_option("--recipe", "TOML file of features (see `rerank features`).")
-    tune_bm25: bool = option("--tune-bm25", is_flag=True, help="Tune BM25's k1 and b on the judged queries.")
+    tune: tuple[str, ...] = option(
+        "--tune",
+        metavar="N|bm25",
+        multiple=True,
+        help="Tune: try N settings of the ranker (extra tune), or BM25's k1 and b. Repeatable.",
+    )
     no_estimate: bool = option("--no-estimate", is_flag=True, help="Do not estimate the metric.")
     teacher: Path | None = file_option(
         "--teacher", "Instead of QRELS: run whose scores to learn, e.g. of a cross-encoder."
@@ -106,7 +112,7 @@ def command(given: Options) -> None:
     if len(sources) > 1:
         raise click.UsageError("--clicks: expected no --teacher beside it, got both. Leave one out.")
     if len(given.data) == (2 if sources else 3) and is_index(given.data[0]):
-        _refuse(given, (*FROM_DATA, "tune_bm25") if sources else FROM_DATA, "DATA or QRELS")
+        _refuse(given, (*FROM_DATA, "tune") if sources else FROM_DATA, "DATA or QRELS")
         (_learn_without_judgements if sources else _train_on_index)(given)
     elif sources:
         raise click.UsageError(
@@ -125,6 +131,17 @@ def _refuse(given: Options, names: tuple[str, ...], needed: str) -> None:
             raise click.UsageError(f"--{named}: expected {needed} as arguments, got others. Leave the option out.")
 
 
+def _tuning(given: Options) -> tuple[Tuning | None, bool]:
+    """Return the search of the ranker's parameters, kept beside the model, and whether BM25 is tuned."""
+    from rerank.workflows.tuning import Tuning
+
+    numbers = [text for text in given.tune if text != "bm25"]
+    if len(numbers) > 1 or len(given.tune) > len(numbers) + 1 or not all(text.isdecimal() for text in numbers):
+        raise click.UsageError(f"--tune: expected a number of settings, or bm25, got {' '.join(given.tune)!r}.")
+    path = given.output.with_suffix(".tuning.jsonl")
+    return Tuning(int(numbers[0]), path) if numbers else None, len(given.tune) > len(numbers)
+
+
 def _train_on_index(given: Options) -> None:
     from rerank.cli.file_names import errors_with_files
     from rerank.features.recipe import Recipe
@@ -135,7 +152,9 @@ def _train_on_index(given: Options) -> None:
 
     folder, topics, qrels = given.data
     queries, judgements = read_topics(topics), read_qrels(qrels)
-    chosen = RANKER if given.parameters else default_ranker(sum(query_id in judgements for query_id in queries))
+    tuning, bm25 = _tuning(given)
+    n_judged = sum(query_id in judgements for query_id in queries)
+    chosen = RANKER if given.parameters or tuning is not None else default_ranker(n_judged)
     model = new_ranker(given, given.ranker or chosen, given.base or UNSUPERVISED, given.threads)
     warn_of_functions(qrels)
     files = {"qrels": qrels, "training data": qrels, "recipe": given.recipe, "candidates": "--candidates"}
@@ -151,7 +170,8 @@ def _train_on_index(given: Options) -> None:
             model,
             candidates=given.candidates,
             recipe=None if given.recipe is None else Recipe.from_toml(given.recipe),
-            tune_bm25=given.tune_bm25,
+            tune_bm25=bm25,
+            tuning=tuning,
             estimate=not given.no_estimate,
         )
     model.save(given.output)
@@ -208,11 +228,18 @@ def _train_on_data(given: Options) -> None:
         new_ranker(given, given.ranker or RANKER, given.base or NO_BASE, given.threads),
     )
     state, mapped = None if given.checkpoint is None else Checkpoint(given.checkpoint), given.memory is not None
+    tuning, bm25 = _tuning(given)
+    if bm25 or (tuning is not None and any(getattr(given, name) for name in UNTUNED)):
+        raise click.UsageError(
+            "--tune: expected a number, without --preferences, --memory and --checkpoint, beside DATA. Leave these out."
+        )
     with errors_with_files(_files(given, model)):
         _check_memory(given, model)
         data = read_data(given.data, mapped)
         valid = None if given.validate is None else read_data(given.validate, mapped)
         pairs = None if given.preferences is None else read_preferences(given.preferences)
+        if tuning is not None:
+            model.set_params(**tuning.search(model, data, valid).parameters)
         with opened_cluster(given.cluster) as workers:
             training = TrainingOptions(workers, given.memory, state)
             model.fit(data, eval_set=valid, training=training, preferences=pairs)

@@ -42,6 +42,7 @@ class Batch:
     session: Coded | None = None
     time: Floats | None = None
     ranker: Coded | None = None
+    credit: Floats | None = None
 
 
 class Codes:
@@ -95,6 +96,8 @@ class RawLog:
             columns["time"] = batch.time
         if batch.ranker is not None:
             columns["ranker"] = self.rankers.of(batch.ranker)
+        if batch.credit is not None:
+            columns["credit"] = batch.credit
         self.parts.append(columns)
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -126,6 +129,7 @@ def _of_table(table: Any, columns: Mapping[str, str]) -> Batch | None:
         times = _table_times(table.column(columns["time"]), arrow) if "time" in columns else None
         if clicked.null_count or None in texts.values() or ("time" in columns and times is None):
             return None
+        credit = _table_credits(table.column(columns["credit"]), arrow) if "credit" in columns else None
         counts = clicked.cast(arrow.int64()).to_numpy()
     except (arrow.ArrowException, ValueError):
         return None
@@ -133,7 +137,7 @@ def _of_table(table: Any, columns: Mapping[str, str]) -> Batch | None:
         return None
     if not all(_are_texts(coded.values) for coded in texts.values()):  # type: ignore[union-attr]
         return None
-    return Batch(position=position, clicked=counts.astype(np.bool_), time=times, **texts)  # type: ignore[arg-type]
+    return Batch(position=position, clicked=counts.astype(np.bool_), time=times, credit=credit, **texts)  # type: ignore[arg-type]
 
 
 def _coded(column: Any, arrow: Any) -> Coded | None:
@@ -178,6 +182,14 @@ def _table_times(column: Any, arrow: Any) -> Floats | None:
     return np.where(numbers >= MILLISECONDS, numbers / 1000.0, numbers)
 
 
+def _table_credits(column: Any, arrow: Any) -> Floats:
+    """Return a column of credits; ValueError where one is missing or negative."""
+    values: Floats = column.cast(arrow.float64()).to_numpy()
+    if not (values >= 0.0).all():
+        raise ValueError("credit: expected numbers from 0")
+    return values
+
+
 def _of_rows(path: Path, block: Block) -> Batch:
     """Return the values of a block, read row by row."""
     values: dict[str, list[Any]] = {column: [] for column in block.columns}
@@ -193,6 +205,7 @@ def _of_rows(path: Path, block: Block) -> Batch:
         position=np.array(values["position"], dtype=np.int64),
         clicked=np.array(values["clicked"], dtype=np.bool_),
         time=np.array(values["time"], dtype=np.float64) if "time" in values else None,
+        credit=np.array(values["credit"], dtype=np.float64) if "credit" in values else None,
         **texts,
     )
 
@@ -273,6 +286,17 @@ def time_value(value: Any, name: str) -> float:
     return number / 1000.0 if number >= MILLISECONDS else number
 
 
+def credit_value(value: Any, name: str) -> float:
+    """Return a finite number from 0."""
+    try:
+        number = float(value) if isinstance(value, int | float | str) else math.nan
+    except (ValueError, OverflowError):
+        number = math.nan
+    if not 0.0 <= number < math.inf:
+        raise LineFault(f"expected a number from 0 as {name}, got {shown(value)}. Write what a click counts.")
+    return number
+
+
 _PARSE: dict[str, Callable[[Any, str], Any]] = {
     "query": text_value,
     "document": document_value,
@@ -281,6 +305,7 @@ _PARSE: dict[str, Callable[[Any, str], Any]] = {
     "session": text_value,
     "time": time_value,
     "ranker": text_value,
+    "credit": credit_value,
 }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rerank.clicks.cells import Cells
 from rerank.clicks.record import Clicks, Numbers
@@ -234,15 +235,21 @@ class ClickModel(ABC):
     """How values of pairs follow from clicks."""
 
     @abstractmethod
-    def estimate(self, clicks: Clicks, prior: float) -> Values:
-        """Return the values of a log's pairs; `prior` is the number of impressions that the mean of all pairs has."""
+    def estimate(self, clicks: Clicks, prior: float, theta: Floats | None = None) -> Values:
+        """Return the values of a log's pairs.
+
+        prior  number of impressions that the mean of all pairs has
+        theta  examination by position, (n_positions,), for models that read it; None is estimated
+        """
 
 
 MODELS: Registry[ClickModel] = Registry("click model", "rerank.clicks.models")
 register = MODELS.register_instance
 
 
-def estimate_clicks(clicks: Clicks, model: str = "pbm", *, prior: float = PRIOR) -> ClickEstimates:
+def estimate_clicks(
+    clicks: Clicks, model: str = "pbm", *, prior: float = PRIOR, theta: ArrayLike | None = None
+) -> ClickEstimates:
     """Estimate from clicks how good each document is for each query.
 
     Parameters
@@ -254,6 +261,8 @@ def estimate_clicks(clicks: Clicks, model: str = "pbm", *, prior: float = PRIOR)
         to the last click, or click rates, which follow the order of the log.
     prior : float
         Number of impressions with the mean of all pairs that is added to each pair.
+    theta : array of shape (n_positions,), optional
+        Examination by position for `pbm`; estimated from the log if None.
 
     Returns
     -------
@@ -275,7 +284,7 @@ def estimate_clicks(clicks: Clicks, model: str = "pbm", *, prior: float = PRIOR)
         raise InvalidInputError(f"prior: expected a number from 0, got {prior!r}. Give another.")
     if not clicks.clicked.any():
         raise InvalidInputError("clicks: expected at least one click, got none. Give a log with clicks.")
-    found = MODELS.get(model).estimate(clicks, prior)
+    found = MODELS.get(model).estimate(clicks, prior, None if theta is None else checked_theta(theta, clicks))
     notes = (*found.notes, *_notes(clicks))
     for note in notes:
         log.warning("clicks: %s", note)
@@ -293,6 +302,17 @@ def estimate_clicks(clicks: Clicks, model: str = "pbm", *, prior: float = PRIOR)
         examination=found.examination,
         notes=notes,
     )
+
+
+def checked_theta(theta: ArrayLike, clicks: Clicks) -> Floats:
+    """Return examination by position as floats; refuse another number of positions than the log has."""
+    values = np.asarray(theta, dtype=np.float64)
+    if values.shape != (clicks.n_positions,) or not (values >= 0).all():
+        raise InvalidInputError(
+            f"theta: expected {clicks.n_positions} numbers from 0, one for each position, got an array of shape "
+            f"{values.shape}. Give the examination of every position of the log."
+        )
+    return values
 
 
 def _notes(clicks: Clicks) -> tuple[str, ...]:

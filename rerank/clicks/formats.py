@@ -28,6 +28,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "session": ("session", "session_id"),
     "time": ("time", "timestamp"),
     "ranker": ("ranker",),
+    "credit": ("credit",),
 }
 REQUIRED = ("query", "document", "position", "clicked")
 Rows = Iterator[tuple[int, Mapping[str, Any]]]
@@ -72,7 +73,7 @@ def columns_of(path: Path, line: int | None, names: list[str]) -> dict[str, str]
                 path,
                 line,
                 f"expected a column {' or '.join(aliases)}, got {shown(names)}. Name the columns query, document, "
-                "position, clicked and optionally session, time, ranker.",
+                "position, clicked and optionally session, time, ranker, credit.",
             )
     return columns
 
@@ -103,7 +104,7 @@ def _json_schema(columns: Mapping[str, str], members: Mapping[str, Any]) -> Any:
     except ImportError:
         return None
     kinds = {int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_()}
-    fixed = {"position": arrow.int64()}
+    fixed = {"position": arrow.int64(), "credit": arrow.float64()}
     return arrow.schema(
         [
             (name, fixed.get(column) or kinds.get(type(members.get(name)), arrow.string()))
@@ -161,7 +162,7 @@ def _csv_table(chunk: bytes, names: list[str], columns: Mapping[str, str], delim
     except ImportError:
         return None
     coded = arrow.dictionary(arrow.int32(), arrow.string())
-    types = {"position": arrow.int64(), "clicked": arrow.bool_(), "time": arrow.string()}
+    types = {"position": arrow.int64(), "clicked": arrow.bool_(), "time": arrow.string(), "credit": arrow.float64()}
     try:
         return arrow_csv.read_csv(
             io.BytesIO(chunk),

@@ -1,12 +1,10 @@
-"""Team-draft interleaving: two rankers share one result list, and clicks say which of them searchers prefer.
+"""Which of two rankers searchers prefer, by their clicks on lists that both share, and simulated experiments.
 
-In each round a coin decides which side picks first; each side then adds its best document that is not in the list yet.
-The list ends where it has k documents, or where one side has no more. A click is credited to the side that added the
-document. The side with more clicks wins the session; ties are left out of the sign test.
+A click is credited to the ranker that `rerank.clicks.drafts` says. The ranker with more credit wins the session; ties
+are left out of the sign test.
 
 References
 ----------
-F. Radlinski, M. Kurup and T. Joachims, How Does Clickthrough Data Reflect Retrieval Quality?, CIKM 2008 (algorithm 2).
 O. Chapelle, T. Joachims, F. Radlinski and Y. Yue, Large-Scale Validation and Analysis of Interleaved Search Evaluation,
 ACM TOIS 30(1), 2012.
 
@@ -14,21 +12,23 @@ ACM TOIS 30(1), 2012.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rerank.clicks.drafts import Interleaved, interleave
 from rerank.clicks.record import Clicks
 from rerank.clicks.simulation import Users, attraction_of
 from rerank.errors import InvalidInputError
 from rerank.files.records import QrelsLike, RunLike, qrels_of, run_of
-from rerank.types import Qrels, Run, query_rows
+from rerank.types import Floats, Ints, Qrels, query_rows
 from rerank.types.ids import Ids
 
 SIDES = ("A", "B")
-LEVEL = 0.95
+ENDS = (0.025, 0.975)  # of a 95 % interval
 SAMPLES = 10_000
+DIGITS = 3  # of a session's credit, so that few of them differ
 
 
 @dataclass(frozen=True)
@@ -40,9 +40,9 @@ class InterleavingResult:
     first, second : str
         Names of the rankers, in alphabetical order.
     wins, losses, ties : int
-        Sessions in which the first ranker has more clicks than the second, fewer, or as many.
+        Sessions in which the first ranker has more credit than the second, less, or as much.
     difference, low, high : float
-        (wins - losses) / sessions, and its 95 % bootstrap interval by session.
+        Credit of the first ranker less that of the second, per session, and its 95 % bootstrap interval by session.
     p_value : float
         Two-sided sign test over the sessions that are no ties; 1 where all are.
 
@@ -59,90 +59,131 @@ class InterleavingResult:
     p_value: float
 
 
-def team_draft(
-    first: Sequence[str], second: Sequence[str], k: int = 10, random: np.random.Generator | int = 0
-) -> tuple[list[str], list[int]]:
-    """Return one list of two rankings' documents, and which ranking added each.
+@dataclass(frozen=True)
+class AssignmentResult:
+    """Which of two rankers, of which each session had one, searchers preferred.
 
     Parameters
     ----------
-    first, second : sequence of str
-        Documents of the two rankings, best first.
-    k : int
-        Most documents of the list.
-    random : numpy.random.Generator or int
-        Source of chance, or its seed.
-
-    Returns
-    -------
-    documents : list of str
-        The list.
-    sides : list of int
-        0 or 1: the ranking that added each document.
+    first, second : str
+        Names of the rankers, in alphabetical order.
+    sessions : tuple of int
+        Sessions of each.
+    means : tuple of float
+        Mean of 1 / rank of the first click, over the sessions of each, 0 for a list without a click.
+    difference, low, high : float
+        First mean less the second, and its 95 % bootstrap interval by session.
+    p_value : float
+        Welch's t-test, two-sided.
 
     """
-    random = np.random.default_rng(random)
-    rankings, next_place = (first, second), [0, 0]
-    documents: list[str] = []
-    sides: list[int] = []
-    shown: set[str] = set()
-    turn = 0
-    while len(documents) < k:
-        if len(documents) % 2 == 0:
-            turn = int(random.integers(2))
-        for side in (0, 1):
-            while next_place[side] < len(rankings[side]) and rankings[side][next_place[side]] in shown:
-                next_place[side] += 1
-        if any(next_place[side] == len(rankings[side]) for side in (0, 1)):
-            break
-        document = rankings[turn][next_place[turn]]
-        documents.append(document)
-        sides.append(turn)
-        shown.add(document)
-        turn = 1 - turn
-    return documents, sides
+
+    first: str
+    second: str
+    sessions: tuple[int, int]
+    means: tuple[float, float]
+    difference: float
+    low: float
+    high: float
+    p_value: float
 
 
-def interleaving_result(clicks: Clicks, *, samples: int = SAMPLES, seed: int = 0) -> InterleavingResult:
-    """Return which of two rankers won an interleaving experiment.
+def experiment_result(
+    clicks: Clicks, rankers: Sequence[str] | None = None, *, samples: int = SAMPLES, seed: int = 0
+) -> InterleavingResult | AssignmentResult:
+    """Return which of two rankers won: an interleaving experiment, or an A/B test where no list has documents of both.
 
     Parameters
     ----------
     clicks : Clicks
-        The log, whose `ranker` is the side that added each document; without sessions, each list is one.
+        The log, whose `ranker` and `credit` say what a click on each document counts for which side; without sessions,
+        each list is one.
+    rankers : sequence of str, optional
+        Names of the two, where the log has more.
     samples, seed : int
         Bootstrap samples of sessions, and the seed of their draw.
 
     Returns
     -------
-    InterleavingResult
-        Wins, losses, ties, their difference with its interval, and the sign test.
+    InterleavingResult or AssignmentResult
+        The result. Lists that are not of the experiment do not count.
 
     Raises
     ------
     InvalidInputError
-        If the log does not have two rankers.
+        If the log does not have two such rankers.
 
     """
-    if clicks.ranker is None or len(clicks.rankers) != 2:
+    own, sides, names = _of_two(clicks, rankers)
+    session = query_rows(own.list_ptr) if own.session is None else own.session
+    number = np.unique(session, return_inverse=True)[1].reshape(-1)
+    of_list = query_rows(own.list_ptr)
+    shares = np.bincount(of_list, sides) / np.diff(own.list_ptr)
+    is_shared = (shares > 0.0) & (shares < 1.0)
+    random = np.random.default_rng(seed)
+    if not is_shared.any():
+        return _assigned(own, names, number, sides, samples, random)
+    gains = np.where(sides == 0, 1.0, -1.0) * own.clicked
+    if own.credit is not None:
+        of_experiment = is_shared | (np.bincount(of_list, own.credit) > 0.0)
+        gains = (gains * own.credit)[of_experiment[of_list]]
+        number = np.unique(number[of_experiment[of_list]], return_inverse=True)[1].reshape(-1)
+    credit = np.asarray(np.round(np.bincount(number, gains), DIGITS), dtype=np.float64)
+    return _interleaved(names, credit, samples, random)
+
+
+def _of_two(clicks: Clicks, rankers: Sequence[str] | None) -> tuple[Clicks, Ints, tuple[str, str]]:
+    """Return the rows of two rankers, the side of each, 0 or 1, and their names in alphabetical order."""
+    names = sorted(clicks.rankers if rankers is None else rankers)
+    unknown = [name for name in names if name not in clicks.rankers]
+    if clicks.ranker is None or len(set(names)) != 2 or unknown:
+        known = ", ".join(sorted(clicks.rankers)) or "none"
         raise InvalidInputError(
-            f"interleaving: expected a log with two rankers, got {len(clicks.rankers)}. Write the side that added each "
-            "document as its ranker."
+            f"interleaving: expected a log with two rankers, got {len(clicks.rankers)} ({known}). Write the side that "
+            "added each document as its ranker, and name two where there are more (`--rankers A,B`, rankers=)."
         )
+    first, second = (clicks.rankers.index(name) for name in names)
+    own = np.flatnonzero((clicks.ranker == first) | (clicks.ranker == second))
+    return clicks.select(own), (clicks.ranker[own] == second).astype(np.int64), (names[0], names[1])
+
+
+def _interleaved(
+    names: tuple[str, str], credit: Floats, samples: int, random: np.random.Generator
+) -> InterleavingResult:
+    """Return the result of sessions, whose credit is positive where the first ranker has more."""
     from scipy.stats import binomtest
 
-    session = query_rows(clicks.list_ptr) if clicks.session is None else clicks.session
-    _, number = np.unique(session, return_inverse=True)
-    first, second = sorted(range(2), key=clicks.rankers.__getitem__)
-    credit = np.bincount(number.reshape(-1), np.where(clicks.ranker == first, 1.0, -1.0) * clicks.clicked)
     wins, losses = int((credit > 0).sum()), int((credit < 0).sum())
-    ties = len(credit) - wins - losses
-    drawn = np.random.default_rng(seed).multinomial(len(credit), np.array([wins, losses, ties]) / len(credit), samples)
-    low, high = np.quantile((drawn[:, 0] - drawn[:, 1]) / len(credit), [(1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0])
+    low, high = np.quantile(_bootstrap_means(credit, samples, random), ENDS)
     p_value = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
-    names = clicks.rankers[first], clicks.rankers[second]
-    difference = (wins - losses) / len(credit)
-    return InterleavingResult(*names, wins, losses, ties, difference, float(low), float(high), p_value)
+    ties = len(credit) - wins - losses
+    return InterleavingResult(*names, wins, losses, ties, float(credit.mean()), float(low), float(high), p_value)
+
+
+def _assigned(
+    clicks: Clicks, names: tuple[str, str], session: Ints, sides: Ints, samples: int, random: np.random.Generator
+) -> AssignmentResult:
+    from scipy.stats import ttest_ind
+
+    starts = clicks.list_ptr[:-1]
+    inverse = np.maximum.reduceat(np.where(clicks.clicked, 1.0 / clicks.position, 0.0), starts)
+    of_session, side = session[starts], np.zeros(int(session.max()) + 1, dtype=np.int64)
+    side[session] = sides
+    means = np.bincount(of_session, inverse) / np.bincount(of_session)
+    first, second = (np.round(means[side == number], DIGITS) for number in range(2))
+    drawn = _bootstrap_means(first, samples, random) - _bootstrap_means(second, samples, random)
+    low, high = np.quantile(drawn, ENDS)
+    p_value = float(ttest_ind(first, second, equal_var=False).pvalue)
+    both = float(first.mean()), float(second.mean())
+    sizes = len(first), len(second)
+    return AssignmentResult(*names, sizes, both, both[0] - both[1], float(low), float(high), p_value)
+
+
+def _bootstrap_means(values: Floats, samples: int, random: np.random.Generator) -> Floats:
+    """Return means of values, of which few differ, drawn with replacement, (samples,)."""
+    distinct, times = np.unique(values, return_counts=True)
+    drawn = random.multinomial(len(values), times / len(values), samples)
+    return np.asarray(drawn @ distinct / len(values), dtype=np.float64)
 
 
 def simulate_interleaving(
@@ -151,6 +192,7 @@ def simulate_interleaving(
     qrels: QrelsLike,
     users: Users | None = None,
     *,
+    method: str = "team-draft",
     sessions: int = 1000,
     depth: int = 10,
     seed: int = 0,
@@ -165,6 +207,8 @@ def simulate_interleaving(
         Judgements, by which users click.
     users : Users, optional
         How they examine and click.
+    method : {"team-draft", "optimised", "probabilistic"}
+        How lists are made and clicks credited.
     sessions : int
         Number of searches; each is a session.
     depth : int
@@ -180,7 +224,7 @@ def simulate_interleaving(
     Raises
     ------
     InvalidInputError
-        If the runs have no query in common.
+        If the runs have no query in common, or for an unknown method.
 
     """
     first, second, qrels, users = run_of(first), run_of(second), qrels_of(qrels), users or Users()
@@ -189,12 +233,13 @@ def simulate_interleaving(
         raise InvalidInputError("interleaving: expected runs of the same queries, got none in common. Name others.")
     random = np.random.default_rng(seed)
     chosen = random.choice(len(shared), sessions)
-    lists = list(_drafts(first, second, [shared[query] for query in chosen], depth, random))
+    tops = [[run.doc_ids[run.rows(query)][: 2 * depth].tolist() for query in shared] for run in (first, second)]
+    lists = [interleave(tops[0][query], tops[1][query], depth, method, random) for query in chosen]
     return _clicked(lists, np.array(shared)[chosen], qrels, users, depth, random)
 
 
 def _clicked(
-    lists: list[tuple[list[str], list[int]]],
+    lists: list[Interleaved],
     query_ids: Ids,
     qrels: Qrels,
     users: Users,
@@ -202,10 +247,10 @@ def _clicked(
     random: np.random.Generator,
 ) -> Clicks:
     """Return the log of users who see these lists, one a session."""
-    sizes = np.array([len(documents) for documents, _ in lists])
+    sizes = np.array([len(each.documents) for each in lists])
     filled = np.arange(depth) < sizes[:, None]
     queries = np.repeat(query_ids, sizes)
-    documents = np.concatenate([documents for documents, _ in lists])
+    documents = np.concatenate([each.documents for each in lists])
     judged = {query: qrels[query] for query in set(queries.tolist()) if query in qrels}
     pairs = zip(queries.tolist(), documents.tolist(), strict=True)
     labels = [judged.get(query, {}).get(document, 0) for query, document in pairs]
@@ -218,13 +263,5 @@ def _clicked(
         clicked=users.click(attraction, random)[filled],
         session=np.repeat(np.arange(len(lists)), sizes).astype(str),
     )
-    sides = np.concatenate([sides for _, sides in lists]).astype(np.int32)
-    return replace(clicks, ranker=sides, rankers=SIDES)
-
-
-def _drafts(
-    first: Run, second: Run, queries: Sequence[str], depth: int, random: np.random.Generator
-) -> Iterator[tuple[list[str], list[int]]]:
-    for query in queries:
-        rankings = [run.doc_ids[run.rows(query)][: 2 * depth].tolist() for run in (first, second)]
-        yield team_draft(rankings[0], rankings[1], depth, random)
+    sides = np.concatenate([each.sides for each in lists]).astype(np.int32)
+    return replace(clicks, ranker=sides, rankers=SIDES, credit=np.concatenate([each.credits for each in lists]))

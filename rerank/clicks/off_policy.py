@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.clicks.cells import Cells
+from rerank.clicks.estimates import checked_theta
 from rerank.clicks.examination import examination
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
@@ -134,7 +135,7 @@ def off_policy_value(
         for note in seen.notes:
             log.warning("clicks: %s", note)
         theta = seen.theta
-    of_place = _checked_theta(theta, cells.n_positions)
+    of_place = checked_theta(theta, clicks)
     weights = 1.0 / np.maximum(of_place[cells.place], rules.clip)
     numbers = {query: number for number, query in enumerate(run)}
     number = np.array([numbers.get(query, -1) for query in clicks.query_ids.tolist()], dtype=np.int64)
@@ -151,16 +152,6 @@ def off_policy_value(
         value = float(np.average(ratios, weights=searches))
         low, high = _interval(ratios, searches, rules.samples, rules.seed)
     return OffPolicyValue(run.name, value, low, high, effective, unseen, len(ratios), int(counts.sum()), refusal)
-
-
-def _checked_theta(theta: ArrayLike, n_positions: int) -> Floats:
-    values = np.asarray(theta, dtype=np.float64)
-    if values.shape != (n_positions,) or not (values >= 0).all():
-        raise InvalidInputError(
-            f"theta: expected {n_positions} numbers from 0, one for each position, got an array of shape "
-            f"{values.shape}. Give the examination of every position of the log."
-        )
-    return values
 
 
 def _refusal(rules: ValueRules, effective: float, unseen: float, n_queries: int) -> str:

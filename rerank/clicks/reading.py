@@ -26,6 +26,7 @@ from rerank.types.ids import id_array
 
 log = logging.getLogger("rerank")
 ROWS_WRITTEN = 1 << 16
+TOPICS, EVENTS = "topics.tsv", "events.jsonl"  # in the folder of `rerank serve --log`
 
 
 def read_clicks(
@@ -39,8 +40,9 @@ def read_clicks(
     """Read a log of impressions and clicks.
 
     A log is JSONL, CSV or TSV (plain or gzip), or Parquet, by the ending of its name, with the columns query, document,
-    position, clicked and optionally session, time, ranker; or JSONL of OpenSearch's User Behavior Insights (events and
-    queries). Impressions that cannot be used are dropped, and a warning counts each kind of them.
+    position, clicked and optionally session, time, ranker, credit; JSONL of OpenSearch's User Behavior Insights (events
+    and queries); or the folder of `rerank serve --log`. Impressions that cannot be used are dropped, and a warning
+    counts each kind of them.
 
     Parameters
     ----------
@@ -48,7 +50,7 @@ def read_clicks(
         The log, or its parts in order.
     topics : Topics, mapping, DataFrame or path, optional
         Queries by id. The log's queries, ids or texts, become ids of topics: of topics with the same text, the first.
-        A query that is none of them is dropped. topics.tsv of `rerank serve --log-queries` maps the ids of requests.
+        A query that is none of them is dropped.
     documents : collection of str, optional
         The known documents; impressions of others are dropped.
     limits : Limits, optional
@@ -73,10 +75,10 @@ def read_clicks(
     paths = [Path(each) for each in ([path] if isinstance(path, str | Path) else path)]
     if not paths:
         raise InvalidInputError("clicks: expected at least one file, got none. Name a log.")
+    paths = [each / EVENTS if each.is_dir() and (each / TOPICS).is_file() else each for each in paths]
     for each in paths:
-        _refuse_query_log(each)
         check_file(each, "a click log")
-    key = _key_of_text if same_text else str
+    key = key_of_text if same_text else str
     names = None if topics is None else topics_of(topics)
     raw = RawLog(Codes(_limited(key)) if names is None else Codes(_topic_of(names, key), named_by_key=True))
     notes = _append_all(raw, paths)
@@ -121,18 +123,8 @@ def _is_ubi_file(path: Path) -> bool:
     return any(is_ubi(members) for _, members in islice(json_objects(path), 1))
 
 
-def _refuse_query_log(path: Path) -> None:
-    """Refuse the folder of `rerank serve --log-queries`, which holds no clicks."""
-    if (path / "topics.tsv").is_file():
-        raise FileFormatError(
-            path,
-            None,
-            "expected a click log, got the folder of --log-queries, which holds queries and candidates, but no "
-            "clicks. Log what is shown and clicked with the ids of its queries, and give its topics.tsv as topics.",
-        )
-
-
-def _key_of_text(text: str) -> str:
+def key_of_text(text: str) -> str:
+    """Return what texts have in common that differ only in case, white space or compatible characters."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

@@ -45,6 +45,8 @@ class Clicks(Shown):
         What ranked the document, as a number in `rankers`; in an interleaved list, the side that added it.
     rankers : tuple of str
         Names of the rankers.
+    credit : ndarray of shape (n_rows,), dtype float64, optional
+        What a click counts for the ranker of an interleaved list, 0 outside of one; 1 if None.
 
     """
 
@@ -58,6 +60,7 @@ class Clicks(Shown):
     time: Floats | None = None
     ranker: Numbers | None = None
     rankers: tuple[str, ...] = ()
+    credit: Floats | None = None
 
     def __post_init__(self) -> None:
         columns = {name: getattr(self, name) for name in COLUMNS if getattr(self, name) is not None}
@@ -84,6 +87,7 @@ class Clicks(Shown):
         clicked: ArrayLike,
         session: ArrayLike | None = None,
         ranker: ArrayLike | None = None,
+        credit: ArrayLike | None = None,
     ) -> Clicks:
         """Return clicks made of one query, document, position and click for each row, in the order of the log.
 
@@ -97,6 +101,8 @@ class Clicks(Shown):
             Whether it was clicked.
         session, ranker : array of shape (n_rows,), str, optional
             Session of each impression, and what ranked its document.
+        credit : array of shape (n_rows,), float, optional
+            What a click counts for the ranker of an interleaved list.
 
         Returns
         -------
@@ -116,6 +122,7 @@ class Clicks(Shown):
             session=None if session is None else _numbered(session)[1],
             ranker=side,
             rankers=tuple(str(name) for name in rankers),
+            credit=None if credit is None else np.asarray(credit, dtype=np.float64),
         )
 
     @property
@@ -199,6 +206,8 @@ class Clicks(Shown):
             columns["time"] = self.time[:n].tolist()
         if self.ranker is not None:
             columns["ranker"] = [self.rankers[number] for number in self.ranker[:n].tolist()]
+        if self.credit is not None:
+            columns["credit"] = self.credit[:n].tolist()
         return list(columns), [list(row) for row in zip(*columns.values(), strict=True)], self.n_rows
 
 
@@ -208,7 +217,7 @@ def with_new_ids(clicks: Clicks) -> tuple[Clicks, Topics]:
     return replace(clicks, query_ids=id_array(ids)), Topics(dict(zip(ids, clicks.query_ids.tolist(), strict=True)))
 
 
-COLUMNS = ("query", "document", "position", "clicked", "session", "time", "ranker")
+COLUMNS = ("query", "document", "position", "clicked", "session", "time", "ranker", "credit")
 
 
 def _numbered(names: ArrayLike) -> tuple[Ids, Numbers]:

@@ -3,21 +3,31 @@
 An event has action_name, query_id (one search), event_attributes.object.object_id, event_attributes.position.ordinal,
 and session_id or client_id; `impression` and `click` are read, other actions are passed over. A record of ubi_queries
 has query_id, user_query and query_response_hit_ids: it gives the text of a search, and its impressions where no event
-does. Lines of bulk requests (`{"index": ...}`) are skipped, and hits (`{"_source": ...}`) are unwrapped.
+does. Its query_attributes may say what ranked the hits: `ranker`, or `rankers` with `sides` (the number of each hit's
+ranker) and `credits`, as `rerank serve` writes them. Lines of bulk requests (`{"index": ...}`) are skipped, and hits
+(`{"_source": ...}`) are unwrapped.
 
 https://docs.opensearch.org/docs/search-plugins/ubi/schemas
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rerank.clicks.batches import MISSING, Batch, Coded, document_value, position_value, text_value, time_value
+from rerank.clicks.batches import (
+    MISSING,
+    Batch,
+    Coded,
+    credit_value,
+    document_value,
+    position_value,
+    text_value,
+    time_value,
+)
 from rerank.errors import FileFormatError
 from rerank.files.source import LineFault, json_objects, of_line
 
@@ -44,6 +54,8 @@ class UbiLog:
         self._hits: dict[int, list[str]] = {}
         self._impressions: dict[tuple[int, str], tuple[int, float]] = {}
         self._clicks: set[tuple[int, str]] = set()
+        self._times: dict[int, float] = {}  # of the searches
+        self._credits: dict[tuple[int, str], tuple[str, float]] = {}  # ranker, and what a click counts for it
 
     def read(self, path: Path) -> None:
         """Add the events and queries of a file."""
@@ -65,8 +77,28 @@ class UbiLog:
         hits = members.get("query_response_hit_ids")
         if isinstance(hits, list):
             self._hits[search] = [document_value(doc, "query_response_hit_ids") for doc in hits]
+            self._times[search] = time_value(members.get("timestamp"), "timestamp")
+            self._add_rankers(search, _object(members.get("query_attributes"), "query_attributes"))
         if action in (IMPRESSION, CLICK):
             self._add_event(search, str(action), members)
+
+    def _add_rankers(self, search: int, attributes: Mapping[str, Any]) -> None:
+        """Add what ranked the hits of a search, where it is told."""
+        hits = self._hits[search]
+        given = attributes.get("rankers"), attributes.get("sides"), attributes.get("credits")
+        if "ranker" in attributes:
+            given = [attributes["ranker"]], [0] * len(hits), [0.0] * len(hits)
+        elif given == (None, None, None):
+            return
+        rankers, sides, credits = (each if isinstance(each, list) else [] for each in given)
+        if not len(hits) == len(sides) == len(credits) or any(side not in range(len(rankers)) for side in sides):
+            raise LineFault(
+                "expected as query_attributes rankers, and of each hit the number of its ranker in sides, and credits, "
+                "got others. Write one for each hit."
+            )
+        for doc, side, credit in zip(hits, sides, credits, strict=True):
+            ranker = text_value(rankers[side], "query_attributes.rankers")
+            self._credits[search, doc] = ranker, credit_value(credit, "query_attributes.credits")
 
     def _add_event(self, search: int, action: str, members: Mapping[str, Any]) -> None:
         attributes = _object(members.get("event_attributes"), "event_attributes")
@@ -85,7 +117,7 @@ class UbiLog:
         for search, docs in self._hits.items():
             if search not in shown:
                 for position, doc in enumerate(docs, 1):
-                    self._impressions.setdefault((search, doc), (position, math.nan))
+                    self._impressions.setdefault((search, doc), (position, self._times[search]))
         if not self._impressions:
             raise FileFormatError(
                 path,
@@ -109,6 +141,10 @@ class UbiLog:
         of_doc = np.array([documents.setdefault(doc, len(documents)) for doc in docs])
         queries = [self._texts.get(search, names[search]) for search in of_search.tolist()]
         sessions = [self._sessions.get(search, f"search {names[search]}") for search in of_search.tolist()]
+        credited = [self._credits.get((search, doc), ("unknown", 0.0)) for search, _, doc, _ in rows]
+        names_of_rankers = list(dict.fromkeys(ranker for ranker, _ in credited))
+        numbers_of_rankers = {ranker: number for number, ranker in enumerate(names_of_rankers)}
+        ranker = np.array([numbers_of_rankers[ranker] for ranker, _ in credited])
         return Batch(
             query=Coded(queries, numbers.reshape(-1)),
             document=Coded(list(documents), of_doc),
@@ -116,6 +152,8 @@ class UbiLog:
             clicked=np.array([(search, doc) in self._clicks for search, _, doc, _ in rows], dtype=np.bool_),
             session=Coded(sessions, numbers.reshape(-1)),
             time=np.array(times, dtype=np.float64),
+            ranker=Coded(names_of_rankers, ranker) if self._credits else None,
+            credit=np.array([credit for _, credit in credited]) if self._credits else None,
         )
 
 

@@ -41,12 +41,19 @@ from rerank.types.ids import id_array, id_texts
 FIRST = 100  # documents of a list whose scores and overlap describe it
 OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
 OF_ALL = ("sources", "overlap")
+DIRECTIONS = {"rank": -1, **dict.fromkeys((*OF_SOURCE[1:-1], "sources"), 1)}  # in which a document is better
 log = logging.getLogger("rerank")
 
 
 def source_names(n_sources: int) -> list[str]:
     """Return the names of runs in features."""
     return [f"source{number}" for number in range(1, n_sources + 1)]
+
+
+def directions(feature_names: Sequence[str]) -> dict[str, int]:
+    """Return 1 of the features whose larger values say that a document is better, -1 of ranks."""
+    last = {name: name.rpartition(".")[2] for name in feature_names}
+    return {name: DIRECTIONS[feature] for name, feature in last.items() if feature in DIRECTIONS}
 
 
 def source_data(runs: Sequence[RunLike], qrels: QrelsLike | None = None, depth: int | None = None) -> RankingData:

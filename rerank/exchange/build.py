@@ -7,8 +7,9 @@ walked without recursion, so that no depth is too deep.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,8 +19,8 @@ from rerank.errors import InvalidInputError, shown
 from rerank.exchange.registry import FormatFault
 from rerank.runtime.schema import LARGEST as LARGEST_SCORE
 from rerank.runtime.schema import SchemaError
-from rerank.trees.forest import MOST_ROWS, Forest, Tree, check_forest
-from rerank.types import Floats, Ints, pointers
+from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, Forest, Tree, category_bits, check_forest
+from rerank.types import Floats, Ints
 
 LARGEST = np.finfo(np.float32).max
 Floats32 = NDArray[np.float32]
@@ -49,6 +50,8 @@ def next_above(threshold: Floats32) -> Floats32:
 
 
 MOST_FEATURES = 1_000_000
+Sets = Mapping[int, Ints]  # nodes and their categories
+NO_SETS: Sets = MappingProxyType({})
 
 
 def numbers(where: str, values: Sequence[Any], size: int | None = None, infinite: bool = False) -> Floats:
@@ -103,6 +106,15 @@ def whole(where: str, value: object, low: int, high: int) -> int:
     return int(wholes(where, [value], low, high, 1)[0])
 
 
+def categories_of(where: str, values: Sequence[Any]) -> Ints:
+    """Return categories of a file as (n,) int64; raises FormatFault for one that is no code."""
+    try:
+        return wholes(where, values, 0, MOST_CATEGORIES - 1)
+    except FormatFault as fault:
+        fault.remedy = f"Number the categories from 0 to {MOST_CATEGORIES - 1}."
+        raise
+
+
 def each_tree(parts: Iterable[Any], read: Callable[[Any], Tree]) -> list[Tree]:
     """Return the trees of a file's parts; raises FormatFault, which names the tree by its number from 1."""
     trees = []
@@ -132,12 +144,21 @@ def split_tree(
     leaf_value: Floats,
     gain: Floats | None = None,
     leaf_count: Ints | Floats | None = None,
+    sets: Sets = NO_SETS,
 ) -> Tree:
     """Return a tree whose nodes are numbered as in `Tree`; the children are not checked yet (see `joined`).
 
     threshold   (n_nodes,) float32, `x <= threshold` goes left; infinite where all values go to one side
+    sets        of the nodes that test categories: those that go left, all others go right
     leaf_count  (n_leaves,) training rows of each leaf, or their hessians; None, or only zeros, where the file has none
     """
+    words, bits = np.zeros(len(feature), dtype=np.int64), [np.empty(0, dtype=np.uint32)]
+    threshold = threshold.copy()
+    for node, categories in sorted(sets.items()):
+        threshold[node] = 0.0 if len(categories) else -np.inf
+        if len(categories):
+            bits.append(category_bits(categories))
+            words[node] = len(bits[-1])
     turned = threshold == -np.inf  # every value goes right: as if every value went left to the other child
     return Tree(
         feature=feature.astype(np.int32),
@@ -148,6 +169,8 @@ def split_tree(
         gain=np.zeros(len(feature)) if gain is None else np.clip(gain, -1e300, 1e300),
         leaf_value=np.asarray(leaf_value),
         leaf_count=_usable(leaf_count) if len(feature) else np.ones(1, dtype=np.int64),  # a lone leaf has all rows
+        category_words=words if len(bits) > 1 else None,
+        category_bits=np.concatenate(bits) if len(bits) > 1 else None,
     )
 
 
@@ -172,11 +195,13 @@ def flat_tree(
     value: Floats,
     gain: Floats | None = None,
     count: Ints | Floats | None = None,
+    sets: Sets = NO_SETS,
 ) -> Tree:
     """Return a tree of which nodes and leaves are in one numbering, (n,) each, the root first.
 
     children  left and right, (n,) int64 from 0 to n - 1; of leaves without meaning
     count     as `leaf_count` of `split_tree`, but of nodes and leaves
+    sets      as `split_tree` has them
     """
     nodes = ~is_leaf
     number = np.where(is_leaf, ~(np.cumsum(is_leaf) - 1), np.cumsum(nodes) - 1)
@@ -189,6 +214,7 @@ def flat_tree(
         value[is_leaf],
         None if gain is None else gain[nodes],
         None if count is None else count[is_leaf],
+        {int(number[node]): categories for node, categories in sets.items() if not is_leaf[node]},
     )
 
 
@@ -211,22 +237,7 @@ def joined(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64) -> F
         raise FormatFault(f"scores up to {LARGEST_SCORE:.3g}", f"some up to {forest.largest_score():.3g}")
     with np.errstate(over="ignore"):
         values = forest.leaf_value.astype(dtype)
-    return Forest(**{**vars(forest), "leaf_value": values})
-
-
-def in_a_row(forests: Sequence[Forest]) -> Forest:
-    """Return the trees of several forests, one forest after the other."""
-    columns = {
-        name: np.concatenate([getattr(forest, name) for forest in forests])
-        for name in ("feature", "threshold", "missing_left", "left", "right", "gain", "leaf_value")
-    }
-    node_ptr, leaf_ptr = (
-        pointers(np.concatenate([np.diff(getattr(forest, name)) for forest in forests]))
-        for name in ("node_ptr", "leaf_ptr")
-    )
-    counts = [forest.leaf_count for forest in forests if forest.leaf_count is not None]
-    leaf_count: Any = np.concatenate(counts) if len(counts) == len(forests) else None
-    return Forest(node_ptr=node_ptr, leaf_ptr=leaf_ptr, **columns, leaf_count=leaf_count)
+    return replace(forest, leaf_value=values)
 
 
 def _in_its_tree(trees: Sequence[Tree], whole: SchemaError) -> FormatFault:

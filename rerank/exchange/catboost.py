@@ -2,13 +2,19 @@
 
 Values and borders are float32; `x > border` sets a bit of the leaf's number, the first split the lowest one. Leaf
 values and sums are float64; the score is scale * sum + bias.
+
+A category is known by the lower half of the CityHash64 (version 1.0) of its text, "7" for 7. A split of one category
+(OneHotFeature) sets the bit of rows that have it, and is read where the category is a whole number below 65536. Splits
+of statistics of categories (OnlineCtr) are refused: their borders are on shares of training rows, of several features
+at once, and not on the values of a feature.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +30,14 @@ from rerank.exchange.build import (
     numbers,
     split_tree,
     whole,
-    wholes,
 )
 from rerank.exchange.registry import Format, FormatFault, TreeModel, register
 from rerank.exchange.structured import member, parsed_json
-from rerank.trees.forest import Tree
+from rerank.trees.forest import MOST_CATEGORIES, Tree
+from rerank.types import Ints
 
 DEEPEST = 16
+FLOAT, ONE_HOT = "FloatFeature", "OneHotFeature"
 
 
 @register("catboost")
@@ -62,25 +69,29 @@ class CatBoost(Format):
             remedy = "Train the model again with grow_policy=SymmetricTree."
             raise FormatFault("oblivious trees", "others", remedy=remedy)
         info = member(stored, "features_info", dict)
-        for kind in ("categorical_features", "text_features", "embedding_features"):
+        for kind in ("text_features", "embedding_features"):
             if info.get(kind):
                 remedy = "Train the model again on numbers."
-                raise FormatFault("numerical features", kind.replace("_", " "), remedy=remedy)
-        features = member(info, "float_features", list)
-        columns, missing_right, column_names = _columns(features)
-        n_features = max(columns, default=0) + 1
-        trees = each_tree(member(stored, "oblivious_trees", list), lambda raw: _tree(raw, columns, missing_right))
+                raise FormatFault("numbers and categories", kind.replace("_", " "), remedy=remedy)
+        columns, missing_right, names_of = _columns(info, "float_features")
+        categories, _, names_of_categories = _columns(info, "categorical_features")
+        names_of = {**names_of, **names_of_categories}
+        if len(names_of) < len(columns) + len(categories):
+            raise FormatFault("each column once", "one again")
+        n_features = max(names_of, default=0) + 1
+        read = _Trees(columns, missing_right, categories)
+        trees = each_tree(member(stored, "oblivious_trees", list), read.tree)
         scale, bias = _scale_and_bias(stored.get("scale_and_bias"))
         with np.errstate(over="ignore"):  # an infinite score is refused below
             scaled = [replace(tree, leaf_value=scale * tree.leaf_value) for tree in trees]
-        complete = len(column_names) == n_features and all(column_names)
-        return TreeModel(joined(scaled, n_features), n_features, tuple(column_names) if complete else None, bias)
+        column_names = tuple(names_of.get(column, "") for column in range(n_features))
+        return TreeModel(joined(scaled, n_features), n_features, column_names if all(column_names) else None, bias)
 
 
-def _columns(features: list[Any]) -> tuple[list[int], list[bool], list[str]]:
-    """Return of each float feature its column, whether its missing values go right, and the columns' names."""
+def _columns(info: Any, kind: str) -> tuple[list[int], list[bool], dict[int, str]]:
+    """Return the column of each feature of one kind, whether its missing values go right, and the columns' names."""
     columns, right, names = [], [], dict[int, str]()
-    for number, feature in enumerate(features):
+    for number, feature in enumerate([] if info.get(kind) is None else member(info, kind, list)):
         column = member(feature, "flat_feature_index", int)
         columns.append(whole("flat_feature_index", column, 0, MOST_FEATURES))
         if member(feature, "feature_index", int) != number:
@@ -92,31 +103,86 @@ def _columns(features: list[Any]) -> tuple[list[int], list[bool], list[str]]:
         names[columns[-1]] = str(feature.get("feature_name") or feature.get("feature_id") or "")
     if len(set(columns)) < len(columns):
         raise FormatFault("each column once", "one again")
-    return columns, right, [names.get(column, "") for column in range(max(columns, default=-1) + 1)]
+    return columns, right, names
 
 
-def _tree(raw: Any, columns: list[int], missing_right: list[bool]) -> Tree:
-    values_of = member(raw, "leaf_values", list)
-    splits = [] if raw.get("splits") is None else member(raw, "splits", list)
-    if len(splits) > DEEPEST:
-        raise FormatFault(f"a depth up to {DEEPEST}", str(len(splits)))
-    values = numbers("leaf_values", values_of, 1 << len(splits))
-    counts = numbers("leaf_weights", raw.get("leaf_weights") or [0.0] * len(values), len(values))
-    if not splits:
-        return leaf_tree(float(values[0]))
-    for split in splits:
-        if not isinstance(split, dict) or split.get("split_type", "FloatFeature") != "FloatFeature":
-            raise FormatFault("splits of numbers (FloatFeature)", shown(split))
-    index = wholes("float_feature_index", [member(s, "float_feature_index") for s in splits], 0, len(columns) - 1)
-    border = at_most(numbers("border", [member(split, "border") for split in splits]))
-    depth = np.arange((1 << len(splits)) - 1)
-    level = len(splits) - np.frexp((depth + 1).astype(np.float64))[1]  # the root tests the last split
-    n_nodes = len(depth)
-    children = [2 * depth + side for side in (1, 2)]
-    left, right = (np.where(child < n_nodes, child, ~(child - n_nodes)) for child in children)
-    feature = np.array(columns)[index]
-    missing_left = ~np.array(missing_right)[index]
-    return split_tree(feature[level], border[level], missing_left[level], left, right, values, None, counts)
+@dataclass(frozen=True)
+class _Trees:
+    """Reads trees: columns of the float features, whether their missing values go right, columns of the categories."""
+
+    columns: list[int]
+    missing_right: list[bool]
+    categories: list[int]
+
+    def tree(self, raw: Any) -> Tree:
+        """Return a tree; raises FormatFault."""
+        values_of = member(raw, "leaf_values", list)
+        splits = [] if raw.get("splits") is None else member(raw, "splits", list)
+        if len(splits) > DEEPEST:
+            raise FormatFault(f"a depth up to {DEEPEST}", str(len(splits)))
+        values = numbers("leaf_values", values_of, 1 << len(splits))
+        counts = numbers("leaf_weights", raw.get("leaf_weights") or [0.0] * len(values), len(values))
+        if not splits:
+            return leaf_tree(float(values[0]))
+        feature, border, missing_left, sets = map(list, zip(*map(self._split, splits), strict=True))
+        depth = np.arange((1 << len(splits)) - 1)
+        level = len(splits) - np.frexp((depth + 1).astype(np.float64))[1]  # the root tests the last split
+        n_nodes = len(depth)
+        is_set = np.array([each is not None for each in sets])[level]
+        first, second = (
+            np.where(child < n_nodes, child, ~(child - n_nodes)) for child in (2 * depth + 1, 2 * depth + 2)
+        )
+        return split_tree(
+            np.array(feature)[level],
+            at_most(np.array(border))[level],
+            np.array(missing_left)[level],
+            np.where(is_set, second, first),
+            np.where(is_set, first, second),
+            values,
+            None,
+            counts,
+            {node: sets[level[node]] for node in np.flatnonzero(is_set).tolist()},
+        )
+
+    def _split(self, split: Any) -> tuple[int, float, bool, Ints | None]:
+        """Return feature, border, whether missing values go left, and the categories that set the bit; they go left."""
+        kind = split.get("split_type", FLOAT) if isinstance(split, dict) else split
+        if kind == FLOAT:
+            number = whole("float_feature_index", member(split, "float_feature_index"), 0, len(self.columns) - 1)
+            border = float(numbers("border", [member(split, "border")], 1)[0])
+            return self.columns[number], border, not self.missing_right[number], None
+        if kind != ONE_HOT:
+            remedy = (
+                "Train it with one_hot_max_size of all categories and max_ctr_complexity=1, or without cat_features."
+            )
+            raise FormatFault(f"splits of numbers or of one category ({FLOAT}, {ONE_HOT})", shown(kind), remedy=remedy)
+        number = whole("cat_feature_index", member(split, "cat_feature_index"), 0, len(self.categories) - 1)
+        value = whole("value", member(split, "value"), -(2**31), 2**32 - 1) % 2**32
+        if value not in _codes_by_hash():
+            remedy = "Train it on the numbers of the categories, as int."
+            raise FormatFault(f"categories from 0 to {MOST_CATEGORIES - 1}", f"another (hash {value})", remedy=remedy)
+        return self.categories[number], 0.0, False, np.array(_codes_by_hash()[value])
+
+
+@cache
+def _codes_by_hash() -> dict[int, list[int]]:
+    """Return the codes of each hash; two may have the same one, and are then one category to CatBoost."""
+    codes: dict[int, list[int]] = {}
+    for code in range(MOST_CATEGORIES):
+        codes.setdefault(_city_hash(str(code).encode()) % 2**32, []).append(code)
+    return codes
+
+
+def _city_hash(text: bytes) -> int:
+    """Return CityHash64 (version 1.0) of 1 to 8 bytes."""
+    size, k2, k3, k_mul = len(text), 0x9AE16A3B2F90404F, 0xC949D7C7509E6557, 0x9DDFEA08EB382D69
+    if size < 4:
+        mixed = (text[0] + (text[size >> 1] << 8)) * k2 % 2**64 ^ (size + (text[-1] << 2)) * k3 % 2**64
+        return (mixed ^ mixed >> 47) * k2 % 2**64
+    u, v = size + (int.from_bytes(text[:4], "little") << 3), int.from_bytes(text[-4:], "little")
+    a = (u ^ v) * k_mul % 2**64
+    b = (v ^ a ^ a >> 47) * k_mul % 2**64
+    return (b ^ b >> 47) * k_mul % 2**64
 
 
 def _scale_and_bias(value: object) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from rerank.exchange.engines import ELASTICSEARCH as ENGINE
 from rerank.exchange.engines import STATIC
 from rerank.exchange.registry import Format, TreeModel, WriteOptions, register
 from rerank.exchange.structured import compact_json
-from rerank.exchange.write import flat_children, node_counts, summed, trees_of, whole_counts, with_constant
+from rerank.exchange.write import flat_children, node_counts, summed, whole_counts, with_constant
 from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Tree
 
@@ -30,7 +30,7 @@ class Elasticsearch(Format):
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the body; the query of a feature that the engine does not compute is a placeholder."""
         forest, names = summed(model, "elasticsearch").forest, model.feature_names or numbered_names(model.n_features)
-        trees = trees_of(replace(forest, leaf_count=whole_counts(forest, self.name)))
+        trees = replace(forest, leaf_count=whole_counts(forest, self.name)).trees()
         trained = [
             {"tree": {"feature_names": list(names), "target_type": "regression", "tree_structure": _stored(tree)}}
             for tree in with_constant(trees, model.constant)

@@ -1,6 +1,7 @@
 """LightGBM's text file, as `Booster.save_model` writes it.
 
-Values are float64 and `x <= threshold` goes left. A node's `decision_type` says what is missing: nothing (a NaN is read
+Values are float64 and `x <= threshold` goes left; of a category, the members of a bit set go left, and missing values
+right. A node's `decision_type` says what is missing: nothing (a NaN is read
 as 0), 0 as well as NaN, or NaN; and where the missing goes. LightGBM reads a value of size up to 1e-35 as 0.
 """
 
@@ -17,8 +18,11 @@ from numpy.typing import NDArray
 from rerank.errors import shown
 from rerank.exchange.build import (
     MOST_FEATURES,
+    NO_SETS,
     Floats32,
+    Sets,
     at_most,
+    categories_of,
     joined,
     leaf_tree,
     numbers,
@@ -27,9 +31,9 @@ from rerank.exchange.build import (
 )
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
 from rerank.exchange.structured import decoded
-from rerank.exchange.write import decimals, node_counts, trees_of, whole_counts, with_constant
-from rerank.trees.forest import MOST_ROWS, Tree
-from rerank.types import Floats, Ints
+from rerank.exchange.write import decimals, node_counts, whole_counts, with_constant
+from rerank.trees.forest import MOST_ROWS, WORD_BITS, Forest, Tree, set_members
+from rerank.types import Floats, Ints, pointers
 
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value
 NONE, ZERO, NAN = 0, 1, 2
@@ -44,7 +48,7 @@ class LightGBM(Format):
     """Read and write LightGBM's text file."""
 
     title = "LightGBM's text file"
-    writes = reads = True
+    writes = reads = categories = True
 
     def recognises(self, content: bytes) -> bool:
         """Return whether the first line is `tree`."""
@@ -98,14 +102,27 @@ def model_text(model: TreeModel, format: str) -> str:
         f"max_feature_idx={model.n_features - 1}\nobjective=lambdarank",
         *(["average_output"] if model.divisor != 1.0 else []),
         f"feature_names={' '.join(names)}",
-        f"feature_infos={' '.join(['[-1e308:1e308]'] * model.n_features)}",
+        f"feature_infos={' '.join(_infos(forest, model.n_features))}",
     ]
-    all_trees = with_constant(trees_of(replace(forest, leaf_count=whole_counts(forest, format))), model.constant)
+    all_trees = with_constant(replace(forest, leaf_count=whole_counts(forest, format)).trees(), model.constant)
     trees = [_tree_text(tree, number, model.zero_missing) for number, tree in enumerate(all_trees)]
     if not trees:
         raise cannot_say(format, "at least one tree", "none", "Train the model with more trees.")
     lines.append(f"tree_sizes={' '.join(str(len(tree)) for tree in trees)}\n\n")
     return "\n".join(lines) + "".join(trees) + "end of trees\n"
+
+
+def _infos(forest: Forest, n_features: int) -> list[str]:
+    """Return the range of each feature, or its categories; refuse missing ones that do not go right."""
+    infos = ["[-1e308:1e308]"] * n_features
+    node, category = set_members(forest)
+    if forest.missing_left[node].any():
+        raise cannot_say(
+            "lightgbm", "missing categories that go where unknown ones go", "others", "Export it as xgboost."
+        )
+    for feature in forest.categories.tolist():
+        infos[feature] = ":".join(map(str, np.unique(category[forest.feature[node] == feature]).tolist()))
+    return infos
 
 
 def _sections(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
@@ -168,10 +185,7 @@ def _tree(fields: Mapping[str, str], n_features: int, zero: _ZeroFeatures) -> Tr
         return leaf_tree(float(values[0]))
     n_nodes = n_leaves - 1
     kinds = wholes("decision_type", _tokens(fields, "decision_type"), 0, 15, n_nodes)
-    if (kinds & CATEGORICAL).any():
-        raise FormatFault(
-            "numerical splits", "categorical ones", remedy="Train without categorical_feature, on numbers."
-        )
+    is_set = (kinds & CATEGORICAL) > 0
     if (kinds >> 2 == 3).any():
         raise FormatFault("a decision_type up to 11", "one of another kind of missing value")
     feature = wholes("split_feature", _tokens(fields, "split_feature"), 0, n_features - 1, n_nodes)
@@ -186,9 +200,26 @@ def _tree(fields: Mapping[str, str], n_features: int, zero: _ZeroFeatures) -> Tr
     limits = _limits(threshold)
     kind, missing_left = kinds >> 2, (kinds & DEFAULT_LEFT) > 0
     zero_left = limits >= 0.0
-    zero.add(feature, kind, zero_left != missing_left)
-    missing_left = np.where(kind == NONE, zero_left, missing_left)
-    return split_tree(feature, limits, missing_left, left, right, values, gain, counts)
+    zero.add(feature[~is_set], kind[~is_set], (zero_left != missing_left)[~is_set])
+    missing_left = np.where(kind == NONE, zero_left, missing_left) & ~is_set
+    sets = _sets(fields, threshold, np.flatnonzero(is_set)) if is_set.any() else NO_SETS
+    return split_tree(feature, limits, missing_left, left, right, values, gain, counts, sets)
+
+
+def _sets(fields: Mapping[str, str], number: Floats, nodes: Ints) -> Sets:
+    """Return the categories of some nodes, whose thresholds are the numbers of their sets."""
+    n_sets = _whole(fields, "num_cat", 1, MOST_LEAVES)
+    numbered = wholes("threshold of categories", number[nodes].tolist(), 0, n_sets - 1)
+    words = wholes("cat_threshold", _tokens(fields, "cat_threshold"), 0, 2**WORD_BITS - 1).astype("<u4")
+    ends = wholes("cat_boundaries", _tokens(fields, "cat_boundaries"), 0, len(words), n_sets + 1)
+    if (np.diff(ends) < 0).any():
+        raise FormatFault("cat_boundaries that rise", "others")
+    sets = {}
+    for node, each in zip(nodes.tolist(), numbered.tolist(), strict=True):
+        of_node = words[ends[each] : ends[each + 1]]
+        members = np.flatnonzero(np.unpackbits(of_node.view(np.uint8), bitorder="little"))
+        sets[node] = categories_of("categories", members.tolist())
+    return sets
 
 
 def _limits(threshold: Floats) -> Floats32:
@@ -212,19 +243,26 @@ def _whole(fields: Mapping[str, str], key: str, low: int, high: int) -> int:
 
 
 def _tree_text(tree: Tree, number: int, zero_missing: Ints) -> str:
-    lines = [f"Tree={number}", f"num_leaves={len(tree.leaf_value)}", "num_cat=0"]
+    words = np.zeros(len(tree.feature), dtype=np.int64) if tree.category_words is None else tree.category_words
+    is_set = words > 0
+    lines = [f"Tree={number}", f"num_leaves={len(tree.leaf_value)}", f"num_cat={is_set.sum()}"]
     if len(tree.feature):
-        kind = np.where(np.isin(tree.feature, zero_missing), ZERO, NAN)
+        kind = np.where(np.isin(tree.feature, zero_missing) & ~is_set, ZERO, NAN)
         inner, counts = (each.astype(np.int64) for each in node_counts(tree))
         lines += [
             f"split_feature={_joined(tree.feature)}",
             f"split_gain={decimals(tree.gain)}",
-            f"threshold={decimals(tree.threshold)}",
-            f"decision_type={_joined((kind << 2) + DEFAULT_LEFT * tree.missing_left)}",
+            f"threshold={decimals(np.where(is_set, np.cumsum(is_set) - 1, tree.threshold))}",
+            f"decision_type={_joined((kind << 2) + DEFAULT_LEFT * tree.missing_left + CATEGORICAL * is_set)}",
             f"left_child={_joined(tree.left)}",
             f"right_child={_joined(tree.right)}",
             f"leaf_count={_joined(counts)}",  # pred_contrib reads the counts
             f"internal_count={_joined(inner)}",
+        ]
+    if tree.category_bits is not None:
+        lines += [
+            f"cat_boundaries={_joined(pointers(words[is_set]))}",
+            f"cat_threshold={_joined(tree.category_bits)}",
         ]
     return "\n".join([*lines, f"leaf_value={decimals(tree.leaf_value)}", "is_linear=0", "shrinkage=1", "", "", ""])
 

@@ -116,6 +116,10 @@ def export_model(
             by_name = ", ".join(each.name for each in known_formats().values() if each.by_name)
             remedy = f"Import it with feature_names, or export it as {by_name}."
             raise cannot_say(format, "features in the order of training", "a model whose file only names them", remedy)
+        if len(trees.forest.categories) and not kind.categories:
+            able = " or ".join(each.name for each in known_formats().values() if each.writes and each.categories)
+            remedy = f"Export it as {able}, or train it without categorical_feature."
+            raise cannot_say(format, "trees that compare numbers", "a model with categories", remedy)
         trees = _missing_as_zero(trees) if missing_as_zero else trees
         files = _tree_files(kind, trees, _start_for(kind, model), options, split_leaves, vectors)
     if feature_set is None:
@@ -199,7 +203,7 @@ def import_model(
     ------
     FileFormatError
         For a file that is damaged or of no known format, and for a model that cannot be held here, such as one with
-        categorical splits.
+        linear leaves.
     InvalidInputError
         For an estimator of another kind, and for names that do not fit the model.
 
@@ -320,6 +324,10 @@ def _missing_as_zero(model: TreeModel) -> TreeModel:
     if len(model.zero_missing):
         raise InvalidInputError(
             "missing_as_zero: expected a model that reads 0 as a value, got one that reads 0 as missing. Leave it out."
+        )
+    if len(model.forest.categories):
+        raise InvalidInputError(
+            "missing_as_zero: expected a model without categories, whose code 0 is a value, got one with. Leave it out."
         )
     return replace(model, forest=replace(model.forest, missing_left=np.asarray(model.forest.threshold >= 0.0)))
 

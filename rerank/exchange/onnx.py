@@ -12,7 +12,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.exchange.registry import Format, TreeModel, WriteOptions, register
-from rerank.exchange.write import flat_children, summed, trees_of
+from rerank.exchange.write import flat_children, summed
 from rerank.trees.forest import Forest
 
 
@@ -62,7 +62,7 @@ class Onnx(Format):
 def _attributes(forest: Forest) -> dict[str, Any]:
     """Return the operator's lists, the nodes of each tree before its leaves."""
     parts: dict[str, list[Any]] = {}
-    for number, tree in enumerate(trees_of(forest)):
+    for number, tree in enumerate(forest.trees()):
         n_nodes, n_leaves, zeros = len(tree.feature), len(tree.leaf_value), [0] * len(tree.leaf_value)
         left, right = flat_children(tree)
         columns: dict[str, list[Any]] = {

@@ -96,6 +96,7 @@ class Format(ABC):
     sums    the type in which the owner sums leaf values
     adds_first_score  whether an engine that uses the file can add the score of its first stage
     by_name  whether the owner finds features by their names, whatever their order
+    categories  whether a node can test a set of categories
     """
 
     name: ClassVar[str] = ""
@@ -105,6 +106,7 @@ class Format(ABC):
     sums: ClassVar[str] = "float64"
     adds_first_score: ClassVar[bool] = False
     by_name: ClassVar[bool] = False
+    categories: ClassVar[bool] = False
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the content of a model file; raises InvalidInputError for what the format cannot say."""

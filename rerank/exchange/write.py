@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.exchange.build import LARGEST, in_a_row, leaf_tree, next_above
+from rerank.exchange.build import LARGEST, leaf_tree, next_above
 from rerank.exchange.registry import LinearModel, TreeModel, cannot_say
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.boosted import BoostedTrees
@@ -21,7 +21,7 @@ from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import CANDIDATES, FeatureBase, ModelBase, NoBase, UnsupervisedBase
 from rerank.trees.contributions import EMPTY_LEAF
-from rerank.trees.forest import Forest, Tree
+from rerank.trees.forest import Forest, Tree, set_members
 from rerank.types import Floats, Ints
 
 
@@ -98,21 +98,6 @@ def whole_counts(forest: Forest, format: str) -> Floats:
     return np.maximum(np.rint(counts / np.repeat(unit, np.diff(forest.leaf_ptr))), 1.0)
 
 
-def trees_of(forest: Forest) -> list[Tree]:
-    """Return the trees of a forest."""
-    nodes, leaves = ([*map(slice, ptr[:-1], ptr[1:])] for ptr in (forest.node_ptr, forest.leaf_ptr))
-    of_nodes = ("feature", "threshold", "missing_left", "left", "right", "gain")
-    counts = forest.leaf_count
-    return [
-        Tree(
-            **{name: getattr(forest, name)[node] for name in of_nodes},
-            leaf_value=forest.leaf_value[leaf],
-            leaf_count=None if counts is None else counts[leaf],
-        )
-        for node, leaf in zip(nodes, leaves, strict=True)
-    ]
-
-
 def node_counts(tree: Tree) -> tuple[Floats, Floats]:
     """Return the counts of the nodes (n_nodes,) and leaves (n_leaves,) of a tree that knows those of its leaves."""
     left, right, leaves = tree.left.tolist(), tree.right.tolist(), np.asarray(tree.leaf_count, dtype=np.float64)
@@ -131,19 +116,25 @@ def flat_children(tree: Tree) -> tuple[Ints, Ints]:
 
 
 def with_tests_below(forest: Forest) -> Forest:
-    """Return the same trees for tests `x < threshold`.
+    """Return the same trees for tests `x < threshold`, and for sets of categories that go right.
 
     Where every value goes left, since the threshold is the largest float32, the children are exchanged: no value is
     below the smallest float32.
     """
-    turned = forest.threshold == LARGEST
+    is_set = np.diff(forest.category_sets()[0]) > 0
+    turned = (forest.threshold == LARGEST) | is_set
     return replace(
         forest,
-        threshold=np.where(turned, -LARGEST, next_above(forest.threshold)),
+        threshold=np.where(turned, np.where(is_set, 0.0, -LARGEST), next_above(forest.threshold)).astype(np.float32),
         missing_left=forest.missing_left ^ turned,
         left=np.where(turned, forest.right, forest.left),
         right=np.where(turned, forest.left, forest.right),
     )
+
+
+def _in_a_row(forests: Sequence[Forest]) -> Forest:
+    """Return the trees of several forests, one forest after the other."""
+    return Forest.of([tree for forest in forests for tree in forest.trees()])
 
 
 def with_split_leaves(model: TreeModel) -> TreeModel:
@@ -162,7 +153,7 @@ def with_split_leaves(model: TreeModel) -> TreeModel:
         Forest.of([leaf_tree(whole_constant)]),
         replace(forest, leaf_value=whole),
     ]
-    return replace(model, forest=in_a_row(parts if constant else parts[1::2]), constant=0.0)
+    return replace(model, forest=_in_a_row(parts if constant else parts[1::2]), constant=0.0)
 
 
 def refuse_missing_direction(model: TreeModel, format: str, features: Sequence[int] | None = None) -> None:
@@ -243,7 +234,7 @@ def _after(base: TreeModel, own: TreeModel, format: str) -> TreeModel:
     column = np.array([names.index(name) for name in base.feature_names or ()], dtype=np.int32)
     first, second = base.forest, own.forest
     moved = replace(first, feature=column[first.feature], leaf_value=first.leaf_value.astype(np.float64) / base.divisor)
-    return replace(own, forest=in_a_row([moved, second]), constant=base.constant + own.constant)
+    return replace(own, forest=_in_a_row([moved, second]), constant=base.constant + own.constant)
 
 
 def linear_model(model: LinearRanker | ImportedWeights, format: str) -> LinearModel:
@@ -271,8 +262,15 @@ def boundary_rows(forest: Forest, n_features: int, n_rows: int, seed: int = 0) -
     random = np.random.default_rng(seed)
     X = np.empty((n_rows, n_features), dtype=np.float32)
     lowest, highest = -LARGEST, LARGEST
+    node, category = set_members(forest)
+    compares = np.diff(forest.category_sets()[0]) == 0
     for feature in range(n_features):
-        on = np.unique(forest.threshold[forest.feature == feature])
+        if feature in forest.categories:  # members, the codes between and behind them, missing ones
+            known = category[forest.feature[node] == feature]
+            X[:, feature] = random.choice(np.append(known, np.arange(known.max() + 2)), n_rows)
+            X[random.random(n_rows) < 1 / 6, feature] = np.nan
+            continue
+        on = np.unique(forest.threshold[(forest.feature == feature) & compares])
         if not len(on):
             X[:, feature] = random.normal(size=n_rows)
             continue

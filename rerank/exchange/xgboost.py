@@ -1,6 +1,7 @@
 """XGBoost's model file in JSON or UBJSON, and its dump of trees in JSON, which search engines read.
 
-Values, thresholds, leaf values and sums are float32; `x < threshold` goes left; NaN is missing. In a model file
+Values, thresholds, leaf values and sums are float32; `x < threshold` goes left; of a category, the members of a set go
+right; NaN is missing. DART multiplies the values of a tree by its weight. In a model file
 (`Booster.save_model`), the sum begins with the base score and adds the trees in their order. A dump
 (`Booster.get_dump(dump_format="json")`) has no base score; `x < split_condition` goes to `yes`. The plug-ins for
 Elasticsearch and OpenSearch (`model/xgboost+json`) take an object with `objective` and `splits`, Vespa's
@@ -21,9 +22,12 @@ from numpy.typing import NDArray
 from rerank.errors import shown
 from rerank.exchange.build import (
     MOST_FEATURES,
+    NO_SETS,
     Floats32,
     Leaf,
     Node,
+    Sets,
+    categories_of,
     check_depth,
     each_tree,
     flat_tree,
@@ -34,18 +38,21 @@ from rerank.exchange.build import (
     numbers,
     single_number,
     tree_of,
+    weighed,
     whole,
     wholes,
 )
 from rerank.exchange.ranklib import rescore
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
 from rerank.exchange.structured import compact_json, feature_names_of, member, parse_ubjson, parsed_json
-from rerank.exchange.write import known_counts, node_counts, single, summed, trees_of, with_tests_below
+from rerank.exchange.write import known_counts, node_counts, single, summed, with_tests_below
 from rerank.rankers.arrays import numbered_names
-from rerank.trees.forest import Forest, Tree
-from rerank.types import Floats, Ints
+from rerank.trees.forest import Forest, Tree, set_members
+from rerank.types import Floats, Ints, pointers
 
-MODEL = "learner.gradient_booster.model"
+BOOSTER = "learner.gradient_booster"
+MODEL = f"{BOOSTER}.model"
+TREES, DART = "gbtree", "dart"
 MOST_NODES = 1 << 25
 NO_PARENT = 2**31 - 1
 IDENTITY = (
@@ -62,7 +69,7 @@ class XGBoost(Format):
     """Read XGBoost's JSON and UBJSON, and write its JSON."""
 
     title = "XGBoost's JSON model (also read: UBJSON)"
-    writes = reads = True
+    writes = reads = categories = True
     sums = "float32"
 
     def recognises(self, content: bytes) -> bool:
@@ -89,7 +96,7 @@ class XGBoost(Format):
         _check_kind(stored)
         parameters = member(stored, "learner.learner_model_param", dict)
         n_features = whole("num_feature", member(parameters, "num_feature"), 1, MOST_FEATURES)
-        trees = each_tree(_trees(stored), lambda raw: _tree(raw, n_features))
+        trees = _weighed(stored, each_tree(_trees(stored), lambda raw: _tree(raw, n_features)))
         base = _base(member(parameters, "base_score"), member(stored, "learner.objective.name", str))
         if base:
             trees.insert(0, leaf_tree(float(base)))
@@ -108,13 +115,13 @@ class XGBoost(Format):
             if set(name) & set("[]<"):
                 raise cannot_say("xgboost", "feature names without [, ] and <", shown(name), "Rename it.")
         forest = replace(forest, leaf_count=known_counts(forest, "xgboost"))
-        trees = [_stored_tree(tree, number, model.n_features) for number, tree in enumerate(trees_of(forest))]
+        trees = [_stored_tree(tree, number, model.n_features) for number, tree in enumerate(forest.trees())]
         base = str(float(single(model.constant)))
         shape = {"num_parallel_tree": "1", "num_trees": str(len(trees))}
         learner = {
             "attributes": {},
             "feature_names": names,
-            "feature_types": ["float"] * len(names),
+            "feature_types": ["c" if column in forest.categories else "float" for column in range(len(names))],
             "gradient_booster": {
                 "model": {
                     "gbtree_model_param": shape,
@@ -139,8 +146,10 @@ class XGBoost(Format):
 def _check_kind(stored: object) -> None:
     """Refuse boosters of no trees, and models of several scores."""
     kind = member(stored, "learner.gradient_booster.name", str)
-    if kind != "gbtree":
-        raise FormatFault("the booster gbtree", shown(kind), remedy="Train the model again with booster=gbtree.")
+    if kind not in (TREES, DART):
+        raise FormatFault(
+            "the booster gbtree or dart", shown(kind), remedy="Train the model again with booster=gbtree."
+        )
     parameters = member(stored, "learner.learner_model_param", dict)
     for key in ("num_class", "num_target"):
         count = whole(key, parameters.get(key, 1), 0, 2**31)
@@ -149,11 +158,20 @@ def _check_kind(stored: object) -> None:
 
 
 def _trees(stored: object) -> list[Any]:
-    trees: list[Any] = member(stored, f"{MODEL}.trees", list)
-    count = whole("num_trees", member(stored, f"{MODEL}.gbtree_model_param.num_trees"), 0, MOST_NODES)
+    model = MODEL if member(stored, f"{BOOSTER}.name", str) == TREES else f"{BOOSTER}.gbtree.model"
+    trees: list[Any] = member(stored, f"{model}.trees", list)
+    count = whole("num_trees", member(stored, f"{model}.gbtree_model_param.num_trees"), 0, MOST_NODES)
     if count != len(trees):
         raise FormatFault(f"{count} trees, as num_trees says", str(len(trees)))
     return trees
+
+
+def _weighed(stored: object, trees: list[Tree]) -> list[Tree]:
+    """Return the trees with their weights, those of DART."""
+    if member(stored, f"{BOOSTER}.name", str) == TREES:
+        return trees
+    weights = numbers("weight_drop", member(stored, f"{BOOSTER}.weight_drop", list), len(trees))
+    return [weighed(tree, weight, np.float32, np.float32) for tree, weight in zip(trees, weights.tolist(), strict=True)]
 
 
 def _base(text: object, objective: str) -> np.float32:
@@ -184,8 +202,6 @@ def _tree(raw: Any, n_features: int) -> Tree:
     size = member(raw, "tree_param", dict).get("size_leaf_vector", "1")
     if str(size) not in ("0", "1"):
         raise FormatFault("leaves of one value", f"vectors of {shown(size)}", remedy=AGAIN)
-    if any(member(raw, "split_type", list)) or raw.get("categories"):
-        raise FormatFault("numerical splits", "categorical ones", remedy="Train without categorical features.")
     left, right = (wholes(key, member(raw, key, list), -1, n_nodes - 1, n_nodes) for key in _CHILDREN)
     feature = wholes("split_indices", member(raw, "split_indices", list), 0, NO_PARENT, n_nodes)
     value = numbers("split_conditions", member(raw, "split_conditions", list), n_nodes)
@@ -200,7 +216,26 @@ def _tree(raw: Any, n_features: int) -> Tree:
     if (np.abs(value) > np.finfo(np.float32).max).any():
         raise FormatFault("split_conditions as float32", "a number beyond it")
     limits, values = less_than(value.astype(np.float32)), value.astype(np.float32).astype(np.float64)
-    return _of_reached(is_leaf, feature, limits, default_left > 0, (left, right), values, gain, count)
+    sets = _sets(raw, np.flatnonzero(wholes("split_type", member(raw, "split_type", list), 0, 1, n_nodes) & ~is_leaf))
+    is_set = np.isin(np.arange(n_nodes), list(sets))
+    children = np.where(is_set, right, left), np.where(is_set, left, right)
+    return _of_reached(is_leaf, feature, limits, (default_left > 0) ^ is_set, children, values, gain, count, sets=sets)
+
+
+def _sets(raw: Any, nodes: Ints) -> Sets:
+    """Return the categories of the nodes that test some."""
+    if not len(nodes):
+        return NO_SETS
+    listed = categories_of("categories", member(raw, "categories", list))
+    of_nodes = wholes("categories_nodes", member(raw, "categories_nodes", list), 0, MOST_NODES)
+    first, size = (
+        wholes(key, member(raw, key, list), 0, len(listed), len(of_nodes))
+        for key in ("categories_segments", "categories_sizes")
+    )
+    parts = {node: listed[at : at + n] for node, at, n in zip(of_nodes.tolist(), first, size, strict=True)}
+    if (first + size > len(listed)).any() or not set(nodes.tolist()) <= set(parts):
+        raise FormatFault("categories of each node of split_type 1", "others")
+    return {node: parts[node] for node in nodes.tolist()}
 
 
 _CHILDREN = ("left_children", "right_children")
@@ -213,10 +248,12 @@ def _of_reached(
     missing: NDArray[np.bool_],
     children: tuple[Ints, Ints],
     *values: Floats,
+    sets: Sets,
 ) -> Tree:
     """Return the tree of the nodes that the root reaches; pruning leaves others behind.
 
     values  leaf values, gains and hessians, as `flat_tree` takes them
+    sets    as `flat_tree` takes them
     """
     left, right = children
     reached = np.zeros(len(left), dtype=np.bool_)
@@ -230,13 +267,17 @@ def _of_reached(
         if len(np.unique(front)) < len(front):
             raise FormatFault("nodes that are reached once", "a shared node")
     number = np.cumsum(reached) - 1
+    value, gain, count = (column[reached] for column in values)
     return flat_tree(
         is_leaf[reached],
         feature[reached],
         threshold[reached],
         missing[reached],
         (number[left[reached]], number[right[reached]]),
-        *(column[reached] for column in values),
+        value,
+        gain,
+        count,
+        {int(number[node]): categories for node, categories in sets.items() if reached[node]},
     )
 
 
@@ -251,12 +292,15 @@ def _stored_tree(tree: Tree, number: int, n_features: int) -> dict[str, Any]:
     conditions = np.where(inner, limits.astype(np.float64), values)
     node_count, leaf_count = node_counts(tree)
     counts = np.where(inner, np.append(node_count, 0.0)[indices], leaf_count[np.where(inner, 0, ~order)])
+    of_node, category = set_members(Forest.of([tree]))
+    is_set = inner & np.isin(indices, of_node)
+    sets = [category[of_node == node] for node in indices[is_set].tolist()]
     return {
         "base_weights": np.where(inner, 0.0, values).tolist(),
-        "categories": [],
-        "categories_nodes": [],
-        "categories_segments": [],
-        "categories_sizes": [],
+        "categories": [each for members in sets for each in members.tolist()],
+        "categories_nodes": np.flatnonzero(is_set).tolist(),
+        "categories_segments": pointers([len(members) for members in sets])[:-1].tolist(),
+        "categories_sizes": [len(members) for members in sets],
         "default_left": (inner & missing).astype(int).tolist(),
         "id": number,
         "left_children": left,
@@ -265,7 +309,7 @@ def _stored_tree(tree: Tree, number: int, n_features: int) -> dict[str, Any]:
         "right_children": right,
         "split_conditions": conditions.tolist(),
         "split_indices": np.where(inner, features, 0).tolist(),
-        "split_type": [0] * len(order),
+        "split_type": is_set.astype(int).tolist(),
         "sum_hessian": single(counts).tolist(),
         "tree_param": {
             "num_deleted": "0",

@@ -1,4 +1,4 @@
-"""Haystack: a ranker component for pipelines."""
+"""Haystack: a retriever and a ranker for pipelines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 
 from rerank.errors import InvalidInputError
-from rerank.plugins.texts import TextReranker
+from rerank.plugins.texts import DocumentRetriever, TextReranker
 from rerank.rankers.warm_start import UNSUPERVISED
 
 
@@ -86,5 +86,72 @@ class RerankRanker:
             "documents": [
                 replace(documents[number], score=score, meta={**documents[number].meta, **passage})
                 for (number, score), passage in zip(ranked, passages, strict=True)
+            ]
+        }
+
+
+@component
+class RerankRetriever:
+    """Find documents of an index, and order them with a model.
+
+    Parameters
+    ----------
+    index : str
+        Folder of the index, which stores its documents.
+    model : str, optional
+        File of the model, which finds its candidates itself; by default the ranking that needs no judgements.
+    candidates : str, optional
+        In place of a model, sources whose documents are returned in their order (`bm25`, `lsi`, `encoder`), e.g. for
+        `DocumentJoiner`.
+    top_k : int
+        Documents to return.
+    min_score, abstain : float, optional
+        As for `RerankRanker`.
+
+    """
+
+    def __init__(
+        self,
+        index: str,
+        model: str | None = None,
+        candidates: str | None = None,
+        top_k: int = 10,
+        min_score: float | None = None,
+        abstain: float | None = None,
+    ) -> None:
+        self.index, self.model, self.candidates, self.top_k = index, model, candidates, top_k
+        self.min_score, self.abstain = min_score, abstain
+        self._retriever: DocumentRetriever | None = None
+
+    def warm_up(self) -> None:
+        """Open the index and load the model, once."""
+        self._opened()
+
+    def _opened(self) -> DocumentRetriever:
+        if self._retriever is None:
+            self._retriever = DocumentRetriever(
+                self.index, self.model, self.candidates, min_score=self.min_score, abstain=self.abstain
+            )
+        return self._retriever
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the component as Haystack stores pipelines."""
+        least = {"min_score": self.min_score, "abstain": self.abstain}
+        files = {"index": str(self.index), "model": None if self.model is None else str(self.model)}
+        return default_to_dict(self, **files, candidates=self.candidates, top_k=self.top_k, **least)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> RerankRetriever:
+        """Return the component that `to_dict` stored."""
+        restored: RerankRetriever = default_from_dict(cls, data)
+        return restored
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
+        """Return the best documents with the model's scores, best first."""
+        found = self._opened().find(query, self.top_k if top_k is None else top_k)
+        return {
+            "documents": [
+                Document(id=doc_id, content=text, meta=metadata, score=score) for doc_id, score, text, metadata in found
             ]
         }

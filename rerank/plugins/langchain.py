@@ -1,15 +1,16 @@
-"""LangChain: a document compressor, for `ContextualCompressionRetriever` or any chain."""
+"""LangChain: a retriever, and a document compressor for `ContextualCompressionRetriever` or any chain."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.callbacks import Callbacks
+from langchain_core.callbacks import CallbackManagerForRetrieverRun, Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
+from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, PrivateAttr
 
-from rerank.plugins.texts import TextReranker
+from rerank.plugins.texts import DocumentRetriever, TextReranker
 from rerank.rankers.warm_start import UNSUPERVISED
 
 
@@ -62,4 +63,47 @@ class RerankCompressor(BaseDocumentCompressor):
                 update={"metadata": {**documents[number].metadata, "relevance_score": score, **passage}}
             )
             for (number, score), passage in zip(ranked, passages, strict=True)
+        ]
+
+
+class RerankRetriever(BaseRetriever):
+    """Find documents of an index, and order them with a model.
+
+    Parameters
+    ----------
+    index : Index or path
+        The index, which stores its documents.
+    model : Ranker or path, optional
+        The model or its file, which finds its candidates itself; by default the ranking that needs no judgements.
+    candidates : str, optional
+        In place of a model, sources whose documents are returned in their order (`bm25`, `lsi`, `encoder`), e.g. for
+        a fusion in the chain.
+    k : int
+        Documents to return.
+    min_score, abstain : float, optional
+        As for `RerankCompressor`.
+
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    index: Any
+    model: Any = None
+    candidates: str | None = None
+    k: int = 10
+    min_score: float | None = None
+    abstain: float | None = None
+    _retriever: DocumentRetriever = PrivateAttr()
+
+    def model_post_init(self, context: object, /) -> None:
+        """Open the index and load the model."""
+        self._retriever = DocumentRetriever(
+            self.index, self.model, self.candidates, min_score=self.min_score, abstain=self.abstain
+        )
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        """Return the best documents, best first, with the score as `metadata["relevance_score"]`."""
+        return [
+            Document(id=doc_id, page_content=text, metadata={**metadata, "id": doc_id, "relevance_score": score})
+            for doc_id, score, text, metadata in self._retriever.find(query, self.k)
         ]

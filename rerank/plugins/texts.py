@@ -1,18 +1,24 @@
-"""An index and a model, opened once: shared by the plugins of frameworks that pass texts."""
+"""An index and a model, opened once: shared by the plugins of frameworks that pass texts or ask for them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from rerank.errors import InvalidInputError
 from rerank.lucene.documents import is_text
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import UNSUPERVISED
+from rerank.types import Run
+from rerank.types.ids import QUERY
 from rerank.types.retriever import CONTENTS
 from rerank.workflows.applying import model_recipe
 from rerank.workflows.cutoff import Cutoff
 from rerank.workflows.index import Index
+from rerank.workflows.passages import stored_texts
+from rerank.workflows.rerank import rerank
+from rerank.workflows.stored import stored_fields
 from rerank.workflows.unsupervised import applied_model
 
 
@@ -44,9 +50,7 @@ class TextReranker:
         self.index = index if isinstance(index, Index) else Index.open(index)
         self.model = applied_model(model, self.index, union=False)
         self.field = self.index.main_field if field is None else field
-        self.cutoff = None if self.model.calibration_ is None else Cutoff(min_score or 0.0, abstain or 0.0)
-        if min_score is not None or abstain is not None:
-            self.model.calibrated()
+        self.cutoff = _cutoff(self.model, min_score, abstain)
 
     def with_metadata(self, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
         """Return a document of a text and those of its metadata that the model can read.
@@ -76,3 +80,77 @@ class TextReranker:
         if self.index.passages is None or not documents:
             return [{} for _ in documents]
         return [{"passage": each.text} for each in self.index.text_passages(query, documents, field=self.field)]
+
+
+class Found(NamedTuple):
+    """A document of an index: id, score, text, and what else the index stores of it."""
+
+    doc_id: str
+    score: float
+    text: str
+    metadata: dict[str, Any]
+
+
+class DocumentRetriever:
+    """Find documents of an index, and order them with a model.
+
+    Parameters
+    ----------
+    index : Index or path
+        The index, which stores its documents.
+    model : Ranker or path, optional
+        A ranker that was trained on features of this index, or its file; it finds its candidates itself. By default the
+        one that needs no judgements.
+    candidates : str, optional
+        In place of a model, sources whose documents are returned in their order, e.g. `lsi`, see `Index.search`.
+    min_score, abstain : float, optional
+        Least probability of a document, and that any document is relevant, as in `Cutoff`; only for a calibrated model.
+
+    """
+
+    def __init__(
+        self,
+        index: Index | str | Path,
+        model: Ranker | str | Path | None = None,
+        candidates: str | None = None,
+        *,
+        min_score: float | None = None,
+        abstain: float | None = None,
+    ) -> None:
+        if candidates is not None and not (model is None and min_score is None and abstain is None):
+            raise InvalidInputError(
+                "candidates: expected no model, min_score and abstain beside them, got one. Leave candidates out: a "
+                "model finds its own."
+            )
+        self.index, self.candidates = index if isinstance(index, Index) else Index.open(index), candidates
+        self.model = None if candidates is not None else applied_model(model or UNSUPERVISED, self.index)
+        self.cutoff = None if self.model is None else _cutoff(self.model, min_score, abstain)
+
+    def find(self, query: str, k: int) -> list[Found]:
+        """Return the k best documents, best first; scores are probabilities where the model is calibrated.
+
+        Where the index keeps passages, the metadata `passage` is the best one.
+        """
+        run = self._run({QUERY: query}, k)
+        numbers, field = self.index.forward.doc_numbers(run.doc_ids), self.index.main_field
+        texts = stored_texts(self.index, numbers, field)
+        stored = [stored_fields(raw) for raw in self.index.kept_documents(numbers)]
+        others = [{name: value for name, value in each.items() if name != field} for each in stored]
+        if self.index.passages is not None:
+            best = self.index.best_passages(run, {QUERY: query})
+            others = [{**each, "passage": passage.text} for each, passage in zip(others, best, strict=True)]
+        return list(map(Found, run.doc_ids.tolist(), run.scores.tolist(), texts, others))
+
+    def _run(self, topics: dict[str, str], k: int) -> Run:
+        if self.model is None:
+            run = self.index.search(topics, k, candidates=str(self.candidates))
+        else:
+            run = rerank(self.index, self.model, topics, cutoff=self.cutoff)
+        return run.take(run.trec_order()).head(k)
+
+
+def _cutoff(model: Ranker, min_score: float | None, abstain: float | None) -> Cutoff | None:
+    """Return the cutoff of a calibrated model; refuse least probabilities of another one."""
+    if min_score is not None or abstain is not None:
+        model.calibrated()
+    return None if model.calibration_ is None else Cutoff(min_score or 0.0, abstain or 0.0)

@@ -6,6 +6,7 @@ by its attributes. A missing value (None, NaN, NA) of X is NaN; a sparse X is ma
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -15,8 +16,9 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
 from rerank.runtime.kernels import kernel
-from rerank.runtime.schema import first_repeated
+from rerank.runtime.schema import SchemaError, first_repeated
 from rerank.runtime.threads import in_threads, row_parts
+from rerank.trees.categories import CategoryValues
 from rerank.types import Floats, Ints, RankingData, pointers
 from rerank.types.data_frames import given_weights
 from rerank.types.frames import refuse_categories
@@ -101,6 +103,41 @@ def feature_matrix(X: Any) -> NDArray[np.float32]:
     matrix = np.ascontiguousarray(values)
     _check_finite(matrix, column_names(X))
     return matrix
+
+
+def category_values(X: Any) -> dict[str, list[Any]]:
+    """Return the values of each `category` column of a pandas frame, in the order of their codes; none for other X."""
+    if not (hasattr(X, "items") and hasattr(X, "dtypes")):
+        return {}
+    columns = {str(name): column.cat.categories.tolist() for name, column in X.items() if hasattr(column, "cat")}
+    for name, values in columns.items():
+        try:
+            CategoryValues().read(values, {})
+        except SchemaError as error:
+            raise InvalidInputError(
+                f"X: expected {error.expected} as categories of column {name!r}, got {error.got}. Convert the column."
+            ) from None
+    return columns
+
+
+def coded(X: Any, values: Mapping[str, Sequence[Any]]) -> Any:
+    """Return a frame with codes in place of its `category` columns: positions in `values`, NaN where it has none."""
+    if not (values and hasattr(X, "items") and hasattr(X, "dtypes")):
+        return X
+    columns = {}
+    for name, known in values.items():
+        column = X.get(name, None)
+        if column is None:
+            continue  # refused with the other columns
+        if not hasattr(column, "cat"):
+            raise InvalidInputError(
+                f"X: expected the column {name!r} to be of pandas' type category, as in training, got {column.dtype}. "
+                "Convert it with .astype('category')."
+            )
+        code = {value: number for number, value in enumerate(known)}
+        codes = np.array([*(code.get(value, np.nan) for value in column.cat.categories.tolist()), np.nan], np.float32)
+        columns[name] = codes[column.cat.codes.to_numpy()]
+    return X.assign(**columns)
 
 
 def _frame_columns(X: Any) -> list[tuple[Any, Any]] | None:

@@ -16,6 +16,7 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import order_matters
+from rerank.rankers.arrays import numbered_names
 from rerank.rankers.base_scores import BaseWeight, StoredBaseWeight, WeightedBase, spread_at_the_top, start_in_units
 from rerank.rankers.checkpoint import TrainingState, digest
 from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext, TrainingOptions
@@ -38,10 +39,11 @@ from rerank.runtime.schema import Choice, Field, Number, Plain, Whole
 from rerank.trees.binned import BinnedData, bin_rows, bin_with, tree_values
 from rerank.trees.bins import Bins
 from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength, TreeSource
+from rerank.trees.categories import AUTO, CategoryFeatures, category_mask, check_codes
 from rerank.trees.columns import Columns
 from rerank.trees.constraints import Directions, FeatureGroups, SplitConstraints
 from rerank.trees.contributions import add_contributions
-from rerank.trees.forest import Forest, StoredForest, Tree
+from rerank.trees.forest import MOST_CATEGORIES, Forest, StoredForest, Tree
 from rerank.trees.grow import SPLIT_RULES, TreeLimits
 from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints, RankingData, query_rows
@@ -149,6 +151,13 @@ class BoostedTrees(WeightedRanker):
         FeatureGroups(),
         "Groups of features, by name or number: the splits on the way to a leaf use features of one group. Features of "
         "no group are left out.",
+    )
+    categorical_feature: Any = parameter(
+        AUTO,
+        CategoryFeatures(),
+        "Features whose values are codes of categories without an order, by name or number: whole numbers from 0 to "
+        "65535, NaN where missing. 'auto': the `category` columns of a pandas frame given to `fit`. Of more categories "
+        "than max_bin, the least frequent ones count as missing, as do those that training did not see.",
     )
     max_bin: int = parameter(255, Whole(2, 255), "Maximum number of bins per feature.")
     subsample: float = parameter(
@@ -273,9 +282,9 @@ class BoostedTrees(WeightedRanker):
         objective = self._objective(train)
         n_valid = 0 if valid is None else len(valid.order)
         storage = context.storage(len(train.order), train.X.shape[1], n_valid, self._sizes.num_leaves)
-        data = train.binned
-        if data is None or data.max_bin != self.max_bin:
-            data = bin_rows(train.X, train.order, self.max_bin, numba.get_num_threads(), storage)
+        data, is_category = train.binned, self._is_category(train, valid)
+        if data is None or data.max_bin != self.max_bin or (data.columns.bins.is_category != is_category).any():
+            data = bin_rows(train.X, train.order, self.max_bin, numba.get_num_threads(), storage, is_category)
         if not len(data.columns.features):
             raise InvalidInputError(
                 "training data: expected a feature with different values, got only constant ones. Check X."
@@ -297,6 +306,14 @@ class BoostedTrees(WeightedRanker):
             booster.close()
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         return data, Forest.of(booster.trees[: stopping.best]).scaled(unit)
+
+    def _is_category(self, train: TrainingSet, valid: TrainingSet | None) -> NDArray[np.bool_]:
+        """Return which features are categories, (n_features,); refuse values that are none."""
+        mask = category_mask(train.names, train.X.shape[1], self.categorical_feature, self.categories_)
+        for what, rows in (("training data", train), ("validation data", valid)):
+            if rows is not None:
+                check_codes(rows.X, np.flatnonzero(mask), train.names, MOST_CATEGORIES, what)
+        return mask
 
     def _sized_by_queries(self, n_queries: int) -> bool:
         return self.n_estimators is None and n_queries < FEW
@@ -353,7 +370,13 @@ class BoostedTrees(WeightedRanker):
         of_rows = np.repeat(train.weights, np.diff(train.query_ptr))
         rule = SPLIT_RULES[self.split].of(of_rows * train.row_weights if len(train.row_weights) else of_rows)
         task = BoostTask(
-            data, train.query_ptr, start, settings, rule, self._step_length(train), constraints=self._constraints(train)
+            data,
+            train.query_ptr,
+            start,
+            settings,
+            rule,
+            self._step_length(train),
+            constraints=self._constraints(train, data.columns.bins.is_category),
         )
         if context.cluster is None:
             return Booster(task, self._gradients(objective), task.grower(numba.get_num_threads()))
@@ -374,7 +397,7 @@ class BoostedTrees(WeightedRanker):
         if context.cluster is not None:
             raise InvalidInputError(f"{place} 'bagging' on a cluster, got 'mvs'. Leave it out, or train without one.")
 
-    def _constraints(self, train: TrainingSet) -> SplitConstraints | None:
+    def _constraints(self, train: TrainingSet, is_category: NDArray[np.bool_]) -> SplitConstraints | None:
         """Return the constraints of the features, None without any."""
         if self.monotone_constraints is None and self.interaction_constraints is None:
             return None
@@ -382,7 +405,14 @@ class BoostedTrees(WeightedRanker):
             raise InvalidInputError(
                 f"monotone_constraints: expected split='newton' beside them, got {self.split!r}. Leave split out."
             )
-        return SplitConstraints.of(train.names, self.monotone_constraints, self.interaction_constraints)
+        constraints = SplitConstraints.of(train.names, self.monotone_constraints, self.interaction_constraints)
+        both = np.flatnonzero(is_category & (constraints.direction != 0))
+        if len(both):
+            raise InvalidInputError(
+                "monotone_constraints: expected features whose values have an order, got the category "
+                f"{train.names[both[0]]!r}. Leave it out of monotone_constraints or of categorical_feature."
+            )
+        return constraints
 
     def _resumed(
         self, booster: TreeSource, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext
@@ -470,10 +500,16 @@ class BoostedTrees(WeightedRanker):
     def _columns_read(self) -> Ints:
         return np.unique(self.forest_.feature).astype(np.int64)
 
+    def _check_codes(self, X: NDArray[np.float32]) -> None:
+        names = getattr(self, "feature_names_", None)  # a member of an ensemble has none
+        check_codes(X, self.forest_.categories, names or numbered_names(X.shape[1]))
+
     def _scores(self, X: NDArray[np.float32]) -> Floats:
+        self._check_codes(X)
         return self.constant_ + score_rows(self.forest_, X)
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        self._check_codes(X)
         add_contributions(self.forest_, X, out, n_threads)
         out[:, -1] += self.constant_
 

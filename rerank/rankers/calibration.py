@@ -5,7 +5,8 @@ queries that no model had seen (out of fold): of a document, its score, its dist
 among the first documents, all with coefficients of at least 0, which keeps the model's order; and of its list, the best
 score, its lead, mean and deviation of the first documents, their number, and means of predictors over the first ones.
 P(any relevant) is learned from the lists as they are and from the same lists without their relevant documents, with
-equal weights: it is that of a query that is as likely to have an answer as to have none.
+equal weights: it is that of a query that is as likely to have an answer as to have none. Features and scores of the
+latter are computed anew, among the documents that are left: those of the whole list would tell what was taken away.
 
 Models of the folds and the one that is stored may score on other scales: scores are measured in standard deviations
 from the mean of the scores of each one's own training rows.
@@ -249,6 +250,8 @@ class OutOfFold:
 
     fold      of each query, (n_queries,) int64
     relevant  whether each row's label is at least `target`, (n_rows,)
+    emptied   some of the lists without their relevant documents, as they are retrieved and scored then; None where the
+              scores are those of the whole lists
     """
 
     lists: Lists
@@ -256,12 +259,15 @@ class OutOfFold:
     relevant: NDArray[np.bool_]
     target: float
     predictors: tuple[str, ...]
+    emptied: OutOfFold | None = None
 
-    def select(self, queries: NDArray[np.bool_]) -> OutOfFold:
-        """Return some queries, chosen by (n_queries,)."""
+    def select(self, fold: int, held_out: bool) -> OutOfFold:
+        """Return the queries of a fold, or all others."""
+        queries = (self.fold == fold) == held_out
         rows, numbers = queries[query_rows(self.lists.query_ptr)], np.flatnonzero(queries)
-        lists, fold = self.lists.select(numbers), self.fold[numbers]
-        return replace(self, lists=lists, fold=fold, relevant=self.relevant[rows])
+        emptied = None if self.emptied is None else self.emptied.select(fold, held_out)
+        chosen = {"lists": self.lists.select(numbers), "fold": self.fold[numbers], "relevant": self.relevant[rows]}
+        return replace(self, **chosen, emptied=emptied)
 
     def too_few(self) -> str:
         """Return why too little is relevant to learn from; empty where there is enough."""
@@ -282,9 +288,8 @@ class OutOfFold:
             raise InvalidInputError(f"calibration: {self.too_few()}.")
         promised = np.empty(len(self.relevant))
         for fold in np.unique(self.fold).tolist():
-            held_out = self.fold == fold
-            rest, part = self.select(~held_out), self.select(held_out)
-            rows = held_out[query_rows(self.lists.query_ptr)]
+            rest, part = self.select(fold, False), self.select(fold, True)
+            rows = (self.fold == fold)[query_rows(self.lists.query_ptr)]
             promised[rows] = rest.maps().probabilities(part.lists)[0]
         of_texts = None if texts is None or texts.too_few() else texts.maps()
         return Calibration(
@@ -306,7 +311,10 @@ class OutOfFold:
         shared = len(inputs) / max(len(self.fold), 1)
         documents = LogisticMap.fit(inputs, self.relevant, ORDERED, shared=shared)
         answered = self._answered()
-        stripped = self.lists.without(self.relevant).select(np.flatnonzero(answered)).described()
+        if self.emptied is None:
+            stripped = self.lists.without(self.relevant).select(np.flatnonzero(answered)).described()
+        else:
+            stripped = self.emptied.lists.described()
         both = np.concatenate([of_lists, standardizer.inputs(stripped.astype(np.float32))])
         positive = np.concatenate([answered, np.zeros(len(stripped), np.bool_)])
         weights = np.where(positive, 0.5 / max(positive.sum(), 1), 0.5 / max((~positive).sum(), 1)) * len(positive)

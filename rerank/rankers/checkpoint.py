@@ -161,7 +161,7 @@ class Checkpoint:
                 raise ModelMismatchError(
                     f"{self.path}: expected a checkpoint of this training, got one with {_other(name)}. {REMEDY}"
                 )
-        history, trees = stored["history"], _trees(stored["forest"])
+        history, trees = stored["history"], stored["forest"].trees()
         if history and len(history) != len(trees) + 1:
             raise KIND.error(self.path, "a damaged one")
         return TrainingState(trees, history)
@@ -188,24 +188,3 @@ def digest(*arrays: NDArray[Any]) -> str:
 
 def _other(name: str) -> str:
     return f"other {name.replace('_', ' ')}" if name != "ranker" else "another ranker"
-
-
-def _trees(forest: Forest) -> list[Tree]:
-    """Return the trees of a forest."""
-    trees = []
-    for tree in range(forest.n_trees):
-        nodes = slice(forest.node_ptr[tree], forest.node_ptr[tree + 1])
-        leaves = slice(forest.leaf_ptr[tree], forest.leaf_ptr[tree + 1])
-        trees.append(
-            Tree(
-                forest.feature[nodes],
-                forest.threshold[nodes],
-                forest.missing_left[nodes],
-                forest.left[nodes],
-                forest.right[nodes],
-                forest.gain[nodes],
-                forest.leaf_value[leaves],
-                None if forest.leaf_count is None else forest.leaf_count[leaves],
-            )
-        )
-    return trees

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError, RerankError, shown
 from rerank.metrics.base import Measure
 from rerank.rankers.checkpoint import Checkpoint
 from rerank.rankers.training import TrainingSet, Validation
@@ -137,6 +137,16 @@ class TrainingContext:
 ALONE = TrainingContext()  # of a ranker inside another
 
 
+def callback_fault(error: Exception, iteration: int) -> RerankError:
+    """Return the error of a training that a callback ended by raising another one, which is nobody's model."""
+    if isinstance(error, RerankError):
+        return error
+    return InvalidInputError(
+        f"callbacks: expected each to return, got {type(error).__name__} at iteration {iteration}: {error}. Nothing "
+        "was trained: correct the callback."
+    )
+
+
 def parse_bytes(size: object) -> int:
     """Return a number of bytes."""
     match = _SIZE.fullmatch(str(size).strip()) if isinstance(size, str | int) and not isinstance(size, bool) else None
@@ -195,7 +205,10 @@ class EarlyStopping:
             self.best = self._iteration
         for callback in self._callbacks:
             progress = TrainingProgress(self._iteration, self.results())
-            callback(progress)
+            try:
+                callback(progress)
+            except Exception as error:
+                raise callback_fault(error, self._iteration) from error
             self._stopped |= progress.stopped
         return is_best
 

@@ -11,7 +11,7 @@ import dataclasses
 import inspect
 import sys
 from functools import cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from rerank.errors import InvalidInputError
 from rerank.rankers.parameters import check_names
@@ -23,9 +23,12 @@ _ROUTED = ("fit", "predict", "score")  # methods whose further arguments scikit-
 class Estimator:
     """Base class of an estimator whose parameters are the fields of a dataclass."""
 
+    takes_any_name: ClassVar[bool] = False  # the constructor refuses unknown parameters itself
+
     def __new__(cls, *arguments: Any, **parameters: Any) -> Self:
         """Refuse unknown parameters with the nearest known name."""
-        check_names(cls.__name__, parameters, _names(cls))
+        if not cls.takes_any_name:
+            check_names(cls.__name__, parameters, _names(cls))
         return super().__new__(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -85,7 +88,8 @@ class Estimator:
 
     def __repr__(self) -> str:
         defaults = {name: each.default for name, each in inspect.signature(type(self)).parameters.items()}
-        given = {name: value for name, value in self.get_params(deep=False).items() if not _same(value, defaults[name])}
+        values = self.get_params(deep=False)
+        given = {name: value for name, value in values.items() if not _same(value, defaults.get(name))}
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
     def summary(self) -> str:

@@ -10,9 +10,11 @@ C         Plackett and Luce's cost (`rerank/objectives/plackett_luce.py`)
 start     equal weights of the scores, 0 of the ranks: the sum of standard scores, which is strong without judgements
 strength  of several the one that is best on held-out queries: with few queries the weights stay near equal ones
 
-The minimum is found by Newton's steps within the bounds, each a quadratic problem that is solved weight by weight. From
-100 judged queries on, `Auto` decides by cross-validation whether trees that start from the weights are better. Trees
-have no monotone constraints.
+The minimum is found by Newton's steps within the bounds, each a quadratic problem that is solved weight by weight.
+Beside it stands the convex combination of min-max scores whose weights, on a grid, have the best mean of the measure
+itself. The two err differently, and with few queries none can tell which is better: what is learned is their sum, each
+divided by its standard deviation within queries. From 100 judged queries on, `Auto` decides by cross-validation whether
+trees that start from it are better. Their score does not fall where a run ranks or scores a document higher.
 
 References
 ----------
@@ -26,12 +28,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
+from math import comb
 from typing import Any
 
 import numpy as np
 
 from rerank.combination.fusion import RRF_K, checked_runs
-from rerank.combination.sources import OF_SOURCE, source_data, source_names
+from rerank.combination.sources import OF_SOURCE, directions, source_data, source_names
 from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
 from rerank.files.records import QrelsLike, RunLike
 from rerank.metrics.base import Measure
@@ -39,6 +43,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.objectives.plackett_luce import PlackettLuceObjective
 from rerank.rankers.auto import Auto
 from rerank.rankers.imported import ImportedWeights
+from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries
 from rerank.runtime.kernels import kernel
@@ -50,11 +55,13 @@ FEW = 100  # judged queries below which only weights are learned
 DEPTH = 100  # documents of each run that are learned from
 ROWS_AT_ONCE = 1 << 18  # of runs that a model is applied to
 LEARNED = "rerank fuse"  # the source of weights in model files
-STRENGTHS = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+STRENGTHS = (np.inf, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # of infinity: equal weights
 FOLDS, REPEATS = 5, 2
+STEPS, MOST_SHARES = 10, 1001  # of the grid of convex combinations
 MOST_STEPS, MOST_ROUNDS, TOLERANCE = 50, 100, 1e-6
 NORMS: Mapping[str, tuple[str, ...]] = {"zscore": ("deviations",), "minmax": ("minmax",)}
 BOTH = ("deviations", "reciprocal_rank")
+SCALED = NORMS["minmax"]
 log = logging.getLogger("rerank")
 
 
@@ -79,7 +86,7 @@ def learn_fusion(
         What the choices inside the training queries are made by.
     norm : str, optional
         `minmax` or `zscore`: weights of these scores alone, e.g. to export them for a search engine; by default
-        standard scores and reciprocal ranks.
+        standard scores, reciprocal ranks and min-max scores.
     trees : bool, optional
         Whether trees that start from the weights are tried; None is yes from 100 judged queries on, and no where a
         norm is given.
@@ -113,7 +120,8 @@ def learn_fusion(
     tried = norm is None and len(known) >= FEW if trees is None else trees
     if not tried:
         return weights
-    model = Auto(members="lambdamart", base=weights, metric=metric, random_state=random_state).fit(data)
+    trees_of = LambdaMART(metric=metric, random_state=random_state, monotone_constraints=directions(data.feature_names))
+    model = Auto(members=[trees_of], base=weights, metric=metric, random_state=random_state).fit(data)
     log.info("fusion: %s by cross-validation of %d queries.", model.chosen_, len(known))
     return model if model.members_ else weights
 
@@ -263,14 +271,44 @@ def _fill_bounded_minimum(curvature, slope, weights, out):  # type: ignore[no-un
             break
 
 
+@dataclass(frozen=True, eq=False)
+class _Convex:
+    """Convex combinations of min-max scores on a grid.
+
+    shares  (n_combinations, n_runs), each sums to 1
+    values  (n_combinations, n_queries), the measure
+    """
+
+    shares: Floats
+    values: Floats
+
+    @classmethod
+    def of(cls, data: RankingData, measure: Measure) -> _Convex:
+        """Return the combinations of the runs of data, in the finest steps that are not too many."""
+        problem, n_runs = _Problem.of(data, SCALED), n_sources_of(data)
+        steps = max((n for n in range(1, STEPS + 1) if comb(n + n_runs - 1, n) <= MOST_SHARES), default=1)
+        bars = np.array(list(combinations(range(steps + n_runs - 1), n_runs - 1)))
+        edges = np.pad(bars, ((0, 0), (1, 1)), constant_values=((0, 0), (-1, steps + n_runs - 1)))
+        shares, validation = (np.diff(edges) - 1) / steps, Validation(problem.train, measure)
+        return cls(shares, np.array([validation.values(product(problem.inputs, each)) for each in shares]))
+
+    def best(self, queries: Ints) -> int:
+        """Return the number of the combination with the best mean over some queries."""
+        return int(self.values[:, queries].mean(axis=1).argmax())
+
+
 def _learned_weights(data: RankingData, features: Sequence[str], measure: Measure, seed: int) -> ImportedWeights:
-    """Return the weights with the strength that is best on held-out queries."""
-    problem = _Problem.of(data, features)
+    """Return the weights of the strength that is best on held-out queries, with those of the convex combination."""
+    problem, n_queries = _Problem.of(data, features), len(data)
     with kernel_threads(1):  # threads would wait for one another longer than they compute
         strength, value = _best_strength(problem, measure, seed)
         inputs = problem.start if np.isinf(strength) else problem.solve(strength, problem.start)
-    names = [f"{name}.{feature}" for feature in features for name in source_names(n_sources_of(data))]
-    stored = dict(zip(names, (inputs * _units(names)).tolist(), strict=True))
+        stored = _scaled(problem, inputs, features)
+        if n_queries >= 2 * FOLDS and features != NORMS["zscore"]:
+            convex = _Convex.of(data, measure)
+            shares = convex.shares[convex.best(np.arange(n_queries))]
+            for name, weight in _scaled(_Problem.of(data, SCALED), shares, SCALED).items():
+                stored[name] = stored.get(name, 0.0) + weight
     model = ImportedWeights.of([stored.get(name, 0.0) for name in data.feature_names], data.feature_names, LEARNED)
     model.run_retrievers_ = dict(data.run_retrievers)
     held_out = "" if np.isnan(value) else f", {measure.name} {value:.4f} on held-out queries"
@@ -278,23 +316,33 @@ def _learned_weights(data: RankingData, features: Sequence[str], measure: Measur
     return model
 
 
+def _scaled(problem: _Problem, weights: Floats, features: Sequence[str]) -> dict[str, float]:
+    """Return weights of inputs as those of features, of scores with a standard deviation of 1 within queries."""
+    scores, query = product(problem.inputs, weights), query_rows(problem.train.query_ptr)
+    sizes = np.maximum(np.diff(problem.train.query_ptr), 1)
+    away = scores - (np.bincount(query, scores, len(sizes)) / sizes)[query]
+    deviation = float(np.sqrt(np.mean(away * away)))
+    names = [f"{name}.{feature}" for feature in features for name in source_names(len(weights) // len(features))]
+    scaled = weights * _units(names) / (deviation or 1.0)
+    return dict(zip(names, scaled.tolist(), strict=True))
+
+
 def _best_strength(problem: _Problem, measure: Measure, seed: int) -> tuple[float, float]:
     """Return the best strength by cross-validation and its mean; equal weights and NaN where there are few queries."""
     n_queries = len(problem.train.weights)
     if n_queries < 2 * FOLDS:
         return np.inf, np.nan
-    values = np.zeros(len(STRENGTHS) + 1)
+    values = np.zeros(len(STRENGTHS))
     for repeat in range(REPEATS):
         fold = fold_of_queries(FOLDS, n_queries, seed + repeat)
         for number in range(FOLDS):
             rest, held = problem.select(np.flatnonzero(fold != number)), problem.select(np.flatnonzero(fold == number))
             validation, weights = Validation(held.train, measure), problem.start
-            values[0] += float(validation.values(product(held.inputs, weights)).sum())
-            for place, strength in enumerate(sorted(STRENGTHS, reverse=True), 1):
-                weights = rest.solve(strength, weights)
+            for place, strength in enumerate(STRENGTHS):
+                weights = weights if np.isinf(strength) else rest.solve(strength, weights)
                 values[place] += float(validation.values(product(held.inputs, weights)).sum())
     best = int(np.argmax(values))
-    return (np.inf, *sorted(STRENGTHS, reverse=True))[best], float(values[best]) / REPEATS / n_queries
+    return STRENGTHS[best], float(values[best]) / REPEATS / n_queries
 
 
 def _shown(weights: Mapping[str, Any]) -> str:

@@ -29,6 +29,7 @@ from rerank.runtime.schema import (
     Text,
     at,
 )
+from rerank.trees.categories import check_codes
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, StoredForest
 from rerank.trees.score import score_rows
@@ -180,6 +181,7 @@ class ImportedTrees(Imported):
         return np.unique(self.forest_.feature).astype(np.int64)
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
+        check_codes(X, self.forest_.categories, self.feature_names_)
         scores = score_rows(self.forest_, self._with_missing(X))
         if self.divisor_ != 1.0:
             scores /= self.divisor_
@@ -195,6 +197,7 @@ class ImportedTrees(Imported):
         return X
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        check_codes(X, self.forest_.categories, self.feature_names_)
         added = np.zeros_like(out)
         add_contributions(self.forest_, self._with_missing(X), added, n_threads)
         out += added / self.divisor_

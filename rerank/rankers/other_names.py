@@ -16,6 +16,7 @@ SAME = {  # other names of parameters of rankers
     "min_child_weight": "min_sum_hessian_in_leaf min_sum_hessian",
     "min_split_gain": "min_gain_to_split gamma min_split_loss min_impurity_decrease",
     "reg_lambda": "lambda_l2 lambda reg_lambda_l2 l2_regularization l2_leaf_reg",
+    "categorical_feature": "categorical_features cat_features cat_feature categorical_column cat_column",
     "max_bin": "max_bins",
     "subsample": "bagging_fraction sub_row bagging",
     "data_sample_strategy": "bootstrap_type sampling_method",
@@ -59,8 +60,9 @@ ELSEWHERE = {  # parameters without a counterpart, by the sentence that says wha
     "Rows are drawn by their gradients with data_sample_strategy='mvs' and subsample: leave it out": (
         "top_rate other_rate"
     ),
-    "Features are numbers: encode categories, or leave it out": (
-        "categorical_feature categorical_features cat_features enable_categorical max_cat_to_onehot"
+    "Categories are a parameter of boosted trees, categorical_feature=, and their splits have LightGBM's constants": (
+        "categorical_feature categorical_features cat_features enable_categorical max_cat_to_onehot cat_smooth cat_l2 "
+        "max_cat_threshold min_data_per_group"
     ),
     _WEIGHT: "class_weight is_unbalance unbalance scale_pos_weight",
     "Missing values are NaN: leave it out": "missing use_missing zero_as_missing",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -21,7 +22,9 @@ from rerank.errors import InvalidInputError, ModelMismatchError, UnknownParamete
 from rerank.files.records import RunLike, data_of, run_of
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import (
+    category_values,
     check_index,
+    coded,
     column_names,
     data_from_arrays,
     feature_matrix,
@@ -68,6 +71,7 @@ from rerank.runtime.schema import (
     at,
 )
 from rerank.runtime.threads import kernel_threads
+from rerank.trees.categories import CategoryValues
 from rerank.types import Floats, Ints, RankingData, Run
 from rerank.types.display import counted
 from rerank.types.preferences import Preferences
@@ -87,8 +91,15 @@ _PARTS: dict[str, Field] = {
     "columns": Flag(),
     "learned": Anything(),
     "calibration": StoredCalibration(),
+    "categories": Table(CategoryValues()),
 }
-_OPTIONAL: dict[str, Any] = {"retriever": None, "run_retrievers": {}, "columns": False, "calibration": None}
+_OPTIONAL: dict[str, Any] = {
+    "retriever": None,
+    "run_retrievers": {},
+    "columns": False,
+    "calibration": None,
+    "categories": {},
+}
 _NAMING = ("fields", "families", "features", "numbers", "functions", "runs")  # the features' names show these parts
 
 
@@ -133,6 +144,9 @@ class Ranker(Estimator):
         Recipe, index and retrievers of the training data, where they are known.
     calibration_ : Calibration or None
         How scores become probabilities, where `rerank.train` has learned it.
+    categories_ : dict
+        The values of each `category` column of the data frame that the model was trained on, in the order of their
+        codes. The columns of other frames are coded in the same way.
 
     """
 
@@ -153,6 +167,7 @@ class Ranker(Estimator):
     best_iteration_: int
     evals_result_: dict[str, dict[str, list[float]]]
     calibration_: Calibration | None = None
+    categories_: Mapping[str, Sequence[Any]] = MappingProxyType({})
     _columns_named = False  # whether training had a data frame, whose columns have names
     _ordered = True  # whether the order of the features is known: the file of an imported model may only name them
 
@@ -293,7 +308,8 @@ class Ranker(Estimator):
             Log whose result lists to train on instead of labels, see `position_bias` of LambdaMART. X must be
             RankingData.
         callbacks : iterable of callables, optional
-            Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop().
+            Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop(). One
+            that raises ends the training.
         training : TrainingOptions, optional
             For rankers of boosted trees: a cluster, a limit of memory, a checkpoint. The model does not depend on them.
 
@@ -317,6 +333,9 @@ class Ranker(Estimator):
         if pairs is not None and rows.labels is None:
             rows = replace(rows, labels=np.zeros(rows.n_rows))
         learner = self.unfitted_copy()  # all or nothing: a failed training leaves this ranker as it was
+        if "categorical_feature" in self.parameter_fields:
+            learner.categories_ = category_values(rows)
+        rows = coded(rows, learner.categories_)
         data, scores = learner._training_data(rows, y, qid, group, init_score, sample_weight)
         learner._columns_named = not isinstance(rows, RankingData) and column_names(rows) is not None
         validated = Validated(data_of(eval_set), eval_qid, eval_group, eval_init_score)
@@ -369,6 +388,11 @@ class Ranker(Estimator):
         base = given_base(self.base, StoredModel(), data.feature_names)
         if isinstance(base, Ranker) and hasattr(base, "base_"):
             check_retrievers(base, data.retriever, data.run_retrievers, "training data")
+            if base.categories_ and base.categories_ != self.categories_:
+                raise InvalidInputError(
+                    "base: expected a model whose category columns have the categories of X in the same order, got "
+                    "others. Give the columns its categories (Series.cat.set_categories), as base.categories_ has them."
+                )
         self.base_, start = (GivenScoresBase(), init_score) if init_score is not None else resolve_base(base, data)
         self.feature_names_, self.n_features_in_ = data.feature_names, data.n_features
         self.recipe_, self.fingerprint_ = data.recipe, data.fingerprint
@@ -433,7 +457,7 @@ class Ranker(Estimator):
 
         """
         self._check_fitted()
-        given: Any = data_of(X)
+        given: Any = coded(data_of(X), self.categories_)
         bare = not isinstance(given, RankingData) and init_score is None and base is None
         if bare and isinstance(self.base_, NoBase):
             rows = self._matrix(given)  # no record of them is needed: one row is scored in half the time
@@ -489,7 +513,7 @@ class Ranker(Estimator):
         Lundberg, Erion and Lee (2018), Consistent individualized feature attribution for tree ensembles.
 
         """
-        data = self._rows_to_score(data_of(X), init_score, base)
+        data = self._rows_to_score(coded(data_of(X), self.categories_), init_score, base)
         out = np.zeros((data.n_rows, self.n_features_in_ + 1))
         with kernel_threads(self.n_jobs, data.n_rows) as n_threads:
             self._add_contributions(data.X, out, n_threads)
@@ -544,7 +568,7 @@ class Ranker(Estimator):
         data: Any = data_of(X)
         scores = self.predict(data, init_score=init_score, base=base)
         if not isinstance(data, RankingData):
-            data, order = _labelled(data, y, qid, group, sample_weight)
+            data, order = _labelled(coded(data, self.categories_), y, qid, group, sample_weight)
             scores = scores[order]
         check_training_data(data, "data")
         rows = TrainingSet.of(data, scores)
@@ -690,6 +714,7 @@ class Ranker(Estimator):
             "base": self.base_.to_dict(),
             "learned": self._learned(),
             **({} if self.calibration_ is None else {"calibration": self.calibration_.to_dict()}),
+            **({"categories": dict(self.categories_)} if self.categories_ else {}),
         }
 
     @classmethod
@@ -736,7 +761,9 @@ class Ranker(Estimator):
         model.feature_names_, model.n_features_in_ = values["feature_names"], len(values["feature_names"])
         model.recipe_, model.fingerprint_ = values["recipe"], values["fingerprint"]
         model.retriever_, model.run_retrievers_ = values["retriever"], values["run_retrievers"]
-        model.base_, model._columns_named = values["base"], values["columns"]
+        model.base_, model._columns_named, model.categories_ = values["base"], values["columns"], values["categories"]
+        if not set(model.categories_) <= set(model.feature_names_):
+            raise SchemaError("features of the model", shown(sorted(model.categories_)), path="categories")
         with at("base"):
             model.base_.check_features(model.feature_names_)
         with at("learned"):
@@ -790,6 +817,7 @@ class Ranker(Estimator):
 
     def _validation_set(self, validated: Validated, base: Any) -> TrainingSet:
         X, y, qid, group = _validation_arrays(validated)
+        X = coded(X, self.categories_)
         init_score = _only("eval_init_score", validated.init_score)
         if isinstance(self.base_, GivenScoresBase) and init_score is None:
             raise InvalidInputError("eval_set: expected eval_init_score beside init_score, got none. Pass both.")

@@ -43,7 +43,7 @@ PAGE = {
 }
 _OPEN = frozenset(["/health", "/ready", "/openapi.json", *PAGE])  # paths without a token
 _PATHS = {
-    **{path: path for path in ("/search", "/models", "/metrics", "/health", "/ready", "/openapi.json")},
+    **{path: path for path in ("/search", "/events", "/models", "/metrics", "/health", "/ready", "/openapi.json")},
     **dict.fromkeys(RERANK_PATHS, "/rerank"),
     "/v1/models": "/models",
     **dict.fromkeys(PAGE, "page"),
@@ -148,12 +148,12 @@ class Service:
                 taken = file
                 await self._reload()
 
-    def _model_file(self) -> tuple[int, int, int] | None:
-        """Return what differs between two versions of the model's file; None if there is none at the moment."""
+    def _model_file(self) -> tuple[int, ...] | None:
+        """Return what differs between two versions of the models' files; None if one is missing at the moment."""
         with suppress(OSError):
             if self.settings.model is not None:
-                status = self.settings.model.stat()
-                return status.st_ino, status.st_size, status.st_mtime_ns
+                states = [path.stat() for path in (self.settings.model, *self.settings.others)]
+                return tuple(value for each in states for value in (each.st_ino, each.st_size, each.st_mtime_ns))
         return None
 
     def reload_from_signal(self) -> None:
@@ -166,8 +166,8 @@ class Service:
         if self.settings.model is None:
             return
         try:
-            ranking = await asyncio.to_thread(self.engine.load)
-            await self.batcher.call(lambda: self.engine.take(self.engine.warmed(ranking)))
+            rankings = await asyncio.to_thread(self.engine.load)
+            await self.batcher.call(lambda: self.engine.take(list(map(self.engine.warmed, rankings))))
         except Exception as error:
             expected = isinstance(error, RerankError | OSError)
             cause = f": {error}" if expected else ""

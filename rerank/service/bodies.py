@@ -142,7 +142,7 @@ class Body(BaseModel):
     """
 
     model_config = ConfigDict(strict=True, extra="allow")
-    one_of: ClassVar[tuple[str, str]]  # of which there must be exactly one
+    one_of: ClassVar[tuple[str, ...]] = ()  # of which there must be exactly one
     ignored: ClassVar[tuple[str, ...]] = ()  # keys of other services' bodies that have no effect
 
     @model_validator(mode="before")
@@ -161,7 +161,7 @@ class Body(BaseModel):
             if forbids:
                 raise SchemaError(f"keys {', '.join(cls.model_fields)}", shown(key), "Leave it out.")
         given = [key for key in cls.one_of if value.get(key) is not None]
-        if len(given) != 1:
+        if cls.one_of and len(given) != 1:
             found = " and ".join(given) or "none"
             raise SchemaError(f"one of {' and '.join(cls.one_of)}", found, "Give exactly one.")
         return value

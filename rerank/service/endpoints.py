@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from rerank.service.app import PAGE, Guard, Service, json_response
 from rerank.service.bodies import Route, token
+from rerank.service.events import add_events
 from rerank.service.faults import STATUSES
 from rerank.service.reranking import add_rerank
 from rerank.service.search import add_search
@@ -35,6 +36,7 @@ def make_app(service: Service) -> Guard:
     app.router.route_class = Route
     add_search(app, service)
     add_rerank(app, service)
+    add_events(app, service)
     _add_others(app, service)
     app.openapi()  # is kept: the first request for it does not stop others
     return Guard(app, service.settings)
@@ -66,6 +68,7 @@ class Model(BaseModel):
     features: int
     explains: bool
     calibrated: bool
+    checksum: str
 
 
 class Models(BaseModel):
@@ -75,6 +78,7 @@ class Models(BaseModel):
     served: str
     fields: list[str]
     most_documents: int
+    logs: bool
     data: list[Model]
     version: str
 
@@ -94,6 +98,7 @@ def _add_others(app: FastAPI, service: Service) -> None:
                 "served": service.settings.served_name,
                 "fields": service.engine.field_names,
                 "most_documents": service.limits.documents,
+                "logs": service.engine.log is not None,
                 "data": [ranking.described() for ranking in service.engine.rankings.values()],
                 "version": __version__,
             }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from rerank.clicks.drafts import interleave
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.features.candidate_scores import bm25_scores
 from rerank.features.recipe import Recipe
@@ -19,12 +20,12 @@ from rerank.retrieval.candidates import DEPTH
 from rerank.retrieval.union import UnionRun
 from rerank.service.faults import ServiceError, internal, large_answer, too_late, unknown, unusable
 from rerank.service.jobs import Job, RerankAnswer, RerankJob, SearchJob, check_finite, json_bytes
-from rerank.service.querylog import QueryLog
+from rerank.service.querylog import Logged, QueryLog
 from rerank.service.ranking import (
     Ranking,
     bm25_ranking,
     explains,
-    load_ranking,
+    load_rankings,
     strongest_features,
 )
 from rerank.service.settings import BM25_NAME, Settings
@@ -59,7 +60,7 @@ class Engine:
         self.settings = settings
         self.index = Index.open(settings.index, threads=settings.threads, check_models=not settings.other_index)
         self.rankings: dict[str, Ranking] = {}
-        self._log = None if settings.log_queries is None else QueryLog(settings.log_queries, settings.log_features)
+        self.log = None if settings.log_queries is None else QueryLog(settings)
 
     @cached_property
     def text_field(self) -> str:
@@ -73,16 +74,18 @@ class Engine:
             raise unknown_name("text-field", self.text_field, self.index.forward.fields)
         bm25 = bm25_ranking()
         self.rankings = {BM25_NAME: self.warmed(bm25)}
-        self.take(self.warmed(self.load()))
+        self.take(list(map(self.warmed, self.load())))
 
-    def load(self) -> Ranking:
-        """Read the served model again; it is not served yet, and no kernel runs. Raises RerankError."""
-        return load_ranking(self.settings, self.index)
+    def load(self) -> list[Ranking]:
+        """Read all models again; they are not served yet, and no kernel runs. Raises RerankError."""
+        return load_rankings(self.settings, self.index)
 
-    def take(self, ranking: Ranking) -> None:
-        """Serve a ranking from now on, under all its names."""
-        names = self.settings.model_names or (ranking.name,)
-        self.rankings = self.rankings | {name: replace(ranking, name=name) for name in names}
+    def take(self, rankings: Sequence[Ranking]) -> None:
+        """Serve rankings from now on, the first under all its names."""
+        first, *others = rankings
+        names = self.settings.model_names or (first.name,)
+        named = [replace(first, name=name) for name in names] + others
+        self.rankings = self.rankings | {ranking.name: ranking for ranking in named}
 
     @property
     def field_names(self) -> tuple[str, ...]:
@@ -118,14 +121,15 @@ class Engine:
 
     def answer(self, jobs: Sequence[Job]) -> None:
         """Set `answer` or `fault` of each job; jobs that share a model are computed together."""
-        groups: dict[tuple[type, str], list[Any]] = {}
+        groups: dict[tuple[type, tuple[str, ...]], list[Any]] = {}
         for job in jobs:
             try:
-                self._check(job)
+                for name in job.models:
+                    self._check(job, name)
             except ServiceError as fault:
                 job.fault = fault
             else:
-                groups.setdefault((type(job), job.model), []).append(job)
+                groups.setdefault((type(job), job.models), []).append(job)
         for (kind, _), group in groups.items():
             self._answer_group(kind, group)
 
@@ -142,11 +146,11 @@ class Engine:
                 return
             group[0].fault = _fault(error, group[0])
 
-    def _check(self, job: Job) -> None:
-        """Refuse a job that names what the index or the model does not have."""
-        if job.model not in self.rankings:
-            raise unknown(404, "body.model", job.model, self.rankings)
-        ranking = self.rankings[job.model]
+    def _check(self, job: Job, name: str) -> None:
+        """Refuse a job that names what the index or a model, by name, does not have."""
+        if name not in self.rankings:
+            raise unknown(404, "body.model" if len(job.models) == 1 else "query.compare", name, self.rankings)
+        ranking = self.rankings[name]
         if job.cutoff is not None and not ranking.is_calibrated:
             raise ServiceError(
                 422, "body.min_score" if job.cutoff.min_score else "body.abstain", "a calibrated model",
@@ -174,26 +178,43 @@ class Engine:
         return self.index.retrieve(Topics(queries), ranking.candidates.at_depth(k))
 
     def _answer_searches(self, jobs: list[SearchJob]) -> None:
-        """Answer searches with one ranking."""
-        ranking = self.rankings[jobs[0].model]
+        """Answer searches with one ranking, or with two that share each list."""
+        rankings = [self.rankings[name] for name in jobs[0].models]
         names = [[f"{n}:{name}" for name in job.queries] for n, job in enumerate(jobs)]
         topics = {f"{n}:{name}": text for n, job in enumerate(jobs) for name, text in job.queries.items()}
-        run = self._candidates(topics, [job.candidates for job in jobs for _ in job.queries], ranking)
-        _drop_late(jobs)
-        shown = self._log is not None or any(job.explain for job in jobs)
-        scored = self._scored(ranking, topics, run, shown)
+        sides = [self._searched(jobs, topics, ranking) for ranking in rankings]
         marked = [name for own, job in zip(names, jobs, strict=True) if job.marks_words for name in own]
         terms = self._terms({name: topics[name] for name in marked})
-        ranked = _best(scored, [(job.k, job.cutoff) for job in jobs for _ in job.queries])
+        wanted = [(job.k, job.cutoff) for job in jobs for _ in job.queries]
+        ranked = zip(*(_best(side, wanted) for side in sides), strict=True)
+        logged = []
         for own, job in zip(names, jobs, strict=True):
-            best = [next(ranked) for _ in own]
+            lists = [shown_list(job, text, rankings, next(ranked)) for text in job.queries.values()]
+            told = [] if self.log is None else self._logged(job, lists)
             try:
-                job.answer = self._results(job, ranking, best, [terms.get(name, frozenset()) for name in own])
+                job.answer = self._results(job, lists, [terms.get(name, frozenset()) for name in own], told)
             except ServiceError as fault:  # of this job alone
                 job.fault = fault
-        if self._log is not None:  # last: where a job fails, the others are answered again
-            for own, job in zip(names, jobs, strict=True):
-                self._log.write(job, {name: topics[name] for name in own}, run, scored.data)
+            logged.append((job, told, {name: each.query_id for name, each in zip(own, told, strict=False)}))
+        if self.log is not None:  # last: where a job fails, the others are answered again
+            for each in logged:
+                self.log.write(*each, sides[0].run, sides[0].data)
+
+    def _searched(self, jobs: Sequence[SearchJob], topics: Mapping[str, str], ranking: Ranking) -> _Scored:
+        """Return the candidates of all queries of some jobs with the scores and order of a ranking."""
+        run = self._candidates(topics, [job.candidates for job in jobs for _ in job.queries], ranking)
+        _drop_late(jobs)
+        return self._scored(ranking, topics, run, self.log is not None or any(job.explain for job in jobs))
+
+    def _logged(self, job: SearchJob, lists: Sequence[ShownList]) -> list[Logged]:
+        """Return the queries of a job as the log has them."""
+        ids = self.log.names(job).values() if self.log is not None else ()
+        checksums = {name: self.rankings[name].checksum for name in job.models}
+        assigned = {"assigned": job.assigned} if job.assigned else {}
+        return [
+            Logged(query_id, text, each.doc_ids(), {**each.credited(), "checksums": checksums, **assigned})
+            for query_id, text, each in zip(ids, job.queries.values(), lists, strict=True)
+        ]
 
     def _candidates(self, topics: Mapping[str, str], wanted: list[int], ranking: Ranking) -> Run:
         """Return BM25's documents of each query, as many as wanted: one search for all of each number."""
@@ -236,27 +257,27 @@ class Engine:
         return self.index.some_features(needed, run, Topics(topics), recipe=ranking.recipe)
 
     def _results(
-        self, job: SearchJob, ranking: Ranking, ranked: Sequence[_Ranked], terms: Sequence[frozenset[str]]
+        self, job: SearchJob, lists: Sequence[ShownList], terms: Sequence[frozenset[str]], told: Sequence[Logged]
     ) -> bytes:
         """Return the results of a job as a JSON list; raises ServiceError where they are too large or too late."""
-        results, size = [], 0
-        for (query_id, text), each, own_terms in zip(job.queries.items(), ranked, terms, strict=True):
-            hits = each.hits()
-            for names, part in _parts(each.names(), hits) if job.fields else ():
+        results: list[dict[str, Any]] = []
+        size = 0
+        tokens = [] if self.log is None else [{"token": self.log.token(each.query_id, each.doc_ids)} for each in told]
+        for (query_id, text), each, own_terms in zip(job.queries.items(), lists, terms, strict=True):
+            hits, doc_ids = each.hits, each.doc_ids()
+            for names, part in _parts(doc_ids, hits) if job.fields else ():
                 for hit, entry in zip(part, self._fields(job, names, own_terms), strict=True):
                     hit |= entry
                     size += len(json_bytes(entry))
                 self._check_size(size, "body.fields")
-            for names, part in _parts(each.names(), hits) if job.passage else ():
+            for names, part in _parts(doc_ids, hits) if job.passage else ():
                 _drop_late([job])
                 for hit, passage in zip(part, self._passages(text, names), strict=True):
                     hit["passage"] = passage._asdict()
                     size += len(passage.text)
                 self._check_size(size, "body.passage")
-            if job.explain:
-                for hit, why in zip(hits, each.features(ranking), strict=True):
-                    hit["features"] = why
-            results.append({"query_id": query_id, "query": text, **each.answered(), "hits": hits})
+            token = tokens[len(results)] if tokens else {}
+            results.append({"query_id": query_id, "query": text, **each.answered, **token, "hits": hits})
         return json_bytes(results)
 
     def _check_size(self, size: int, place: str) -> None:
@@ -443,6 +464,55 @@ class _Ranked:
         """Return the strongest features of each of them."""
         data = self.scored.data
         return [[] for _ in self.rows] if data is None else strongest_features(ranking, data.of_rows(self.rows))
+
+
+@dataclass(frozen=True, eq=False)
+class ShownList:
+    """The hits that are shown for one query, and how clicks on them are credited.
+
+    hits      as objects of the answer
+    rankers   names of the rankings
+    answered  what the answer has beside the hits
+    sides     the number in `rankers` of each hit's, and `credits` of a click on it; empty where there is one ranking
+    seed      of the chance in the list
+    """
+
+    hits: list[dict[str, Any]]
+    rankers: Sequence[str]
+    answered: Mapping[str, float] = field(default_factory=dict)
+    sides: Sequence[int] = ()
+    credits: Sequence[float] = ()
+    seed: int | None = None
+
+    def doc_ids(self) -> list[str]:
+        """Return the ids of the documents."""
+        return [hit["id"] for hit in self.hits]
+
+    def credited(self) -> dict[str, Any]:
+        """Return how the hits were ranked, as the log has it."""
+        if self.seed is None:
+            return {"ranker": self.rankers[0]}
+        return {"rankers": self.rankers, "sides": self.sides, "credits": self.credits, "seed": self.seed}
+
+
+def shown_list(job: SearchJob, query: str, rankings: Sequence[Ranking], ranked: Sequence[_Ranked]) -> ShownList:
+    """Return the list for a query of a job: that of its ranking, or one of the documents of both."""
+    lists = [each.hits() for each in ranked]
+    if job.explain:
+        for hits, ranking, each in zip(lists, rankings, ranked, strict=True):
+            for hit, why in zip(hits, each.features(ranking), strict=True):
+                hit["features"] = why
+    names = [ranking.name for ranking in rankings]
+    if job.comparison is None:
+        return ShownList(lists[0], names, ranked[0].answered())
+    seed, (first, second) = job.comparison.seed(query), [each.names() for each in ranked]
+    made = interleave(first, second, job.k, job.comparison.method, seed)
+    by_id = [{hit["id"]: hit for hit in hits} for hits in lists]
+    hits = [
+        {**(by_id[side].get(doc_id) or by_id[1 - side][doc_id]), "rank": place}
+        for place, (doc_id, side) in enumerate(zip(made.documents, made.sides, strict=True), start=1)
+    ]
+    return ShownList(hits, names, {}, made.sides, made.credits, seed)
 
 
 def _best(scored: _Scored, wanted: Sequence[tuple[int, Cutoff | None]]) -> Iterator[_Ranked]:

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from prometheus_client import Counter
 from starlette.requests import ClientDisconnect
 
+from rerank.service.experiments import Comparison
 from rerank.service.faults import internal, overloaded, too_late
 from rerank.service.settings import Limits
 from rerank.types.passages import Passage
@@ -61,6 +62,11 @@ class Job:
     fault: Exception | None = field(default=None, init=False)
 
     @property
+    def models(self) -> tuple[str, ...]:
+        """The rankings that answer it; jobs of the same ones are computed together."""
+        return (self.model,)
+
+    @property
     def rows(self) -> int:
         """The job's size: query-document pairs that the kernels compute, more for long queries."""
         raise NotImplementedError
@@ -72,7 +78,11 @@ class Job:
 
 @dataclass(eq=False)
 class SearchJob(Job):
-    """A request of /search; the members are those of its body."""
+    """A request of /search; the members are those of its body.
+
+    comparison  two rankings that share the list, in place of `model`
+    assigned    two rankings of which the session was assigned `model`; empty otherwise
+    """
 
     queries: Mapping[str, str] = field(default_factory=dict)  # by id
     k: int = 10
@@ -82,6 +92,14 @@ class SearchJob(Job):
     highlight: bool = False
     explain: bool = False
     passage: bool = False
+    session: str | None = None
+    comparison: Comparison | None = None
+    assigned: str = ""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The ranking, or the two that share the list."""
+        return (self.model,) if self.comparison is None else self.comparison.names
 
     @property
     def marks_words(self) -> bool:
@@ -91,7 +109,7 @@ class SearchJob(Job):
     @property
     def rows(self) -> int:
         """Query-document pairs, weighted."""
-        return self.candidates * sum(map(_weight, self.queries.values()))
+        return len(self.models) * self.candidates * sum(map(_weight, self.queries.values()))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import read_model
 from rerank.rankers.warm_start import CandidateRunBase
 from rerank.retrieval.candidates import Candidates, run_names
-from rerank.service.settings import BM25_NAME, Settings
+from rerank.service.settings import BM25_NAME, Settings, name_of
 from rerank.types import RankingData
 from rerank.types.retriever import BM25, Retriever
 from rerank.workflows.applying import check_candidates, check_index, model_candidates, model_recipe
@@ -41,6 +43,8 @@ class Ranking:
         Where the candidates come from.
     explains : bool
         Whether the model has contributions.
+    checksum : str
+        Checksum of the model's file; empty without a file.
 
     """
 
@@ -49,6 +53,7 @@ class Ranking:
     recipe: Recipe | None = None
     candidates: Candidates = field(default_factory=Candidates)
     explains: bool = False
+    checksum: str = ""
 
     @property
     def needs_index(self) -> str:
@@ -77,7 +82,8 @@ class Ranking:
         kind = "bm25" if self.model is None else self.model.kind
         n_features = 0 if self.model is None else int(self.model.n_features_in_)
         described = {"id": self.name, "object": "model", "ranker": kind, "features": n_features}
-        return {**described, "explains": self.explains, "calibrated": self.is_calibrated}
+        more = {"explains": self.explains, "calibrated": self.is_calibrated, "checksum": self.checksum}
+        return {**described, **more}
 
 
 def bm25_ranking() -> Ranking:
@@ -85,24 +91,37 @@ def bm25_ranking() -> Ranking:
     return Ranking(BM25_NAME)
 
 
-def load_ranking(settings: Settings, index: Index) -> Ranking:
-    """Return the served model, read and compared with what there is; raises RerankError where it cannot be served."""
-    model = unsupervised_model(index) if settings.model is None else read_model(settings.model)
+def load_rankings(settings: Settings, index: Index) -> list[Ranking]:
+    """Return the served model and the others, read and checked; raises RerankError where one cannot be served."""
+    named = {name_of(path): path for path in settings.others}
+    taken = {BM25_NAME, settings.served_name, *settings.model_names} & set(named)
+    if taken or len(named) < len(settings.others):
+        raise InvalidInputError(
+            f"models: expected files of different names, got {', '.join(map(str, settings.others))} beside "
+            f"{BM25_NAME} and {settings.served_name}. Rename one: requests name models by their files."
+        )
+    served = {settings.served_name: settings.model, **named}
+    return [_load_ranking(index, name, path) for name, path in served.items()]
+
+
+def _load_ranking(index: Index, name: str, path: Path | None) -> Ranking:
+    model = unsupervised_model(index) if path is None else read_model(path)
     recipe, candidates = model_recipe(model), model_candidates(model)
     check_index(index, model)
     file = next(iter(run_names(candidates.sources)), None)
     if file is not None:
         raise ModelMismatchError(
-            f"{settings.model}: expected candidates that the service can retrieve, got the run {file}. Train a model "
+            f"{path}: expected candidates that the service can retrieve, got the run {file}. Train a model "
             "without the run."
         )
     others = set(recipe.runs) - ({part.name for part in candidates.sources} if not candidates.is_single else set())
     if others:
         raise ModelMismatchError(
-            f"{settings.model}: expected a model whose features the service can compute, got one that needs the scores "
+            f"{path}: expected a model whose features the service can compute, got one that needs the scores "
             f"of other runs ({', '.join(sorted(others))}). Train one without."
         )
-    ranking = Ranking(settings.served_name, model, recipe, candidates)
+    checksum = "" if path is None else sha256(path.read_bytes()).hexdigest()[:16]
+    ranking = Ranking(name, model, recipe, candidates, checksum=checksum)
     if not ranking.is_union:
         check_candidates(model, Retriever.bm25(candidates.k1, candidates.b, candidates.field), {}, None, "model")
     return ranking

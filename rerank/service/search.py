@@ -1,18 +1,22 @@
 """The endpoint /search."""
 
 import time
+from collections.abc import Mapping
 from typing import Annotated, Any, Generic, TypeVar
 
 import orjson
 from fastapi import FastAPI
+from fastapi import Query as Parameter
 from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, Tag
 from starlette.requests import Request
 from starlette.responses import Response
 
+from rerank.clicks.drafts import METHODS
 from rerank.errors import shown
 from rerank.runtime.schema import SchemaError
 from rerank.service.app import Service
 from rerank.service.bodies import BestPassage, Body, Least, Name, Names, Query, cutoff, token, words
+from rerank.service.experiments import TEAM_DRAFT, assigned, compared
 from rerank.service.faults import ServiceError
 from rerank.service.jobs import NORMAL_CANDIDATES, SearchJob
 from rerank.types.ids import ID_RULE, first_broken
@@ -54,11 +58,16 @@ class Hit(BaseModel):
 
 
 class Result(BaseModel):
-    """The hits of one query; `probability` is that of any relevant document, of a calibrated model."""
+    """The hits of one query.
+
+    `probability` is that of any relevant document, of a calibrated model; `token` what /events takes, of a service that
+    logs queries.
+    """
 
     query_id: str
     query: str
     probability: float | None = None
+    token: str | None = None
     hits: list[Hit]
 
 
@@ -105,8 +114,11 @@ class SearchBody(Body, Generic[QueryText, Queries, Count]):
     passage: bool | None = Field(
         False, description="Whether to return the passage of each document that fits the query best."
     )
+    session: Name | None = Field(
+        None, description="Any text that the searches of one session share; its hash is logged. No user is named."
+    )
 
-    def job(self, service: Service) -> SearchJob:
+    def job(self, service: Service, parameters: Mapping[str, str]) -> SearchJob:
         """Return the request as a job; raises ServiceError where it asks for too many candidates, or too few."""
         queries: Any = {_ONE: self.query} if self.query is not None else self.queries or {}
         if isinstance(queries, list):
@@ -122,8 +134,14 @@ class SearchBody(Body, Generic[QueryText, Queries, Count]):
                 413, "body.queries", f"at most {most * 8} candidates of all queries together",
                 str(candidates * len(queries)), "Send some queries in another request.",
             )  # fmt: skip
+        compare, assign = parameters.get("compare"), parameters.get("assign")
+        if sum(each is not None for each in (compare, assign, self.model)) > 1:
+            raise ServiceError(
+                422, "query", "one of compare, assign and the model of the body", "several", "Give one of them."
+            )
+        method = parameters.get("method", TEAM_DRAFT)
         return SearchJob(
-            self.model or service.settings.served_name,
+            self.model or (assigned(assign, self.session) if assign is not None else service.settings.served_name),
             queries=queries,
             k=k,
             candidates=candidates,
@@ -133,6 +151,9 @@ class SearchBody(Body, Generic[QueryText, Queries, Count]):
             explain=bool(self.explain),
             passage=bool(self.passage),
             cutoff=cutoff(self.min_score, self.abstain),
+            session=self.session,
+            comparison=None if compare is None else compared(compare, method, self.session),
+            assigned=assign or "",
         )
 
 
@@ -160,11 +181,17 @@ def add_search(app: FastAPI, service: Service) -> None:
         """A body of /search."""
 
     @app.post("/search", response_model=SearchAnswer, dependencies=token(service))
-    async def search(body: Search, request: Request) -> Response:
-        """Search, and reorder with a model."""
-        job = body.job(service)
+    async def search(
+        body: Search,
+        request: Request,
+        compare: Annotated[str | None, Parameter(description="Two models, as A,B, that share one list.")] = None,
+        assign: Annotated[str | None, Parameter(description="Two models, as A,B, of which a session gets one.")] = None,
+        method: Annotated[str, Parameter(description=f"How a list is shared: {', '.join(METHODS)}.")] = TEAM_DRAFT,
+    ) -> Response:
+        """Search, and reorder with a model, or with two that are compared."""
+        job = body.job(service, request.query_params)
         start = time.perf_counter()
         results = orjson.Fragment(await service.answer(request, job))
         took = round(1000 * (time.perf_counter() - start), 3)
-        answer = {"id": job.request_id, "model": job.model, "took_ms": took, "results": results}
+        answer = {"id": job.request_id, "model": ",".join(job.models), "took_ms": took, "results": results}
         return Response(orjson.dumps(answer), media_type="application/json")

@@ -16,6 +16,11 @@ def is_loopback(host: str) -> bool:
     return host in LOOPBACK or host.startswith("127.")
 
 
+def name_of(model: Path) -> str:
+    """Return what requests call a model: the name of its file without the ending."""
+    return model.name.split(".")[0] or "model"
+
+
 @dataclass(frozen=True)
 class Limits:
     """What one request, and all of them together, may ask of a worker process.
@@ -68,6 +73,8 @@ class Settings:
         Folder of the index.
     model : Path or None
         The model's file; None is the ranking that needs no judgements.
+    others : tuple of Path
+        Files of further models, which requests name as their files without the ending.
     model_names : tuple of str
         What requests may call the ranking that is used by default, the first one in answers; by default the name of
         the model's file without its ending.
@@ -87,6 +94,8 @@ class Settings:
         Folder to which queries and their candidates are written.
     log_features : bool
         Whether their features are written, too.
+    log_hashes : bool
+        Whether hashes of the queries are written in place of their texts.
     functions : tuple of Path
         Python files that define features of the model.
     limits : Limits
@@ -96,6 +105,7 @@ class Settings:
 
     index: Path
     model: Path | None = None
+    others: tuple[Path, ...] = ()
     model_names: tuple[str, ...] = ()
     other_index: bool = False
     text_field: str | None = None
@@ -107,6 +117,7 @@ class Settings:
     threads: int = 1
     log_queries: Path | None = None
     log_features: bool = False
+    log_hashes: bool = False
     functions: tuple[Path, ...] = ()
     limits: Limits = field(default_factory=Limits)
 
@@ -115,7 +126,7 @@ class Settings:
         """What requests call the ranking that is used by default."""
         if self.model_names:
             return self.model_names[0]
-        return UNSUPERVISED if self.model is None else self.model.name.split(".")[0] or "model"
+        return UNSUPERVISED if self.model is None else name_of(self.model)
 
     @property
     def is_local(self) -> bool:

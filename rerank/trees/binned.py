@@ -22,7 +22,7 @@ from rerank.runtime.mapped_rows import is_mapped, row_blocks, temporary_array
 from rerank.runtime.threads import in_threads
 from rerank.trees.bins import MOST_BINS, learn_bins
 from rerank.trees.columns import MOST_CODES, WIDTH, Columns
-from rerank.trees.forest import Tree
+from rerank.trees.forest import Forest, Tree, set_members
 from rerank.types import Floats, Ints
 
 WORKING_BYTES = 1 << 29  # for the columns of a mapped X that are sorted together
@@ -75,14 +75,19 @@ class BinnedData:
 
 
 def bin_rows(
-    X: NDArray[np.float32], order: Ints, max_bin: int, n_threads: int, storage: Storage | None = None
+    X: NDArray[np.float32],
+    order: Ints,
+    max_bin: int,
+    n_threads: int,
+    storage: Storage | None = None,
+    is_category: NDArray[np.bool_] | None = None,
 ) -> BinnedData:
     """Learn the bins of some rows, and bin them.
 
-    Shapes: X float32 (n_rows, n_features); order int64 (n_rows,).
+    Shapes: X float32 (n_rows, n_features); order int64 (n_rows,); is_category bool (n_features,), None for no category.
     """
     storage = storage or Storage()
-    columns = Columns.of(learn_bins(X, max_bin, n_threads, storage.working_bytes))
+    columns = Columns.of(learn_bins(X, max_bin, n_threads, storage.working_bytes, is_category))
     blocks = bin_with(columns, X, order, n_threads, storage.mapped)
     return BinnedData(columns, blocks, max_bin)
 
@@ -137,6 +142,10 @@ def _codes_to_the_left(tree: Tree, columns: Columns) -> NDArray[np.uint8]:
     ]
     digit = np.arange(MOST_CODES) // columns.stride[feature, None] % columns.n_digits[feature, None]
     goes_left = digit <= np.array(last_bin, dtype=np.int64)[:, None]
+    node_of, categories = set_members(Forest.of([tree]))
+    for node in np.unique(node_of).tolist():
+        of_bins = bins.edges[feature[node], : bins.n_bins[feature[node]]]
+        goes_left[node] = np.isin(digit[node], np.flatnonzero(np.isin(of_bins, categories[node_of == node])))
     is_missing = bins.missing[feature, None] & (digit == columns.missing_digit[feature, None])
     return np.where(is_missing, tree.missing_left[:, None], goes_left).astype(np.uint8)
 

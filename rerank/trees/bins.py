@@ -1,7 +1,9 @@
 """The bins of each feature: at most 255, learned from its values.
 
-edge     upper end of a bin: bin b holds edges[b - 1] < value <= edges[b]; the last edge is infinite
-missing  NaN is in no bin; each split decides on which side missing values go
+edge      upper end of a bin: bin b holds edges[b - 1] < value <= edges[b]; the last edge is infinite
+missing   NaN is in no bin; each split decides on which side missing values go
+category  a feature whose values have no order: each of its most frequent values is a bin, whose edge is the value; the
+          other values count as missing
 
 `choose_edges` in `tests/oracles/trees.py` is the slow form of `_choose_edges`.
 """
@@ -38,6 +40,8 @@ class Bins:
         Most frequent bin; n_bins where most values are missing.
     exception_share : float64 array of shape (n_features,)
         Share of the rows that are not in it.
+    is_category : bool array of shape (n_features,)
+        Whether the feature is a category.
 
     """
 
@@ -46,15 +50,22 @@ class Bins:
     missing: NDArray[np.bool_]
     most_freq_bin: NDArray[np.int64]
     exception_share: NDArray[np.float64]
+    is_category: NDArray[np.bool_]
 
 
-def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int, working_bytes: int = 0) -> Bins:
+def learn_bins(
+    X: NDArray[np.float32],
+    max_bin: int,
+    n_threads: int,
+    working_bytes: int = 0,
+    is_category: NDArray[np.bool_] | None = None,
+) -> Bins:
     """Choose the bins of every feature from all rows: one bin for each distinct value, or about equal counts.
 
     A value with many rows gets a bin for itself; edges are midway between values. The order of the rows does not
-    matter.
+    matter. Of more than `max_bin` categories, the most frequent ones have bins; of equally frequent ones, the lowest.
 
-    Shapes: X float32 (n_rows, n_features).
+    Shapes: X float32 (n_rows, n_features); is_category (n_features,), None for no category.
 
     LightGBM's ``GreedyFindBin`` (src/io/bin.cpp).
     """
@@ -65,6 +76,7 @@ def learn_bins(X: NDArray[np.float32], max_bin: int, n_threads: int, working_byt
         missing=np.zeros(n_features, dtype=np.bool_),
         most_freq_bin=np.zeros(n_features, dtype=np.int64),
         exception_share=np.zeros(n_features),
+        is_category=np.zeros(n_features, dtype=np.bool_) if is_category is None else is_category,
     )
 
     def learn(first: int) -> None:
@@ -96,10 +108,18 @@ def _learn_feature(bins: Bins, feature: int, column: NDArray[np.float32], max_bi
     """Set the bins of one feature from its values (n_rows,), which are sorted in place."""
     column.sort()
     n_present = int(np.searchsorted(column, np.nan)) if len(column) else 0
-    bins.missing[feature] = n_present < len(column)
-    bins.n_bins[feature] = _choose_edges(column[:n_present], max_bin, bins.edges[feature])
-    ends = np.searchsorted(column[:n_present], bins.edges[feature, : bins.n_bins[feature]], side="right")
-    counts = np.diff(ends, prepend=0, append=len(column))
+    if bins.is_category[feature]:
+        values, sizes = np.unique(column[:n_present], return_counts=True)
+        kept = np.sort(np.argsort(-sizes, kind="stable")[:max_bin])
+        bins.n_bins[feature] = max(len(kept), 1)
+        bins.edges[feature, : len(kept)] = values[kept]
+        counts = np.append(sizes[kept] if len(kept) else 0, len(column) - sizes[kept].sum())
+        bins.missing[feature] = counts[-1] > 0
+    else:
+        bins.missing[feature] = n_present < len(column)
+        bins.n_bins[feature] = _choose_edges(column[:n_present], max_bin, bins.edges[feature])
+        ends = np.searchsorted(column[:n_present], bins.edges[feature, : bins.n_bins[feature]], side="right")
+        counts = np.diff(ends, prepend=0, append=len(column))
     bins.most_freq_bin[feature] = np.argmax(counts)
     bins.exception_share[feature] = 1.0 - counts.max() / max(len(column), 1)
 

@@ -195,7 +195,7 @@ class Columns:
         records = np.empty(len(self.column), dtype=FEATURE)
         records["column"], records["n_digits"] = self.column, self.n_digits
         records["missing_digit"], records["n_bins"] = self.missing_digit, self.bins.n_bins
-        records["has_missing"] = self.bins.missing
+        records["has_missing"], records["is_category"] = self.bins.missing, self.bins.is_category
         return records
 
     def blocks(self, X: NDArray[np.float32], rows: Ints, n_threads: int) -> NDArray[np.uint8]:
@@ -255,6 +255,10 @@ def _fill_blocks(X, rows, stored_features, features, stride, edges, out):  # typ
             for i in range(n):
                 values[i] = X[rows[first + i], number]
             _find_bins(values[:n], edges[number], feature["n_bins"], bins[:n])
+            if feature["is_category"]:
+                for i in range(n):
+                    if edges[number, min(bins[i], feature["n_bins"] - 1)] != values[i]:
+                        values[i] = np.nan  # in no bin
             block, column = feature["column"] // WIDTH, feature["column"] % WIDTH
             for i in range(n):
                 digit = bins[i] if values[i] == values[i] else missing_digit

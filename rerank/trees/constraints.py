@@ -59,13 +59,13 @@ class FeatureGroups(Field):
         if value is None:
             return None
         groups = [list(each) if isinstance(each, tuple) else each for each in value] if _is_list(value) else value
-        read: list[list[str | int]] = Items(Items(_FeatureKey())).read(groups, sizes)
+        read: list[list[str | int]] = Items(Items(FeatureKey())).read(groups, sizes)
         if len(read) > MOST_GROUPS:
             raise SchemaError(f"at most {MOST_GROUPS} groups", str(len(read)))
         return read
 
 
-class _FeatureKey(Field):
+class FeatureKey(Field):
     """The name or the number of a feature."""
 
     def read(self, value: object, sizes: Sizes) -> str | int:
@@ -109,7 +109,7 @@ def _direction(names: Sequence[str], directions: _Directions | None) -> Ints:
         return out
     if isinstance(directions, Mapping):
         for name, direction in directions.items():
-            out[_number(names, name, "monotone_constraints")] = direction
+            out[feature_number(names, name, "monotone_constraints")] = direction
     elif len(directions) == len(names):
         out[:] = directions
     else:
@@ -127,11 +127,11 @@ def _groups(names: Sequence[str], groups: _Groups | None) -> NDArray[np.uint64]:
     out = np.zeros(len(names), dtype=np.uint64)
     for bit, group in enumerate(groups):
         for feature in group:
-            out[_number(names, feature, "interaction_constraints")] |= np.uint64(1 << bit)
+            out[feature_number(names, feature, "interaction_constraints")] |= np.uint64(1 << bit)
     return out
 
 
-def _number(names: Sequence[str], feature: str | int, place: str) -> int:
+def feature_number(names: Sequence[str], feature: str | int, place: str) -> int:
     """Return the number of a feature that is named, or given by its number."""
     if isinstance(feature, str) and feature in names:
         return names.index(feature)

@@ -98,7 +98,7 @@ def add_contributions(forest: Forest, X: NDArray[np.float32], out: Floats, n_thr
         _add_rows(
             (layout.edge_ptr, layout.table_ptr, layout.n_points),
             layout.edges,
-            (forest.feature, forest.threshold, forest.missing_left, forest.leaf_value),
+            (forest.feature, forest.threshold, forest.missing_left, forest.leaf_value, *forest.category_sets()),
             (layout.factor, layout.ratio, layout.weight),
             X[rows],
             out[rows],
@@ -256,15 +256,28 @@ def _add_rows(ptr, edges, arrays, tables, X, out):  # type: ignore[no-untyped-de
 
 
 @helper()
+def _is_member(words, value):  # type: ignore[no-untyped-def]
+    """Return whether a category is in a set of 32 a word."""
+    category = np.int64(value) if 0.0 <= value < 32.0 * words.shape[0] else np.int64(-1)
+    return category >= 0 and (words[category >> 5] >> np.uint32(category & 31)) & np.uint32(1) == np.uint32(1)
+
+
+@helper()
 def _follow(edges, arrays, X, first, n_rows, follows):  # type: ignore[no-untyped-def]
     """Fill follows (n_edges + 1, BLOCK): whether a row passes an edge and those above with the same feature."""
-    feature, threshold, missing_left, _ = arrays
+    feature, threshold, missing_left, _, set_ptr, set_bits = arrays
     for number in range(1, len(edges), 2):
         edge = edges[number - 1]
         node, same = edge["node"], edge["same"]
+        words = set_bits[set_ptr[node] : set_ptr[node + 1]]
         for row in range(n_rows):
             value = X[first + row, feature[node]]
-            goes_left = missing_left[node] if np.isnan(value) else value <= threshold[node]
+            if np.isnan(value):
+                goes_left = missing_left[node]
+            elif words.shape[0] == 0:
+                goes_left = value <= threshold[node]
+            else:
+                goes_left = _is_member(words, value)
             follows[number, row] = follows[same, row] and goes_left
             follows[number + 1, row] = follows[same, row] and not goes_left
 

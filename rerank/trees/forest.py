@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,11 @@ class Tree:
     leaf_count : int64 or float64 array of shape (n_leaves,) or None
         Training rows of each leaf, or the sum of their hessians where another system counts these (XGBoost); None where
         they are not known.
+    category_words : int64 array of shape (n_nodes,) or None
+        Number of words of the node's set of categories: such a node compares no threshold, the categories of its set go
+        left, all others right. 0 for a node that compares. None where no node has a set.
+    category_bits : uint32 array of shape (n_words,) or None
+        Words of all sets: bit c % 32 of word c // 32 of a node's is set for category c.
 
     """
 
@@ -45,6 +51,8 @@ class Tree:
     gain: Floats
     leaf_value: Floats
     leaf_count: Ints | Floats | None = None
+    category_words: Ints | None = None
+    category_bits: NDArray[np.uint32] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +65,7 @@ class Forest:
         Node n of tree t has the index node_ptr[t] + n.
     leaf_ptr : int64 array of shape (n_trees + 1,)
         Leaf l of tree t has the index leaf_ptr[t] + l.
-    feature, threshold, missing_left, left, right, gain, leaf_value, leaf_count : arrays
+    feature, threshold, missing_left, left, right, gain, leaf_value, leaf_count, category_words, category_bits : arrays
         As in `Tree`.
 
     Scores are summed in the type of leaf_value: float64, but float32 for a model of a system that sums in float32.
@@ -74,6 +82,8 @@ class Forest:
     gain: Floats
     leaf_value: Floats
     leaf_count: Ints | Floats | None = None
+    category_words: Ints | None = None
+    category_bits: NDArray[np.uint32] | None = None
 
     @classmethod
     def of(cls, trees: Sequence[Tree]) -> Forest:
@@ -89,7 +99,40 @@ class Forest:
             leaf_count=None
             if any(tree.leaf_count is None for tree in trees)
             else _counts(join("leaf_count", np.int64)),
+            **_joined_sets(trees),
         )
+
+    def trees(self) -> list[Tree]:
+        """Return the trees."""
+        words, bits = self.category_sets()
+        counts, trees = self.leaf_count, []
+        for tree in range(self.n_trees):
+            node = slice(*self.node_ptr[tree : tree + 2].tolist())
+            leaf = slice(*self.leaf_ptr[tree : tree + 2].tolist())
+            sets = words[node.start : node.stop + 1]
+            trees.append(
+                Tree(
+                    **{name: getattr(self, name)[node] for name in _COLUMNS if name != "leaf_value"},
+                    leaf_value=self.leaf_value[leaf],
+                    leaf_count=None if counts is None else counts[leaf],
+                    category_words=np.diff(sets) if sets[-1] > sets[0] else None,
+                    category_bits=bits[sets[0] : sets[-1]] if sets[-1] > sets[0] else None,
+                )
+            )
+        return trees
+
+    def category_sets(self) -> tuple[Ints, NDArray[np.uint32]]:
+        """Return the words of the nodes' sets of categories: pointers (n_nodes + 1,) into them, and they (n_words,)."""
+        if self.category_words is None or self.category_bits is None:
+            return np.zeros(len(self.feature) + 1, dtype=np.int64), np.empty(0, dtype=np.uint32)
+        return pointers(self.category_words), self.category_bits
+
+    @cached_property
+    def categories(self) -> Ints:
+        """Features that a node has a set of categories of, ascending, (m,) int64."""
+        if self.category_words is None:
+            return np.empty(0, dtype=np.int64)
+        return np.unique(self.feature[self.category_words > 0]).astype(np.int64)
 
     @property
     def n_trees(self) -> int:
@@ -134,9 +177,23 @@ class StoredForest(Field):
         stored = _STORED.read(value, {"n_columns": sizes[self._columns]})
         if stored["leaf_count"] is not None:
             stored["leaf_count"] = _counts(stored["leaf_count"])
+        if stored["category_bits"] is not None:
+            stored["category_bits"] = stored["category_bits"].astype(np.uint32)
         forest = Forest(**stored)
         check_forest(forest)
         return forest
+
+
+def _joined_sets(trees: Sequence[Tree]) -> dict[str, Any]:
+    """Return the sets of categories of all trees, as `Forest` has them; nothing where there is none."""
+    sets = [tree.category_bits for tree in trees if tree.category_bits is not None]
+    if not sets:
+        return {}
+    words = [
+        np.zeros(len(tree.feature), dtype=np.int64) if tree.category_words is None else tree.category_words
+        for tree in trees
+    ]
+    return {"category_words": np.concatenate(words), "category_bits": np.concatenate(sets)}
 
 
 def _counts(leaf_count: Ints | Floats) -> Ints | Floats:
@@ -145,14 +202,34 @@ def _counts(leaf_count: Ints | Floats) -> Ints | Floats:
     return whole if (whole == leaf_count).all() else leaf_count
 
 
+def category_bits(categories: Ints) -> NDArray[np.uint32]:
+    """Return a set of categories (n,), at least one, as words (n_words,); the last is not 0."""
+    members = np.zeros((int(categories.max()) // WORD_BITS + 1) * WORD_BITS, dtype=np.bool_)
+    members[categories] = True
+    return np.packbits(members, bitorder="little").view("<u4").astype(np.uint32)
+
+
+def set_members(forest: Forest) -> tuple[Ints, Ints]:
+    """Return node and category of each member of the forest's sets, (n_members,) each, ascending."""
+    words, bits = forest.category_sets()
+    filled = np.flatnonzero(bits)
+    is_member = np.unpackbits(bits[filled].astype("<u4").view(np.uint8).reshape(-1, 4), axis=1, bitorder="little")
+    word, bit = np.nonzero(is_member)
+    node = np.searchsorted(words, filled, side="right") - 1
+    return node[word], (WORD_BITS * (filled - words[node]))[word] + bit
+
+
 def check_forest(forest: Forest) -> None:
     """Raise SchemaError unless every tree is binary and its root reaches each of its nodes and leaves once."""
     _check_pointers(forest)
     _check_children(forest)
+    _check_sets(forest)
 
 
 _LARGEST_GAIN = 1e300  # sums of gains stay finite
 MOST_ROWS = 2**40  # of a leaf
+MOST_CATEGORIES = 2**16  # of a feature: their codes are below it
+WORD_BITS = 32
 _STORED = Record(
     {
         "feature": Array(np.int32, binds="n_nodes", low=0, high=lambda sizes: sizes["n_columns"] - 1),
@@ -165,8 +242,11 @@ _STORED = Record(
         "leaf_count": Array(np.float64, "n_leaves", low=0, high=MOST_ROWS),
         "node_ptr": Array(np.int64, binds="n_pointers", low=0, high=lambda sizes: sizes["n_nodes"]),
         "leaf_ptr": Array(np.int64, "n_pointers", low=0, high=lambda sizes: sizes["n_leaves"]),
+        "category_words": Array(np.int64, "n_nodes", low=0, high=MOST_CATEGORIES // WORD_BITS),
+        "category_bits": Array(np.int64, low=0, high=2**WORD_BITS - 1),
     },
-    {"leaf_count": None},  # models of earlier versions have none
+    # models of earlier versions have no counts, and only those with categories have sets
+    {"leaf_count": None, "category_words": None, "category_bits": None},
 )
 
 
@@ -184,6 +264,21 @@ def _check_pointers(forest: Forest) -> None:
         nodes, leaves = (int(np.diff(ptr)[tree]) for ptr in (forest.node_ptr, forest.leaf_ptr))
         got = f"{leaves} leaves beside {nodes} nodes"
         raise SchemaError("a tree with one leaf more than it has nodes", got, path=f"leaf_ptr[{tree + 1}]")
+
+
+def _check_sets(forest: Forest) -> None:
+    """Raise SchemaError unless the words of the sets of categories are all there, and the last of each is not 0."""
+    words, bits = forest.category_words, forest.category_bits
+    if (words is None) != (bits is None):
+        raise SchemaError("both category_words and category_bits", "one of them", path="category_words")
+    if words is None or bits is None:
+        return
+    if not len(bits) or words.sum() != len(bits):
+        raise SchemaError(f"{int(words.sum())} words, at least 1", str(len(bits)), path="category_bits")
+    last = pointers(words)[1:][words > 0] - 1
+    if not bits[last].all():
+        at = int(last[np.argmin(bits[last] != 0)])
+        raise SchemaError("sets whose last word is not 0", "0", path=f"category_bits[{at}]")
 
 
 def _check_children(forest: Forest) -> None:

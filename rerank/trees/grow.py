@@ -19,9 +19,10 @@ from numba import prange
 from numpy.typing import NDArray
 
 from rerank.runtime.kernels import kernel
+from rerank.trees.bins import Bins
 from rerank.trees.columns import GROUP_WIDTH, LEAST_SPARSE, MOST_CODES, WIDTH, Columns, list_exceptions
 from rerank.trees.constraints import SplitConstraints
-from rerank.trees.forest import Tree
+from rerank.trees.forest import Tree, category_bits
 from rerank.trees.leafwise import grow_leaves
 from rerank.trees.structures import BinnedRows, SplitLimits, TreeTask, Workspace
 from rerank.types import Floats, Ints
@@ -353,7 +354,8 @@ class Grower:
         values = newton_steps(sums, self.limits.reg_lambda, rule.least_leaf_hess(self.limits, len(sums)))
         values = np.clip(values, low, high)
         nodes = self._work.nodes[: len(sums) - 1]
-        edges = self.columns.bins.edges[nodes["feature"], nodes["bin"]]
+        bins = self.columns.bins
+        edges = np.where(bins.is_category[nodes["feature"]], 0.0, bins.edges[nodes["feature"], nodes["bin"]])
         return Tree(
             nodes["feature"].astype(np.int32),
             np.minimum(edges, HIGHEST),  # JSON has no infinity, the edge between the values and the missing ones
@@ -363,4 +365,18 @@ class Grower:
             nodes["gain"].copy(),
             values,
             sums[:, 2].astype(np.int64),
+            *_sets(nodes, bins),
         )
+
+
+def _sets(nodes: NDArray[np.void], bins: Bins) -> tuple[Ints, NDArray[np.uint32]] | tuple[None, None]:
+    """Return the sets of categories of NODE records (n_nodes,), as `Tree` has them."""
+    split = np.flatnonzero(bins.is_category[nodes["feature"]])
+    if not len(split):
+        return None, None
+    is_left = np.unpackbits(nodes["left_bins"][split].view(np.uint8), axis=1, bitorder="little")
+    words, bits = np.zeros(len(nodes), dtype=np.int64), []
+    for node, row in zip(split.tolist(), is_left, strict=True):
+        bits.append(category_bits(bins.edges[nodes["feature"][node]][np.flatnonzero(row)].astype(np.int64)))
+        words[node] = len(bits[-1])
+    return words, np.concatenate(bits)

@@ -23,6 +23,12 @@ PREFETCH_DISTANCE = 24  # rows: far enough for a load from memory to finish
 LEAST_HESSIAN = 1e-300  # a child without curvature would have a step of infinite length
 ROWS_TO_PREFETCH = 1 << 19  # of the data: the blocks of fewer rows stay in the caches, where a prefetch costs more
 ROWS_FOR_THREADS = 4096  # the rows of a smaller leaf are partitioned by one thread
+# Of splits on categories; the names and values are LightGBM's.
+CAT_SMOOTH = 10.0  # added to the hessian of a category where they are ordered, and the fewest rows of one
+CAT_L2 = 10.0  # added to reg_lambda where several categories go left
+MAX_CAT_THRESHOLD = 32  # categories that go left
+MAX_CAT_TO_ONEHOT = 4  # up to so many categories, one goes left
+MIN_DATA_PER_GROUP = 100.0  # rows between two splits that are tried, and of the categories that go right
 
 
 # ---- Histograms ----
@@ -239,6 +245,74 @@ def _find_best_bin(histogram, feature, direction, task, limits, totals, scratch,
 
 
 @helper()
+def _order_categories(histogram, n_bins, least_hess, task, ratios, order):  # type: ignore[no-untyped-def]
+    """Fill order (256,) int64 with the bins of at least `least_hess` by G / (H + cat_smooth); return their number.
+
+    ratios  (256,) float64, OUT; equal ones are in the order of the bins, which no order of the rows changes
+    """
+    n = np.int64(0)
+    for b in range(n_bins):
+        grad, hess = np.int32(histogram[b] >> 32) * task.grad_unit, np.int32(histogram[b] & LOW) * task.hess_unit
+        if hess < least_hess:
+            continue
+        ratio, k = grad / (hess + CAT_SMOOTH), n
+        while k > 0 and ratios[k - 1] > ratio:
+            ratios[k], order[k] = ratios[k - 1], order[k - 1]
+            k -= 1
+        ratios[k], order[k] = ratio, b
+        n += 1
+    return n
+
+
+@helper()
+def _find_best_set(histogram, feature, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
+    """Fill `split` with the best split of a category: some categories go left, all others and missing values right.
+
+    Up to four categories, each goes left alone. Else they are ordered by G / (H + cat_smooth), which finds the best two
+    sets (Fisher 1958), and the first or the last ones go left: LightGBM's ``FindBestThresholdCategoricalInner``
+    (src/treelearner/feature_histogram.hpp). Where this differs on purpose: `cat_l2` acts on gains, not on leaf values.
+    """
+    total_grad, total_hess, order = totals["grad"], totals["hess"], scratch[2]
+    split["gain"], split["missing_left"], split["bin"] = 0.0, False, 0
+    if total_hess <= 0.0:
+        return
+    row_hess = total_hess / totals["n_rows"]
+    least_rows_hess = (limits.min_child_samples - 0.5) * row_hess
+    least_hess = max(limits.min_child_weight, least_rows_hess, LEAST_HESSIAN)
+    alone = feature["n_bins"] <= MAX_CAT_TO_ONEHOT
+    least_of_one = LEAST_HESSIAN if alone else (CAT_SMOOTH - 0.5) * row_hess
+    n = _order_categories(histogram, feature["n_bins"], least_of_one, task, scratch[1].view(np.float64), order)
+    group_hess = 0.0 if alone else (MIN_DATA_PER_GROUP - 0.5) * row_hess
+    reg_lambda = limits.reg_lambda + (0.0 if alone else CAT_L2)
+    before_hess, best_gain = total_hess + limits.reg_lambda, max(limits.min_split_gain, 0.0)
+    before = _decrease(total_grad, before_hess, _bounded_step(total_grad, before_hess, totals))
+    for from_end in range(1 if alone else 2):
+        left, hess_before = np.int64(0), 0.0
+        for k in range(n if alone else min((n + 1) // 2, MAX_CAT_THRESHOLD)):
+            b = order[n - 1 - k if from_end else k]
+            left = histogram[b] if alone else left + histogram[b]
+            left_grad, left_hess = np.int32(left >> 32) * task.grad_unit, np.int32(left & LOW) * task.hess_unit
+            right_grad, right_hess = total_grad - left_grad, total_hess - left_hess
+            if left_hess < least_hess or left_hess - hess_before < group_hess:
+                continue
+            if right_hess < max(least_hess, group_hess):
+                continue
+            hess_before = 0.0 if alone else left_hess
+            left_step = _bounded_step(left_grad, left_hess + reg_lambda, totals)
+            right_step = _bounded_step(right_grad, right_hess + reg_lambda, totals)
+            gain = _decrease(left_grad, left_hess + reg_lambda, left_step) - before
+            gain += _decrease(right_grad, right_hess + reg_lambda, right_step)
+            if gain > best_gain:
+                best_gain = gain
+                split["gain"], split["left_grad"], split["left_hess"] = gain, left_grad, left_hess
+                for word in range(split["left_bins"].shape[0]):
+                    split["left_bins"][word] = np.uint64(0)
+                for i in range(k if alone else 0, k + 1):
+                    b = order[n - 1 - i if from_end else i]
+                    split["left_bins"][b >> 6] |= np.uint64(1) << np.uint64(b & 63)
+
+
+@helper()
 def _search_column(data, task, limits, column, histogram, totals, scratch, feature_splits):  # type: ignore[no-untyped-def]
     """Fill feature_splits (n_features,) with the best split of each candidate in one column, for one leaf."""
     for k in range(data.column_ptr[column], data.column_ptr[column + 1]):
@@ -253,7 +327,10 @@ def _search_column(data, task, limits, column, histogram, totals, scratch, featu
             _sum_digits(histogram, data.digit_of_code[number], scratch[0])
             by_state = scratch[0]
         direction, split = task.direction[number], feature_splits[number]
-        _find_best_bin(by_state, feature, direction, task, limits, totals, scratch, split)
+        if feature["is_category"]:
+            _find_best_set(by_state, feature, task, limits, totals, scratch, split)
+        else:
+            _find_best_bin(by_state, feature, direction, task, limits, totals, scratch, split)
 
 
 @helper()
@@ -298,6 +375,8 @@ def _choose_features(task, work, open_slots):  # type: ignore[no-untyped-def]
         split["gain"], split["feature"], split["bin"] = chosen["gain"], best, chosen["bin"]
         split["missing_left"] = chosen["missing_left"]
         split["left_grad"], split["left_hess"] = chosen["left_grad"], chosen["left_hess"]
+        for word in range(split["left_bins"].shape[0]):
+            split["left_bins"][word] = chosen["left_bins"][word]
 
 
 # ---- Partition ----
@@ -371,7 +450,10 @@ def _partition(data, task, work, leaf):  # type: ignore[no-untyped-def]
     for code in range(code_goes_left.shape[0]):
         digit = digit_of_code[code]
         is_missing = feature["has_missing"] and digit == feature["missing_digit"]
-        code_goes_left[code] = split["missing_left"] if is_missing else digit <= last_bin
+        if feature["is_category"]:
+            code_goes_left[code] = (split["left_bins"][digit >> 6] >> np.uint64(digit & 63)) & np.uint64(1)
+        else:
+            code_goes_left[code] = split["missing_left"] if is_missing else digit <= last_bin
     n_rows = work.leaves[leaf]["last"] - work.leaves[leaf]["first"]
     n_shares = task.thread_ptr.shape[0] - 1 if n_rows >= ROWS_FOR_THREADS else 1
     n_left = np.zeros(n_shares + 1, np.int64)
@@ -403,6 +485,8 @@ def _add_node(work, leaf, new):  # type: ignore[no-untyped-def]
     node, split, parent = work.nodes[number], work.splits[record["slot"]], record["parent"]
     node["feature"], node["bin"], node["missing_left"] = split["feature"], split["bin"], split["missing_left"]
     node["left"], node["right"], node["gain"] = ~leaf, ~new, split["gain"]
+    for word in range(node["left_bins"].shape[0]):
+        node["left_bins"][word] = split["left_bins"][word]
     if parent >= 0:
         if record["is_left"]:
             work.nodes[parent]["left"] = number

@@ -3,6 +3,7 @@
 word   32 consecutive leaves of one tree, one bit each; a tree of up to 32 leaves is one word
 test   one node as one word sees it: column, threshold and the bits to clear
 lane   one of the 64 rows of a block; the words of all lanes stay in vector registers
+code   number of a category among those that a node of the forest knows; then that of all others, and of the missing
 
 A test that fails clears the leaves of its node's first child; the lowest bit left is the exit leaf (section 3 of the
 paper). The paper orders nodes by feature and threshold, to stop at the first test that holds; with 64 rows in a block
@@ -10,6 +11,10 @@ hardly any test is saved, and words that stay in registers while all tests of a 
 of more than 32 leaves are several words. A node is a test only in the
 words that the leaves below its first child reach; in trees of several words the smaller child is made the first one, to
 keep those few.
+
+A category has a column for each 32 codes, which holds a row's code as a bit, or 0 where it is in another column. A node
+with a set of categories has its right child first, and a test for each column with codes of its set: it fails where the
+column has a bit of the set, so that the tests need no order, and a set of up to 32 codes costs as much as a threshold.
 
 The loop over tests is written in LLVM's vector language: its auto-vectoriser keeps no word in a register. It is one
 file with the kernel that calls it, since Numba's cache does not see changes in other files. `exit_leaves` in
@@ -36,11 +41,13 @@ from numpy.typing import NDArray
 
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.threads import in_threads, row_parts
-from rerank.trees.forest import Forest
+from rerank.trees.forest import Forest, set_members
 from rerank.types import Floats, Ints, pointers
 
 LANES = 64
-N_KINDS = 4  # of tests, in this order: (first child is the right one, missing values go right)
+ROWS_TO_CODE = 1 << 12  # that are copied beside their codes at once
+N_KINDS = 5  # of tests: (first child is the right one, missing values go right), in this order, and sets of categories
+OF_SET = 4
 TREES_AT_ONCE = 16
 
 
@@ -51,19 +58,26 @@ class BitForest:
     Parameters
     ----------
     features : int32 array of shape (n_columns,)
-        Features that any node tests, ascending: the columns of a block.
+        The columns of a block, by their number among the columns of codes and the features behind them: those of codes,
+        then features that any node compares, ascending.
+    categories : int32 array of shape (n_categories + 1, 3)
+        Feature, first of its columns of codes, and its first code in `codes`; a last row ends both.
+    codes : int32 array of shape (n_codes,)
+        For each feature, codes of the categories from 0 up, then that of all others, and that of missing values.
     tree_words : int64 array of shape (n_trees + 1,)
         Words of tree t are [tree_words[t], tree_words[t + 1]), its last leaves first.
-    words : int32 array of shape (n_words, 6)
+    words : int32 array of shape (n_words, 7)
         First test, ends of the tests of each kind, first leaf.
     tests : int32 array of shape (n_tests, 3)
-        Column * 64, threshold (bits of a float32), mask that clears leaves.
+        Column * 64, threshold (bits of a float32) or set of codes, mask that clears leaves.
     leaf_value : float64 array of shape (n_leaves,)
         Leaves from first child to second.
 
     """
 
     features: NDArray[np.int32]
+    categories: NDArray[np.int32]
+    codes: NDArray[np.int32]
     tree_words: Ints
     words: NDArray[np.int32]
     tests: NDArray[np.int32]
@@ -76,11 +90,38 @@ def add_scores(forest: BitForest, X: NDArray[np.float32], out: Floats, n_threads
     Shapes: X float32 (n_rows, n_features); out float64 (n_rows,).
     """
     layout = (forest.features, forest.tree_words, forest.words, forest.tests, forest.leaf_value)
+    at_once = max(ROWS_TO_CODE if len(forest.categories) > 1 else len(X), 1)
 
     def add(rows: slice) -> None:
-        _add_scores(X[rows], *layout, out[rows])
+        for first in range(rows.start, rows.stop, at_once):
+            some = slice(first, min(first + at_once, rows.stop))
+            _add_scores(_with_codes(forest, X[some]), *layout, out[some])
 
-    in_threads(add, row_parts(len(X), n_threads) if n_threads > 1 else [slice(None)], n_threads)
+    in_threads(add, row_parts(len(X), n_threads) if n_threads > 1 else [slice(0, len(X))], n_threads)
+
+
+def _with_codes(forest: BitForest, X: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return rows behind the columns of their codes, which hold bits; the rows alone for a forest without sets."""
+    if len(forest.categories) == 1:
+        return X
+    n_columns = forest.categories[-1, 1]
+    rows = np.zeros((len(X), n_columns + X.shape[1]), dtype=np.float32)
+    rows[:, n_columns:] = X
+    _fill_codes(X, forest.categories, forest.codes, rows.view(np.int32))
+    return rows
+
+
+@kernel()
+def _fill_codes(X, categories, codes, out):  # type: ignore[no-untyped-def]
+    """Set the bit of each row's code in out (n_rows, n_columns or more) int32, zero before, by `BitForest`'s arrays."""
+    for k in range(categories.shape[0] - 1):
+        feature, column, first = categories[k]
+        n_values = categories[k + 1, 2] - first - 2
+        for row in range(X.shape[0]):
+            value = X[row, feature]
+            index = np.int64(value) if 0.0 <= value < n_values else np.int64(n_values + (value != value))
+            code = codes[first + index]
+            out[row, column + (code >> 5)] = np.int32(1) << np.int32(code & 31)
 
 
 @kernel()
@@ -118,7 +159,7 @@ def _aligned(values):  # type: ignore[no-untyped-def]
 _FLOAT, _INT, _LONG = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 _FLOATS, _INTS = ir.VectorType(_FLOAT, LANES), ir.VectorType(_INT, LANES)
 # Whether a row goes right, missing values right or left: "unordered or greater" holds for NaN, "greater" does not.
-_GOES_RIGHT = ((False, "ordered"), (False, "unordered"), (True, "ordered"), (True, "unordered"))
+_GOES_RIGHT = ((False, "ordered"), (False, "unordered"), (True, "ordered"), (True, "unordered"), (True, "set"))
 
 
 @intrinsic
@@ -167,6 +208,12 @@ def _clear_leaves(
     def clear(b: ir.IRBuilder, test: Any, bits: Any) -> Any:
         column, threshold, mask = (b.gep(tests, [_index(b, test, 3, i)]) for i in range(3))
         address = b.gep(columns, [b.sext(b.load(column), _LONG)])
+        if ordering == "set":
+            codes = b.load(b.bitcast(address, _INTS.as_pointer()), align=64)
+            is_outside = b.icmp_signed(
+                "==", b.and_(codes, _splat(b, b.load(threshold))), ir.Constant(_INTS, [0] * LANES)
+            )
+            return b.select(is_outside, bits, b.and_(bits, _splat(b, b.load(mask))))
         values = b.load(b.bitcast(address, _FLOATS.as_pointer()), align=64)
         limit = _splat(b, b.load(b.bitcast(threshold, _FLOAT.as_pointer())))
         compare = b.fcmp_ordered if ordering == "ordered" else b.fcmp_unordered
@@ -221,36 +268,73 @@ NODE = np.dtype(
         ("first_leaf", np.int32),  # first leaf below the node, counted from the first of its tree
         ("n_first", np.int32),  # leaves below its first child
         ("n_leaves", np.int32),  # leaves below the node
-        ("kind", np.int32),  # 2 * (first child is the right one) + (missing values go right)
-        ("column_offset", np.int32),
-        ("threshold_bits", np.int32),
+        ("kind", np.int32),  # 2 * (first child is the right one) + (missing values go right), or OF_SET
     ]
 )
 
 
 def bit_forest(forest: Forest) -> BitForest:
     """Return a forest arranged for `quickscorer.add_scores`."""
-    features = np.unique(forest.feature)
+    is_set = np.diff(forest.category_sets()[0]) > 0
+    compared = np.unique(forest.feature[~is_set])
+    categories, codes, test_ptr, terms = _category_codes(forest, is_set)
+    n_columns = categories[-1, 1]
+    terms[test_ptr[:-1][~is_set], 0] = LANES * (n_columns + np.searchsorted(compared, forest.feature[~is_set]))
+    terms[test_ptr[:-1][~is_set], 1] = forest.threshold.view(np.int32)[~is_set]
+    features = np.concatenate([np.arange(n_columns, dtype=np.int32), n_columns + compared])
     children = np.stack((forest.left, forest.right), axis=1)
     tree_words = pointers(-(-np.diff(forest.leaf_ptr) // WORD))
     leaf_value = forest.leaf_value.copy()
     nodes = np.zeros(len(children), dtype=NODE)
-    _order_leaves(forest.node_ptr, forest.leaf_ptr, children, forest.missing_left, forest.leaf_value, nodes, leaf_value)
-    nodes["column_offset"] = LANES * np.searchsorted(features, forest.feature)
-    nodes["threshold_bits"] = forest.threshold.view(np.int32)
+    nodes["kind"] = np.where(is_set, OF_SET, ~forest.missing_left)
+    _order_leaves(forest.node_ptr, forest.leaf_ptr, children, forest.leaf_value, nodes, leaf_value)
     words = np.zeros((tree_words[-1], N_KINDS + 2), dtype=np.int32)
-    n_tests = _fill_words(forest.node_ptr, forest.leaf_ptr, tree_words, nodes, words)
+    n_tests = _fill_words(forest.node_ptr, forest.leaf_ptr, tree_words, test_ptr, nodes, words)
     tests = np.empty((n_tests, 3), dtype=np.int32)
-    _fill_tests(forest.node_ptr, tree_words, nodes, words, tests)
-    return BitForest(features, tree_words, words, tests, leaf_value)
+    _fill_tests(forest.node_ptr, tree_words, test_ptr, terms, nodes, words, tests)
+    return BitForest(features, categories, codes, tree_words, words, tests, leaf_value)
+
+
+def _category_codes(
+    forest: Forest, is_set: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Ints, NDArray[np.int32]]:
+    """Return `categories` and `codes` of a `BitForest`, and the tests of each node.
+
+    is_set    (n_nodes,) whether a node has a set of categories
+    test_ptr  (n_nodes + 1,) the tests of node n are [test_ptr[n], test_ptr[n + 1])
+    terms     (n_tests, 2) int32 column * 64, and set of codes; 0 for nodes that compare
+    """
+    node, category = set_members(forest)
+    with_missing = np.flatnonzero(is_set & forest.missing_left)
+    rows, tables, column, first = [], [np.empty(0, dtype=np.int32)], 0, 0
+    bit, missing_bit = np.zeros(len(node), dtype=np.int64), np.zeros(len(with_missing), dtype=np.int64)
+    for feature in forest.categories.tolist():
+        here = forest.feature[node] == feature
+        known, code = np.unique(category[here], return_inverse=True)
+        bit[here] = WORD * column + code
+        missing_bit[forest.feature[with_missing] == feature] = WORD * column + len(known) + 1
+        tables.append(np.full(int(known[-1]) + 3, len(known), dtype=np.int32))
+        tables[-1][known], tables[-1][-1] = np.arange(len(known)), len(known) + 1
+        rows.append((feature, column, first))
+        column, first = column - (-(len(known) + 2) // WORD), first + len(tables[-1])
+    rows.append((-1, column, first))
+    bits = np.concatenate([bit, missing_bit])
+    key, test = np.unique(np.concatenate([node, with_missing]) * max(column, 1) + bits // WORD, return_inverse=True)
+    n_tests = np.bincount(key // max(column, 1), minlength=len(is_set)) + ~is_set
+    terms = np.zeros((n_tests.sum(), 2), dtype=np.int32)
+    of_sets = np.repeat(is_set, n_tests)
+    terms[of_sets, 0] = LANES * (key % max(column, 1))
+    terms[of_sets, 1] = np.bincount(test, 2.0 ** (bits % WORD), len(key)).astype(np.uint32).view(np.int32)
+    return np.array(rows, dtype=np.int32), np.concatenate(tables), pointers(n_tests), terms
 
 
 @kernel()
-def _order_leaves(node_ptr, leaf_ptr, children, missing_left, leaf_value, nodes, ordered_value):  # type: ignore[no-untyped-def]
+def _order_leaves(node_ptr, leaf_ptr, children, leaf_value, nodes, ordered_value):  # type: ignore[no-untyped-def]
     """Put the leaves of every tree in order, first child before second.
 
     children       (n_nodes, 2) int32: left and right, a node or ~leaf
-    nodes          (n_nodes,) NODE, OUT, zero before: first_leaf, n_first, n_leaves, kind
+    nodes          (n_nodes,) NODE, OUT: first_leaf, n_first, n_leaves, zero before; kind, as if each first child were
+                   the left one before
     ordered_value  (n_leaves,) float64, OUT: leaf_value in that order
     """
     order = np.empty(nodes.shape[0], np.int32)  # nodes of a tree, parents before children
@@ -270,15 +354,16 @@ def _order_leaves(node_ptr, leaf_ptr, children, missing_left, leaf_value, nodes,
             node, left, right = nodes[order[i]], children[order[i], 0], children[order[i], 1]
             n_left = nodes[first + left]["n_leaves"] if left >= 0 else 1
             n_right = nodes[first + right]["n_leaves"] if right >= 0 else 1
-            right_first = several_words and n_right < n_left
+            is_set = node["kind"] == OF_SET
+            right_first = is_set or (several_words and n_right < n_left)
             node["n_first"] = n_right if right_first else n_left
             node["n_leaves"] = n_left + n_right
-            node["kind"] = (2 if right_first else 0) + (0 if missing_left[order[i]] else 1)
+            node["kind"] += 2 if right_first and not is_set else 0
         for i in range(first, last):
             node = nodes[order[i]]
             for side in range(2):
                 child = children[order[i], side]
-                begin = node["first_leaf"] + (0 if side == node["kind"] // 2 else node["n_first"])
+                begin = node["first_leaf"] + (0 if side == min(node["kind"] // 2, 1) else node["n_first"])
                 if child >= 0:
                     nodes[first + child]["first_leaf"] = begin
                 else:
@@ -286,8 +371,8 @@ def _order_leaves(node_ptr, leaf_ptr, children, missing_left, leaf_value, nodes,
 
 
 @kernel()
-def _fill_words(node_ptr, leaf_ptr, tree_words, nodes, words):  # type: ignore[no-untyped-def]
-    """Fill words (n_words, 6) of a `BitForest`, zero before; return the number of tests.
+def _fill_words(node_ptr, leaf_ptr, tree_words, test_ptr, nodes, words):  # type: ignore[no-untyped-def]
+    """Fill words (n_words, 7) of a `BitForest`, zero before; return the number of tests.
 
     The end of each kind is where its tests start: `_fill_tests` moves it to their end.
     """
@@ -299,7 +384,7 @@ def _fill_words(node_ptr, leaf_ptr, tree_words, nodes, words):  # type: ignore[n
         for n in range(node_ptr[t], node_ptr[t + 1]):
             begin, kind = nodes[n]["first_leaf"], nodes[n]["kind"]
             for w in range(begin // WORD, (begin + nodes[n]["n_first"] - 1) // WORD + 1):
-                words[last_word - w, kind + 1] += 1
+                words[last_word - w, kind + 1] += test_ptr[n + 1] - test_ptr[n]
     n_tests = 0
     for w in range(words.shape[0]):
         words[w, 0] = n_tests
@@ -311,7 +396,7 @@ def _fill_words(node_ptr, leaf_ptr, tree_words, nodes, words):  # type: ignore[n
 
 
 @kernel()
-def _fill_tests(node_ptr, tree_words, nodes, words, tests):  # type: ignore[no-untyped-def]
+def _fill_tests(node_ptr, tree_words, test_ptr, terms, nodes, words, tests):  # type: ignore[no-untyped-def]
     """Fill tests (n_tests, 3) of a `BitForest`, word by word and kind by kind."""
     for t in range(node_ptr.shape[0] - 1):
         for n in range(node_ptr[t], node_ptr[t + 1]):
@@ -320,9 +405,9 @@ def _fill_tests(node_ptr, tree_words, nodes, words, tests):  # type: ignore[no-u
             for w in range(begin // WORD, (end - 1) // WORD + 1):
                 low, high = np.int64(max(begin - WORD * w, 0)), np.int64(min(end - WORD * w, WORD))
                 word = tree_words[t + 1] - 1 - w
-                test = words[word, kind + 1]
-                words[word, kind + 1] = test + 1
-                tests[test, 0] = node["column_offset"]
-                tests[test, 1] = node["threshold_bits"]
                 above = -(1 << high) if high < WORD else 0  # 32 bits hold no more
-                tests[test, 2] = ((1 << low) - 1) | above
+                for term in range(test_ptr[n], test_ptr[n + 1]):
+                    test = words[word, kind + 1]
+                    words[word, kind + 1] = test + 1
+                    tests[test, 0], tests[test, 1] = terms[term, 0], terms[term, 1]
+                    tests[test, 2] = ((1 << low) - 1) | above

@@ -1,5 +1,7 @@
 """Scores of rows under a forest: many rows by bits of leaves (`quickscorer.py`), a few by walking.
 
+A forest with sets of categories is always scored by bits: walking only compares.
+
 Walking follows eight trees at once, one level in each step, without a branch on the row's values.
 
 position  index of a node or leaf in the arrays of a `WalkForest`. The children of a node are next to each other, so the
@@ -154,7 +156,7 @@ def score_rows(forest: Forest, X: NDArray[np.float32]) -> Floats:
     """
     X = np.ascontiguousarray(X, dtype=np.float32)
     out = np.zeros(len(X), dtype=forest.leaf_value.dtype)
-    if len(X) <= FEW_ROWS:
+    if len(X) <= FEW_ROWS and forest.category_words is None:
         layout = _WALKS.get(forest) or _WALKS.setdefault(forest, walk_forest(forest))
         add_walked_scores(layout, X, out)
     else:

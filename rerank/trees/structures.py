@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from rerank.types import Ints
 
+BIN_WORDS = 4  # of 64 bins each
 FEATURE = np.dtype(
     [
         ("column", np.int64),  # where its codes are; -1: one bin only, nothing to split
@@ -26,6 +27,7 @@ FEATURE = np.dtype(
         ("missing_digit", np.int64),  # digit of a missing value
         ("n_bins", np.int64),
         ("has_missing", np.bool_),  # whether the training rows hold a missing value
+        ("is_category", np.bool_),  # whether its bins are categories, which have no order
     ],
     align=True,
 )
@@ -34,6 +36,7 @@ SPLIT = np.dtype(
         ("gain", np.float64),  # decrease of the loss; 0: no split
         ("feature", np.int64),
         ("bin", np.int64),  # the last one that goes left
+        ("left_bins", np.uint64, (BIN_WORDS,)),  # of a category instead: the bins that go left, a bit each
         ("missing_left", np.bool_),  # whether missing values go left
         ("left_grad", np.float64),  # sums over the rows that go left
         ("left_hess", np.float64),
@@ -67,6 +70,7 @@ NODE = np.dtype(
     [
         ("feature", np.int64),
         ("bin", np.int64),
+        ("left_bins", np.uint64, (BIN_WORDS,)),
         ("missing_left", np.bool_),
         ("left", np.int64),  # a node, or ~leaf (negative)
         ("right", np.int64),

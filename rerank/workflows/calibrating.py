@@ -13,12 +13,14 @@ from rerank.errors import InvalidInputError
 from rerank.features.families.performance import PerformanceFeatures
 from rerank.rankers.calibration import Lists, OutOfFold, Scale
 from rerank.rankers.ranker import Ranker
-from rerank.types import RankingData
+from rerank.retrieval.union import UnionRun
+from rerank.types import Qrels, RankingData, Run, pointers, query_rows
 from rerank.types.retriever import CONTENTS
 from rerank.workflows.folds import FoldTraining, SameData, stop_fold
 
 SCORES = ("bm25", "covered_ratio", "lm_dirichlet", "vector_space", "similarity_10", "rm3_10")  # of any query alike
 PREDICTORS = tuple(f"{name}.{CONTENTS}" for name in (*(each.name for each in PerformanceFeatures.listed), *SCORES))
+EMPTIED = 500  # queries whose features are computed once more without their relevant documents
 _log = logging.getLogger("rerank")
 
 
@@ -33,10 +35,24 @@ class Scored:
     texts: OutOfFold | None
 
     @classmethod
-    def of(cls, training: FoldTraining, models: Sequence[Ranker], target: float, texts: RankingData | None) -> Self:
-        """Return the lists of each fold with the scores of its model; `target` is the least label of a relevant one."""
+    def of(
+        cls,
+        training: FoldTraining,
+        models: Sequence[Ranker],
+        target: float,
+        emptied: RankingData | None,
+        texts: RankingData | None,
+    ) -> Self:
+        """Return the lists of each fold with the scores of its model.
+
+        target   least label of a relevant document
+        emptied  of `without_relevant`; None where no query has relevant candidates
+        """
         scales = [_scale(training, fold, model) for fold, model in enumerate(models)]
         candidates = _out_of_fold(training, models, scales, target)
+        if emptied is not None:
+            others = _out_of_fold(replace(training, data_of=SameData(emptied)), models, scales, target)
+            candidates = replace(candidates, emptied=others)
         if texts is None:
             return cls(candidates, None)
         return cls(candidates, _out_of_fold(replace(training, data_of=SameData(texts)), models, scales, target))
@@ -48,6 +64,24 @@ class Scored:
             model.calibration_ = self.candidates.fit(scale, model.checksum(), self.texts)
         except InvalidInputError as error:
             _log.warning("%s The model has no probabilities, which min_score and abstain need.", error)
+
+
+def without_relevant(run: Run, qrels: Qrels, target: float) -> Run:
+    """Return the first of the queries that have relevant and other documents in a run, without the relevant ones."""
+    stripped = _stripped(run, qrels, target)
+    left = np.diff(stripped.query_ptr)
+    return stripped.select(np.flatnonzero((left > 0) & (left < np.diff(run.query_ptr)))[:EMPTIED])
+
+
+def _stripped(run: Run, qrels: Qrels, target: float) -> Run:
+    """Return a run and its sources without relevant documents."""
+    kept = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)[0] < target
+    sizes = np.bincount(query_rows(run.query_ptr)[kept], minlength=len(run))
+    stripped = replace(run, query_ptr=pointers(sizes), doc_ids=run.stored_ids[kept], scores=run.scores[kept])
+    if isinstance(stripped, UnionRun):
+        others = {name: _stripped(source, qrels, target) for name, source in stripped.sources.items()}
+        return replace(stripped, sources=others)
+    return stripped
 
 
 def _scale(training: FoldTraining, fold: int, model: Ranker) -> Scale:

@@ -23,10 +23,13 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from rerank.clicks.cells import Cells
 from rerank.clicks.estimates import PRIOR, ClickEstimates, estimate_clicks
+from rerank.clicks.examination import examination
 from rerank.clicks.reading import read_clicks
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
@@ -37,13 +40,19 @@ from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.mart import MART
 from rerank.rankers.ranker import Ranker
 from rerank.retrieval.candidates import DEPTH, Candidates
-from rerank.types import RankingData, Topics
+from rerank.types import Floats, RankingData, Topics, query_rows
+from rerank.types.ids import QueryDocIndex
 from rerank.workflows.distil import Distilled, fit_student
 from rerank.workflows.folds import assign_folds
 from rerank.workflows.index import Index
 from rerank.workflows.train import FOLDS, LEAST_QUERIES, TRAINED, TrainingInputs, sources_of
 
+REGRESSION: dict[str, Any] = {"n_estimators": 50, "num_leaves": 8}  # clicks are few: larger trees learn their noise
 log = logging.getLogger("rerank")
+ROUNDS, STEPS, EM_FOLDS = 15, 10, 3  # of regression EM: fits of the trees, steps of theta after each, query folds
+TREES, LEAVES = 30, 7
+ONE_THREAD = 50_000  # rows below which several threads wait more than they work
+GUESS, LEAST = 0.2, 1e-3  # first value of gamma, and how near to 0 and 1 it may come
 
 
 def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float = PRIOR) -> RankingData:
@@ -78,14 +87,84 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
     clicks, exposures = estimates.clicks[pairs], estimates.exposures[pairs]
     rates = np.divide(clicks, exposures, out=np.zeros(shown.n_rows), where=exposures > 0.0)
     rows = replace(shown, labels=rates, weights=exposures)
-    fold_of = assign_folds(rows, FOLDS, 0)
-    folds, predicted = np.array([fold_of[query_id] for query_id in rows]), np.empty(rows.n_rows)
-    for fold in range(FOLDS):
-        model = MART().fit(rows.select(np.flatnonzero(folds != fold)))
-        held_out = np.flatnonzero(np.repeat(folds == fold, np.diff(rows.query_ptr)))
-        predicted[held_out] = model.predict(rows.of_rows(held_out))
+    predicted = _held_out_predictions(rows, MART(**REGRESSION), FOLDS)
     labels = (clicks + prior * np.maximum(predicted, 0.0)) / (exposures + prior)
     return replace(shown, labels=labels)
+
+
+def _held_out_predictions(rows: RankingData, model: MART, n_folds: int) -> Floats:
+    """Return the prediction of each row's label by a model that has not seen its query, (n_rows,)."""
+    fold_of, predicted = assign_folds(rows, n_folds, 0), np.empty(rows.n_rows)
+    folds = np.array([fold_of[query_id] for query_id in rows])
+    for fold in range(n_folds):
+        model.fit(rows.select(np.flatnonzero(folds != fold)))
+        held_out = np.flatnonzero(np.repeat(folds == fold, np.diff(rows.query_ptr)))
+        predicted[held_out] = model.predict(rows.of_rows(held_out))
+    return predicted
+
+
+def estimate_with_features(
+    clicks: Clicks, data: RankingData, model: str = "pbm", *, prior: float = PRIOR
+) -> ClickEstimates:
+    """Estimate from clicks how good each document is, with features where the log alone does not tell.
+
+    Parameters
+    ----------
+    clicks : Clicks
+        The log.
+    data : RankingData
+        Features of query-document pairs, with the query ids of the log.
+    model, prior : as for `estimate_clicks`
+        The click model, and its smoothing.
+
+    Returns
+    -------
+    ClickEstimates
+        As of `estimate_clicks`. For `pbm`, the examination of positions that no clicked document was moved to comes
+        from regression EM: of documents with like features, those at positions that are looked at have more clicks.
+
+    """
+    cells = Cells.of(clicks)
+    is_assumed = examination(cells).is_assumed
+    theta = _regressed_examination(clicks, cells, data) if model == "pbm" and is_assumed.any() else None
+    if theta is not None:
+        log.info("clicks: examination of %d positions is estimated from the features", np.count_nonzero(is_assumed))
+        theta = np.where(is_assumed, theta, examination(cells).theta)
+    return estimate_clicks(clicks, model, prior=prior, theta=theta)
+
+
+def _regressed_examination(clicks: Clicks, cells: Cells, data: RankingData) -> Floats | None:
+    """Return the examination of each position, 1 at the first, by regression EM; None with too few queries.
+
+    With theta of the position and gamma of the pair, P(examined | no click) = theta (1 - gamma) / (1 - theta gamma) and
+    P(attractive | no click) = gamma (1 - theta) / (1 - theta gamma); theta is the mean of clicks and the first, and
+    gamma the prediction, from the features, of clicks and the second by trees that have not seen the query (Wang et
+    al., WSDM 2018, section 4.2).
+    """
+    numbers = {query: number for number, query in enumerate(clicks.query_ids.tolist())}
+    of_query = np.array([numbers.get(query, -1) for query in data], dtype=np.int64)
+    known = QueryDocIndex.of(cells.query.astype(np.int64), clicks.doc_ids[cells.document])
+    rows, pairs = known.find(of_query[query_rows(data.query_ptr)], data.doc_ids)
+    shown, weights = data.of_rows(rows), cells.by_pair(cells.impressions)[pairs]
+    shown = replace(shown, ideal_labels=None, ideal_ptr=None, weights=weights)
+    if np.count_nonzero(np.diff(shown.query_ptr)) < LEAST_QUERIES:
+        return None
+    shown = shown.select(np.flatnonzero(np.diff(shown.query_ptr) > 0))
+    own = cells.select(np.isin(cells.pair, pairs))
+    missed, impressions = own.impressions - own.clicks, np.maximum(own.by_place(own.impressions), 1.0)
+    theta, gamma = np.minimum(examination(own).theta, 1.0), np.full(cells.n_pairs, GUESS)
+    model = MART(n_estimators=TREES, num_leaves=LEAVES, n_jobs=1 if shown.n_rows < ONE_THREAD else None)
+    for _ in range(ROUNDS):
+        of_cell, of_pair = theta[own.place], gamma[own.pair]
+        attractive = own.clicks + missed * of_pair * (1.0 - of_cell) / (1.0 - of_cell * of_pair)
+        labels = own.by_pair(attractive)[pairs] / weights
+        predicted = _held_out_predictions(replace(shown, labels=labels), model, EM_FOLDS)
+        gamma[pairs] = np.clip(predicted, LEAST, 1.0 - LEAST)
+        for _ in range(STEPS):
+            of_cell, of_pair = theta[own.place], gamma[own.pair]
+            examined = own.clicks + missed * of_cell * (1.0 - of_pair) / (1.0 - of_cell * of_pair)
+            theta = np.clip(own.by_place(examined) / impressions, 0.0, 1.0 - LEAST)
+    return np.asarray(theta / theta[np.argmax(theta > 0.0)], dtype=np.float64)
 
 
 def train_on_clicks(
@@ -142,10 +221,10 @@ def train_on_clicks(
     asked = Topics({query_id: text for query_id, text in topics.items() if query_id in in_log})
     sources = sources_of(index, candidates, k)
     inputs = TrainingInputs(index, asked, None, recipe, TRAINED, keep_sources=candidates is not None)
-    estimates = estimate_clicks(clicks, click_model, prior=prior)
     data = inputs.data(index.search(asked, candidates=sources), sources.k) if len(asked) else None
-    shown = None if data is None else estimates.shown(data)[0]
-    if data is None or shown is None or len(shown) < LEAST_QUERIES:
+    estimates = None if data is None else estimate_with_features(clicks, data, click_model, prior=prior)
+    shown = None if data is None or estimates is None else estimates.shown(data)[0]
+    if data is None or estimates is None or shown is None or len(shown) < LEAST_QUERIES:
         raise InvalidInputError(
             f"clicks: expected candidates of at least {LEAST_QUERIES} topics in the log, got those of "
             f"{0 if shown is None else len(shown)}. Give a longer log, or more topics of it."

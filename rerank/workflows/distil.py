@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -35,9 +36,9 @@ from rerank.workflows.train import (
     TrainingInputs,
     default_ranker,
     fit_with_stop,
-    fold_search,
     sources_of,
 )
+from rerank.workflows.tuning import fit_best
 
 MEASURE = "nDCG@10"
 GRADES = 4.0  # above 0
@@ -170,7 +171,7 @@ def fit_student(
     on_all, folds = model.learns_from_all(len(data)), assign_folds(data, FOLDS, 0)
     before = after = None
     if judged is not None:
-        training = FoldTraining(SameData(data), folds, fold_search(model, clicks), on_all)
+        training = FoldTraining(SameData(data), folds, partial(fit_best, model, None, clicks=clicks), on_all)
         before, after = _agreement(index, training, judged)
     fit_with_stop(model, data, {} if on_all else folds, clicks)
     milliseconds = _milliseconds(index, model, topics)

@@ -27,13 +27,14 @@ from rerank.history.history import History
 from rerank.rankers.ranker import Ranker
 from rerank.runtime.output import whole_file
 from rerank.types import Qrels, RankingData, Run
-from rerank.workflows.folds import FoldTraining, held_out
+from rerank.workflows.folds import FoldTraining, Try, held_out
 from rerank.workflows.output_folder import check_output_folder, staged_output
 from rerank.workflows.prepared import Prepared, trial_folds
 from rerank.workflows.record import RECORD, input_checksums, write_provenance, write_record
 from rerank.workflows.study import BASE, Study
+from rerank.workflows.study_data import new_model
 from rerank.workflows.study_inputs import SourceLike, StudyInputs, opened_source
-from rerank.workflows.tuning import Try, best_try, draw_settings
+from rerank.workflows.tuning import Tuning, best_try, search_space
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,19 +183,16 @@ def run_experiment(
         inputs = StudyInputs.of(opened, topics, qrels, runs)
         study = inputs.study(study)
         folds_of_trials = trial_folds(inputs.judgements, study)
-        tried = [{}] if not study.tune else _drawn(study)
+        tuning = None if not study.tune else Tuning(study.tune, random_state=study.random_state)
+        if tuning is not None:
+            search_space(new_model(study, study.ranker, None))  # before features are computed
         prepared = Prepared.of(inputs, study)
-        trials = [_trial(prepared, folds, tried) for folds in folds_of_trials]
+        trials = [_trial(prepared, folds, tuning) for folds in folds_of_trials]
     results = {system: _mean_result(inputs.judgements, trials, system, study.measures) for system in trials[0].runs}
     result = StudyResult(trials, results, comparison_table(results, baseline=next(iter(results))))
     if folder is not None:
         _write_folder(result, inputs, study, folder, provenance)
     return result
-
-
-def _drawn(study: Study) -> list[dict[str, Any]]:
-    """Return the settings of the ranker that are tried."""
-    return draw_settings(study.ranker, study.parameters, study.tune, study.random_state)
 
 
 def _write_folder(
@@ -210,14 +208,14 @@ def _write_folder(
         write_record(staging, study.to_dict(), sums, choices, written, "" if encoder is None else encoder.name)
 
 
-def _trial(prepared: Prepared, folds: dict[str, int], settings: Sequence[Mapping[str, Any]]) -> Trial:
+def _trial(prepared: Prepared, folds: dict[str, int], tuning: Tuning | None) -> Trial:
     study, (histories, data_of) = prepared.study, prepared.data_of(folds)
     runs, models, tries = dict(prepared.runs), {}, {}
     if isinstance(study.base, Ranker):
         given = FoldTraining(data_of, folds, partial(_not_trained, study.base), learns_from_all=True)
         runs[BASE] = held_out(prepared.workers, given, BASE)[2]
     for system, base in study.trained.items():
-        training = prepared.training(data_of, folds, study.ranker, base, settings)
+        training = prepared.training(data_of, folds, study.ranker, base, tuning)
         models[system], tries[system], runs[system] = held_out(prepared.workers, training, system)
     return Trial(folds, runs, models, tries, histories)
 

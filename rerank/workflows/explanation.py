@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from io import BytesIO
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from tabulate import tabulate
 from rerank.evaluation.page.charts import difference_list
 from rerank.evaluation.page.markup import Element, element, page_text, scrolling, section, table
 from rerank.history.bound import JudgedRelevant
-from rerank.rankers.plots import BAR_COLOR, ROW_HEIGHT, new_axes
+from rerank.rankers.plots import BAR_COLOR, ROW_HEIGHT, new_axes, png
 from rerank.types.display import Shown
 from rerank.types.frames import new_frame
 
@@ -233,7 +232,7 @@ class Explanation(Shown):
 
     def to_png(self) -> bytes:
         """Return the plot as a PNG file."""
-        return png(self)
+        return png(plot(self, None))
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Plot what the features add to the difference as horizontal bars, with matplotlib."""
@@ -455,19 +454,6 @@ def plot(explanation: Explanation, ax: Axes | None) -> Axes:
     axes.set_xlabel(_axis_label(explanation), parse_math=False)
     axes.set_title(explanation.title, parse_math=False)
     return axes
-
-
-def png(explanation: Explanation) -> bytes:
-    """Implement `Explanation.to_png`."""
-    axes = plot(explanation, None)
-    from matplotlib import pyplot
-    from matplotlib.figure import Figure
-
-    content, figure = BytesIO(), axes.get_figure()
-    if isinstance(figure, Figure):
-        figure.savefig(content, format="png", dpi=150)
-        pyplot.close(figure)
-    return content.getvalue()
 
 
 def _card(explanation: Explanation, document: ExplainedDocument) -> Element:

@@ -12,9 +12,16 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.rankers.ranker import Ranker
 from rerank.types import RankingData, Run, query_rows
-from rerank.workflows.tuning import Try
 
 FEWEST = 3  # for training, validation and test
+
+
+@dataclass(frozen=True)
+class Try:
+    """One setting that was tried, and its measure on the queries that compare settings; None where it was given up."""
+
+    parameters: Mapping[str, Any]
+    value: float | None
 
 
 def assign_folds(

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 from rerank.combination.fusion import fuse
 from rerank.errors import InvalidInputError
-from rerank.evaluation.evaluate import evaluate
 from rerank.history.history import History
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
@@ -32,7 +31,7 @@ from rerank.workflows.rerank import rerank
 from rerank.workflows.study import FIRST_STAGE, FUSED, NO_BASE, OF_BM25, RUN, Study
 from rerank.workflows.study_data import learns_from_all, new_model, study_candidates, study_features
 from rerank.workflows.study_inputs import StudyInputs
-from rerank.workflows.tuning import best_model
+from rerank.workflows.tuning import Tuning, fit_best
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,11 +69,10 @@ class Prepared:
         folds: Mapping[str, int],
         ranker: str,
         base: str | Ranker | None,
-        settings: Sequence[Mapping[str, Any]] = ({},),
+        tuning: Tuning | None = None,
     ) -> FoldTraining:
         """Return the training of a ranker in each fold."""
-        value = partial(_value, self.qrels, self.study.metric)
-        search = partial(best_model, partial(new_model, self.study, ranker, base), settings, value=value)
+        search = partial(fit_best, new_model(self.study, ranker, base), tuning)
         return FoldTraining(data_of, folds, search, learns_from_all(self.study, ranker, training_size(folds)))
 
 
@@ -137,9 +135,3 @@ def _with_others(own: Mapping[str, Run], others: Mapping[str, Run]) -> dict[str,
     fused = [*list(own.values())[:1], *others.values()]
     added = {FUSED: replace(fuse(fused), name=FUSED)} if others and len(fused) > 1 else {}
     return {**own, **others, **added}
-
-
-def _value(qrels: Qrels, metric: str, data: RankingData, model: Ranker) -> float:
-    """Return the training measure of a model on the queries of the data."""
-    judged = Qrels.of({query_id: qrels[query_id] for query_id in data})
-    return evaluate(judged, model.rank(data), [metric], complete=True)[metric]

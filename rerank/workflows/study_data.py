@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from rerank.rankers.ranker import Ranker, ranker_class
 from rerank.retrieval.candidates import Candidates
@@ -32,17 +30,17 @@ def study_features(index: Index, run: Run, topics: Topics, qrels: Qrels, study: 
     return FoldData(data, trained)
 
 
-def new_model(study: Study, ranker: str, base: str | Ranker | None, setting: Mapping[str, Any]) -> Ranker:
+def new_model(study: Study, ranker: str, base: str | Ranker | None) -> Ranker:
     """Return a ranker that is not fitted; the study's parameters are those of the study's ranker."""
     kind = ranker_class(ranker)
     shared = {"metric": study.metric, "random_state": study.random_state, "n_jobs": study.threads}
     accepted = {name: value for name, value in shared.items() if name in kind().get_params(deep=False)}
     parameters = study.parameters if ranker == study.ranker else {}
-    return kind(base=base, **{**accepted, **parameters, **setting})
+    return kind(base=base, **{**accepted, **parameters})
 
 
 def learns_from_all(study: Study, ranker: str, n_queries: int) -> bool:
     """Return whether no training query is left to stop on; settings are compared on such queries."""
     if study.base == RUN or study.tune:
         return ranker_class(ranker).cross_validates
-    return new_model(study, ranker, None, {}).learns_from_all(n_queries)
+    return new_model(study, ranker, None).learns_from_all(n_queries)

@@ -35,10 +35,10 @@ from rerank.types import Qrels, RankingData, Run, Topics, query_blocks, query_ro
 from rerank.types.retriever import BM25
 from rerank.workflows.bm25_tuning import BM25Search
 from rerank.workflows.bound import log_judged
-from rerank.workflows.calibrating import Scored
+from rerank.workflows.calibrating import Scored, without_relevant
 from rerank.workflows.folds import FoldData, FoldTraining, SameData, assign_folds, held_out
 from rerank.workflows.index import Index
-from rerank.workflows.tuning import Try
+from rerank.workflows.tuning import Tuning, fit_best
 from rerank.workflows.unsupervised import best_candidates
 
 FOLDS, LEAST_QUERIES = 5, 10
@@ -105,6 +105,7 @@ def train(
     depth: int = TRAINED,
     recipe: Recipe | None = None,
     tune_bm25: bool = False,
+    tuning: Tuning | None = None,
     estimate: bool = True,
     target: float = RELEVANT,
 ) -> Trained:
@@ -125,7 +126,7 @@ def train(
         Judgements. An unjudged document counts as label 0.
     model : Ranker or None
         Ranker to fit. None for `Auto(base="unsupervised")` with fewer than 300 judged queries, and for
-        `LambdaMART(base="unsupervised")` with more.
+        `LambdaMART(base="unsupervised")` with more, or with `tuning`.
     candidates : Candidates, str or None
         Sources of the candidates, see `Index.search`. None for the union of BM25, RM3 and, if the index has vectors,
         the nearest documents (`bm25:k,rm3:k,lsi:200`).
@@ -138,6 +139,9 @@ def train(
     tune_bm25 : bool
         Whether to tune BM25's k1 and b on a grid, on the judged queries; in the estimate, on the training queries of
         each fold.
+    tuning : Tuning or None
+        How the ranker's parameters are searched, those that are not the defaults apart. The estimate searches again on
+        the training queries of each fold. All queries are then used for training.
     estimate : bool
         Whether to estimate the measure on held-out queries by cross-validation, which trains five more models. Their
         scores of queries that they had not seen also calibrate the model where at least 20 queries have relevant
@@ -163,7 +167,8 @@ def train(
             f"qrels: expected at least {LEAST_QUERIES} judged queries to learn from, got {len(qrels)}. Judge more, or "
             "rank with the model unsupervised, which needs none."
         )
-    model = ranker_class(default_ranker(len(qrels)))(base=UNSUPERVISED) if model is None else model
+    if model is None:
+        model = ranker_class(default_ranker(len(qrels) if tuning is None else FEW))(base=UNSUPERVISED)
     sources = sources_of(index, candidates, k)
     inputs = TrainingInputs(index, topics, qrels, recipe, depth, keep_sources=candidates is not None)
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
@@ -173,12 +178,16 @@ def train(
     log_judged(data, qrels)
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
     folds = assign_folds(data, FOLDS, 0, relevant) if len(data) >= FOLDS else {}
-    on_all, estimated, scored = model.learns_from_all(len(data)), None, None
+    on_all, estimated, scored = tuning is not None or model.learns_from_all(len(data)), None, None
     if estimate and folds:
         data_of = SameData(data) if bm25 is None else _tuned_data(inputs, bm25, folds)
-        training = FoldTraining(data_of, folds, fold_search(model), on_all)
+        training = FoldTraining(data_of, folds, partial(fit_best, model, tuning and replace(tuning, path=None)), on_all)
         estimated, models = _estimate(index, qrels, training, run, measure)
-        scored = Scored.of(training, models, target, inputs.as_texts(data, sources))
+        emptied = without_relevant(run, qrels, target)
+        others = inputs.data(emptied, sources.k) if len(emptied) else None
+        scored = Scored.of(training, models, target, others, inputs.as_texts(data, sources))
+    if tuning is not None:
+        model.set_params(**tuning.search(model, data).parameters)
     learned = fit_with_stop(model, data, {} if on_all else folds)
     if scored is not None:
         scored.calibrate(model, learned)
@@ -295,19 +304,3 @@ def fit_with_stop(
     learned = data.select(np.flatnonzero(~stop)) if stop.any() else data
     model.fit(learned, eval_set=data.select(np.flatnonzero(stop)) if stop.any() else None, clicks=clicks)
     return learned
-
-
-def fold_search(model: Ranker, clicks: Clicks | None = None) -> Callable[..., tuple[Ranker, list[Try]]]:
-    """Return what fits a new ranker with a model's parameters in each fold, to clicks where they are given."""
-    return partial(_fitted, type(model), model.get_params(deep=False), clicks)
-
-
-def _fitted(
-    kind: type[Ranker],
-    parameters: Mapping[str, object],
-    clicks: Clicks | None,
-    train: RankingData,
-    stop: RankingData | None,
-) -> tuple[Ranker, list[Try]]:
-    """Return a new ranker, fitted."""
-    return kind(**parameters).fit(train, eval_set=stop, clicks=clicks), []

@@ -13,6 +13,7 @@ from tests.cli.conftest import SMALL, Command
 
 def test_labels_of_a_simulated_log_train_a_model(command: Command, tmp_path: Path) -> None:
     log, labels = tmp_path / "log.csv.gz", tmp_path / "labels.txt"
+    assert "expected -o or --service, got both or neither" in command("simulate bm25.run qrels.txt").err
     done = command(f"simulate bm25.run qrels.txt -o {log} --spread 1 --seed 3")
     assert (done.code, done.out) == (0, "")
     assert f"rerank: {log}: Clicks: " in done.err
@@ -39,9 +40,9 @@ def test_rows_that_were_shown_are_labelled_to_train_on(command: Command, tmp_pat
     data, shown = rerank.read_data(labelled), rerank.read_qrels(tmp_path / "labels.txt")
     assert all(doc in shown[query] for query in data for doc in data.doc_ids[data.rows(query)].tolist())
     assert command("train", str(labelled), "-o", f"{tmp_path}/m.json", *SMALL).code == 0
-    refused = command(line)
+    refused = command(f"clicks clicks.jsonl -o {tmp_path}/labels.txt --labelled {labelled}")
     assert refused.code == 2
-    assert "--labelled: expected --data with it, got one alone" in refused.err
+    assert "--labelled: expected --data with it, got none" in refused.err
 
 
 def test_queries_that_are_texts_get_ids(command: Command, tmp_path: Path) -> None:
@@ -91,16 +92,29 @@ def test_values_of_runs_are_printed_or_refused(command: Command) -> None:
     run = rerank.read_run("bm25.run")
     strange = {query: {f"new{number}": -float(number) for number in range(10)} for query in run}
     rerank.write_run(rerank.Run.of(strange), "strange.run")
-    done = command("value clicks.jsonl bm25.run strange.run")
+    done = command("evaluate --clicks clicks.jsonl bm25.run strange.run")
     assert done.code == 0, done.err
     lines = done.out.splitlines()
     value = rerank.off_policy_value(rerank.read_clicks("clicks.jsonl"), run)
     assert lines[2].split()[:2] == ["bm25.run", f"{value.value:.4f}"]
     assert lines[3].split()[:2] == ["strange.run", "refused"]
     assert lines[4] == "strange.run: expected at most 50% of the first documents never shown, got 100%."
-    figures = json.loads(command("value clicks.jsonl bm25.run strange.run --format json").out)
-    assert figures["bm25.run"]["value"] == value.value
+    line = "evaluate --clicks clicks.jsonl bm25.run strange.run --format json"
+    figures = json.loads(command(f"{line} -M 5 --samples 200:3").out)
+    rules = rerank.ValueRules(5, samples=200, seed=3)
+    expected = rerank.off_policy_value(rerank.read_clicks("clicks.jsonl"), run, rules)
+    assert [figures["bm25.run"][name] for name in ("value", "low")] == [expected.value, expected.low]
     assert figures["strange.run"]["value"] is None
+    assert json.loads(command(f"{line} --limit unseen=1").out)["strange.run"]["value"] == 0.0
+    assert "value" in command("evaluate --clicks clicks.jsonl bm25.run --format latex").out
+    for arguments, message in (
+        ("--clicks clicks.jsonl bm25.run -m AP", "--clicks: expected no option of judgements with it, got --measures"),
+        ("--clicks clicks.jsonl bm25.run --limit unsen=1", "--limit: expected a known name, got 'unsen'. Did you mean"),
+        ("qrels.txt", "expected QRELS and at least one RUN, got one file"),
+    ):
+        refused = command(f"evaluate {arguments}")
+        assert refused.code == 2
+        assert message in refused.err
 
 
 def test_interleaving_is_printed(command: Command, tmp_path: Path) -> None:
@@ -110,9 +124,15 @@ def test_interleaving_is_printed(command: Command, tmp_path: Path) -> None:
     rerank.write_clicks(clicks, tmp_path / "log.csv")
     done = command(f"interleave {tmp_path}/log.csv")
     assert done.code == 0
-    result = rerank.interleaving_result(clicks)
+    result = rerank.experiment_result(clicks)
     assert done.out.splitlines()[2].split()[:3] == ["A", "B", f"{result.wins}/{result.ties}/{result.losses}"]
     assert json.loads(command(f"interleave {tmp_path}/log.csv --format json").out)["p_value"] == result.p_value
+    assert command(f"interleave {tmp_path}/log.csv --rankers B,A --samples 10000").out == done.out
+    tested = rerank.Clicks.from_rows(["q"] * 4, list("abab"), [1, 2, 1, 2], [1, 0, 0, 1], list("ssrr"), list("AABB"))
+    rerank.write_clicks(tested, tmp_path / "assigned.csv")
+    lines = command(f"interleave {tmp_path}/assigned.csv").out.splitlines()
+    assert "1 / rank of first click" in lines[0]
+    assert lines[2].split()[:5] == ["A", "B", "1/1", "1.0000/0.5000", "+0.5000"]
     refused = command("interleave clicks.jsonl")
     assert refused.code == 2
-    assert "interleaving: expected a log with two rankers, got 1" in refused.err
+    assert "interleaving: expected a log with two rankers, got 1 (" in refused.err

@@ -71,3 +71,34 @@ def test_explain_refuses_in_one_line(
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"rerank: {message}")
     assert done.err.count("\n") == 1
+
+
+def test_explain_shows_how_scores_depend_on_a_feature(command: Command, world: Path, tmp_path: Path) -> None:
+    model = rerank.read_model(world / "model.json")
+    feature = max(zip(model.feature_importances_, model.feature_names_, strict=True))[1]
+    line = f"explain model.json data.npz --dependence {feature}"
+    done = command(line)
+    assert (done.code, done.err) == (0, "")
+    found = rerank.dependence(model, world / "data.npz", feature)
+    assert done.out == f"{found}\n"
+    assert found.meaning in done.out
+    assert json.loads(command(f"{line} --format json").out)["points"] == found.to_dict()["points"]
+    assert command(f"{line} --html {tmp_path}/page.html").code == 0
+    assert (tmp_path / "page.html").read_text("utf8") == found.to_html()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("model.json data.npz --dependence none", "--dependence: expected one of the model's"),
+        ("model.json --dependence x", "--dependence: expected MODEL DATA as arguments, got one name."),
+        ("model.json data.npz --dependence x --query q1", "--query: expected none beside --dependence, got one."),
+        ("model.json data.npz --dependence x --run bm25.run", "--run: expected none beside --dependence, got one."),
+        ("model.json none.npz --dependence x", "none.npz: expected"),
+        ("model.json data.npz --query q1 --documents d1", "arguments: expected INDEX MODEL TOPICS, got 2 names"),
+    ],
+)
+def test_dependence_that_cannot_be_shown_is_one_line(command: Command, arguments: str, message: str) -> None:
+    done = command(f"explain {arguments}")
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err

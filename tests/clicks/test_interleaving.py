@@ -1,14 +1,18 @@
-"""Interleaving: the laws of team draft, credits, and the size of its test."""
+"""Interleaving: the laws of each method, credits, and the size of the test."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_ind
 
-from rerank.clicks.interleaving import interleaving_result, simulate_interleaving, team_draft
+from rerank.clicks import drafts
+from rerank.clicks.drafts import METHODS, interleave
+from rerank.clicks.interleaving import AssignmentResult, InterleavingResult, experiment_result, simulate_interleaving
 from rerank.clicks.reading import read_clicks, write_clicks
 from rerank.clicks.record import Clicks
 from rerank.clicks.simulation import Users
@@ -21,24 +25,83 @@ FIRST, SECOND = list("abcdefgh"), list("hcbxyzaw")
 
 @pytest.mark.parametrize("seed", range(20))
 def test_each_side_adds_its_best_document_that_is_not_there(seed: int) -> None:
-    documents, sides = team_draft(FIRST, SECOND, 6, seed)
+    documents, sides, credits = interleave(FIRST, SECOND, 6, random=seed)
     assert len(documents) == len(set(documents)) == 6
     for place, (document, side) in enumerate(zip(documents, sides, strict=True)):
         ranking = (FIRST, SECOND)[side]
         assert document == next(each for each in ranking if each not in documents[:place])
     assert all(sides[place] != sides[place + 1] for place in range(0, 6, 2))
+    assert credits == [1.0] * 6
 
 
 def test_coins_are_fair() -> None:
     random = np.random.default_rng(0)
-    drafts = Counter(tuple(team_draft(FIRST, SECOND, 4, random)[1]) for _ in range(4000))
+    drafts = Counter(tuple(interleave(FIRST, SECOND, 4, random=random).sides) for _ in range(4000))
     assert set(drafts) == {(0, 1, 0, 1), (0, 1, 1, 0), (1, 0, 0, 1), (1, 0, 1, 0)}
     assert all(abs(count - 1000) < 120 for count in drafts.values())
 
 
-def test_list_ends_where_a_side_has_no_more() -> None:
-    assert len(team_draft(["a"], ["a", "b"], 5)[0]) == 1
-    assert team_draft([], ["a"], 5) == ([], [])
+def test_what_both_rankings_begin_with_is_shown_first_and_counts_for_neither() -> None:
+    documents, _, credits = interleave(["x", "y", *FIRST], ["x", "y", *SECOND], 5)
+    assert documents[:2] == ["x", "y"]
+    assert credits == [0.0, 0.0, 1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_list_ends_where_a_side_has_no_more(method: str) -> None:
+    assert interleave(["a"], ["a", "b"], 5, method).documents == ["a"]
+    assert interleave([], ["a"], 5, method) == ([], [], [])
+    equal = interleave(FIRST, FIRST, 6, method, 1)
+    assert len(equal.documents) == 6
+    assert not any(equal.credits)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_credits_are_fair_to_who_clicks_at_any_position(method: str) -> None:
+    """At every position, the expected credit of a click is 0: of all documents, a user prefers none."""
+    random, total = np.random.default_rng(1), np.zeros(6)
+    for _ in range(4000):
+        _, sides, credits = interleave(FIRST, SECOND, 6, method, random)
+        total += np.where(np.array(sides) == 0, 1.0, -1.0) * credits
+    assert (np.abs(total / 4000) < 0.07).all()
+
+
+def test_optimised_lists_are_the_most_sensitive_fair_ones() -> None:
+    """Against all distributions over the same lists on a grid: none that is fair is more sensitive."""
+    first, second = ("a", "b", "c"), ("b", "d", "a")
+    lists, chances = drafts._fair_lists(first, second, 2)
+    assert set(lists) == {("a", "b"), ("b", "a"), ("b", "d")}
+    credit = {"a": 1 - 1 / 3, "b": 1 / 2 - 1, "d": 1 / 4 - 1 / 2, "c": 1 / 3 - 1 / 4}
+    fair = [sum(p * credit[each[place]] for p, each in zip(chances, lists, strict=True)) for place in range(2)]
+    assert fair == pytest.approx([0.0, 0.0], abs=1e-9)
+    assert chances.sum() == pytest.approx(1.0)
+
+
+def test_optimised_interleaving_counts_what_is_below_the_tenth_document_for_neither() -> None:
+    names = [f"d{number}" for number in range(14)]
+    documents, _, credits = interleave(names, names[::-1], 14, "optimised")
+    assert sorted(documents) == sorted(names)
+    assert credits[10:] == [0.0] * 4
+
+
+def test_probabilistic_credits_are_the_probabilities_of_the_sides() -> None:
+    """The first document, by the definition: the better a ranking has it, the more probably it added it."""
+    weights = 1.0 / np.arange(1, 9) ** 3.0
+    chances = [dict(zip(each, weights / weights.sum(), strict=True)) for each in (FIRST, SECOND)]
+    firsts = Counter()
+    for seed in range(2000):
+        documents, sides, credits = interleave(FIRST, SECOND, 1, "probabilistic", seed)
+        one, other = (each.get(documents[0], 0.0) for each in chances)
+        assert credits[0] == pytest.approx(abs(one - other) / (one + other))
+        assert sides[0] == (one < other)
+        firsts[documents[0]] += 1
+    expected = {doc: (chances[0].get(doc, 0) + chances[1].get(doc, 0)) / 2 for doc in (*FIRST, *SECOND)}
+    assert all(abs(firsts[doc] / 2000 - share) < 0.04 for doc, share in expected.items())
+
+
+def test_unknown_method_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match=r"interleaving: expected a known name, got 'optimized'"):
+        interleave(FIRST, SECOND, method="optimized")
 
 
 def test_credits_are_counted_by_session() -> None:
@@ -54,39 +117,89 @@ def test_credits_are_counted_by_session() -> None:
     sessions, rankers, clicked = zip(*rows, strict=True)
     n = len(rows)
     clicks = Clicks.from_rows(["q"] * n, [f"d{k}" for k in range(n)], range(1, n + 1), clicked, sessions, rankers)
-    result = interleaving_result(clicks)
+    result = experiment_result(clicks)
     assert (result.first, result.second, result.wins, result.losses, result.ties) == ("A", "B", 1, 2, 1)
     assert result.difference == -0.25
     assert result.low <= result.difference <= result.high
     assert result.p_value == 1.0
 
 
-def test_better_ranker_wins_and_the_log_can_be_written(judged: Judged, tmp_path: Path) -> None:
+def test_credits_of_a_log_are_what_clicks_count() -> None:
+    clicks = Clicks.from_rows(
+        ["q"] * 4, list("abcd"), [1, 2, 1, 2], [1, 1, 1, 0], list("sstt"), list("ABAB"), [0.25, 0.5, 0.5, 1.0]
+    )
+    result = experiment_result(clicks)
+    assert (result.wins, result.losses, result.ties) == (1, 1, 0)
+    assert result.difference == pytest.approx(0.125)
+    assert -0.25 <= result.low <= result.high <= 0.5
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_better_ranker_wins_and_the_log_can_be_written(method: str, judged: Judged, tmp_path: Path) -> None:
     run, qrels = judged
     best = Run.of({query: {doc: float(qrels[query][doc]) for doc in run[query]} for query in run})
-    clicks = simulate_interleaving(best, run, qrels, Users(), sessions=400)
-    result = interleaving_result(clicks)
+    clicks = simulate_interleaving(best, run, qrels, method=method, sessions=400)
+    result = experiment_result(clicks)
     assert result.low > 0.1
     assert result.p_value < 1e-6
-    other = interleaving_result(simulate_interleaving(run, best, qrels, Users("cascade"), sessions=400))
+    other = experiment_result(simulate_interleaving(run, best, qrels, Users("cascade"), method=method, sessions=400))
     assert other.high < -0.1
     write_clicks(clicks, tmp_path / "log.csv")
-    assert interleaving_result(read_clicks(tmp_path / "log.csv")) == result
+    assert experiment_result(read_clicks(tmp_path / "log.csv")) == result
 
 
-@pytest.mark.parametrize("model", ["pbm", "cascade"])
-def test_equal_rankers_are_seldom_told_apart(model: str, judged: Judged) -> None:
+@pytest.mark.parametrize("method", METHODS)
+def test_rankers_that_are_equally_good_are_seldom_told_apart(method: str, judged: Judged) -> None:
+    """Each of the two has, for each session, one of two rankings by chance."""
     run, qrels = judged
-    p_values = [
-        interleaving_result(simulate_interleaving(run, run, qrels, Users(model), sessions=100, seed=seed)).p_value
-        for seed in range(100)
-    ]
-    assert np.mean(np.array(p_values) < 0.05) <= 0.12  # scripts/check_clicks.py makes 1,000 trials
+    other = Run.of({query: {doc: -abs(place - 3.5) for place, doc in enumerate(run[query])} for query in run})
+    clicks = simulate_interleaving(run, other, qrels, method=method, sessions=10_000)
+    random, rejected = np.random.default_rng(0), 0
+    for first in range(0, 10_000, 100):
+        rows = np.flatnonzero((clicks.session >= first) & (clicks.session < first + 100))
+        part = clicks.select(rows)
+        swapped = random.integers(2, size=10_000)[part.session]
+        rejected += experiment_result(replace(part, ranker=part.ranker ^ swapped), samples=10).p_value < 0.05
+    assert rejected <= 12  # of 100; scripts/check_clicks.py makes 1,000 trials
+
+
+def test_sessions_of_one_ranker_each_are_compared_by_their_first_clicks() -> None:
+    random, rows = np.random.default_rng(0), []
+    for session in range(400):
+        side = "AB"[random.integers(2)]
+        for _ in range(1 + session % 2):
+            clicked = random.random(5) < (0.5 if side == "A" else 0.2)
+            rows += [(f"s{session}", side, place, hit) for place, hit in enumerate(clicked, 1)]
+    sessions, sides, places, clicked = zip(*rows, strict=True)
+    n = len(rows)
+    result = experiment_result(Clicks.from_rows(["q"] * n, [f"d{k}" for k in places], places, clicked, sessions, sides))
+    values: dict[str, dict[str, list[float]]] = {"A": {}, "B": {}}
+    for first in range(0, n, 5):
+        own = [1.0 / place for place, hit in zip(places[first:], clicked[first : first + 5], strict=False) if hit]
+        values[sides[first]].setdefault(sessions[first], []).append(max(own, default=0.0))
+    means = [[np.mean(lists) for lists in values[side].values()] for side in "AB"]
+    assert isinstance(result, AssignmentResult)
+    assert result.sessions == (len(means[0]), len(means[1]))
+    assert result.means == pytest.approx([np.mean(each) for each in means], abs=1e-3)
+    assert result.p_value == pytest.approx(ttest_ind(*means, equal_var=False).pvalue, rel=0.05)
+    assert 0.0 < result.low < result.difference < result.high
+
+
+def test_lists_outside_the_experiment_do_not_count() -> None:
+    shared = (["q"] * 2, ["a", "b"], [1, 2], [1, 0], ["s", "s"], ["A", "B"], [1.0, 1.0])
+    alone = (["q"] * 2, ["a", "b"], [1, 2], [1, 1], ["t", "t"], ["B", "B"], [0.0, 0.0])
+    third = (["q"], ["a"], [1], [1], ["u"], ["C"], [0.0])
+    clicks = Clicks.from_rows(*([*one, *two, *last] for one, two, last in zip(shared, alone, third, strict=True)))
+    result = experiment_result(clicks, ("B", "A"))
+    assert isinstance(result, InterleavingResult)
+    assert (result.first, result.wins, result.losses, result.ties) == ("A", 1, 0, 0)
+    with pytest.raises(InvalidInputError, match=r"expected a log with two rankers, got 3 \(A, B, C\)"):
+        experiment_result(clicks)
 
 
 def test_wrong_logs_are_refused(judged: Judged) -> None:
     clicks = Clicks.from_rows(["q"], ["d"], [1], [1])
     with pytest.raises(InvalidInputError, match=r"interleaving: expected a log with two rankers, got 0"):
-        interleaving_result(clicks)
+        experiment_result(clicks)
     with pytest.raises(InvalidInputError, match=r"interleaving: expected runs of the same queries, got none in common"):
         simulate_interleaving(judged[0], Run.of({"x": {"d": 1.0}}), judged[1])

@@ -132,7 +132,7 @@ def test_what_is_no_log_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=r"expected at least one file, got none"):
         read_clicks([])
     (tmp_path / "topics.tsv").write_text("q1\ttext\n")
-    with pytest.raises(FileFormatError, match=r"got the folder of --log-queries, which holds queries and candidates"):
+    with pytest.raises(MissingFileError, match=r"events.jsonl: expected a click log, got nothing there"):
         read_clicks(tmp_path)
 
 

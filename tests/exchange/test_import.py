@@ -12,11 +12,11 @@ import pytest
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError
-from rerank.exchange.build import in_a_row
 from rerank.exchange.registry import FormatFault, TreeModel, known_formats
 from rerank.exchange.write import boundary_rows
 from rerank.exchange.xgboost import _base
 from rerank.rankers.imported import ImportedTrees
+from rerank.trees.forest import Forest
 from tests.exchange.conftest import NAMES, random_model
 from tests.oracles import exchange as walks
 from tests.rankers.conftest import ranking_data
@@ -206,10 +206,14 @@ def _lightgbm_text(**lines: str) -> str:
         "left_child": "-1 -2",
         "right_child": "1 -3",
         "leaf_value": "-0.5 0.25 0.75",
+        **{key: value for key, value in lines.items() if key.startswith("cat_")},
     }
     head = "\n".join(f"{key}={lines.get(key, value)}" for key, value in header.items() if key not in tree)
     body = "\n".join(f"{key}={lines.get(key, value)}" for key, value in tree.items())
     return f"tree\n{head}\n\nTree=0\n{body}\n\n\nend of trees\n"
+
+
+_SETS = {"threshold": "0 0.5", "num_cat": "1", "cat_boundaries": "0 2", "cat_threshold": "5 1"}
 
 
 @pytest.mark.parametrize(
@@ -220,7 +224,17 @@ def _lightgbm_text(**lines: str) -> str:
         ({"feature_names": "a"}, "expected 2 feature names, got 1"),
         ({"tree_sizes": "100 200"}, "expected 2 trees, as the header says, got 1"),
         ({"max_feature_idx": "0", "feature_names": "a"}, "split_feature as whole numbers from 0 to 0, got"),
-        ({"decision_type": "1 8"}, "expected numerical splits, got categorical ones"),
+        ({"decision_type": "1 8"}, "num_cat as whole numbers from 1"),
+        (
+            {"decision_type": "9 8", **_SETS, "cat_boundaries": "0 3"},
+            "cat_boundaries as whole numbers from 0 to 2",
+        ),
+        ({"decision_type": "9 8", **_SETS, "cat_boundaries": "2 1"}, "expected cat_boundaries that rise, got others"),
+        ({"decision_type": "9 8", **_SETS, "cat_threshold": "1 -1"}, "cat_threshold as whole numbers"),
+        (
+            {"decision_type": "9 8", **_SETS, "threshold": "1 0.5"},
+            "threshold of categories as whole numbers",
+        ),
         ({"decision_type": "10"}, "expected 2 values of decision_type, got 1"),
         ({"right_child": "1 0"}, "tree 1: right[1]: expected"),
         ({"left_child": "-1 1"}, "tree 1: right[0]: expected a node from 1 to 1 or a leaf"),
@@ -458,9 +472,9 @@ def test_a_format_that_is_only_written_is_not_read(format: str, tmp_path: Path) 
 def test_forests_in_a_row_keep_the_training_rows_of_their_leaves() -> None:
     data = ranking_data(3, n_queries=20)
     first, second = (rerank.LambdaMART(n_estimators=n, min_child_samples=5).fit(data).forest_ for n in (2, 3))
-    whole = in_a_row([first, second])
+    whole = Forest.of([*first.trees(), *second.trees()])
     np.testing.assert_array_equal(whole.leaf_count, [*first.leaf_count, *second.leaf_count])
-    assert in_a_row([first, replace(second, leaf_count=None)]).leaf_count is None
+    assert Forest.of([*first.trees(), *replace(second, leaf_count=None).trees()]).leaf_count is None
 
 
 def test_a_checkpoint_of_treelite_that_takes_too_long_is_refused(

@@ -72,10 +72,10 @@ def test_pairs_with_factors_equal_the_oracle(normalize: bool, truncation: int, s
     grad, hess = _gradients(objective, scores * spread)
     for q in range(len(query_ptr) - 1):
         rows = slice(query_ptr[q], query_ptr[q + 1])
-        of_rows = factors.as_better[rows], factors.as_worse[rows]
+        of_rows = {"as_better": factors.as_better[rows], "as_worse": factors.as_worse[rows]}
         with np.errstate(over="ignore"):
             how = scores[rows] * spread, labels[rows], labels[rows], 1.3, truncation, normalize
-            expected = oracle.lambdas(*how, *of_rows)
+            expected = oracle.lambdas(*how, **of_rows)
         np.testing.assert_allclose(grad[rows], expected[0], rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(hess[rows], expected[1], rtol=1e-9, atol=1e-12)
 

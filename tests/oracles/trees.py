@@ -116,11 +116,90 @@ def score(forest: Forest, row: np.ndarray) -> float:
         node = 0 if last > first else -1
         while node >= 0:
             n = first + node
-            value = row[forest.feature[n]]
-            left = forest.missing_left[n] if np.isnan(value) else value <= forest.threshold[n]
+            left = goes_left(forest, n, row[forest.feature[n]])
             node = forest.left[n] if left else forest.right[n]
         total += forest.leaf_value[forest.leaf_ptr[t] + ~node]
     return total
+
+
+def goes_left(trees, node: int, value: float) -> bool:
+    """Say where a value goes at a node of a forest or a tree: categories of the node's set go left."""
+    members = set_of(trees, node)
+    if np.isnan(value):
+        return bool(trees.missing_left[node])
+    return value in members if members else bool(value <= trees.threshold[node])
+
+
+def set_of(trees, node: int) -> set[int]:
+    """Return the categories of a node's set, read bit by bit; none for a node that compares."""
+    if trees.category_words is None:
+        return set()
+    first = sum(trees.category_words[:node].tolist())
+    words = trees.category_bits[first : first + trees.category_words[node]].tolist()
+    return {32 * number + bit for number, word in enumerate(words) for bit in range(32) if word >> bit & 1}
+
+
+def best_set(codes, grad, hess, n_known, min_rows, reg_lambda):
+    """Return (gain, rows that go left) of the best split of a category, or None; hess of a row is 1.
+
+    methods: one against the rest up to 4 categories; else prefixes and suffixes of the order by G / (H + 10), of
+    categories with at least 10 rows, at most 32 of them and at most half, at least 100 rows between two splits.
+    """
+    few = n_known <= 4
+    known = [code for code in np.unique(codes[~np.isnan(codes)]) if few or (codes == code).sum() >= 10]
+    known.sort(key=lambda code: grad[codes == code].sum() / (hess[codes == code].sum() + 10.0))
+    tried = [{code} for code in known]
+    if not few:
+        most = min((len(known) + 1) // 2, 32)
+        tried = []
+        for order in (known, known[::-1]):
+            before = 0
+            for size in range(1, most + 1):
+                left = np.isin(codes, order[:size])
+                enough = left.sum() - before >= 100 and left.sum() >= min_rows
+                if enough and (~left).sum() >= max(min_rows, 100):
+                    tried.append(set(order[:size]))
+                    before = left.sum()
+    best = None
+    for members in tried:
+        left = np.isin(codes, list(members))
+        if min(left.sum(), (~left).sum()) < min_rows:
+            continue
+        smoothed = reg_lambda + (0.0 if few else 10.0)
+        value = gain(grad[left], hess[left], smoothed) + gain(grad[~left], hess[~left], smoothed)
+        value -= gain(grad, hess, reg_lambda)
+        if best is None or value > best[0] + 1e-9:
+            best = (value, left)
+    return best if best is not None and best[0] > 1e-9 else None
+
+
+def grow_with_categories(X, grad, hess, num_leaves, min_rows, n_known, reg_lambda=0.0):
+    """Return what `grow` does; n_known {feature: number of its categories in training} names the categories."""
+
+    def best(rows):
+        numbers = [feature for feature in range(X.shape[1]) if feature not in n_known]
+        split = best_split(X[:, numbers], grad, hess, rows, min_rows, reg_lambda)
+        found = [] if split is None else [(split[0], split[2])]
+        for feature, count in n_known.items():
+            split = best_set(X[rows, feature], grad[rows], hess[rows], count, min_rows, reg_lambda)
+            found += [] if split is None else [split]
+        return max(found, key=lambda each: each[0], default=None)
+
+    leaves, gains = [np.arange(len(X))], []
+    while len(leaves) < num_leaves:
+        splits = [best(rows) for rows in leaves]
+        values = [split[0] if split else 0.0 for split in splits]
+        number = int(np.argmax(values))
+        if values[number] <= 0:
+            break
+        left, rows = splits[number][1], leaves[number]
+        gains.append(values[number])
+        leaves[number] = rows[left]
+        leaves.append(rows[~left])
+    out = np.empty(len(X))
+    for rows in leaves:
+        out[rows] = leaf_value(grad[rows], hess[rows], reg_lambda)
+    return out, gains
 
 
 def grow_constrained(X, grad, hess, num_leaves, min_rows, directions, groups, reg_lambda=0.0):

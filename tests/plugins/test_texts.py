@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import rerank
-from rerank.plugins.texts import TextReranker
+from rerank.plugins.texts import DocumentRetriever, TextReranker
 from tests.workflows.tiny import Tiny
 
 QUERY, N_TEXTS = "q0", 12
@@ -241,3 +241,60 @@ def _ranked_by(
 
     results = rerankers.RerankRanker(index, model, **least).rank(query, texts, doc_ids=list(range(len(texts))))
     return [(each.doc_id, each.score) for each in results]
+
+
+def test_retriever_finds_what_rerank_returns_with_stored_texts(
+    index: rerank.Index, model_file: Path, collection: Tiny
+) -> None:
+    query = collection.topics[QUERY]
+    run = rerank.rerank(index, model_file, {"query": query})
+    found = DocumentRetriever(index, model_file).find(query, 7)
+    assert [(each.doc_id, each.score) for each in found] == list(run["query"].items())[:7]
+    documents = {each["id"]: each for each in collection.documents}
+    assert [each.text for each in found] == [documents[each.doc_id]["body"] for each in found]
+    assert [each.metadata["title"] for each in found] == [documents[each.doc_id]["title"] for each in found]
+    assert DocumentRetriever(index, model_file).find("zzz", 7) == []
+
+
+def test_retriever_of_candidates_keeps_their_order_and_takes_no_model(
+    index: rerank.Index, model_file: Path, collection: Tiny
+) -> None:
+    query = collection.topics[QUERY]
+    found = DocumentRetriever(index, candidates="rm3").find(query, 7)
+    assert [each.doc_id for each in found] == list(index.search({QUERY: query}, 7, candidates="rm3")[QUERY])
+    for others in ({"model": model_file}, {"min_score": 0.5}):
+        with pytest.raises(rerank.RerankError, match="candidates: expected no model, min_score and abstain beside"):
+            DocumentRetriever(index, candidates="rm3", **others)
+
+
+@pytest.mark.parametrize("framework", ["langchain_core", "haystack"])
+def test_retrievers_of_frameworks_find_what_rerank_returns(
+    index: rerank.Index, calibrated_file: Path, with_passages: rerank.Index, collection: Tiny, framework: str
+) -> None:
+    pytest.importorskip(framework)
+    query = collection.topics[QUERY]
+    expected = [(each.doc_id, each.score) for each in DocumentRetriever(index, calibrated_file).find(query, 5)]
+    found = _found_by(framework, index.path, query, model=str(calibrated_file))
+    assert [each[:2] for each in found] == expected
+    least = expected[2][1]
+    found = _found_by(framework, index.path, query, model=str(calibrated_file), min_score=least)
+    assert [each[:2] for each in found] == [each for each in expected if each[1] >= least]
+    assert all("passage" in each[2] for each in _found_by(framework, with_passages.path, query, candidates="bm25"))
+
+
+def _found_by(framework: str, path: Path, query: str, **given: Any) -> list[tuple[str, float, dict[str, Any]]]:
+    """Return id, score and metadata of the first five documents of a framework's retriever."""
+    if framework == "langchain_core":
+        from rerank.plugins.langchain import RerankRetriever
+
+        documents = RerankRetriever(index=path, k=5, **given).invoke(query)
+        return [(each.id, each.metadata["relevance_score"], each.metadata) for each in documents]
+    import haystack
+
+    from rerank.plugins import haystack as plugin
+
+    pipeline = haystack.Pipeline()
+    pipeline.add_component("retriever", plugin.RerankRetriever(str(path), top_k=5, **given))
+    pipeline = haystack.Pipeline.loads(pipeline.dumps(), allowed_modules=["rerank.plugins.haystack"])
+    documents = pipeline.run({"retriever": {"query": query}})["retriever"]["documents"]
+    return [(each.id, each.score, each.meta) for each in documents]

@@ -216,3 +216,19 @@ def test_lists_without_their_relevant_documents_are_those_of_the_others() -> Non
         expected = [scores[0], scores[0] - scores[1], scores.mean(), scores.std(), np.log1p(20)]
         np.testing.assert_allclose(described[query, :5], expected)
         assert described[query, 5] == described[query, 6] == data.X[data.query_ptr[query], 3]
+
+
+def test_probability_of_lists_is_learned_from_emptied_ones_of_other_folds() -> None:
+    data = world(100, 9)
+    scored = out_of_fold(data, data.column("a"))
+    answered = np.flatnonzero(scored._answered())
+    lists = scored.lists.without(scored.relevant).select(answered)
+    kept = replace(scored, lists=lists, fold=scored.fold[answered], relevant=np.zeros(len(lists.scores), np.bool_))
+    emptied = replace(scored, emptied=kept)
+    scale = Scale.of(data.column("a"))
+    assert emptied.fit(scale, "").candidates.to_dict() == scored.fit(scale, "").candidates.to_dict()
+    rest = emptied.select(2, False)
+    assert set(rest.fold) == set(rest.emptied.fold) == {0, 1, 3, 4}
+    lower = replace(kept, lists=replace(lists, scores=lists.scores - 100.0))
+    told = replace(scored, emptied=lower).fit(scale, "").candidates
+    assert told.probabilities(scored.lists)[1].mean() > 0.95  # their scores alone tell the emptied ones

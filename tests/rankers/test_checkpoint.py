@@ -39,7 +39,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-class Interrupted(Exception):
+class Interrupted(KeyboardInterrupt):
     pass
 
 

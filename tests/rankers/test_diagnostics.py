@@ -211,3 +211,18 @@ def test_plots_that_cannot_be_are_refused(train) -> None:
             plot(rerank.LambdaMART())
         with pytest.raises(InvalidInputError, match="model: expected a ranker, got int"):
             plot(3)
+
+
+def test_tree_is_plotted_with_its_tests_and_leaves(train) -> None:
+    model = rerank.LambdaMART(n_estimators=2, num_leaves=5, min_child_samples=5).fit(train)
+    axes, forest = rerank.plot_tree(model, tree=1), model.forest_
+    texts = [text.get_text() for text in axes.texts]
+    nodes, leaves = (slice(*ptr[1:3]) for ptr in (forest.node_ptr, forest.leaf_ptr))
+    assert sorted(text for text in texts if "<=" not in text) == sorted(f"{x:.4g}" for x in forest.leaf_value[leaves])
+    names = [model.feature_names_[feature] for feature in forest.feature[nodes]]
+    assert sorted(text.split("\n")[0] for text in texts if "<=" in text) == sorted(names)
+    assert len(axes.lines) == 2 * len(names)
+    with pytest.raises(InvalidInputError, match="tree: expected a number below 2, the model's trees, got 2"):
+        rerank.plot_tree(model, tree=2)
+    with pytest.raises(InvalidInputError, match="tree: expected a number below 0"):
+        rerank.plot_tree(rerank.RankSVM().fit(train))

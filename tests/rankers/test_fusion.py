@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import rerank
+from rerank.combination.sources import directions
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.exchange.models import export_model
-from rerank.rankers.fusion import _Problem
+from rerank.metrics.registry import parse_measure
+from rerank.rankers.fusion import _Convex, _Problem
 from rerank.rankers.imported import ImportedWeights
 from rerank.rankers.store import read_model
 from rerank.types import Run
@@ -50,6 +52,7 @@ def test_better_runs_have_larger_weights_and_the_fusion_is_better_than_rank_fusi
     weights = weights_of(model)
     assert min(weights.values()) > 0.0
     assert weights["source1.deviations"] > weights["source2.deviations"] > weights.get("source3.deviations", 0.0)
+    assert weights["source1.minmax"] > weights["source2.minmax"] > weights.get("source3.minmax", 0.0)
     others = [run.select(run.query_numbers(test)) for run in runs]
     fused, by_rank = rerank.apply_fusion(model, others), rerank.fuse(others)
     assert list(fused) == test
@@ -64,6 +67,23 @@ def test_weights_are_the_minimum_within_the_bounds() -> None:
     np.testing.assert_allclose(found, again, atol=2e-3)
     assert (found >= 0.0).all()
     assert found[1] == 0.0  # a run that is worse than chance
+
+
+def test_convex_combination_is_the_best_of_the_grid_on_some_queries() -> None:
+    runs, qrels = judged_runs(20)
+    measure = parse_measure("nDCG@10")
+    convex = _Convex.of(rerank.combination.sources.source_data(runs, qrels), measure)
+    assert len(convex.shares) == 66
+    np.testing.assert_allclose(convex.shares.sum(axis=1), 1.0)
+    assert len({tuple(each) for each in convex.shares.tolist()}) == 66
+    means = [
+        rerank.evaluate(qrels, rerank.fuse(runs, "weighted", norm="minmax", weights=each, missing="lowest"))["nDCG@10"]
+        for each in convex.shares.tolist()
+        if min(each) > 0.0
+    ]
+    inside = convex.shares.min(axis=1) > 0.0
+    np.testing.assert_allclose(convex.values[inside].mean(axis=1), means)
+    assert convex.best(np.arange(20)) == convex.values.mean(axis=1).argmax()
 
 
 @pytest.mark.parametrize("norm", ["minmax", "zscore"])
@@ -89,7 +109,9 @@ def test_model_does_not_depend_on_the_order_of_queries_and_is_kept_in_a_file(tmp
 
 def test_few_queries_keep_equal_weights_of_standard_scores() -> None:
     runs, qrels = judged_runs(5)
-    assert weights_of(rerank.learn_fusion(runs, qrels)) == {f"source{number}.deviations": 1.0 for number in (1, 2, 3)}
+    weights = weights_of(rerank.learn_fusion(runs, qrels))
+    assert set(weights) == {f"source{number}.deviations" for number in (1, 2, 3)}
+    assert len(set(weights.values())) == 1
 
 
 def test_trees_start_from_the_weights(caplog: pytest.LogCaptureFixture) -> None:
@@ -97,6 +119,11 @@ def test_trees_start_from_the_weights(caplog: pytest.LogCaptureFixture) -> None:
     runs, qrels = judged_runs(40)
     model = rerank.learn_fusion(runs, qrels, trees=True)
     assert "by cross-validation of 40 queries" in caplog.text
+    assert directions(["source2.rank", "source2.score", "source1.spread", "sources", "overlap"]) == {
+        "source2.rank": -1,
+        "source2.score": 1,
+        "sources": 1,
+    }
     assert len(rerank.apply_fusion(model, runs)) == 40
 
 

@@ -382,8 +382,8 @@ def _failing_fits(valid: RankingData) -> dict[str, tuple[type[BaseException], Ra
         "eval_set of other features": (ModelMismatchError, other, {"eval_set": unknown}),
         "preferences": (InvalidInputError, other, {"preferences": [("unknown", "a", "b")]}),
         "checkpoint": (RerankError, other, {"training": TrainingOptions(checkpoint=__file__)}),
-        "first iteration": (ValueError, other, fail(ValueError, 1)),
-        "second iteration": (ZeroDivisionError, other, fail(ZeroDivisionError, 2)),
+        "first iteration": (InvalidInputError, other, fail(ValueError, 1)),
+        "second iteration": (InvalidInputError, other, fail(ZeroDivisionError, 2)),
         "interrupt": (KeyboardInterrupt, other, fail(KeyboardInterrupt, 1)),
     }
 

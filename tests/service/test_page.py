@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import rerank
 from tests.evaluation.browser import Browser, chromium, opened_browser
 from tests.service.server import Running, running
 
@@ -209,3 +211,45 @@ def test_page_asks_for_the_token(browser: Browser, settings: Any) -> None:
         browser.value("document.querySelector('#form').requestSubmit()")
         assert len(_wait(browser, "[...document.querySelectorAll('#bm25 li')].map(e => e.dataset.id)")) > 5
         assert browser.value("document.querySelectorAll('#reranked li').length") > 5  # by the unsupervised ranking
+
+
+def test_page_reports_what_is_shown_and_clicked_where_the_service_logs(
+    browser: Browser, settings: Any, tmp_path: Path
+) -> None:
+    import rerank
+
+    with running(replace(settings, log_queries=tmp_path)) as server:
+        _open(browser, server, query="amber")
+        assert browser.value("document.querySelector('#bm25').hidden")
+        browser.value("document.querySelectorAll('#reranked .line')[2].click()")
+        browser.value("document.querySelectorAll('#reranked [data-label]')[0].click()")  # a judgement is no click
+        browser.open_url(f"http://127.0.0.1:{server.port}/?compare=model,bm25&x=1#q=amber%20stone", 1280)
+        _wait(browser, "document.querySelectorAll('#reranked li').length > 0")
+        browser.value("document.querySelectorAll('#reranked .text')[0].click()")
+        second = _ids(browser, "reranked")[0]
+        end = time.monotonic() + 20
+        while time.monotonic() < end and (tmp_path / "events.jsonl").read_text().count('"click"') < 2:
+            time.sleep(0.05)
+    clicks = rerank.read_clicks(tmp_path)
+    names = clicks.query_ids[clicks.query], clicks.doc_ids[clicks.document], clicks.position
+    clicked = [(query, position) for query, _, position in zip(*names, strict=True)]
+    rows = [row for row, was in zip(clicked, clicks.clicked.tolist(), strict=True) if was]
+    assert rows == [("amber", 3), ("amber stone", 1)]
+    assert names[1][clicks.clicked].tolist()[1] == second
+    assert set(clicks.rankers) == {"model", "bm25"}
+    assert clicks.n_positions == 20
+
+
+def test_page_shows_probabilities_of_a_calibrated_model(
+    browser: Browser, index: rerank.Index, calibrated_file: Path
+) -> None:
+    from rerank.service.settings import Settings
+    from tests.service.server import LIMITS
+
+    with running(Settings(index.path, calibrated_file, limits=LIMITS, threads=2)) as server:
+        _open(browser, server, query="amber%20stone")
+        body = {"query": "amber stone", "k": 100, "candidates": 100}
+        hits = server.post("/search", body).json()["results"][0]["hits"]
+        shown = browser.value("[...document.querySelectorAll('#reranked li .score')].map(e => e.innerText)")
+        assert shown == [f"{int(100 * hit['probability'] + 0.5)} % likely relevant" for hit in hits[:20]]
+        assert "likely" not in browser.value("document.querySelector('#bm25 li .score').innerText")

@@ -23,11 +23,11 @@ def data(index: rerank.Index, collection: Tiny) -> RankingData:
 
 
 def _load(index: rerank.Index, model: Any, folder: Path, **options: Any) -> Any:
-    from rerank.service.ranking import load_ranking
+    from rerank.service.ranking import load_rankings
     from rerank.service.settings import Settings
 
     model.save(folder / "model.json")
-    return load_ranking(Settings(index.path, folder / "model.json", limits=LIMITS, **options), index)
+    return load_rankings(Settings(index.path, folder / "model.json", limits=LIMITS, **options), index)[0]
 
 
 def _fitted(data: RankingData, **options: Any) -> Any:

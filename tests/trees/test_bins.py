@@ -97,7 +97,9 @@ def test_bins_of_a_constant_feature_are_one() -> None:
 def test_columns_hold_each_feature_once_and_never_more_codes_than_a_byte(features: list[tuple[int, bool]]) -> None:
     n_bins, missing = (np.array(values) for values in zip(*features, strict=True))
     edges, most_freq_bin = np.full((len(features), 255), np.inf, np.float32), np.zeros(len(features), np.int64)
-    columns = Columns.of(Bins(edges, n_bins, missing, most_freq_bin, np.full(len(features), 0.1)))
+    columns = Columns.of(
+        Bins(edges, n_bins, missing, most_freq_bin, np.full(len(features), 0.1), np.zeros_like(missing))
+    )
     digits = n_bins + missing
     assert sorted(columns.features.tolist()) == np.flatnonzero(digits > 1).tolist()
     for column in range(len(columns.column_ptr) - 1):

@@ -135,6 +135,12 @@ def test_shards_keep_the_constraints_of_one_process() -> None:
     check(3, BoostSettings(limits=TreeLimits(num_leaves=12, min_child_samples=5)), max_bin=20, constraints=constraints)
 
 
+@pytest.mark.parametrize("min_child_samples", [1, 30])
+def test_shards_split_the_categories_of_one_process(min_child_samples: int) -> None:
+    limits = TreeLimits(num_leaves=12, min_child_samples=min_child_samples)
+    check(3, BoostSettings(limits=limits), categories=(1, 2), n_trees=3)
+
+
 def test_shards_go_on_where_others_ended() -> None:
     settings = BoostSettings(limits=TreeLimits(num_leaves=8), subsample=0.7, colsample_bytree=0.6)
     check(2, settings, n_done=2, max_bin=20)
@@ -150,13 +156,15 @@ def check(
     n_trees: int = 4,
     max_bin: int = 255,
     constraints: SplitConstraints | None = None,
+    categories: tuple[int, ...] = (),
 ) -> None:
     X, query_ptr = collection(size, sparse)
+    X[:, categories] = np.abs(X[:, categories])
     order, start = np.random.default_rng(1).permutation(len(X)), np.random.default_rng(2).normal(size=len(X))
     gradients = targets(X[order])
     rule = LeastSquaresSplits(np.random.default_rng(3).random(len(X))) if weighted else NewtonSplits()
     whole = slice(0, len(X))
-    data = bin_rows(X, order, max_bin, 1)
+    data = bin_rows(X, order, max_bin, 1, is_category=np.isin(np.arange(X.shape[1]), categories))
     task = BoostTask(data, query_ptr, start, settings, rule, step_length, constraints=constraints)
     local = Booster(task, gradients(whole), task.grower(1))
     scores_at = [local.scores.copy()]
@@ -187,6 +195,7 @@ def check(
 
     results = in_threads(size, grow)
     expected = Forest.of(local.trees[n_done:]).to_dict()
+    assert bool(categories) == ("category_bits" in expected)
     assert len(expected["feature"]) >= n_trees or settings.limits.min_child_samples > len(X) or n_done
     for trees, _ in results:
         assert Forest.of(trees).to_dict() == expected

@@ -14,7 +14,7 @@ from rerank.cli.main import cli
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.plugins.texts import TextReranker
 from rerank.types import Topics
-from rerank.workflows.calibrating import PREDICTORS
+from rerank.workflows.calibrating import PREDICTORS, without_relevant
 from rerank.workflows.cutoff import Cutoff
 from tests.workflows.tiny import Tiny, more_queries
 
@@ -39,6 +39,18 @@ def test_training_calibrates_from_its_own_folds(model: rerank.LambdaMART) -> Non
     assert set(calibration.predictors) <= set(PREDICTORS) & model.features_read()
     assert calibration.predictors
     assert "Brier score" in str(calibration)
+
+
+def test_emptied_lists_lose_their_relevant_documents_in_all_sources(index: rerank.Index, collection: Tiny) -> None:
+    qrels = rerank.Qrels.of({**collection.qrels, "q1": {"d0": 0}})
+    run = index.search(collection.topics, 30, candidates="bm25,rm3")
+    emptied = without_relevant(run, qrels, 2.0)
+    assert list(emptied) == [name for name in run if any(qrels[name].get(doc_id, 0) >= 2 for doc_id in run[name])]
+    assert "q1" not in emptied
+    for before, after in ((run, emptied), *((run.sources[name], emptied.sources[name]) for name in run.sources)):
+        for name in emptied:
+            left = {doc_id: score for doc_id, score in before[name].items() if qrels[name].get(doc_id, 0) < 2}
+            assert after[name] == left
 
 
 def test_cutoff_leaves_out_what_is_not_likely_and_keeps_the_order(

@@ -95,5 +95,5 @@ def test_command_learns_from_a_teacher_without_judgements(
     assert np.diff(run.query_ptr).max() <= 60
     with pytest.raises(click.UsageError, match="--teacher: expected INDEX TOPICS as arguments, got 3 names"):
         cli.main(["train", str(index.path), *files, *options], standalone_mode=False)
-    with pytest.raises(click.UsageError, match="--tune-bm25: expected"):
-        cli.main(["train", *files, *options, "--tune-bm25"], standalone_mode=False)
+    with pytest.raises(click.UsageError, match="--tune: expected"):
+        cli.main(["train", *files, *options, "--tune", "bm25"], standalone_mode=False)

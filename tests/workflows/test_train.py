@@ -156,6 +156,29 @@ def _ranked(index: rerank.Index, collection: Tiny) -> dict[str, list[str]]:
     return {query_id: list(run[query_id]) for query_id in run}
 
 
+def test_tuned_ranker_learns_from_all_queries_and_its_estimate_searches_in_each_fold(
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    model, given = small(), small().get_params()
+    with caplog.at_level("INFO", "rerank"):
+        estimate = train(
+            index, collection.topics, collection.qrels, model, candidates="bm25", k=20, tuning=rerank.Tuning(1)
+        ).estimate
+    assert caplog.text.count("best of 2 settings") == 6  # in five folds, and on all queries
+    assert model.evals_result_ == {}  # no query was spared for stopping
+    data = index.features(index.search(collection.topics, 20), collection.topics, collection.qrels)
+    tuned = rerank.Tuning(1).search(small(), data).parameters
+    assert model.get_params() == {**given, **tuned}
+    assert estimate is not None
+    assert 0.0 < estimate.model <= 1.0
+
+
+def test_ranker_that_is_tuned_is_one_with_parameters_where_none_is_named(index: rerank.Index, collection: Tiny) -> None:
+    arguments = index, collection.topics, collection.qrels
+    model, _ = train(*arguments, candidates="bm25", k=20, tuning=rerank.Tuning(1), estimate=False)
+    assert isinstance(model, rerank.LambdaMART)
+
+
 def test_tuned_bm25_is_refused_when_candidates_have_parameters(index: rerank.Index, collection: Tiny) -> None:
     with pytest.raises(InvalidInputError, match="expected sources without k1 and b, which are tuned"):
         train(index, collection.topics, collection.qrels, candidates="bm25-k1=1.2-b=0.75:30", tune_bm25=True)

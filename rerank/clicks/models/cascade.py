@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from rerank.clicks.cells import Cells
 from rerank.clicks.estimates import ClickModel, Values, beta_values, register
 from rerank.clicks.record import Clicks
-from rerank.types import query_rows
+from rerank.types import Floats, query_rows
 
 
 @register("cascade")
 class Cascade(ClickModel):
     """Documents down to the first click."""
 
-    def estimate(self, clicks: Clicks, prior: float) -> Values:
+    def estimate(self, clicks: Clicks, prior: float, theta: Floats | None = None) -> Values:
         """Return the click rate of each pair on its examined impressions."""
         return _of_examined(clicks, _clicks_before(clicks) == 0, prior)
 
@@ -37,7 +37,7 @@ class Cascade(ClickModel):
 class Dependent(ClickModel):
     """Documents down to the last click."""
 
-    def estimate(self, clicks: Clicks, prior: float) -> Values:
+    def estimate(self, clicks: Clicks, prior: float, theta: Floats | None = None) -> Values:
         """Return the click rate of each pair on its examined impressions."""
         of_row = query_rows(clicks.list_ptr)
         totals = np.bincount(of_row, clicks.clicked)[of_row]

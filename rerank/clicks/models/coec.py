@@ -19,13 +19,14 @@ import numpy as np
 from rerank.clicks.cells import Cells
 from rerank.clicks.estimates import ClickModel, Values, register
 from rerank.clicks.record import Clicks
+from rerank.types import Floats
 
 
 @register("coec")
 class ClicksOverExpected(ClickModel):
     """Clicks over expected clicks."""
 
-    def estimate(self, clicks: Clicks, prior: float) -> Values:
+    def estimate(self, clicks: Clicks, prior: float, theta: Floats | None = None) -> Values:
         """Return clicks over expected clicks of each pair; the errors are those of Poisson counts."""
         cells = Cells.of(clicks)
         rates = cells.by_place(cells.clicks) / np.maximum(cells.by_place(cells.impressions), 1.0)

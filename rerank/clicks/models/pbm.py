@@ -20,7 +20,7 @@ import numpy as np
 
 from rerank.clicks.cells import Cells
 from rerank.clicks.estimates import ClickModel, Values, register
-from rerank.clicks.examination import examination
+from rerank.clicks.examination import Examination, examination
 from rerank.clicks.record import Clicks
 from rerank.types import Floats
 
@@ -31,10 +31,10 @@ HALVINGS = 40
 class PositionBased(ClickModel):
     """Examination by position times attractiveness of the pair."""
 
-    def estimate(self, clicks: Clicks, prior: float) -> Values:
+    def estimate(self, clicks: Clicks, prior: float, theta: Floats | None = None) -> Values:
         """Return the attractiveness of each pair."""
         cells = Cells.of(clicks)
-        seen = examination(cells)
+        seen = examination(cells) if theta is None else Examination(theta, np.zeros(len(theta), dtype=np.bool_))
         theta = np.minimum(seen.theta, 1.0)
         values, errors = attractiveness(cells, theta[cells.place], prior)
         exposures = cells.by_pair(cells.impressions * theta[cells.place])

@@ -17,7 +17,7 @@ from rerank.runtime.elementary import dot
 from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.runtime.views import read_only_view
-from rerank.types import Floats, Ints, Run
+from rerank.types import Floats, Run
 from rerank.types.ids import Ids
 from rerank.vectors.space import LSI
 
@@ -36,27 +36,19 @@ def nearest_hits(
     documents = read_only_view(documents)
     norms = np.empty(len(documents) if index is None else 0, dtype=np.float32)
     _fill_norms(documents[: len(norms)], norms)
+    every = np.arange(len(norms))
 
-    def hits(query: int, among: Ints | None = None) -> Hits:
-        some = documents if among is None else documents[among]
-        lengths = norms if among is None else np.empty(len(some), dtype=np.float32)
-        if among is not None:
-            _fill_norms(some, lengths)
-        cosines = np.empty(len(some), dtype=np.float32)
-        _fill_cosines(queries[query], some, lengths, cosines)
+    def hits(query: int) -> Hits:
+        docs = every if index is None else index.nearest(queries[query], k)
+        cosines = np.empty(len(docs), dtype=np.float32)
+        _fill_cosines(queries[query], documents, docs, norms, cosines)
         scores: Floats = np.asarray(np.round(cosines.astype(np.float64), _DECIMALS), dtype=np.float64)
-        docs = np.flatnonzero(scores > 0.0)
-        return best_hits(docs if among is None else among[docs], scores[docs], doc_ids, k)
+        found = np.flatnonzero(scores > 0.0)
+        return best_hits(docs[found], scores[found], doc_ids, k)
 
     with kernel_threads(threads) as n_threads:
         for first in range(0, len(queries), _QUERIES):
-            part = range(first, min(first + _QUERIES, len(queries)))
-            if index is None:
-                yield from in_threads(hits, part, n_threads)
-                continue
-            found = index.nearest(queries[part.start : part.stop], k, n_threads)
-            among = [np.sort(row[row >= 0]) for row in found]
-            yield from in_threads(lambda each: hits(*each), list(zip(part, among, strict=True)), n_threads)
+            yield from in_threads(hits, range(first, min(first + _QUERIES, len(queries))), n_threads)
 
 
 @kernel()
@@ -67,12 +59,16 @@ def _fill_norms(documents, out):  # type: ignore[no-untyped-def]
 
 
 @kernel()
-def _fill_cosines(query, documents, norms, out):  # type: ignore[no-untyped-def]
-    """Fill `out` (n_docs,) with the cosines of a query; 0 where either vector is zero."""
+def _fill_cosines(query, documents, docs, norms, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n,) with the cosines of a query to the documents of numbers (n,); 0 where either vector is zero.
+
+    norms  of all documents, or none: then they are computed
+    """
     of_query = np.sqrt(dot(query, query))
-    for doc in range(len(documents)):
-        norm = of_query * norms[doc]
-        out[doc] = dot(query, documents[doc]) / norm if norm > 0.0 else 0.0
+    for row in range(len(docs)):
+        document = documents[docs[row]]
+        norm = of_query * (norms[docs[row]] if len(norms) else np.sqrt(dot(document, document)))
+        out[row] = dot(query, document) / norm if norm > 0.0 else 0.0
 
 
 @register(LSI)

@@ -4,7 +4,10 @@ const FIRST = 20;
 const LABELS = ["not relevant", "relevant", "highly relevant"];
 const STORE = "rerank.judgements";
 const $ = (id) => document.getElementById(id);
-const state = { models: new Map(), fields: [], query: "", hits: [], model: "", all: false, number: 0 };
+const state = { models: new Map(), fields: [], query: "", hits: [], model: "", token: "", all: false, number: 0 };
+const EXPERIMENT = String(new URLSearchParams([...new URLSearchParams(location.search)].filter(
+  ([name]) => ["compare", "assign", "method"].includes(name))));
+const SESSION = Math.random().toString(36).slice(2);
 let judgements = stored();
 
 // Elements are made from text alone: nothing of a document is read as HTML.
@@ -75,6 +78,7 @@ async function readModels() {
   }
   select.value = answer.served;
   state.fields = answer.fields;
+  state.logs = answer.logs;
   const counts = [20, 50, 100].filter((count) => count < answer.most_documents);
   if (answer.most_documents <= 100) counts.push(answer.most_documents);
   $("candidates").replaceChildren(...counts.map((count) => make("option", { value: count }, String(count))));
@@ -97,12 +101,13 @@ async function search() {
     if (!state.models.size) await readModels();
     const model = $("model").value;
     const candidates = Number($("candidates").value);
-    const answer = await ask("search", {
-      query, model, k: candidates, candidates, fields: shownFields(), excerpt: 240, highlight: true,
-      explain: state.models.get(model).explains,
+    const chosen = EXPERIMENT ? {} : { model, explain: state.models.get(model).explains };
+    const answer = await ask(EXPERIMENT ? `search?${EXPERIMENT}` : "search", {
+      query, k: candidates, candidates, fields: shownFields(), excerpt: 240, highlight: true, session: SESSION, ...chosen,
     });
     if (number !== state.number) return; // a later search has begun
-    Object.assign(state, { query, model, hits: answer.results[0].hits, all: false });
+    const { hits, token = "" } = answer.results[0];
+    Object.assign(state, { query, model: answer.model, hits, token, all: false });
     const hash = `#q=${encodeURIComponent(query)}`;
     if (location.hash !== hash) history.pushState(null, "", hash);
     draw();
@@ -117,6 +122,13 @@ async function search() {
 
 const isReranked = () => state.model !== "bm25";
 
+// Where the service logs, one list is shown, so that positions mean something, and what is shown and clicked is told.
+const isAlone = () => state.logs || !isReranked();
+
+function report(events) {
+  if (state.token) ask("events", { token: state.token, ...events }).catch(complain);
+}
+
 function draw() {
   const count = state.all ? state.hits.length : FIRST;
   const before = [...state.hits].sort((a, b) => a.bm25.rank - b.bm25.rank);
@@ -124,13 +136,15 @@ function draw() {
   $("reranked").querySelector("ol").replaceChildren(
     ...(isReranked() ? state.hits.slice(0, count).map((hit) => item(hit, "reranked")) : []));
   $("reranked").hidden = !isReranked();
+  $("bm25").hidden = isReranked() && isAlone();
   $("reranked-title").textContent = `Reranked by ${state.model}`;
-  $("lists").classList.toggle("one", !isReranked());
+  $("lists").classList.toggle("one", isAlone());
   $("lists").hidden = !state.hits.length;
-  $("switch").hidden = !state.hits.length || !isReranked();
+  $("switch").hidden = !state.hits.length || isAlone();
   show(isReranked() ? $("lists").dataset.shown : "bm25");
   $("more-row").hidden = state.all || state.hits.length <= FIRST;
   $("more").textContent = `Show all ${state.hits.length}`;
+  report({ shown: (isReranked() ? state.hits : before).slice(0, count).map((hit) => hit.id) });
   drawJudged();
 }
 
@@ -145,6 +159,7 @@ function item(hit, list) {
   for (const name of names) {
     if (name !== title) entry.append(make("p", { class: "text" }, ...marked(hit, name)));
   }
+  for (const part of entry.children) part.addEventListener("click", () => report({ clicks: [hit.id] }));
   entry.append(tools(hit, entry, list));
   entry.addEventListener("focusin", () => pair(hit.id));
   entry.addEventListener("mouseenter", () => pair(hit.id));
@@ -186,7 +201,9 @@ function tools(hit, entry, list) {
   if (hit.features?.length) {
     row.append(make("button", { type: "button", class: "why-button", "aria-expanded": "false", onclick: () => explain(hit, entry) }, "Why"));
   }
-  row.append(make("span", { class: "id" }, hit.id), make("span", { class: "score" }, score.toFixed(3)));
+  const isLikely = list !== "bm25" && hit.probability !== undefined; // of a calibrated model
+  const shown = isLikely ? `${Math.round(100 * hit.probability)} % likely relevant` : score.toFixed(3);
+  row.append(make("span", { class: "id" }, hit.id), make("span", { class: "score", title: `score ${score}` }, shown));
   return row;
 }
 

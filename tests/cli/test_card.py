@@ -1,0 +1,33 @@
+"""`rerank card`: Markdown, a page, and errors of one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import rerank
+from tests.cli.conftest import Command
+
+
+def test_card_is_that_of_python(command: Command, world: Path, tmp_path: Path) -> None:
+    done = command("card model.json")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == str(rerank.model_card(world / "model.json"))
+    arguments = ("card", "model.json", "data.npz", "-m", "AP", "--use", "Tests alone.")
+    expected = rerank.model_card(world / "model.json", world / "data.npz", measures=["AP"], use="Tests alone.")
+    assert command(*arguments, "-o", f"{tmp_path}/card.md").out == ""
+    assert command(*arguments, "-o", f"{tmp_path}/card.html").out == ""
+    assert (tmp_path / "card.md").read_text("utf8") == expected.to_markdown()
+    assert (tmp_path / "card.html").read_text("utf8") == expected.to_html()
+    assert "| AP on the given data | " in expected.to_markdown()
+
+
+def test_card_without_a_model_is_one_line(command: Command) -> None:
+    for line, message in {
+        "card none.json": "none.json: expected a model file",
+        "card model.json none.npz": "none.npz: expected",
+        "card model.json data.npz -m nothing": "expected",
+    }.items():
+        done = command(line)
+        assert (done.code, done.out) == (2, "")
+        assert message in done.err
+        assert done.err.count("\n") == 1

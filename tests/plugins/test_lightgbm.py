@@ -1,0 +1,610 @@
+"""LightGBM's interface: scripts as they are written for it, its own callbacks, figures and files as references."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_svmlight_file
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import rerank
+import rerank.plugins.lightgbm as lgb
+from rerank.errors import InvalidInputError, UnknownParameterError
+from tests.rankers.leaves import leaves
+
+lightgbm = pytest.importorskip("lightgbm")
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
+FEW = {"n_estimators": 12, "num_leaves": 7, "verbose": -1}
+
+
+def frame(n_queries: int, size: int = 20, seed: int = 0) -> pd.DataFrame:
+    """Rows of queries of equal size, two features that matter and one that does not."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_queries * size, 3))
+    label = np.digitize(X[:, 0] + 0.5 * X[:, 1] + random.normal(size=len(X)), [0.5, 1.5])
+    return pd.DataFrame(X, columns=["a", "b", "c"]).assign(label=label, query=np.repeat(np.arange(n_queries), size))
+
+
+TRAIN, VALID, TEST = frame(60), frame(30, seed=1), frame(20, seed=2)
+FEATURES = ["a", "b", "c"]
+
+
+def parts(rows: pd.DataFrame) -> tuple[Any, Any, Any]:
+    return rows[FEATURES].to_numpy(), rows["label"].to_numpy(), rows.groupby("query").size().to_numpy()
+
+
+X, Y, GROUP = parts(TRAIN)
+X_VALID, Y_VALID, GROUP_VALID = parts(VALID)
+
+
+def fitted(**given: Any) -> lgb.LGBMRanker:
+    return lgb.LGBMRanker(**{**FEW, **given}).fit(X, Y, group=GROUP)
+
+
+def watched(of: Any = lgb, callbacks: Any = (), model: Any = None, **arguments: Any) -> Any:
+    """A ranker that is trained with an eval set."""
+    given = {"eval_set": [(X_VALID, Y_VALID)], "eval_group": [GROUP_VALID], "eval_at": [1, 3], **arguments}
+    return (model or of.LGBMRanker(**FEW)).fit(X, Y, group=GROUP, callbacks=list(callbacks), **given)
+
+
+# Five scripts in the forms that public ones have; each says which.
+
+
+def test_script_of_lightgbms_own_tests_runs(shared_data: Path) -> None:
+    """`test_lambdarank` of its test_sklearn.py: sparse files, sizes read as float64, its bars."""
+    folder = shared_data / "letor" / "lightgbm_lambdarank"
+    (features, labels), (others, judged) = (
+        load_svmlight_file(str(folder / f"rank.{part}")) for part in ("train", "test")
+    )
+    sizes, tested = (np.loadtxt(str(folder / f"rank.{part}.query")) for part in ("train", "test"))
+    ranker = lgb.LGBMRanker(n_estimators=50)
+    ranker.fit(
+        features,
+        labels,
+        group=sizes,
+        eval_set=[(others, judged)],
+        eval_group=[tested],
+        eval_at=[1, 3],
+        callbacks=[
+            lgb.early_stopping(10),
+            lgb.reset_parameter(learning_rate=lambda number: max(0.01, 0.1 - 0.01 * number)),
+        ],
+    )
+    assert ranker.best_iteration_ <= 24
+    assert ranker.best_score_["valid_0"]["ndcg@1"] > 0.5674
+    assert ranker.best_score_["valid_0"]["ndcg@3"] > 0.578
+
+
+def test_script_with_data_frames_and_verbose_runs() -> None:
+    """As in the answer "How to implement learning to rank using lightgbm" (Stack Overflow 64294962)."""
+    sizes = TRAIN.groupby("query")["query"].count().to_numpy()
+    model = lgb.LGBMRanker(objective="lambdarank", metric="ndcg", **FEW)
+    model.fit(
+        X=TRAIN.drop(["query", "label"], axis=1),
+        y=TRAIN["label"],
+        group=sizes,
+        eval_set=[(VALID.drop(["query", "label"], axis=1), VALID["label"])],
+        eval_group=[VALID.groupby("query")["query"].count().to_numpy()],
+        eval_at=10,
+        verbose=10,
+    )
+    assert list(model.evals_result_["valid_0"]) == ["ndcg@10"]
+    assert model.feature_name_ == FEATURES
+    assert len(model.predict(TEST[FEATURES])) == len(TEST)
+
+
+def test_script_that_keeps_boosters_in_files_runs(tmp_path: Path) -> None:
+    """As experiments do that train once: `save_model`, then `Booster(model_file=)`."""
+    path = str(tmp_path / "model.txt")
+    ranker = lgb.LGBMRanker(learning_rate=0.05, n_estimators=30, num_leaves=7)
+    ranker.fit(
+        X,
+        Y,
+        group=GROUP,
+        eval_set=[(X_VALID, Y_VALID)],
+        eval_group=[GROUP_VALID],
+        eval_at=[10],
+        early_stopping_rounds=10000,
+        verbose=False,
+    )
+    ranker.booster_.save_model(path)
+    expected = ranker.booster_.predict(X_VALID)
+    np.testing.assert_array_equal(lgb.Booster(model_file=path).predict(X_VALID), expected)
+    np.testing.assert_allclose(lightgbm.Booster(model_file=path).predict(X_VALID), expected, rtol=1e-12)
+
+
+def test_script_with_a_dict_of_parameters_and_gains_runs() -> None:
+    """As services do: parameters in a dict, importances by name."""
+    parameters = {
+        "objective": "lambdarank",
+        "metric": "ndcg",
+        "eval_at": [5, 10],
+        "n_estimators": 20,
+        "learning_rate": 0.05,
+        "num_leaves": 31,
+        "random_state": 42,
+        "importance_type": "gain",
+        "verbose": -1,
+    }
+    ranker = lgb.LGBMRanker(**parameters)
+    ranker.fit(
+        TRAIN[FEATURES],
+        TRAIN["label"].values,
+        group=TRAIN.groupby("query", sort=False).size().to_numpy(),
+        eval_set=[(VALID[FEATURES], VALID["label"].values)],
+        eval_group=[VALID.groupby("query", sort=False).size().to_numpy()],
+        eval_at=[5, 10],
+    )
+    gains = {name: round(float(gain), 4) for name, gain in zip(FEATURES, ranker.feature_importances_, strict=True)}
+    assert gains["a"] > gains["b"] > gains["c"]
+    assert set(ranker.best_score_["valid_0"]) == {"ndcg@5", "ndcg@10"}
+
+
+def test_script_of_a_recommender_runs() -> None:
+    """As in competitions: bagging, regularisation, map beside ndcg, `early_stopping_rounds` and `verbose` in fit."""
+    ranker = lgb.LGBMRanker(
+        boosting_type="gbdt",
+        num_leaves=31,
+        reg_alpha=0.0,
+        reg_lambda=1,
+        max_depth=-1,
+        n_estimators=2000,
+        subsample=0.7,
+        colsample_bytree=0.7,
+        subsample_freq=1,
+        learning_rate=0.1,
+        min_child_weight=1,
+        random_state=2018,
+        n_jobs=-1,
+    )
+    ranker.fit(
+        TRAIN[FEATURES],
+        TRAIN["label"],
+        group=TRAIN.groupby(["query"], as_index=False).count()["label"].values,
+        eval_set=[(VALID[FEATURES], VALID["label"])],
+        eval_group=[VALID.groupby(["query"], as_index=False).count()["label"].values],
+        eval_at=[12],
+        eval_metric=["map"],
+        early_stopping_rounds=10,
+        verbose=50,
+    )
+    assert 0 < ranker.best_iteration_ < 2000
+    assert set(ranker.best_score_["valid_0"]) == {"map@12", "ndcg@12"}
+    scores = ranker.predict(TEST[FEATURES], num_iteration=ranker.best_iteration_)
+    np.testing.assert_array_equal(scores, ranker.predict(TEST[FEATURES]))
+
+
+# Figures
+
+
+@pytest.mark.parametrize("gains", [None, [0, 1, 5]])
+def test_figures_are_those_of_lightgbm_at_the_same_scores(gains: list[int] | None) -> None:
+    labels = Y.copy()
+    labels[:40] = 0  # two queries without a relevant document
+    scores = np.round(np.random.default_rng(3).normal(size=len(Y)), 1)  # some of them equal
+    given = {} if gains is None else {"label_gain": gains}
+    settings = {"objective": "lambdarank", "metric": ["ndcg", "map"], "eval_at": [1, 3, 10], "verbose": -1, **given}
+    data = lightgbm.Dataset(X, labels, group=GROUP, init_score=scores)
+    expected = {each[1]: each[2] for each in lightgbm.Booster(settings, data).eval_train()}
+    read = lgb.Settings.of({"metric": ["ndcg", "map"], **given})
+    ptr = np.concatenate([[0], np.cumsum(GROUP)])
+    rows = lgb.EvalSet("x", labels.astype(float), read.gains_of(labels.astype(float)), ptr, None, read)
+    figures = {each.metric_name: each.metric_value for each in rows.results(read.metric_list(None, [1, 3, 10]), scores)}
+    assert figures == pytest.approx(expected, abs=1e-12)
+
+
+def test_weights_of_an_eval_set_weigh_its_queries() -> None:
+    weights = np.repeat(np.arange(len(GROUP_VALID)), GROUP_VALID) < 10
+    alone = watched(eval_set=[(X_VALID[:200], Y_VALID[:200])], eval_group=[GROUP_VALID[:10]])
+    weighed = watched(eval_sample_weight=[weights.astype(float)])
+    for name, values in alone.evals_result_["valid_0"].items():
+        np.testing.assert_allclose(weighed.evals_result_["valid_0"][name], values, rtol=1e-12)
+
+
+def test_quality_is_that_of_lightgbm() -> None:
+    """Both on the same data, each with its defaults; the mean of ten depths differs by little."""
+    X_test, y_test, group = parts(frame(200, seed=7))
+    values = {}
+    for of in (lgb, lightgbm):
+        model = of.LGBMRanker(n_estimators=40, num_leaves=7, verbose=-1).fit(X, Y, group=GROUP)
+        rows = lgb.EvalSet("x", y_test * 1.0, y_test * 1.0, np.cumsum([0, *group]), None, lgb.Settings.of({}))
+        values[of] = np.mean([each[2] for each in rows.results([("ndcg", [*range(1, 11)])], model.predict(X_test))])
+    assert values[lgb] == pytest.approx(values[lightgbm], abs=0.02)
+
+
+# Callbacks
+
+
+@pytest.mark.parametrize("first_metric_only", [False, True])
+def test_callbacks_of_lightgbm_do_what_those_here_do(first_metric_only: bool) -> None:
+    models, recorded = [], []
+    for of in (lgb, lightgbm):
+        recorded.append({})
+        stop = of.early_stopping(3, first_metric_only=first_metric_only, verbose=False)
+        watching = [of.record_evaluation(recorded[-1]), of.log_evaluation(0), stop]
+        several = {"eval_set": [(X, Y), (X_VALID, Y_VALID)], "eval_group": [GROUP, GROUP_VALID], "eval_metric": "map"}
+        models.append(watched(callbacks=watching, model=lgb.LGBMRanker(n_estimators=200, num_leaves=7), **several))
+    one, other = models
+    assert one.best_iteration_ == other.best_iteration_ == one.booster_.num_trees() < 200
+    assert one.evals_result_ == other.evals_result_ == recorded[0] == recorded[1]
+    assert list(one.evals_result_) == ["training", "valid_1"]
+    assert {name: dict(of_set) for name, of_set in one.best_score_.items()} == {
+        name: {metric: values[one.best_iteration_ - 1] for metric, values in of_set.items()}
+        for name, of_set in one.evals_result_.items()
+    }
+    np.testing.assert_array_equal(one.predict(X_VALID), other.predict(X_VALID))
+
+
+def test_early_stopping_takes_the_best_iteration_by_hand() -> None:
+    stopped = watched(callbacks=[lgb.early_stopping(5, verbose=False)], eval_at=[3], model=lgb.LGBMRanker(num_leaves=7))
+    figures = stopped.evals_result_["valid_0"]["ndcg@3"]
+    assert stopped.best_iteration_ == int(np.argmax(figures)) + 1
+    assert len(figures) == stopped.best_iteration_ + 5
+    longer = watched(eval_at=[3], model=lgb.LGBMRanker(num_leaves=7, n_estimators=len(figures)))
+    assert longer.best_iteration_ == 0
+    assert longer.evals_result_ == stopped.evals_result_
+    np.testing.assert_array_equal(longer.predict(X, num_iteration=stopped.best_iteration_), stopped.predict(X))
+
+
+def test_least_improvement_stops_earlier() -> None:
+    counts = []
+    for delta in (0.0, 0.5, [0.5]):
+        stop = lgb.early_stopping(5, verbose=False, min_delta=delta)
+        counts.append(watched(callbacks=[stop], model=lgb.LGBMRanker(num_leaves=7)).best_iteration_)
+    assert counts[0] > counts[1] == counts[2] == 1
+
+
+def test_parameters_of_the_constructor_stop_the_training() -> None:
+    model = watched(model=lgb.LGBMRanker(num_leaves=7, early_stopping_round=3, first_metric_only=True))
+    assert len(model.evals_result_["valid_0"]["ndcg@1"]) == model.best_iteration_ + 3
+
+
+@pytest.mark.parametrize("of", [lgb, lightgbm])
+def test_learning_rate_is_reset_before_each_tree(of: Any) -> None:
+    rates = [0.2, 0.1, 0.05]
+    model = watched(callbacks=[of.reset_parameter(learning_rate=rates)], model=lgb.LGBMRanker(n_estimators=3))
+    first = [
+        lgb.LGBMRanker(n_estimators=1, learning_rate=rate).fit(X, Y, group=GROUP).predict(X) for rate in (0.2, 0.1)
+    ]
+    np.testing.assert_array_equal(model.predict(X, num_iteration=1), first[0])
+    np.testing.assert_allclose(first[0], 2 * first[1], rtol=1e-12)
+    constant = watched(callbacks=[of.reset_parameter(learning_rate=[0.1] * 12)])
+    np.testing.assert_array_equal(constant.predict(X), fitted().predict(X))
+
+
+def test_figures_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "rerank"):
+        watched(callbacks=[lgb.log_evaluation(6), lgb.early_stopping(100)])
+    lines = [record.getMessage() for record in caplog.records if "valid_0's ndcg@1" in record.getMessage()]
+    assert [line.split("\t")[0] for line in lines[:2]] == ["[6]", "[12]"]
+    assert lines[2].startswith("best iteration: [")
+
+
+def test_functions_measure_the_eval_set() -> None:
+    seen = []
+
+    def two(labels: Any, scores: Any) -> tuple[str, float, bool]:
+        return "error", float(np.mean((scores > 0) != (labels > 0))), False
+
+    def four(labels: Any, scores: Any, weights: Any, group: Any) -> list[tuple[str, float, bool]]:
+        seen.append((len(labels), len(scores), weights, list(group)))
+        return [("one", 1.0, True), ("two", 2.0, True)]
+
+    model = watched(eval_metric=["map", two, four])
+    assert list(model.evals_result_["valid_0"]) == ["map@1", "map@3", "ndcg@1", "ndcg@3", "error", "one", "two"]
+    assert seen[0] == (len(Y_VALID), len(Y_VALID), None, list(GROUP_VALID))
+    errors = model.evals_result_["valid_0"]["error"]
+    assert errors[-1] == np.mean((model.predict(X_VALID) > 0) != (Y_VALID > 0))
+    alone = watched(eval_metric=two, model=lgb.LGBMRanker(**FEW, metric="None"))
+    assert list(alone.evals_result_["valid_0"]) == ["error"]
+    stopped = watched(eval_metric=two, callbacks=[lgb.early_stopping(2)], model=lgb.LGBMRanker(metric="None"))
+    assert stopped.best_iteration_ == int(np.argmin(stopped.evals_result_["valid_0"]["error"])) + 1
+
+
+def test_a_callback_that_raises_leaves_the_ranker_as_it_was() -> None:
+    def break_at_five(env: Any) -> None:
+        if env.iteration == 4:
+            raise KeyError("lost")
+
+    model = fitted()
+    before = model.predict(X)
+    with pytest.raises(
+        InvalidInputError, match=r"^callbacks: expected each to return, got KeyError at iteration 5: 'lost'"
+    ):
+        model.fit(X[::-1], Y[::-1], group=GROUP, callbacks=[break_at_five])
+    np.testing.assert_array_equal(model.predict(X), before)
+    unfitted = lgb.LGBMRanker(**FEW)
+    with pytest.raises(InvalidInputError, match="early stopping needs an eval set"):
+        unfitted.fit(X, Y, group=GROUP, callbacks=[lgb.early_stopping(3)])
+    assert not hasattr(unfitted, "booster_")
+
+
+# The model
+
+
+@pytest.mark.parametrize("kind", ["split", "gain"])
+def test_importances_count_splits_or_sum_gains(kind: str) -> None:
+    model = fitted(importance_type=kind)
+    forest, expected = model.ranker_.forest_, np.zeros(3)
+    for feature, gain in zip(forest.feature, forest.gain, strict=True):
+        expected[feature] += 1 if kind == "split" else gain
+    np.testing.assert_allclose(model.feature_importances_, expected)
+    np.testing.assert_array_equal(model.feature_importances_, model.booster_.feature_importance(kind))
+
+
+def test_leaves_are_those_of_the_trees() -> None:
+    model = fitted()
+    found = model.predict(X_VALID, pred_leaf=True)
+    expected = leaves(model.ranker_.forest_, X_VALID.astype(np.float32))
+    np.testing.assert_array_equal(found, np.column_stack([leaf for leaf, _ in expected]))
+    np.testing.assert_allclose(sum(values for _, values in expected), model.predict(X_VALID), rtol=1e-12)
+    np.testing.assert_array_equal(
+        model.predict(X_VALID, pred_leaf=True, start_iteration=3, num_iteration=4), found[:, 3:7]
+    )
+
+
+def test_some_trees_predict_what_shorter_trainings_do() -> None:
+    model = fitted()
+    np.testing.assert_array_equal(model.predict(X, num_iteration=5), fitted(n_estimators=5).predict(X))
+    np.testing.assert_array_equal(model.predict(X, num_iteration=-1), model.predict(X, raw_score=True))
+    rest = model.predict(X, start_iteration=5)
+    np.testing.assert_allclose(model.predict(X, num_iteration=5) + rest, model.predict(X), rtol=1e-12, atol=1e-15)
+    assert (model.predict(X, start_iteration=99) == 0).all()
+
+
+def test_contributions_sum_to_the_score() -> None:
+    model = fitted()
+    contributions = model.predict(X_VALID, pred_contrib=True)
+    assert contributions.shape == (len(X_VALID), 4)
+    np.testing.assert_allclose(contributions.sum(axis=1), model.predict(X_VALID), rtol=1e-9, atol=1e-12)
+
+
+def test_rows_have_weights_of_their_own() -> None:
+    weights = np.random.default_rng(0).random(len(Y)) + 0.5
+    model = lgb.LGBMRanker(**FEW).fit(X, Y, group=GROUP, sample_weight=weights)
+    same = {"n_estimators": 12, "num_leaves": 7, "min_child_samples": 20, "start": "base"}
+    expected = rerank.LambdaMART(**same, metric="nDCG(dcg='exp-log2')").fit(X, Y, group=GROUP, sample_weight=weights)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    assert not np.array_equal(model.predict(X), fitted().predict(X))
+
+
+def test_categories_are_named_numbered_or_columns_of_a_frame() -> None:
+    codes = np.random.default_rng(1).integers(0, 6, len(Y))
+    rows = np.column_stack([X, codes])
+    label = Y * (codes % 2)
+    plain = rerank.LambdaMART(
+        n_estimators=12,
+        num_leaves=7,
+        min_child_samples=20,
+        start="base",
+        metric="nDCG(dcg='exp-log2')",
+        categorical_feature=[3],
+    ).fit(rows, label, group=GROUP)
+    names = ["a", "b", "c", "kind"]
+    for given in ([3], ["kind"]):
+        ranker = lgb.LGBMRanker(**FEW).fit(rows, label, group=GROUP, feature_name=names, categorical_feature=given)
+        np.testing.assert_array_equal(ranker.predict(rows), plain.predict(rows))
+    parts_of = ranker.predict(rows, pred_leaf=True)
+    np.testing.assert_array_equal(parts_of[:, :3], ranker.predict(rows, pred_leaf=True, num_iteration=3))
+    same = lgb.LGBMRanker(**FEW).fit(X, Y, group=GROUP, categorical_feature=None)
+    np.testing.assert_array_equal(same.predict(X), fitted().predict(X))
+    table = pd.DataFrame(X, columns=FEATURES).assign(kind=pd.Categorical(codes))
+    framed = lgb.LGBMRanker(**FEW).fit(table, label, group=GROUP)
+    assert framed.ranker_.categories_ == {"kind": list(range(6))}
+    assert len(framed.predict(table)) == len(table)
+
+
+def test_base_scores_are_started_from_and_not_predicted() -> None:
+    start, later = X[:, 0].copy(), X_VALID[:, 0].copy()
+    model = lgb.LGBMRanker(**FEW)
+    watched(model=model, init_score=start, eval_init_score=[later])
+    rows = lgb.EvalSet("x", Y_VALID * 1.0, Y_VALID * 1.0, np.cumsum([0, *GROUP_VALID]), None, lgb.Settings.of({}))
+    expected = rows.results([("ndcg", [1])], later + model.predict(X_VALID))[0].metric_value
+    assert model.evals_result_["valid_0"]["ndcg@1"][-1] == pytest.approx(expected)
+
+
+def test_training_goes_on_from_an_earlier_model(tmp_path: Path) -> None:
+    first = fitted()
+    first.booster_.save_model(tmp_path / "first.txt")
+    from_ranker, from_booster, from_file = (
+        lgb.LGBMRanker(**FEW).fit(X, Y, group=GROUP, init_model=given).predict(X)
+        for given in (first, first.booster_, lgb.Booster(tmp_path / "first.txt"))
+    )
+    np.testing.assert_array_equal(from_ranker, from_booster)
+    np.testing.assert_allclose(from_file, from_ranker, rtol=1e-6, atol=1e-9)
+    assert not np.array_equal(from_ranker, first.predict(X))
+
+
+def test_ranker_is_one_of_this_package(tmp_path: Path) -> None:
+    model = lgb.LGBMRanker(**FEW, metric=["ndcg"], sigmoid=1.0).fit(
+        X, Y, group=GROUP, feature_name=["one", "two", "three"]
+    )
+    assert model.feature_name_ == ["one", "two", "three"]
+    model.ranker_.save(tmp_path / "model.json")
+    np.testing.assert_array_equal(rerank.read_model(tmp_path / "model.json").predict(X), model.predict(X))
+    same = rerank.LambdaMART(
+        n_estimators=12, num_leaves=7, min_child_samples=20, metric="nDCG(dcg='exp-log2')", start="base"
+    )
+    np.testing.assert_array_equal(same.fit(X, Y, group=GROUP).predict(X), model.predict(X))
+
+
+# Parameters
+
+
+def test_parameters_are_read_changed_copied_and_shown() -> None:
+    model = lgb.LGBMRanker(num_leaves=7, min_data_in_leaf=10)
+    theirs = lightgbm.LGBMRanker(num_leaves=7, min_data_in_leaf=10)
+    assert model.get_params() == theirs.get_params()
+    assert clone(model).get_params() == model.get_params()
+    assert model.set_params(num_leaves=15, label_gain=[0, 1, 2]).get_params()["label_gain"] == [0, 1, 2]
+    assert repr(model) == "LGBMRanker(num_leaves=15, min_data_in_leaf=10, label_gain=[0, 1, 2])"
+    assert "not fitted" in model._repr_html_()
+    copied = pickle.loads(pickle.dumps(watched(callbacks=[lgb.early_stopping(3), lambda env: None])))
+    np.testing.assert_array_equal(copied.predict(X), watched(callbacks=[lgb.early_stopping(3)]).predict(X))
+
+
+def test_other_names_mean_the_same() -> None:
+    one = lgb.LGBMRanker(n_estimators=5, num_leaves=7, min_child_samples=10, reg_lambda=1.0, colsample_bytree=0.7)
+    other = lgb.LGBMRanker(
+        num_iterations=5, max_leaves=7, min_data_in_leaf=10, lambda_l2=1.0, feature_fraction=0.7, num_threads=1, seed=0
+    )
+    np.testing.assert_array_equal(*(model.fit(X, Y, group=GROUP).predict(X) for model in (one, other)))
+    bagged = lgb.LGBMRanker(**FEW, bagging_fraction=0.5, bagging_freq=1).fit(X, Y, group=GROUP).predict(X)
+    assert not np.array_equal(bagged, fitted().predict(X))
+    np.testing.assert_array_equal(fitted(subsample=0.5).predict(X), fitted().predict(X))  # subsample_freq is 0
+
+
+@pytest.mark.parametrize("given", [np.random.RandomState(3), np.random.default_rng(3), 3, None])
+def test_seeds_are_numbers_or_generators(given: Any) -> None:
+    assert lgb.Settings.of({"random_state": given}).parameters["random_state"] >= 0
+
+
+def test_objective_xendcg_is_that_of_mart(shared_data: Path) -> None:
+    """With the call of `test_xendcg` of LightGBM's test_sklearn.py, on the data of its other example."""
+    model = fitted(objective="rank_xendcg", random_state=5, lambdarank_norm=True)
+    same = {"n_estimators": 12, "num_leaves": 7, "min_child_samples": 20, "start": "base", "random_state": 5}
+    expected = rerank.MART(**same, objective="xe-ndcg").fit(X, Y, group=GROUP)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    assert (model.objective_, type(model.ranker_)) == ("rank_xendcg", rerank.MART)
+    folder = shared_data / "letor" / "lightgbm_lambdarank"
+    read = [load_svmlight_file(str(folder / f"rank.{part}")) for part in ("train", "test")]
+    sizes = [np.loadtxt(str(folder / f"rank.{part}.query")) for part in ("train", "test")]
+    ranker = lgb.LGBMRanker(n_estimators=50, objective="rank_xendcg", random_state=5, n_jobs=1)
+    rates = lgb.reset_parameter(learning_rate=lambda number: max(0.01, 0.1 - 0.01 * number))
+    ranker.fit(
+        *read[0],
+        group=sizes[0],
+        eval_set=[read[1]],
+        eval_group=[sizes[1]],
+        eval_at=[1, 3],
+        eval_metric="ndcg",
+        callbacks=[lgb.early_stopping(10), rates],
+    )
+    assert ranker.best_iteration_ <= 24
+    assert ranker.best_score_["valid_0"]["ndcg@1"] > 0.55
+
+
+def test_gains_of_labels_replace_powers_of_two() -> None:
+    same = {"n_estimators": 12, "num_leaves": 7, "min_child_samples": 20, "start": "base"}
+    expected = rerank.LambdaMART(**same, metric="nDCG").fit(X, np.array([0.0, 1.0, 5.0])[Y], group=GROUP).predict(X)
+    for given in ("0,1,5", [0, 1, 5, 9]):
+        np.testing.assert_array_equal(fitted(label_gain=given).predict(X), expected)
+    assert not np.array_equal(fitted().predict(X), expected)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"boosting_type": "dart"}, "boosting_type: expected 'gbdt' or 'gbrt', got 'dart'"),
+        ({"boosting": "rf"}, "boosting_type: expected 'gbdt' or 'gbrt', got 'rf'"),
+        ({"objective": "regression"}, "objective: expected None or 'lambdarank' or 'rank_xendcg' or"),
+        ({"reg_alpha": 0.1}, "reg_alpha: expected 0, got 0.1. Leave it out."),
+        ({"lambda_l1": 0.1}, "reg_alpha: expected 0, got 0.1"),
+        ({"class_weight": "balanced"}, "class_weight: expected None, got 'balanced'"),
+        ({"linear_tree": True}, "linear_tree: expected False, got True"),
+        ({"zero_as_missing": True}, "zero_as_missing: expected False, got True"),
+        ({"label_gain": [0, 3, 1]}, "label_gain: expected gains that do not fall"),
+        ({"label_gain": "a,b"}, "label_gain: expected gains that do not fall"),
+        ({"num_leafs": 3}, "LGBMRanker: expected a known parameter, got 'num_leafs'. Did you mean 'num_leaves'?"),
+    ],
+)
+def test_parameters_without_a_counterpart_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises((InvalidInputError, UnknownParameterError), match=re.escape(message)):
+        lgb.LGBMRanker(**given)
+    with pytest.raises((InvalidInputError, UnknownParameterError), match=re.escape(message)):
+        lgb.LGBMRanker().set_params(**given)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"group": None}, "group: expected the number of rows of each query, got none"),
+        ({"eval_group": None}, "eval_group: expected the sizes of the queries of 1 eval sets, got none"),
+        (
+            {"eval_group": [GROUP_VALID[:-1]]},
+            "eval_group: expected sizes that add up to the 600 rows of valid_0, got 580",
+        ),
+        ({"eval_metric": "auc"}, "metric: expected ndcg, map or a function, got 'auc'"),
+        ({"eval_metric": "ndcg@x"}, "metric: expected ndcg, map or a function, got 'ndcg@x'"),
+        ({"categorical_feature": ["none"]}, "categorical_feature"),
+        ({"feature_name": ["a", "a", "b"]}, "feature_name: expected 3 different names, got ['a', 'a', 'b']"),
+        ({"callbacks": [lgb.reset_parameter(num_leaves=[3] * 12)]}, "reset_parameter: expected learning_rate, got"),
+        ({"y": Y[:-1]}, "y: expected a finite number for each of 1200 rows"),
+    ],
+)
+def test_arguments_of_fit_are_checked(arguments: dict[str, Any], message: str) -> None:
+    given = {"y": Y, "group": GROUP, "eval_set": [(X_VALID, Y_VALID)], "eval_group": [GROUP_VALID], **arguments}
+    model = lgb.LGBMRanker(**FEW)
+    with pytest.raises(rerank.RerankError, match=re.escape(message)):
+        model.fit(X, **given)
+    assert not model.__sklearn_is_fitted__()
+
+
+def test_labels_beyond_the_gains_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="y: expected labels from 0 to 1, which label_gain names, got 2 at row"):
+        lgb.LGBMRanker(label_gain=[0, 1]).fit(X, Y, group=GROUP)
+
+
+def test_what_is_not_fitted_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="LGBMRanker: expected a fitted ranker"):
+        lgb.LGBMRanker().predict(X)
+
+
+def test_eval_sets_are_named_and_given_in_several_forms() -> None:
+    named = watched(eval_set=[(X, Y), (X_VALID, Y_VALID)], eval_group=[GROUP, GROUP_VALID], eval_names=["train", "dev"])
+    assert list(named.evals_result_) == ["train", "dev"]
+    one = watched(eval_set=(X_VALID, Y_VALID))
+    other = watched(eval_set=None, eval_X=[X_VALID], eval_y=[Y_VALID])
+    single = watched(eval_set=None, eval_X=X_VALID, eval_y=Y_VALID)
+    assert one.evals_result_ == other.evals_result_ == single.evals_result_
+    assert one.evals_result_["valid_0"] == named.evals_result_["dev"]
+
+
+def test_ranker_is_a_step_of_a_pipeline() -> None:
+    pipeline = make_pipeline(StandardScaler(), lgb.LGBMRanker(**FEW))
+    pipeline.fit(X, Y, lgbmranker__group=GROUP)
+    assert np.corrcoef(pipeline.predict(X), fitted().predict(X))[0, 1] > 0.95
+
+
+# Plots
+
+
+@pytest.fixture
+def axes() -> Any:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot.subplots()[1]
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("of", [lambda model: model, lambda model: model.booster_])
+def test_importance_is_plotted(axes: Any, of: Callable[[lgb.LGBMRanker], Any]) -> None:
+    model = fitted()
+    plotted = lgb.plot_importance(of(model), ax=axes, importance_type="gain", max_num_features=2, figsize=(10, 6))
+    assert plotted is axes
+    gains = np.sort(model.booster_.feature_importance("gain"))[-2:]
+    assert [bar.get_width() for bar in axes.patches] == gains.tolist()
+
+
+def test_metric_and_tree_are_plotted(axes: Any) -> None:
+    model = watched()
+    lgb.plot_metric(model, metric="ndcg@3", ax=axes)
+    assert axes.lines[0].get_ydata().tolist() == model.evals_result_["valid_0"]["ndcg@3"]
+    assert lgb.plot_metric(model.evals_result_).get_ylabel() == "ndcg@1"
+    assert "<=" in lgb.plot_tree(model, tree_index=1).texts[0].get_text() + lgb.plot_tree(model).texts[-1].get_text()
+    with pytest.raises(InvalidInputError, match="metric: expected a figure of valid_0, got 'auc'"):
+        lgb.plot_metric(model, metric="auc")
+    with pytest.raises(InvalidInputError, match="booster: expected one trained with an eval_set"):
+        lgb.plot_metric({})
