@@ -161,9 +161,9 @@ def methods(collection: Collection, seeds: int) -> list[list[Any]]:
     train, test = collection.train, collection.test
     judged = collection.measured(rerank.LambdaMART(**TREES).fit(train).predict(test))
     on_lists: dict[str, Callable[[rerank.Clicks], np.ndarray]] = {
-        bias: partial(_of_lists, collection, bias) for bias in ("none", "propensity", "unbiased", "additive")
+        bias: partial(_of_lists, collection, bias) for bias in ("ignored", "propensity", "unbiased", "additive")
     }
-    named = {"naive": on_lists.pop("none"), "labels": partial(_of_labels, collection), **on_lists}
+    named = {"naive": on_lists.pop("ignored"), "labels": partial(_of_labels, collection), **on_lists}
     named |= {"lightgbm": partial(_lightgbm, collection), "xgboost": partial(_xgboost, collection)}
     rows = []
     for eta in ETAS:
@@ -240,7 +240,7 @@ def times(collection: Collection) -> str:
     query = train.query_ids[query_rows(train.query_ptr)]
     qrels = Qrels.from_rows(query, train.doc_ids, train.labels.astype(np.int64))
     clicks = rerank.simulate_clicks(run, qrels, passes=200_000 // len(train), spread=1.0)
-    taken: dict[str, list[float]] = {bias: [] for bias in ("none", "propensity", "unbiased", "additive")}
+    taken: dict[str, list[float]] = {bias: [] for bias in ("ignored", "propensity", "unbiased", "additive")}
     for bias in taken:
         rerank.LambdaMART(n_estimators=2, position_bias=bias).fit(train, clicks=clicks)
     for _ in range(5):
@@ -248,9 +248,9 @@ def times(collection: Collection) -> str:
             start = time.perf_counter()
             rerank.LambdaMART(**TREES, position_bias=bias).fit(train, clicks=clicks)
             seconds.append(time.perf_counter() - start)
-    plain = np.median(taken["none"])
+    plain = np.median(taken["ignored"])
     rows = [[bias, np.median(seconds), np.median(seconds) / plain] for bias, seconds in taken.items()]
-    return f"{clicks.summary()}\n" + tabulate(rows, ["position_bias", "seconds", "beside none"], floatfmt=".2f")
+    return f"{clicks.summary()}\n" + tabulate(rows, ["position_bias", "seconds", "beside ignored"], floatfmt=".2f")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ unbiased    pairs are multiplied by 1 / (t+ of i's position, t- of j's), both le
             XGBoost's `lambdarank_unbiased`, whose `lambdarank_bias_norm` is 1
 additive    gradients are those at s + b of the position, and b_k += eta G_k / (|H_k| + 0.001) after each tree, with the
             sums G_k, H_k of -gradient and curvature: LightGBM's `position`, with no regularization
-none        the clicks are taken for labels
+ignored     the clicks are taken for labels
 
 Conventions. Lists without a click, or of clicks alone, have no pairs. t+ and t- are 1 at the first position with pairs,
 and at positions without pairs. Neither pairs nor lists are normalised: log2(1 + L) of a list would take back most of
@@ -42,7 +42,7 @@ from rerank.runtime.elementary import exp, log1p
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints
 
-BIASES = NONE, PROPENSITY, UNBIASED, ADDITIVE = "none", "propensity", "unbiased", "additive"
+BIASES = IGNORED, PROPENSITY, UNBIASED, ADDITIVE = "ignored", "propensity", "unbiased", "additive"
 LEAST = 0.01  # of propensities: a pair has at most 100 times its weight
 DAMPING = 0.001  # of LightGBM's step
 PARTS = 64  # of the lists, whose sums are added in their order, for any number of threads

@@ -14,7 +14,7 @@ from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.objectives.base import Objective
-from rerank.objectives.click_lists import BIASES, NONE, UNBIASED, ClickListsObjective
+from rerank.objectives.click_lists import BIASES, IGNORED, UNBIASED, ClickListsObjective
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.gaps import DELTAS, with_deltas
 from rerank.objectives.hessian import PairFactors
@@ -95,12 +95,12 @@ class LambdaMART(BoostedTrees):
     )
 
     position_bias: str = parameter(
-        NONE,
+        IGNORED,
         Choice(lambda: BIASES),
         "Beside clicks, which documents get for their position, too: propensity (pairs are multiplied by 1 / the "
         "examination of the clicked position, which is estimated from the log), unbiased (propensities of clicked and "
         "of skipped positions are learned with the trees, as XGBoost's lambdarank_unbiased), additive (a term of each "
-        "position is learned and left out of the model, as LightGBM's position) or none.",
+        "position is learned and left out of the model, as LightGBM's position) or ignored.",
     )
 
     def _unit(self, train: TrainingSet) -> float:

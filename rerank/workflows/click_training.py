@@ -35,7 +35,7 @@ from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
 from rerank.files.records import TopicsLike, topics_of
-from rerank.objectives.click_lists import NONE
+from rerank.objectives.click_lists import IGNORED
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.mart import MART
 from rerank.rankers.ranker import Ranker
@@ -231,7 +231,7 @@ def train_on_clicks(
             f"{0 if shown is None else len(shown)}. Give a longer log, or more topics of it."
         )
     log.info("clicks: %d of %d pairs of the log are candidates", shown.n_rows, len(estimates))
-    from_lists = isinstance(model, LambdaMART) and model.position_bias != NONE
+    from_lists = isinstance(model, LambdaMART) and model.position_bias != IGNORED
     labelled = shown if from_lists else click_labels(estimates, data, prior=prior)
     judged = shown if estimate else None
     return fit_student(index, asked, labelled, model, judged, "the clicks", clicks if from_lists else None)

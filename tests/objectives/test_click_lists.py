@@ -45,7 +45,7 @@ def _gradients(objective: ClickListsObjective, scores):
 
 
 @pytest.mark.parametrize("ties", [False, True])
-@pytest.mark.parametrize("bias", ["none", "propensity", "unbiased", "additive"])
+@pytest.mark.parametrize("bias", ["ignored", "propensity", "unbiased", "additive"])
 def test_gradients_of_three_trees_equal_the_oracle(bias: str, ties: bool) -> None:
     lists, random = _lists(), np.random.default_rng(1)
     objective = _objective(lists, bias)
@@ -66,7 +66,7 @@ def test_gradients_of_three_trees_equal_the_oracle(bias: str, ties: bool) -> Non
             np.testing.assert_allclose(objective.propensities, [t_plus, t_minus], rtol=1e-9)
 
 
-@pytest.mark.parametrize("bias", ["none", "propensity"])
+@pytest.mark.parametrize("bias", ["ignored", "propensity"])
 @pytest.mark.parametrize("measure", ["nDCG@4", "AP"])
 def test_gradients_are_the_slope_of_the_cost_while_no_document_moves(bias: str, measure: str) -> None:
     objective, scores = _objective(_lists(2), bias, measure), np.linspace(-1, 1, N_ROWS)

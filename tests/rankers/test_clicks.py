@@ -36,7 +36,7 @@ def log(data: RankingData) -> rerank.Clicks:
     return _log(data)
 
 
-@pytest.mark.parametrize("bias", ["none", "propensity", "unbiased", "additive"])
+@pytest.mark.parametrize("bias", ["ignored", "propensity", "unbiased", "additive"])
 def test_clicks_teach_an_order_that_is_better_than_that_of_the_log(
     bias: str, data: RankingData, log: rerank.Clicks
 ) -> None:
