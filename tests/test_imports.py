@@ -29,7 +29,7 @@ BELOW = {
     "retrieval": {"files", "features", "vectors", "history"},
     "history": {"files", "lucene", "features", "vectors"},
     "combination": {"files", "metrics"},
-    "rankers": {"files", "combination", "trees", "objectives", "metrics", "clicks"},
+    "rankers": {"files", "combination", "trees", "objectives", "metrics", "clicks", "features"},
     "exchange": {"files", "rankers", "trees"},
     "clicks": {"files"},
     "evaluation": {"files", "metrics"},

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import InvalidInputError
 from rerank.features.base import Feature, FieldFamily, RunFamily
 from rerank.features.candidates import MOST_MATCHES
 from rerank.features.match import FieldBlock
@@ -58,6 +62,29 @@ def column_groups(recipe: Recipe) -> tuple[ColumnGroup, ...]:
         if isinstance(member, RunFamily)
     ]
     return (*of_fields, *of_runs)
+
+
+def directions(recipe: Mapping[str, Any] | None, names: Collection[str]) -> dict[str, int]:
+    """Return the direction of each feature that has one, 1 where more is better and -1 where less is.
+
+    recipe  of the data, as plain JSON values
+    names   of the features
+    """
+    if recipe is None:
+        raise InvalidInputError(
+            "monotone_constraints: expected features of `rerank features` beside 'features', got others, whose "
+            "directions nobody has declared. Name them, e.g. {'bm25': 1}."
+        )
+    found = {}
+    for group in column_groups(Recipe.from_dict(recipe)):
+        for feature, name in zip(group.features, group.names, strict=True):
+            falls, rises = (
+                any(fnmatchcase(feature.name, pattern) for pattern in patterns)
+                for patterns in (group.family.falling, group.family.rising)
+            )
+            if name in names and (falls or rises):
+                found[name] = -1 if falls else 1
+    return found
 
 
 def default_features(name: str) -> tuple[Feature, ...]:

@@ -27,6 +27,9 @@ class Family:
     evidence : str
         What the features are about, in words for explanations, behind the name of the field where they have one:
         `match` makes "title match".
+    rising, falling : tuple of str
+        Patterns of the features, without the name of the field, that are larger, or smaller, for better documents; a
+        name that fits both is falling.
 
     """
 
@@ -36,6 +39,8 @@ class Family:
     needs_history: ClassVar[bool] = False
     limit: ClassVar[str] = ""
     evidence: ClassVar[str] = "other features"
+    rising: ClassVar[tuple[str, ...]] = ()
+    falling: ClassVar[tuple[str, ...]] = ()
 
 
 PACKAGES = ("rerank.features.families", "rerank.history.families")

@@ -38,6 +38,8 @@ class LearnedFamily(RunFamily):
 
     needs_history: ClassVar[bool] = True
     evidence: ClassVar[str] = "judgements of similar queries"
+    rising: ClassVar[tuple[str, ...]] = ("*",)
+    falling: ClassVar[tuple[str, ...]] = ("*.rank", "*.gap")
     scores: ClassVar[tuple[Feature, ...]]
     stored: ClassVar[Mapping[str, Stored]] = {}
 

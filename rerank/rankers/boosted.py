@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.features.columns import directions
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import order_matters
@@ -41,7 +42,7 @@ from rerank.trees.bins import Bins
 from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength, TreeSource
 from rerank.trees.categories import AUTO, CategoryFeatures, category_mask, check_codes
 from rerank.trees.columns import Columns
-from rerank.trees.constraints import Directions, FeatureGroups, SplitConstraints
+from rerank.trees.constraints import FEATURES, Directions, FeatureGroups, SplitConstraints
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import MOST_CATEGORIES, Forest, StoredForest, Tree
 from rerank.trees.grow import SPLIT_RULES, TreeLimits
@@ -144,7 +145,8 @@ class BoostedTrees(WeightedRanker):
         None,
         Directions(),
         "Directions of features, by name or one for each feature: 1 where the score may not fall with the feature, -1 "
-        "where it may not rise, 0 for neither. Missing values are free. Only with split='newton'.",
+        "where it may not rise, 0 for neither. 'features': those that the families of features declare, of data with a "
+        "recipe. Missing values are free. Only with split='newton'.",
     )
     interaction_constraints: Any = parameter(
         None,
@@ -405,7 +407,10 @@ class BoostedTrees(WeightedRanker):
             raise InvalidInputError(
                 f"monotone_constraints: expected split='newton' beside them, got {self.split!r}. Leave split out."
             )
-        constraints = SplitConstraints.of(train.names, self.monotone_constraints, self.interaction_constraints)
+        given = self.monotone_constraints
+        if isinstance(given, str) and given == FEATURES:
+            given = directions(getattr(self, "recipe_", None), train.names)
+        constraints = SplitConstraints.of(train.names, given, self.interaction_constraints)
         both = np.flatnonzero(is_category & (constraints.direction != 0))
         if len(both):
             raise InvalidInputError(

@@ -22,6 +22,7 @@ from rerank.runtime.schema import Field, Items, SchemaError, Sizes, Table, Text,
 from rerank.trees.structures import ALL_GROUPS
 from rerank.types import Ints
 
+FEATURES = "features"  # the directions that the features' families declare
 MOST_GROUPS = 64  # a bit each
 
 _Directions = Mapping[str, int] | Sequence[int]
@@ -30,16 +31,16 @@ _DIRECTION = Whole(-1, 1)
 
 
 class Directions(Field):
-    """Monotone constraints: a direction for each named feature, or a list of one for each; or None."""
+    """Monotone constraints: a direction for each named feature, or a list of one for each; FEATURES; or None."""
 
     def accepts(self) -> str:
         """Return what is accepted."""
-        return "a mapping of names to -1, 0 or 1, a list of these, or None"
+        return f"a mapping of names to -1, 0 or 1, a list of these, {FEATURES!r}, or None"
 
-    def read(self, value: object, sizes: Sizes) -> dict[str, int] | list[int] | None:
+    def read(self, value: object, sizes: Sizes) -> dict[str, int] | list[int] | str | None:
         """Return the directions."""
-        if value is None:
-            return None
+        if value is None or value == FEATURES:
+            return FEATURES if isinstance(value, str) else None
         if isinstance(value, Mapping):
             return Table(_DIRECTION).read(value, sizes)
         if isinstance(value, np.ndarray):

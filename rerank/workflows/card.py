@@ -14,6 +14,7 @@ import numpy as np
 
 from rerank.evaluation.page.figures import TrainedModel, training_figures
 from rerank.evaluation.page.markup import Element, element, page_text, scrolling, section, table
+from rerank.features.columns import directions
 from rerank.files.records import data_of
 from rerank.metrics.registry import parse_measures
 from rerank.rankers.model_file import FORMAT, VERSION
@@ -21,6 +22,7 @@ from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import fitted_model
 from rerank.rankers.warm_start import FeatureBase, ModelBase, NoBase, OtherRunBase
+from rerank.trees.constraints import FEATURES
 from rerank.types import RankingData
 from rerank.types.display import counted
 from rerank.workflows.held_out import query_values
@@ -281,6 +283,8 @@ def _constraints(model: Ranker) -> list[Row]:
     if monotone is None and groups is None:
         return [("constraints", "none")]
     rows = []
+    if monotone == FEATURES:
+        monotone = directions(model.recipe_, model.feature_names_)
     if monotone is not None:
         pairs = monotone.items() if isinstance(monotone, Mapping) else zip(model.feature_names_, monotone, strict=True)
         words = {1: "may not fall", -1: "may not rise"}

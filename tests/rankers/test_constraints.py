@@ -81,3 +81,8 @@ def test_constraints_that_cannot_be_kept_are_refused(train: RankingData) -> None
         LambdaMART(monotone_constraints={"g": 1}).fit(train)
     with pytest.raises(InvalidInputError, match=r"^monotone_constraints\.f0: expected -1 to 1, got 3"):
         LambdaMART(monotone_constraints={"f0": 3}).fit(train)
+
+
+def test_declared_directions_need_data_with_a_recipe(train: RankingData) -> None:
+    with pytest.raises(InvalidInputError, match=r"^monotone_constraints: expected features of `rerank features`"):
+        LambdaMART(**SMALL, monotone_constraints="features").fit(train)

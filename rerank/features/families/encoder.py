@@ -29,6 +29,7 @@ class EncoderFeatures(RunFamily):
     """Cosine of the encoder's vectors of query and document."""
 
     evidence = "similarity of meaning (encoder)"
+    rising = ("*",)
     needs_space = ENCODER
     listed = _FEATURES
 

@@ -112,6 +112,7 @@ class FeedbackFeatures(FieldFamily):
     """RM3, Rocchio, similarity to the first documents, overlap with their terms, clarity."""
 
     evidence = "feedback from the first documents"
+    rising = ("rm3_*", "rocchio", "similarity_*")
     listed = _FEATURES
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:

@@ -166,6 +166,7 @@ class LetorFeatures(FieldFamily):
     """Counts, pooled statistics of tf, tf / len and tf * idf, and six retrieval models."""
 
     evidence = "match"
+    rising = ("covered*", "boolean", "vector_space", "bm25", "lm_*")
     independent_rows = True
     listed = _FEATURES
 

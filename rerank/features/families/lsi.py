@@ -42,6 +42,7 @@ class LsiFeatures(FieldFamily):
     """Cosines of the first 100, 200 and 400 dimensions of latent semantic indexing."""
 
     evidence = "similarity of topics"
+    rising = ("*",)
     needs_space = LSI
     independent_rows = True
     listed = _FEATURES

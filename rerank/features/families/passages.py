@@ -87,6 +87,7 @@ class PassageFeatures(FieldFamily):
     """Scores of the best, the best three, the first and all passages; how many match, and where the best one is."""
 
     evidence = "passages"
+    rising = ("passage_max", "passage_mean*", "passage_first", "passage_hits", "passage_share", "passage_covered")
     on_request = True
     needs_positions = True
     independent_rows = True

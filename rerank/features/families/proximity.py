@@ -155,6 +155,8 @@ class ProximityFeatures(FieldFamily):
     """Pairs in windows, spans, phrases, proximity scores, the sequential dependence model."""
 
     evidence = "proximity"
+    rising = ("ordered_*", "unordered_*", "span_density", "phrase", "proximity", "tp_score", "sdm")
+    falling = ("span", "first_position")
     needs_positions = True
     independent_rows = True
     limit = f"uses a query up to its {MOST_TERMS:,}th distinct term"

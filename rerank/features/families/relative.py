@@ -60,6 +60,8 @@ class RelativeFeatures(FieldFamily):
     """Min-max, z-score and rank, within the query, of the main scores; missing where the score is."""
 
     evidence = "match"
+    rising = ("*_minmax", "*_zscore")
+    falling = ("*_rank",)
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""

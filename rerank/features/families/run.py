@@ -98,6 +98,8 @@ class RunFeatures(RunFamily):
     """Score, rank and normalised score of the run and of every other run; length of the query."""
 
     evidence = "scores of the retrieval"
+    rising = ("*.score", "*.reciprocal_rank", "*.minmax", "*.zscore")
+    falling = ("*.rank",)
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""

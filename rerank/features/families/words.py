@@ -50,6 +50,7 @@ class WordFeatures(FieldFamily):
     """Cosine of the sums of word vectors, and the mean over the query's words of the best cosine with a word."""
 
     evidence = "similarity of words"
+    rising = ("*",)
     needs_space = WORDS
     limit = f"soft_match reads the first {LIMIT} distinct terms of a query"
     listed = _FEATURES
