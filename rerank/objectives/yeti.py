@@ -10,7 +10,7 @@ without noise, and dM is taken as a constant. T is 10, as in CatBoost (`YetiRank
 
 References
 ----------
-I. Lyzhin et al., Which Tricks are Important for Learning to Rank?, ICML 2023 (arXiv 2204.01500), section 4.
+I. Lyzhin et al., Which Tricks are Important for Learning to Rank?, ICML 2023 (arXiv 2204.01500).
 
 """
 
