@@ -61,8 +61,7 @@ ELSEWHERE = {  # parameters without a counterpart, by the sentence that says wha
         "top_rate other_rate"
     ),
     "Categories are a parameter of boosted trees, categorical_feature=, and their splits have LightGBM's constants": (
-        "categorical_feature categorical_features cat_features enable_categorical max_cat_to_onehot cat_smooth cat_l2 "
-        "max_cat_threshold min_data_per_group"
+        "enable_categorical max_cat_to_onehot cat_smooth cat_l2 max_cat_threshold min_data_per_group"
     ),
     _WEIGHT: "class_weight is_unbalance unbalance scale_pos_weight",
     "Missing values are NaN: leave it out": "missing use_missing zero_as_missing",

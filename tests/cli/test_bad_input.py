@@ -233,7 +233,7 @@ CASES = {
     ),
     "unknown option": ("evaluate qrels.txt bm25.run --per-qury", r"No such option '--per-qury'.*`rerank evaluate -h`"),
     "option of no verb": ("--loud", r"No such option '--loud'.*`rerank -h`"),
-    "missing argument": ("evaluate qrels.txt", r"Missing argument 'RUN.*`rerank evaluate -h`"),
+    "missing argument": ("evaluate qrels.txt", r"expected QRELS and at least one RUN.*`rerank evaluate -h`"),
     "missing output": ("retrieve index topics.tsv", r"Missing option '-o'.*`rerank retrieve -h`"),
     "missing output folder": ("index corpus.jsonl", r"Missing option '-o'.*`rerank index -h`"),
     "unknown measure": (

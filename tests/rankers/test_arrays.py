@@ -161,8 +161,6 @@ def test_columns_named_by_number_are_known_in_their_order() -> None:
         (np.full((N, 2), "1.5"), "X: expected numbers, got values of type <U3. Encode text"),
         (np.full((N, 2), "1.5", dtype=object), r"X: expected numbers, got '1.5' \(str\) at row 0. Encode text"),
         (FRAME.assign(b="x"), r"X: expected numbers, got 'x' \(str\) at row 0 in column 'b'. Encode text"),
-        (FRAME.assign(b=pd.Categorical(["x", "y"] * 30)), "X: expected numbers, got categories in column 'b'"),
-        (FRAME.assign(b=pd.Categorical([1, 2] * 30)), "X: expected numbers, got categories in column 'b'. Encode them"),
         (FRAME.assign(b=pd.Timestamp(0)), "X: expected numbers, got values of type datetime64.* in column 'b'"),
         (FRAME.assign(b=1j), "X: expected numbers, got values of type complex128 in column 'b'"),
         (FRAME.assign(b=1e300), "X: expected finite features .as float32. or NaN, got inf at row 0 in column 'b'"),
@@ -181,6 +179,13 @@ def test_features_that_are_no_numbers_are_refused_in_one_line(X, message) -> Non
         with pytest.raises(InvalidInputError, match=message) as refused:
             use(X)
         assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("categories", [["x", "y"], [1, 2]])
+def test_categories_are_refused_by_a_model_without(categories: list[Any]) -> None:
+    model = _fit(FRAME)
+    with pytest.raises(InvalidInputError, match="X: expected numbers, got categories in column 'b'"):
+        model.predict(FRAME.assign(b=pd.Categorical(categories * 30)))
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,7 @@ def test_hashes_stand_for_the_texts_of_queries(settings: Any, tmp_path: Path) ->
     assert len(clicks.query_ids) == 2
     assert clicks.n_rows == 24
     (features,) = tmp_path.glob("features-*.svm")
-    shown = rerank.estimate_clicks(clicks).labelled(rerank.read_data(features))
+    shown, _ = rerank.estimate_clicks(clicks).shown(rerank.read_data(features))
     assert list(shown) == clicks.query_ids.tolist()
     assert shown.n_rows == 16
 
