@@ -9,12 +9,19 @@ from scipy.sparse import csr_matrix
 from rerank.features import feedback, match, positions, windows
 from rerank.objectives import lambdarank
 from rerank.runtime import elementary, lanes
-from rerank.trees import leafwise, quickscorer
+from rerank.trees import binned, leafwise, quickscorer
 from rerank.trees.quickscorer import LANES, N_KINDS, WORD
 from rerank.types import Ints
 from rerank.vectors import svd
 
-KINDS = ((False, False), (False, True), (True, False), (True, True))  # (first child is the right one, NaN goes right)
+SET = ()  # of categories
+KINDS = (
+    (False, False),
+    (False, True),
+    (True, False),
+    (True, True),
+    SET,
+)  # (first child is the right one, NaN goes right)
 
 
 def install() -> None:
@@ -27,7 +34,7 @@ def install() -> None:
     svd._add_gram_product = add_gram_product  # type: ignore[assignment]
     svd._fill_product = fill_product  # type: ignore[assignment]
     leafwise.prefetch = prefetch  # type: ignore[attr-defined]
-    for module in (match, positions, feedback, windows):
+    for module in (match, positions, feedback, windows, binned):
         module.prefetch = lambda array, index: None  # type: ignore[attr-defined]
     quickscorer._exit_leaves = exit_leaves  # type: ignore[assignment]
     for name, function in VECTORS.items():
@@ -72,11 +79,15 @@ def exit_leaves(
     leaf = np.zeros(LANES, np.int32)
     for start, *ends, first_leaf in words[first_word:last_word].tolist():
         bits = np.full(LANES, -1, np.int32)
-        for (right_first, missing_right), end in zip(KINDS, ends, strict=True):
+        for kind, end in zip(KINDS, ends, strict=True):
             for column, threshold, mask in tests[start:end]:
-                values, limit = columns[column : column + LANES], np.int32(threshold).view(np.float32)
-                goes_right = (values > limit) | (np.isnan(values) & missing_right)
-                bits[goes_right != right_first] &= mask
+                values = columns[column : column + LANES]
+                if kind is SET:
+                    fails = values.view(np.int32) & threshold != 0
+                else:
+                    goes_right = (values > np.int32(threshold).view(np.float32)) | (np.isnan(values) & kind[1])
+                    fails = goes_right != kind[0]
+                bits[fails] &= mask
             start = end
         leaf = np.where(bits != 0, first_leaf + lowest_bit(bits), leaf)
     leaves[slot * LANES : (slot + 1) * LANES] = leaf
