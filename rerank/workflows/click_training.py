@@ -47,6 +47,7 @@ from rerank.workflows.folds import assign_folds
 from rerank.workflows.index import Index
 from rerank.workflows.train import FOLDS, LEAST_QUERIES, TRAINED, TrainingInputs, sources_of
 
+FEW_CLICKS = 500  # a model of the clicks of 96 searches of nfcorpus ranked worse than BM25 (docs/benchmarks.md)
 REGRESSION: dict[str, Any] = {"n_estimators": 50, "num_leaves": 8}  # clicks are few: larger trees learn their noise
 log = logging.getLogger("rerank")
 ROUNDS, STEPS = 8, 200  # of regression EM: fits of the trees, and steps of theta after each
@@ -231,6 +232,13 @@ def train_on_clicks(
             f"{0 if shown is None else len(shown)}. Give a longer log, or more topics of it."
         )
     log.info("clicks: %d of %d pairs of the log are candidates", shown.n_rows, len(estimates))
+    n_clicks = int(clicks.clicked.sum())
+    if n_clicks < FEW_CLICKS:
+        log.warning(
+            "clicks: %d of them: a model of fewer than %d can rank worse than the ranker of the log. Collect more first.",
+            n_clicks,
+            FEW_CLICKS,
+        )
     from_lists = isinstance(model, LambdaMART) and model.position_bias != IGNORED
     labelled = shown if from_lists else click_labels(estimates, data, prior=prior)
     judged = shown if estimate else None

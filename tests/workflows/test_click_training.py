@@ -46,6 +46,15 @@ def test_model_of_clicks_is_better_than_the_ranking_that_made_them(
     assert after > before
 
 
+def test_a_log_of_few_clicks_is_warned_of(
+    index: rerank.Index, topics: dict[str, str], log: rerank.Clicks, caplog: pytest.LogCaptureFixture
+) -> None:
+    few = log.select(np.arange(0, log.n_rows, 10))
+    given = {"candidates": "bm25", "k": 60, "estimate": False}
+    rerank.train_on_clicks(index, topics, few, learner(), **given)
+    assert f"clicks: {few.clicked.sum()} of them: a model of fewer than 500 can rank worse" in caplog.text
+
+
 def test_labels_of_clicks_are_the_means_of_clicks_and_features(index: rerank.Index, topics: dict, log) -> None:
     data = index.features(index.search(topics, 60), topics)
     estimates = rerank.estimate_clicks(log)
