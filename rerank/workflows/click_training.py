@@ -235,7 +235,7 @@ def train_on_clicks(
     n_clicks = int(clicks.clicked.sum())
     if n_clicks < FEW_CLICKS:
         log.warning(
-            "clicks: %d of them: a model of fewer than %d can rank worse than the ranker of the log. Collect more first.",
+            "clicks: %d of them: a model of fewer than %d can rank worse than the log's ranker. Collect more first.",
             n_clicks,
             FEW_CLICKS,
         )
