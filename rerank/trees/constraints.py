@@ -39,8 +39,8 @@ class Directions(Field):
 
     def read(self, value: object, sizes: Sizes) -> dict[str, int] | list[int] | str | None:
         """Return the directions."""
-        if value is None or value == FEATURES:
-            return FEATURES if isinstance(value, str) else None
+        if value is None or (isinstance(value, str) and value == FEATURES):
+            return value
         if isinstance(value, Mapping):
             return Table(_DIRECTION).read(value, sizes)
         if isinstance(value, np.ndarray):

@@ -283,7 +283,7 @@ def _constraints(model: Ranker) -> list[Row]:
     if monotone is None and groups is None:
         return [("constraints", "none")]
     rows = []
-    if monotone == FEATURES:
+    if isinstance(monotone, str) and monotone == FEATURES:
         monotone = directions(model.recipe_, model.feature_names_)
     if monotone is not None:
         pairs = monotone.items() if isinstance(monotone, Mapping) else zip(model.feature_names_, monotone, strict=True)
