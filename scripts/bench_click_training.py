@@ -43,7 +43,9 @@ sys.path.insert(0, str(ROOT))
 
 import rerank  # noqa: E402
 from rerank.files.rows import joined_parts  # noqa: E402
+from rerank.metrics.registry import parse_measure  # noqa: E402
 from rerank.rankers.click_rows import ClickRows  # noqa: E402
+from rerank.rankers.training import TrainingSet, Validation  # noqa: E402
 from rerank.types import Qrels, RankingData, query_rows  # noqa: E402
 
 DEFAULT = Path(os.environ.get("RERANK_TEST_DATA", ROOT.parent / "shared" / "data"))
@@ -69,19 +71,8 @@ class Collection:
 
     def measured(self, scores: np.ndarray) -> float:
         """Return the true mean of the measure on the queries to measure on."""
-        test = self.test
-        query, (ideal, ptr) = test.query_ids[query_rows(test.query_ptr)], test.ideal()
-        judged = [(name, label) for number, name in enumerate(test) for label in ideal[ptr[number] : ptr[number + 1]]]
-        kept = np.flatnonzero(test.labels > 0)
-        qrels = {name: {} for name, _ in judged}
-        for row in kept.tolist():
-            qrels[str(query[row])][str(test.doc_ids[row])] = int(test.labels[row])
-        for name, grades in qrels.items():  # relevant documents that were not retrieved
-            missing = sorted(int(label) for each, label in judged if each == name)
-            for label in grades.values():
-                missing.remove(label)
-            grades.update({f"unretrieved {number}": label for number, label in enumerate(missing)})
-        return float(rerank.evaluate(qrels, test.run(np.nan_to_num(scores)), [MEASURE])[MEASURE])
+        rows = TrainingSet.of(self.test, np.nan_to_num(scores))
+        return Validation(rows, parse_measure(MEASURE)).value(rows.start_scores)
 
 
 def main() -> None:

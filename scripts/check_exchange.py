@@ -379,6 +379,53 @@ def check_imports(data: Any, n_random: int, folder: Path) -> int:
 CODES, FEW_CODES = 4, 5  # columns of categories of the data of the forty models
 COLUMNS = 20
 TREES = 200
+UP = [1, 0, -1] + [0] * (COLUMNS - 3)
+LIGHTGBM: dict[str, dict[str, Any]] = {
+    "regression": {},
+    "lambdarank": {"objective": "lambdarank"},
+    "one-hot only": {"max_cat_to_onehot": 200},
+    "small groups": {"min_data_per_group": 10, "cat_smooth": 1.0, "cat_l2": 1.0, "max_cat_threshold": 100},
+    "depth 4": {"max_depth": 4},
+    "255 leaves": {"num_leaves": 255},
+    "monotone": {"monotone_constraints": UP},
+    "monotone advanced": {"monotone_constraints": UP, "monotone_constraints_method": "advanced"},
+    "interaction": {"interaction_constraints": [[0, 1, CODES], [FEW_CODES, 6, 7, 8]]},
+    "use_missing=false": {"use_missing": False},
+    "zero_as_missing": {"zero_as_missing": True},
+    "dart": {"boosting": "dart", "drop_rate": 0.2},
+    "goss": {"data_sample_strategy": "goss"},
+    "rf": {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.7},
+    "extra_trees": {"extra_trees": True},
+    "path_smooth": {"path_smooth": 1.0},
+    "lambda_l1": {"lambda_l1": 2.0, "lambda_l2": 3.0},
+}
+XGBOOST: dict[str, dict[str, Any]] = {
+    "squared error": {},
+    "rank:ndcg": {"objective": "rank:ndcg"},
+    "one-hot only": {"max_cat_to_onehot": 200},
+    "large sets": {"max_cat_threshold": 200},
+    "depth 3": {"max_depth": 3},
+    "lossguide": {"grow_policy": "lossguide", "max_leaves": 63, "max_depth": 0},
+    "monotone": {"monotone_constraints": str(tuple(UP))},
+    "interaction": {"interaction_constraints": str([[0, 1, CODES], [FEW_CODES, 6, 7, 8]])},
+    "dart": {"booster": "dart", "rate_drop": 0.2},
+    "dart forest": {"booster": "dart", "rate_drop": 0.5, "normalize_type": "forest"},
+    "no missing": {},
+    "approx": {"tree_method": "approx"},
+    "subsample": {"subsample": 0.5, "colsample_bytree": 0.5},
+    "logistic": {"objective": "reg:logistic"},
+}
+CATBOOST: dict[str, dict[str, Any]] = {
+    "numbers": {"numbers": True},
+    "numbers, nan_mode Max": {"numbers": True, "nan_mode": "Max"},
+    "monotone": {"numbers": True, "monotone_constraints": {"0": 1, "2": -1}},
+    "categories": {},
+    "categories, nan_mode Max": {"nan_mode": "Max"},
+    "categories, depth 4": {"depth": 4},
+    "categories, depth 8": {"depth": 8},
+    "categories, RMSE of two": {"l2_leaf_reg": 10.0, "random_strength": 0.0},
+    "categories, 64 borders": {"border_count": 64},
+}
 
 
 def drawn_rows(seed: int, n_rows: int, unknown: bool) -> np.ndarray:
@@ -400,51 +447,15 @@ def real_models() -> dict[str, tuple[Any, Any]]:
     sizes = np.full(len(y) // 20, 20)
     gaps = X.copy()
     gaps[random.random(X.shape) < 0.05] = np.nan
-    up = [1, 0, -1] + [0] * (COLUMNS - 3)
     made: dict[str, tuple[Any, Any]] = {}
-    light: dict[str, dict[str, Any]] = {
-        "regression": {},
-        "lambdarank": {"objective": "lambdarank"},
-        "one-hot only": {"max_cat_to_onehot": 200},
-        "small groups": {"min_data_per_group": 10, "cat_smooth": 1.0, "cat_l2": 1.0, "max_cat_threshold": 100},
-        "depth 4": {"max_depth": 4},
-        "255 leaves": {"num_leaves": 255},
-        "monotone": {"monotone_constraints": up},
-        "monotone advanced": {"monotone_constraints": up, "monotone_constraints_method": "advanced"},
-        "interaction": {"interaction_constraints": [[0, 1, CODES], [FEW_CODES, 6, 7, 8]]},
-        "use_missing=false": {"use_missing": False},
-        "zero_as_missing": {"zero_as_missing": True},
-        "dart": {"boosting": "dart", "drop_rate": 0.2},
-        "goss": {"data_sample_strategy": "goss"},
-        "rf": {"boosting": "rf", "bagging_freq": 1, "bagging_fraction": 0.7},
-        "extra_trees": {"extra_trees": True},
-        "path_smooth": {"path_smooth": 1.0},
-        "lambda_l1": {"lambda_l1": 2.0, "lambda_l2": 3.0},
-    }
-    for name, more in light.items():
+    for name, more in LIGHTGBM.items():
         settings = {"objective": "regression", "num_leaves": 31, "verbose": -1, "num_threads": 1, "seed": 1, **more}
         group = sizes if settings["objective"] == "lambdarank" else None
         rows = lightgbm.Dataset(gaps, y, group=group, categorical_feature=[CODES, FEW_CODES])
         booster = lightgbm.train(settings, rows, TREES)
         made[f"LightGBM {name}"] = booster, lambda Z, b=booster: b.predict(Z, num_threads=1)
-    boosted: dict[str, dict[str, Any]] = {
-        "squared error": {},
-        "rank:ndcg": {"objective": "rank:ndcg"},
-        "one-hot only": {"max_cat_to_onehot": 200},
-        "large sets": {"max_cat_threshold": 200},
-        "depth 3": {"max_depth": 3},
-        "lossguide": {"grow_policy": "lossguide", "max_leaves": 63, "max_depth": 0},
-        "monotone": {"monotone_constraints": str(tuple(up))},
-        "interaction": {"interaction_constraints": str([[0, 1, CODES], [FEW_CODES, 6, 7, 8]])},
-        "dart": {"booster": "dart", "rate_drop": 0.2},
-        "dart forest": {"booster": "dart", "rate_drop": 0.5, "normalize_type": "forest"},
-        "no missing": {},
-        "approx": {"tree_method": "approx"},
-        "subsample": {"subsample": 0.5, "colsample_bytree": 0.5},
-        "logistic": {"objective": "reg:logistic"},
-    }
     kinds = ["c" if column in (CODES, FEW_CODES) else "q" for column in range(COLUMNS)]
-    for name, more in boosted.items():
+    for name, more in XGBOOST.items():
         target = y / 4 if name == "logistic" else y
         rows = xgboost.DMatrix(
             X if name == "no missing" else gaps, target, feature_types=kinds, enable_categorical=True
@@ -466,22 +477,10 @@ def real_models() -> dict[str, tuple[Any, Any]]:
             lambda Z, b=trained: b.predict(xgboost.DMatrix(Z, nthread=1), output_margin=True),
         )
     numbers = np.delete(gaps, [CODES, FEW_CODES], axis=1)
-    cats: dict[str, dict[str, Any]] = {
-        "numbers": {"numbers": True},
-        "numbers, nan_mode Max": {"numbers": True, "nan_mode": "Max"},
-        "monotone": {"numbers": True, "monotone_constraints": {"0": 1, "2": -1}},
-        "categories": {},
-        "categories, nan_mode Max": {"nan_mode": "Max"},
-        "categories, depth 4": {"depth": 4},
-        "categories, depth 8": {"depth": 8},
-        "categories, RMSE of two": {"l2_leaf_reg": 10.0, "random_strength": 0.0},
-        "categories, 64 borders": {"border_count": 64},
-    }
-    for name, more in cats.items():
-        only_numbers = more.pop("numbers", False)
-        made[f"CatBoost {name}"] = catboost_model(
-            numbers if only_numbers else with_text(gaps, X), y, only_numbers, more
-        )
+    for name, more in CATBOOST.items():
+        only_numbers = "numbers" in more
+        own = {key: value for key, value in more.items() if key != "numbers"}
+        made[f"CatBoost {name}"] = catboost_model(numbers if only_numbers else with_text(gaps, X), y, only_numbers, own)
     return made
 
 

@@ -122,6 +122,12 @@ def test_families_of_features_load_neither_scipy_nor_the_learning_of_vectors() -
     assert {"scipy.sparse", "threadpoolctl", "rerank.vectors.vectors"} & set(done.stdout.split()) == set()
 
 
+def test_reranking_loads_neither_scipy_sparse_nor_pandas_nor_scikit_learn_at_its_start() -> None:
+    code = "import rerank.workflows.rerank, rerank.rankers.lambdamart, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"scipy.sparse", "scipy.special", "pandas", "sklearn", "jnius"} & set(done.stdout.split()) == set()
+
+
 def test_public_names_load_when_used() -> None:
     for name in rerank.__all__:
         assert getattr(rerank, name) is not None

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.clicks.record import Clicks, Numbers
-from rerank.types import Floats, Ints
+from rerank.types import Floats, Ints, pointers
+from rerank.types.query_table import QueryTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +70,17 @@ class Cells:
     def by_place(self, values: Floats) -> Floats:
         """Return the sum of the values at each position, (n_positions,) float64."""
         return np.asarray(np.bincount(self.place, values, self.n_positions), dtype=np.float64)
+
+    def matches(self, clicks: Clicks, table: QueryTable) -> tuple[Ints, Ints]:
+        """Return the pairs that a table of documents has, and the row of each in it."""
+        query_ptr = pointers(np.bincount(self.query, minlength=len(clicks.query_ids)))
+        return table.matches(clicks.query_ids, query_ptr, clicks.doc_ids[self.document])
+
+    def pair_of_rows(self, clicks: Clicks) -> Ints:
+        """Return the pair of each impression of the log, (n_rows,) int64."""
+        n_documents = max(len(clicks.doc_ids), 1)
+        keys = self.query.astype(np.int64) * n_documents + self.document
+        return np.searchsorted(keys, clicks.query.astype(np.int64) * n_documents + clicks.document)
 
     def select(self, cells: NDArray[np.bool_]) -> Cells:
         """Return some cells; pairs keep their numbers."""

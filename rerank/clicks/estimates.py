@@ -17,9 +17,9 @@ from rerank.clicks.record import Clicks, Numbers
 from rerank.errors import InvalidInputError, shown
 from rerank.runtime.output import whole_file
 from rerank.runtime.registry import Registry
-from rerank.types import Floats, Ints, Qrels, RankingData, query_rows
+from rerank.types import Floats, Ints, Qrels, RankingData, pointers
 from rerank.types.display import Shown, counted
-from rerank.types.ids import Ids, QueryDocIndex, first_broken, first_broken_query
+from rerank.types.ids import Ids, first_broken, first_broken_query
 
 log = logging.getLogger("rerank")
 PRIOR = 10.0
@@ -153,16 +153,15 @@ class ClickEstimates(Shown):
             If no row was shown.
 
         """
-        numbers = {query: number for number, query in enumerate(self.query_ids.tolist())}
-        of_query = np.array([numbers.get(query, -1) for query in data], dtype=np.int64)
-        pairs = QueryDocIndex.of(self.query.astype(np.int64), self.doc_ids[self.document])
-        rows, found = pairs.find(of_query[query_rows(data.query_ptr)], data.doc_ids)
+        query_ptr = pointers(np.bincount(self.query, minlength=len(self.query_ids)))
+        pairs, rows = data.matches(self.query_ids, query_ptr, self.doc_ids[self.document])
         if not len(rows):
             raise InvalidInputError(
                 "data: expected rows that the log showed, got none. Give features of the log's queries and documents."
             )
-        shown_rows = replace(data.of_rows(rows), labels=self.values[found], ideal_labels=None, ideal_ptr=None)
-        return shown_rows.select(np.flatnonzero(np.diff(shown_rows.query_ptr) > 0)), found
+        pairs, rows = pairs[np.argsort(rows)], np.sort(rows)
+        shown_rows = replace(data.of_rows(rows), labels=self.values[pairs], ideal_labels=None, ideal_ptr=None)
+        return shown_rows.select(np.flatnonzero(np.diff(shown_rows.query_ptr) > 0)), pairs
 
     def write(self, path: str | Path) -> None:
         """Write query, document, value, standard error, impressions and clicks, tab-separated with a header.

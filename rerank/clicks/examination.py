@@ -24,8 +24,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from rerank.clicks.cells import Cells
 from rerank.types import Floats, Ints
@@ -104,6 +102,9 @@ def _fitted(moved: Cells, theta: Floats) -> Floats:
 
 def _connected(moved: Cells) -> Ints:
     """Return the group (n_positions,) of each position: two are in one where clicked documents moved between them."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     same = np.flatnonzero(moved.pair[1:] == moved.pair[:-1])
     ends = moved.place[same], moved.place[same + 1]
     links = coo_array((np.ones(len(same)), ends), shape=(moved.n_positions, moved.n_positions))

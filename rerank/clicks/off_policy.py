@@ -31,8 +31,7 @@ from rerank.clicks.examination import examination
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
 from rerank.files.records import RunLike, run_of
-from rerank.types import Floats, Ints, Run, query_rows
-from rerank.types.ids import QueryDocIndex
+from rerank.types import Floats, Run, query_rows
 
 log = logging.getLogger("rerank")
 LEVEL = 0.95
@@ -137,14 +136,13 @@ def off_policy_value(
         theta = seen.theta
     of_place = checked_theta(theta, clicks)
     weights = 1.0 / np.maximum(of_place[cells.place], rules.clip)
-    numbers = {query: number for number, query in enumerate(run)}
-    number = np.array([numbers.get(query, -1) for query in clicks.query_ids.tolist()], dtype=np.int64)
-    known = (number[cells.query] >= 0)[cells.pair]
+    in_run = np.array([query in run for query in clicks.query_ids.tolist()], dtype=np.bool_)
+    known = in_run[cells.query][cells.pair]
     counts = cells.clicks * known
     total, squares = counts @ weights, counts @ weights**2
     effective = float(total**2 / squares) if squares > 0 else 0.0
-    unseen = _unseen(clicks, cells, run, number, rules.depth)
-    discounts = _discounts(clicks, cells, run, number, rules)
+    unseen = _unseen(clicks, cells, run, rules.depth)
+    discounts = _discounts(clicks, cells, run, rules)
     ratios, searches = _by_query(clicks, cells, cells.by_pair(counts * weights), discounts)
     refusal = _refusal(rules, effective, unseen, len(ratios))
     value, low, high = float("nan"), float("nan"), float("nan")
@@ -165,10 +163,9 @@ def _refusal(rules: ValueRules, effective: float, unseen: float, n_queries: int)
     return ""
 
 
-def _discounts(clicks: Clicks, cells: Cells, run: Run, number: Ints, rules: ValueRules) -> Floats:
+def _discounts(clicks: Clicks, cells: Cells, run: Run, rules: ValueRules) -> Floats:
     """Return the discount of each pair's rank in the run, (n_pairs,)."""
-    index = QueryDocIndex.of(query_rows(run.query_ptr), run.stored_ids)
-    pairs, rows = index.find(number[cells.query], clicks.doc_ids[cells.document])
+    pairs, rows = cells.matches(clicks, run)
     rank = rows - run.query_ptr[query_rows(run.query_ptr)[rows]] + 1
     discounts = np.zeros(cells.n_pairs)
     discounts[pairs] = np.where(rank <= rules.depth, 1.0 / np.log2(1.0 + rank), 0.0)
@@ -185,14 +182,11 @@ def _by_query(clicks: Clicks, cells: Cells, sums: Floats, discounts: Floats) -> 
     return parts[found] / whole[found], searches[found].astype(np.float64)
 
 
-def _unseen(clicks: Clicks, cells: Cells, run: Run, number: Ints, depth: int) -> float:
+def _unseen(clicks: Clicks, cells: Cells, run: Run, depth: int) -> float:
     """Return the share of the run's first documents that the log never showed, over the queries of both."""
     head = run.head(depth)
-    shown = QueryDocIndex.of(number[cells.query], clicks.doc_ids[cells.document])
-    query = query_rows(head.query_ptr)
-    both = np.isin(query, number)
-    n_shown = len(shown.find(query[both], head.stored_ids[both])[0])
-    return 1.0 - n_shown / max(int(both.sum()), 1)
+    head = head.select(head.query_numbers(clicks.query_ids.tolist()))
+    return 1.0 - len(cells.matches(clicks, head)[0]) / max(head.n_rows, 1)
 
 
 def _interval(values: Floats, weights: Floats, samples: int, seed: int) -> tuple[float, float]:

@@ -1,8 +1,8 @@
 """LightGBM's text file, as `Booster.save_model` writes it.
 
 Values are float64 and `x <= threshold` goes left; of a category, the members of a bit set go left, and missing values
-right. A node's `decision_type` says what is missing: nothing (a NaN is read
-as 0), 0 as well as NaN, or NaN; and where the missing goes. LightGBM reads a value of size up to 1e-35 as 0.
+right. A node's `decision_type` says what is missing: nothing (a NaN is read as 0), 0 as well as NaN, or NaN; and where
+the missing goes. LightGBM reads a value of size up to 1e-35 as 0.
 """
 
 from __future__ import annotations

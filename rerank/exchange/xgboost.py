@@ -1,11 +1,11 @@
 """XGBoost's model file in JSON or UBJSON, and its dump of trees in JSON, which search engines read.
 
 Values, thresholds, leaf values and sums are float32; `x < threshold` goes left; of a category, the members of a set go
-right; NaN is missing. DART multiplies the values of a tree by its weight. In a model file
-(`Booster.save_model`), the sum begins with the base score and adds the trees in their order. A dump
-(`Booster.get_dump(dump_format="json")`) has no base score; `x < split_condition` goes to `yes`. The plug-ins for
-Elasticsearch and OpenSearch (`model/xgboost+json`) take an object with `objective` and `splits`, Vespa's
-`xgboost("NAME.json")` the list of trees, whose features are Vespa's rank features.
+right; NaN is missing. DART multiplies the values of a tree by its weight. In a model file (`Booster.save_model`), the
+sum begins with the base score and adds the trees in their order. A dump (`Booster.get_dump(dump_format="json")`) has no
+base score; `x < split_condition` goes to `yes`. The plug-ins for Elasticsearch and OpenSearch (`model/xgboost+json`)
+take an object with `objective` and `splits`, Vespa's `xgboost("NAME.json")` the list of trees, whose features are
+Vespa's rank features.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ _NUMBERS, _WHOLE, _TEXT = "fiub", "iu", "USiu"  # NumPy's kinds of arrays that o
 def _declared(mapped: bool) -> dict[str, Stored]:
     """Return the arrays of a file; the last one is checked against the sizes of all others."""
 
-    def numbers(size: str | None) -> Stored:
+    def numbers(size: str) -> Stored:
         return Stored(np.float64, (size,), kinds=_NUMBERS, optional=True)
 
     return {
@@ -48,7 +48,8 @@ def _declared(mapped: bool) -> dict[str, Stored]:
         "query_ptr": offsets("n_queries", "n_rows", kinds=_WHOLE),
         "labels": numbers("n_rows"),
         "base_scores": numbers("n_rows"),
-        "weights": numbers(None),  # of queries or rows, which RankingData checks
+        "weights": numbers("n_queries"),
+        "row_weights": numbers("n_rows"),
         "ideal_labels": numbers("n_ideal"),
         "ideal_ptr": offsets("n_queries", "n_ideal", kinds=_WHOLE, optional=True),
         "X": Stored(np.float32, ("n_rows", "n_features"), kinds=_NUMBERS, mapped=mapped),

@@ -4,7 +4,7 @@
     doc_id      text or whole numbers (also named docno, doc)
     label       number, optional (also named relevance)
     base_score  number, optional
-    weight      number, optional; the same in all rows of a query
+    weight      number, optional; of the query where its rows have the same, else of each row
     others      features by name: numbers or booleans; null and NaN are missing values
 
 - Rows of a query need not be adjacent; queries are ordered by their first row.
@@ -44,7 +44,7 @@ from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Array, Names, Record, SchemaError, Table, Whole, first_repeated
 from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types import Floats, RankingData
-from rerank.types.data_frames import BASE_SCORE, NOT_FEATURES, WEIGHT, given_weights, row_weights
+from rerank.types.data_frames import BASE_SCORE, NOT_FEATURES, WEIGHT, given_weights, weights_of_rows
 from rerank.types.frames import ALIASES, DOC_ID, LABEL, QUERY_ID
 from rerank.types.ids import MOST_LETTERS
 
@@ -112,7 +112,7 @@ def write_parquet(data: RankingData, path: str | Path, blocks: Iterable[NDArray[
         broken = next((name for name in ids.tolist() if not _is_id(name)), None)
         if broken is not None:
             raise InvalidInputError(f"data: expected ids {_RULE}, got {shown(broken)}. Rename it.")
-    given = {LABEL: data.labels, BASE_SCORE: data.base_scores, WEIGHT: data.weights}
+    given = {LABEL: data.labels, BASE_SCORE: data.base_scores, WEIGHT: weights_of_rows(data)}
     fields = [(QUERY_ID, arrow.string()), (DOC_ID, arrow.string())]
     fields += [(name, arrow.float64()) for name, values in given.items() if values is not None]
     fields += [(name, arrow.float32()) for name in data.feature_names]
@@ -142,7 +142,7 @@ def _groups(data: RankingData, blocks: Iterable[NDArray[np.float32]] | None) -> 
 def _group_columns(data: RankingData, first: int, X: NDArray[np.float32]) -> dict[str, Any]:
     rows = slice(first, first + len(X))
     query = np.searchsorted(data.query_ptr, np.arange(first, first + len(X)), side="right") - 1
-    given = {LABEL: data.labels, BASE_SCORE: data.base_scores, WEIGHT: row_weights(data)}
+    given = {LABEL: data.labels, BASE_SCORE: data.base_scores, WEIGHT: weights_of_rows(data)}
     return {
         QUERY_ID: data.query_ids[query].tolist(),
         DOC_ID: data.doc_ids[rows].tolist(),
@@ -329,11 +329,11 @@ def _record(path: Path, table: RowTable, columns: _Columns, members: Mapping[str
         feature_names=columns.features,
         labels=given.get(LABEL),
         base_scores=given.get(BASE_SCORE),
-        weights=given_weights(given.get(WEIGHT), ptr),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
         recipe=members["recipe"] if is_same else None,
         fingerprint=members["fingerprint"] if is_same else None,
         retriever=members["retriever"],
         run_retrievers=members["run_retrievers"],
+        **given_weights(given.get(WEIGHT), ptr),
     )

@@ -21,7 +21,7 @@ from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.memory import memory_limit
 from rerank.runtime.schema import Field, Plain
 from rerank.types import Floats, Ints, RankingData, pointers, query_blocks
-from rerank.types.data_frames import row_weights
+from rerank.types.data_frames import weights_of_rows
 from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes, sort_keys
 from rerank.types.retriever import RETRIEVERS, retriever_members
 
@@ -299,7 +299,6 @@ def joined_parts(parts: Sequence[RankingData], rows: RowFile | list[NDArray[np.f
     first, names = parts[0], max((part.feature_names for part in parts), key=len)
     labels = None if first.labels is None else _concatenated([part.labels for part in parts])
     bases = None if first.base_scores is None else _concatenated([part.base_scores for part in parts])
-    weights = _weights(parts)
     has_ideal = any(part.ideal_labels is not None for part in parts)
     ideal = [_ideal(part) for part in parts] if has_ideal else []
     return RankingData(
@@ -310,22 +309,23 @@ def joined_parts(parts: Sequence[RankingData], rows: RowFile | list[NDArray[np.f
         feature_names=names,
         labels=labels,
         base_scores=bases,
-        weights=weights,
         ideal_labels=np.concatenate([labels for labels, _ in ideal]) if has_ideal else None,
         ideal_ptr=pointers(np.concatenate([np.diff(ptr) for _, ptr in ideal])) if has_ideal else None,
+        **_weights(parts),
         **{name: getattr(first, name) for name in STORED},
     )
 
 
-def _weights(parts: Sequence[RankingData]) -> NDArray[np.float64] | None:
-    """Return the weights of all parts: of rows where a part has them, else of queries; None where no part has any."""
-    if all(part.weights is None for part in parts):
-        return None
-    if any(part.weighs_rows for part in parts):
-        of_rows = [row_weights(part) for part in parts]
+def _weights(parts: Sequence[RankingData]) -> dict[str, Any]:
+    """Return the weights of all parts as members: of rows where a part has them, else of queries."""
+    if any(part.row_weights is not None for part in parts):
+        of_rows = [weights_of_rows(part) for part in parts]
         weights = [np.ones(part.n_rows) if own is None else own for part, own in zip(parts, of_rows, strict=True)]
-        return np.concatenate(weights)
-    return np.concatenate([np.ones(len(part)) if part.weights is None else part.weights for part in parts])
+        return {"row_weights": np.concatenate(weights)}
+    if all(part.weights is None for part in parts):
+        return {}
+    weights = [np.ones(len(part)) if part.weights is None else part.weights for part in parts]
+    return {"weights": np.concatenate(weights)}
 
 
 def _ideal(part: RankingData) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -166,9 +166,9 @@ def _header_members(data: RankingData) -> dict[str, Any]:
     members: dict[str, Any] = {}
     if data.labels is None:
         members["labels"] = False
-    if data.weighs_rows:
-        members["row_weights"] = {query: data.weights[data.rows(query)].tolist() for query in data}  # type: ignore[index]
-    elif data.weights is not None:
+    if data.row_weights is not None:
+        members["row_weights"] = {query: data.row_weights[data.rows(query)].tolist() for query in data}
+    if data.weights is not None:
         members["weights"] = dict(zip(data, data.weights.tolist(), strict=True))
     if data.ideal_labels is not None and data.ideal_ptr is not None:
         parts = np.split(data.ideal_labels, data.ideal_ptr[1:-1])
@@ -491,7 +491,6 @@ def _record(path: Path, table: RowTable, lines: Ints, header: Header, n_features
                 header.line,
                 f"expected a weight of every row of query {name}, got {len(of_rows[wrong[0]])}. Write the file anew.",
             )
-        weights = np.concatenate([np.empty(0), *of_rows]).tolist()
     ideal_labels, ideal_ptr = ideal_arrays(of_queries(*stored, "ideal labels", header.members["ideal"]))
     return RankingData(
         query_ids,
@@ -502,6 +501,7 @@ def _record(path: Path, table: RowTable, lines: Ints, header: Header, n_features
         labels=labels[rows] if header.members["labels"] else None,
         base_scores=None if bases is None else bases[rows],
         weights=None if weights is None else np.array(weights),
+        row_weights=None if of_rows is None else np.concatenate([np.empty(0), *of_rows]),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
         **{name: header.members[name] for name in STORED},

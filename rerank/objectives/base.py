@@ -46,6 +46,22 @@ class Objective(ABC):
         return None
 
 
+class JointObjective(Objective):
+    """An objective whose cost is computed together with its derivatives."""
+
+    def cost(self, scores: Floats) -> float:
+        """Return the cost at `scores` (n_rows,) float64."""
+        return self.cost_and_gradients(scores, np.empty_like(scores), np.empty_like(scores))
+
+    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+        """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
+        self.cost_and_gradients(scores, grad, hess)
+
+    @abstractmethod
+    def cost_and_gradients(self, scores: Floats, grad: Floats, hess: Floats) -> float:
+        """Return the cost, and fill grad and hess with its derivatives; arguments as in `gradients`."""
+
+
 @dataclass(frozen=True, eq=False)
 class LabelObjective(Objective):
     """An objective that needs labels only.

@@ -5,9 +5,9 @@ With G the gain, D_k = 1 / log2(1 + k) and i, j the ranks of two documents:
     lambdaloss++  |G_i - G_j| (|D_i - D_j| + mu (D_|i-j| - D_(|i-j|+1))) / ideal,    mu = 10
     lambdagap     1 where |i - j| >= k and one of the two labels is 0, else 0
 
-The first is NDCG-Loss2++ of Wang et al. with the gains, discounts and ideal of a separable measure, the
-second LambdaGap-X, for P@k; k is the cutoff of the measure. Convention: distances count from D_1 as in the paper; the
-authors' change of LightGBM for LambdaGap counts from D_2.
+The first is NDCG-Loss2++ of Wang et al. with the gains, discounts and ideal of a separable measure, the second
+LambdaGap-X, for P@k; k is the cutoff of the measure. Convention: distances count from D_1 as in the paper; the authors'
+change of LightGBM for LambdaGap counts from D_2.
 
 `lambdaloss` and `lambdagap` in `tests/oracles/lambdas.py` are the slow forms.
 

@@ -25,7 +25,7 @@ from functools import cached_property
 import numpy as np
 from numba import prange
 
-from rerank.objectives.base import LabelObjective, register
+from rerank.objectives.base import JointObjective, LabelObjective, register
 from rerank.runtime.elementary import exp, log
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats, Ints
@@ -36,19 +36,11 @@ LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exp
 
 @register("plackett-luce")
 @dataclass(frozen=True, eq=False)
-class PlackettLuceObjective(LabelObjective):
+class PlackettLuceObjective(JointObjective, LabelObjective):
     """Negative log likelihood of the judged order; parameters as in `LabelObjective`."""
 
-    def cost(self, scores: Floats) -> float:
-        """Return the negative log likelihood at `scores` (n_rows,) float64."""
-        return self.cost_and_gradients(scores, np.empty_like(scores), np.empty_like(scores))
-
-    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
-        """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
-        self.cost_and_gradients(scores, grad, hess)
-
     def cost_and_gradients(self, scores: Floats, grad: Floats, hess: Floats) -> float:
-        """Return the cost, and fill grad and hess: all come from the same exponentials."""
+        """Return the cost, and fill grad and hess, see `JointObjective`."""
         costs = np.zeros(len(self.weights))
         _fill_draws(self.query_ptr, self._by_label, self.labels, scores, self.weights, grad, hess, costs)
         return float(np.sum(costs * self.weights))

@@ -11,7 +11,7 @@ random targets.
 
 References
 ----------
-S. Bruch, An Alternative Cross Entropy Loss for Learning-to-Rank, WWW 2021 (arXiv 1911.09798), definition 3.
+S. Bruch, An Alternative Cross Entropy Loss for Learning-to-Rank, WWW 2021 (arXiv 1911.09798).
 
 """
 
@@ -23,7 +23,7 @@ from math import log as log_of
 import numpy as np
 from numba import prange
 
-from rerank.objectives.base import RandomObjective, register
+from rerank.objectives.base import JointObjective, RandomObjective, register
 from rerank.runtime.elementary import array_exp, exp, log
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, query_rows
@@ -31,19 +31,11 @@ from rerank.types import Floats, query_rows
 
 @register("xe-ndcg")
 @dataclass(frozen=True, eq=False)
-class CrossEntropyNDCG(RandomObjective):
+class CrossEntropyNDCG(JointObjective, RandomObjective):
     """Cross-entropy from perturbed gains; parameters as in `RandomObjective`."""
 
-    def cost(self, scores: Floats) -> float:
-        """Return the cross-entropy at `scores` (n_rows,) float64."""
-        return self.cost_and_gradients(scores, np.empty_like(scores), np.empty_like(scores))
-
-    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
-        """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
-        self.cost_and_gradients(scores, grad, hess)
-
     def cost_and_gradients(self, scores: Floats, grad: Floats, hess: Floats) -> float:
-        """Return the cost, and fill grad and hess: all come from the same exponentials."""
+        """Return the cost, and fill grad and hess, see `JointObjective`."""
         costs = np.zeros(len(self.weights))
         _fill(self.query_ptr, scores, self.targets(), self.weights, grad, hess, costs)
         return float(np.sum(costs * self.weights))

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba import prange
 
-from rerank.objectives.base import RandomObjective, register
+from rerank.objectives.base import JointObjective, RandomObjective, register
 from rerank.runtime.elementary import array_log, exp, log1p, log2
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats
@@ -31,19 +31,11 @@ N_RANKINGS = 10
 
 @register("yeti")
 @dataclass(frozen=True, eq=False)
-class YetiLoss(RandomObjective):
+class YetiLoss(JointObjective, RandomObjective):
     """Pairs that are neighbours in rankings with noise; parameters as in `RandomObjective`."""
 
-    def cost(self, scores: Floats) -> float:
-        """Return the cost at `scores` (n_rows,) float64."""
-        return self.cost_and_gradients(scores, np.empty_like(scores), np.empty_like(scores))
-
-    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
-        """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
-        self.cost_and_gradients(scores, grad, hess)
-
     def cost_and_gradients(self, scores: Floats, grad: Floats, hess: Floats) -> float:
-        """Return the cost, and fill grad and hess: all come from the same exponentials."""
+        """Return the cost, and fill grad and hess, see `JointObjective`."""
         costs = np.zeros(len(self.weights))
         gains = np.maximum(self.labels, 0.0)
         _fill(self.query_ptr, scores, self.noise(), gains, self.weights, grad, hess, costs)

@@ -44,6 +44,7 @@ def data_from_arrays(X: object, y: object, qid: object, weights: object = None) 
     order = np.argsort(inverse, kind="stable")
     in_order = np.array_equal(order, np.arange(len(order)))
     query_ptr = pointers(np.bincount(inverse, minlength=len(ids)))
+    of_rows = None if weights is None else number_column("sample_weight", weights, len(order))[order]
     return (
         RankingData(
             query_ids=id_array(ids.astype(np.str_)),
@@ -52,9 +53,7 @@ def data_from_arrays(X: object, y: object, qid: object, weights: object = None) 
             X=matrix if in_order else matrix[order],
             feature_names=names or numbered_names(matrix.shape[1]),
             labels=None if labels is None else labels[order],
-            weights=None
-            if weights is None
-            else given_weights(number_column("sample_weight", weights, len(order))[order], query_ptr),
+            **given_weights(of_rows, query_ptr),
         ),
         order,
     )

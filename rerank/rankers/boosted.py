@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.features.columns import directions
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import order_matters
@@ -172,7 +171,7 @@ class BoostedTrees(WeightedRanker):
         BAGGING,
         Choice(lambda: STRATEGIES),
         "What `subsample` draws. bagging: whole queries. mvs: rows by the size of their gradients, which are then "
-        "weighted (minimal variance sampling); with subsample=0.2 it is faster on many rows at equal quality. Only "
+        "weighted (minimal variance sampling); subsample=0.2 takes less time on many rows. Only "
         "with split='newton', and not on a cluster.",
     )
     colsample_bytree: float = parameter(
@@ -409,6 +408,8 @@ class BoostedTrees(WeightedRanker):
             )
         given = self.monotone_constraints
         if isinstance(given, str) and given == FEATURES:
+            from rerank.features.columns import directions
+
             given = directions(getattr(self, "recipe_", None), train.names)
         constraints = SplitConstraints.of(train.names, given, self.interaction_constraints)
         both = np.flatnonzero(is_category & (constraints.direction != 0))

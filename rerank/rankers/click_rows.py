@@ -12,7 +12,6 @@ from rerank.clicks.examination import examination
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
 from rerank.types import Floats, Ints, RankingData, pointers, query_rows
-from rerank.types.ids import QueryDocIndex
 
 log = logging.getLogger("rerank")
 
@@ -54,7 +53,11 @@ class ClickRows(NamedTuple):
             raise InvalidInputError(
                 "clicks: expected RankingData beside them, got arrays without document ids. Pass RankingData."
             )
-        row, lists = _rows_of_impressions(clicks, data), query_rows(clicks.list_ptr)
+        cells, lists = Cells.of(clicks), query_rows(clicks.list_ptr)
+        pairs, rows = cells.matches(clicks, data)
+        of_pair = np.full(cells.n_pairs, -1)
+        of_pair[pairs] = rows
+        row = of_pair[cells.pair_of_rows(clicks)]
         known = row >= 0
         n_clicked, n_shown = (np.bincount(lists[known], of, clicks.n_rows) for of in (clicks.clicked[known], None))
         kept = np.flatnonzero(known & (n_clicked[lists] > 0) & (n_clicked[lists] < n_shown[lists]))
@@ -69,11 +72,7 @@ class ClickRows(NamedTuple):
         number = np.cumsum(np.diff(lists[kept], prepend=-1) != 0) - 1
         table[number, clicks.position[kept] - 1] = 2 * row[kept] + clicks.clicked[kept]
         distinct, counts = np.unique(table, axis=0, return_counts=True)
-        shown = distinct >= 0
-        values, positions = distinct[shown], np.nonzero(shown)[1]
-        theta = examination(Cells.of(clicks)).theta
-        ptr = pointers(shown.sum(axis=1))
-        return cls(values // 2, positions, (values % 2).astype(np.float64), ptr, counts.astype(np.float64), theta)
+        return cls(*_impressions(distinct), counts.astype(np.float64), examination(cells).theta)
 
     def in_order(self, order: Ints) -> ClickRows:
         """Return the lists by canonical row; order (n_rows,) are the data's rows in canonical order."""
@@ -83,25 +82,14 @@ class ClickRows(NamedTuple):
         lists = query_rows(self.list_ptr)
         table[lists, self.positions] = 2 * position[self.rows] + self.clicked.astype(np.int64)
         sums = np.lexsort(table.T[::-1])  # in one order, whatever that of the data
-        table, shown = table[sums], table[sums] >= 0
-        return self._replace(
-            rows=table[shown] // 2,
-            positions=np.nonzero(shown)[1],
-            clicked=(table[shown] % 2).astype(np.float64),
-            list_ptr=pointers(shown.sum(axis=1)),
-            counts=self.counts[sums],
-        )
+        return ClickRows(*_impressions(table[sums]), self.counts[sums], self.examination)
 
 
-def _rows_of_impressions(clicks: Clicks, data: RankingData) -> Ints:
-    """Return the row of each impression, (n_rows,) int64, -1 where the data lack it."""
-    numbers = {query: number for number, query in enumerate(data)}
-    of_query = np.array([numbers.get(query, -1) for query in clicks.query_ids.tolist()], dtype=np.int64)
-    keys = clicks.query.astype(np.int64) * max(len(clicks.doc_ids), 1) + clicks.document
-    pairs, inverse = np.unique(keys, return_inverse=True)
-    query, document = np.divmod(pairs, max(len(clicks.doc_ids), 1))
-    index = QueryDocIndex.of(query_rows(data.query_ptr), data.doc_ids)
-    found, rows = index.find(of_query[query], clicks.doc_ids[document])
-    of_pair = np.full(len(pairs), -1)
-    of_pair[found] = rows
-    return np.asarray(of_pair[inverse.reshape(-1)], dtype=np.int64)
+def _impressions(table: Ints) -> tuple[Ints, Ints, Floats, Ints]:
+    """Return row, position and click of each impression, and `list_ptr`.
+
+    table  (n_lists, n_positions) int64: 2 row + click, -1 where nothing was shown
+    """
+    is_shown = table >= 0
+    values = table[is_shown]
+    return values // 2, np.nonzero(is_shown)[1], (values % 2).astype(np.float64), pointers(is_shown.sum(axis=1))

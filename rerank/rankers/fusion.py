@@ -11,8 +11,8 @@ start     equal weights of the scores, 0 of the ranks: the sum of standard score
 strength  of several the one that is best on held-out queries: with few queries the weights stay near equal ones
 
 The minimum is found by Newton's steps within the bounds, each a quadratic problem that is solved weight by weight.
-Beside it stands the convex combination of min-max scores whose weights, on a grid, have the best mean of the measure
-itself. The two err differently, and with few queries none can tell which is better: what is learned is their sum, each
+The second model is the convex combination of min-max scores whose weights, on a grid, have the best mean of the
+measure. The two err differently, and few queries cannot tell which is better: the result is the sum of both, each
 divided by its standard deviation within queries. From 100 judged queries on, `Auto` decides by cross-validation whether
 trees that start from it are better. Their score does not fall where a run ranks or scores a document higher.
 

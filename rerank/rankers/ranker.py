@@ -379,7 +379,7 @@ class Ranker(Estimator):
         self._check_memory(data, context)
         data = self._loaded(data)
         check_training_data(data, "training data")
-        if data.weighs_rows and not self.weighs_rows:
+        if data.row_weights is not None and not self.weighs_rows:
             able = ", ".join(name for name, ranker in known_rankers().items() if ranker.weighs_rows)
             raise InvalidInputError(
                 f"sample_weight: expected one weight for all rows of a query, got several, which only {able} take. "

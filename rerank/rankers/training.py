@@ -143,8 +143,9 @@ class TrainingSet:
             for first, last in pairwise(data.query_ptr.tolist())
         ]
         ideal_labels, ideal_ptr = data.ideal()
-        weights = np.ones(len(data)) if data.weights is None or data.weighs_rows else data.weights
-        queries = _order_by_content(data, rows, np.column_stack([weights, np.diff(ideal_ptr)]), start_scores)
+        weights = np.ones(len(data)) if data.weights is None else data.weights
+        of_rows = start_scores if data.row_weights is None else np.column_stack([start_scores, data.row_weights])
+        queries = _order_by_content(data, rows, np.column_stack([weights, np.diff(ideal_ptr)]), of_rows)
         order = np.concatenate([np.empty(0, np.int64), *(rows[query] for query in queries.tolist())])
         ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
         return cls(
@@ -158,7 +159,7 @@ class TrainingSet:
             start_scores[order],
             pairs,
             names=data.feature_names,
-            row_weights=np.empty(0) if data.weights is None or not data.weighs_rows else data.weights[order],
+            row_weights=np.empty(0) if data.row_weights is None else data.row_weights[order],
         )
 
     @property
@@ -219,11 +220,12 @@ class TrainingSet:
         return better, worse, probabilities, weights
 
 
-def _order_by_content(data: RankingData, rows: list[Ints], of_query: Floats, start_scores: Floats) -> Ints:
+def _order_by_content(data: RankingData, rows: list[Ints], of_query: Floats, of_rows: Floats) -> Ints:
     """Return the queries by a digest of their document ids; of equal ones by their features, then by all else.
 
     rows      rows of each query in canonical order
     of_query  (n_queries, k) numbers of each query
+    of_rows   (n_rows,) or (n_rows, k) numbers of each row
 
     Features are read only where ids do not tell queries apart, first a few of them: they are most of the data. Labels
     come after them, because those of queries of weight 0 have no effect on a model; base scores and weights are last,
@@ -234,7 +236,7 @@ def _order_by_content(data: RankingData, rows: list[Ints], of_query: Floats, sta
         lambda query: data.X[rows[query], :FEW_FEATURES].tobytes(),
         lambda query: data.X[rows[query]].tobytes(),
         lambda query: data.labels[rows[query]].tobytes(),  # type: ignore[index]
-        lambda query: np.append(start_scores[rows[query]], of_query[query]).tobytes(),
+        lambda query: np.append(of_rows[rows[query]], of_query[query]).tobytes(),
     )
     digests, undecided = [b""] * len(rows), list(range(len(rows)))
     for content in contents:

@@ -139,7 +139,7 @@ class QueryLog:
         return hashlib.blake2b(f"{query_id}.{marks}".encode(), digest_size=12, key=self._key).hexdigest()
 
     def _hash(self, text: str) -> str:
-        """Return what stands for a text that is not stored; it cannot be guessed without the key."""
+        """Return the keyed hash (BLAKE2b) that is stored in place of a text."""
         return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=10, key=self._key).hexdigest()
 
     def _append(self, name: str, text: str) -> None:

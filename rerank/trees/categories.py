@@ -39,7 +39,7 @@ class CategoryFeatures(Field):
 
 
 class CategoryValues(Field):
-    """Values that the codes 0, 1, 2 ... of a category stand for: text, numbers, true and false, each once."""
+    """List of the values of a category, each once: text, numbers or booleans; the code of a value is its position."""
 
     def read(self, value: object, sizes: Sizes) -> list[str | int | float | bool]:
         """Return the values."""

@@ -2,9 +2,9 @@
 
 A row with gradient g and hessian h is drawn with probability p = min(1, v / mu), v = sqrt(g^2 + 0.1 h^2), and then both
 are multiplied by 1 / p: the sums over the drawn rows, on which splits and leaves are chosen, estimate those over all
-rows with the least variance (the lambda of the paper is 0.1 here). mu is such that the expected number of
-rows is the share that is asked for, to within about 1 %: it is found from one count of the rows by v, rounded down to 4
-binary digits.
+rows with the least variance (the lambda of the paper is 0.1 here). mu is such that the expected number of rows is the
+share that is asked for, to within about 1 %: it is found from one count of the rows by v, rounded down to 4 binary
+digits.
 
 A row's draw depends on the seed, the number of the tree and the number of the row alone, and so not on threads.
 `probabilities` in `tests/oracles/sampling.py` is the slow form.

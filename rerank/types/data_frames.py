@@ -30,6 +30,7 @@ class PairTable(QueryTable):
     labels: Floats | None = None
     base_scores: Floats | None = None
     weights: Floats | None = None
+    row_weights: Floats | None = None
     ideal_labels: Floats | None = None
     ideal_ptr: Ints | None = None
     recipe: Mapping[str, Any] | None = None
@@ -45,10 +46,10 @@ class PairTable(QueryTable):
         ----------
         frame : pandas.DataFrame
             Columns query_id (or qid), doc_id (or docno, doc), optionally label (or relevance), base_score and weight,
-            and the features. Rows of a query keep their order. Ids are text; whole
-            numbers are converted to their decimal text. A missing feature is NaN. What `to_frame` stores in
-            `frame.attrs` (ideal labels, recipe, fingerprint, retrievers) is restored; recipe and fingerprint only if
-            the features are the same.
+            and the features. Rows of a query keep their order. Ids are text; whole numbers are converted to their
+            decimal text. A missing feature is NaN. Weights that differ within a query become `row_weights`. What
+            `to_frame` stores in `frame.attrs` (ideal labels, recipe, fingerprint, retrievers) is restored; recipe and
+            fingerprint only if the features are the same.
         features : sequence of str or None
             Names of the feature columns; None is all other columns, which must be numbers.
 
@@ -94,7 +95,7 @@ class PairTable(QueryTable):
         optional = {
             frames.LABEL: self.labels,
             BASE_SCORE: self.base_scores,
-            WEIGHT: row_weights(self),
+            WEIGHT: weights_of_rows(self),
         }
         columns = {
             frames.QUERY_ID: self.query_ids[query].astype(object),
@@ -140,11 +141,11 @@ def _members(frame: Frame, features: Sequence[str] | None) -> dict[str, Any]:
         feature_names=tuple(columns),
         labels=_optional(frame, label_column, rows),
         base_scores=_optional(frame, BASE_SCORE, rows),
-        weights=given_weights(_optional(frame, WEIGHT, rows), query_ptr),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
         recipe=attributes.get("recipe") if is_same else None,
         fingerprint=attributes.get("fingerprint") if is_same else None,
+        **given_weights(_optional(frame, WEIGHT, rows), query_ptr),
         **stored_retrievers(attributes),
     )
 
@@ -187,19 +188,19 @@ def _optional(frame: Frame, name: str | None, rows: Ints) -> Floats | None:
     return frames.number_column("data", frame, name)[rows]
 
 
-def given_weights(weights: Floats | None, query_ptr: Ints) -> Floats | None:
-    """Return the weights of rows as those of their queries, (n_queries,), where they are equal in each query."""
+def given_weights(weights: Floats | None, query_ptr: Ints) -> dict[str, Any]:
+    """Return weights (n_rows,) as the member `weights` where they are equal in each query, else as `row_weights`."""
     if weights is None:
-        return None
-    of_queries = weights[query_ptr[:-1]]
-    return of_queries if np.array_equal(weights, of_queries[query_rows(query_ptr)]) else weights
+        return {}
+    has_rows, of_queries = np.diff(query_ptr) > 0, np.ones(len(query_ptr) - 1)
+    of_queries[has_rows] = weights[query_ptr[:-1][has_rows]]
+    is_equal = np.array_equal(weights, of_queries[query_rows(query_ptr)])
+    return {"weights": of_queries} if is_equal else {"row_weights": weights}
 
 
-def row_weights(data: PairTable) -> Floats | None:
-    """Return the weight of each row, (n_rows,) float64; None without weights."""
-    if data.weights is None or len(data.weights) != len(data):
-        return data.weights
-    return data.weights[query_rows(data.query_ptr)]
+def weights_of_rows(data: PairTable) -> Floats | None:
+    """Return the weight of each row, its own or that of its query, (n_rows,) float64; None without weights."""
+    return data.row_weights if data.weights is None else data.weights[query_rows(data.query_ptr)]
 
 
 def _ideal(stored: Any, names: Ids) -> tuple[Floats | None, Ints | None]:

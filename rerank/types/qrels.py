@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.runtime.threads import in_threads
 from rerank.types import frames
-from rerank.types.arrays import Floats, Ints, ideal_of_rows, joined_rows, query_blocks, query_rows
+from rerank.types.arrays import Floats, Ints, ideal_of_rows, joined_rows, query_rows
 from rerank.types.frames import Frame
-from rerank.types.ids import Ids, QueryDocIndex, id_array
+from rerank.types.ids import Ids, id_array
 from rerank.types.query_table import QueryTable, group_rows
 
 
@@ -172,42 +170,6 @@ class Qrels(QueryTable):
         rows, qrels_rows = self.matches(query_ids, query_ptr, doc_ids)
         labels[rows], judged[rows] = self.labels[qrels_rows], True
         return labels, judged
-
-    def matches(self, query_ids: Ids, query_ptr: Ints, doc_ids: NDArray[Any]) -> tuple[Ints, Ints]:
-        """Return the rows of a run that are judged, and their rows in the qrels. doc_ids are text or bytes.
-
-        Parameters
-        ----------
-        query_ids, query_ptr, doc_ids : ndarray
-            The rows of the run, as for `lookup`.
-
-        Returns
-        -------
-        rows : ndarray of shape (n_matches,), dtype int64
-            The judged rows of the run.
-        qrels_rows : ndarray of shape (n_matches,), dtype int64
-            Their rows in the qrels.
-
-        """
-        numbers, index = self._numbers(query_ids), self._index
-
-        def find(block: tuple[int, int]) -> tuple[Ints, Ints]:
-            first, last = block
-            start, end = int(query_ptr[first]), int(query_ptr[last])
-            query = np.repeat(numbers[first:last], np.diff(query_ptr[first : last + 1]))
-            rows, qrels_rows = index.find(query, doc_ids[start:end])
-            return rows + start, qrels_rows
-
-        parts = [(np.empty(0, np.int64), np.empty(0, np.int64)), *in_threads(find, query_blocks(query_ptr))]
-        return np.concatenate([rows for rows, _ in parts]), np.concatenate([qrels_rows for _, qrels_rows in parts])
-
-    @cached_property
-    def _index(self) -> QueryDocIndex:
-        return QueryDocIndex.of(query_rows(self.query_ptr), self.stored_ids)
-
-    def _numbers(self, query_ids: Ids) -> Ints:
-        """Return the number of each query in the qrels, -1 if it is not judged."""
-        return np.array([self._positions.get(query_id, -1) for query_id in query_ids.tolist()], dtype=np.int64)
 
     def count(self, label: int, query_ids: Ids) -> Floats:
         """Return how many documents of each query have a given label, (n_queries,) float64.

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.types.arrays import Ints, are_pointers, joined_rows, pointers, query_rows
+from rerank.runtime.threads import in_threads
+from rerank.types.arrays import Ints, are_pointers, joined_rows, pointers, query_blocks, query_rows
 from rerank.types.display import Shown, counted
-from rerank.types.ids import Ids, id_texts, sort_keys
+from rerank.types.ids import Ids, QueryDocIndex, id_texts, sort_keys
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,6 +87,46 @@ class QueryTable(Shown):
         """
         numbers = [self._positions[query_id] for query_id in query_ids if query_id in self._positions]
         return np.array(numbers, dtype=np.int64)
+
+    def matches(self, query_ids: Ids, query_ptr: Ints, doc_ids: NDArray[Any]) -> tuple[Ints, Ints]:
+        """Return which of other rows the table has, and their rows in the table.
+
+        Parameters
+        ----------
+        query_ids : ndarray of shape (n_queries,), dtype str
+            The queries of the other rows.
+        query_ptr : ndarray of shape (n_queries + 1,), dtype int64
+            Rows of query q: [query_ptr[q], query_ptr[q + 1]).
+        doc_ids : ndarray of shape (n_rows,), dtype str or bytes
+            Document of each row.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_matches,), dtype int64
+            The other rows that the table has, ascending.
+        own_rows : ndarray of shape (n_matches,), dtype int64
+            Their rows in the table.
+
+        """
+        numbers, index = self._numbers(query_ids), self._index
+
+        def find(block: tuple[int, int]) -> tuple[Ints, Ints]:
+            first, last = block
+            start, end = int(query_ptr[first]), int(query_ptr[last])
+            query = np.repeat(numbers[first:last], np.diff(query_ptr[first : last + 1]))
+            rows, own_rows = index.find(query, doc_ids[start:end])
+            return rows + start, own_rows
+
+        parts = [(np.empty(0, np.int64), np.empty(0, np.int64)), *in_threads(find, query_blocks(query_ptr))]
+        return np.concatenate([rows for rows, _ in parts]), np.concatenate([own_rows for _, own_rows in parts])
+
+    @cached_property
+    def _index(self) -> QueryDocIndex:
+        return QueryDocIndex.of(query_rows(self.query_ptr), self.stored_ids)
+
+    def _numbers(self, query_ids: Ids) -> Ints:
+        """Return the number of each query in the table, -1 if it does not have it."""
+        return np.array([self._positions.get(query_id, -1) for query_id in query_ids.tolist()], dtype=np.int64)
 
     def select(self, queries: ArrayLike) -> Self:
         """Return some queries, given by number, in that order.

@@ -42,8 +42,10 @@ class RankingData(PairTable):
         Relevance labels; an unjudged document has 0. None if the data are not labelled.
     base_scores : ndarray of shape (n_rows,), dtype float64, or None
         Scores of the run that the rows were taken from.
-    weights : ndarray of shape (n_queries,) or (n_rows,), dtype float64, or None
-        Weight of each query, or of each row, which not all rankers take; None is 1 for all.
+    weights : ndarray of shape (n_queries,), dtype float64, or None
+        Weight of each query; None is 1 for all.
+    row_weights : ndarray of shape (n_rows,), dtype float64, or None
+        Weight of each row, in place of `weights`; not all rankers take it.
     ideal_labels : ndarray of shape (n_ideal,), dtype float64, or None
         Positive labels of every query, best first, from the qrels: they include relevant documents that the run did
         not retrieve. None if the rows are all that is judged.
@@ -114,11 +116,6 @@ class RankingData(PairTable):
             values[first : first + len(block)] = block[:, number]
         return values
 
-    @property
-    def weighs_rows(self) -> bool:
-        """Whether each row has a weight of its own, and not each query."""
-        return self.weights is not None and len(self.weights) != len(self)
-
     def ideal(self) -> tuple[Floats, Ints]:
         """Return the positive labels of every query, best first, and their `query_ptr`.
 
@@ -150,7 +147,8 @@ class RankingData(PairTable):
             "X": self.X[rows],
             "labels": None if self.labels is None else self.labels[rows],
             "base_scores": None if self.base_scores is None else self.base_scores[rows],
-            "weights": None if self.weights is None else self.weights[rows if self.weighs_rows else queries],
+            "weights": None if self.weights is None else self.weights[queries],
+            "row_weights": None if self.row_weights is None else self.row_weights[rows],
             "ideal_labels": ideal_labels,
             "ideal_ptr": ideal_ptr,
         }
@@ -197,13 +195,15 @@ class RankingData(PairTable):
 def check_shapes(data: RankingData) -> None:
     """Refuse arrays whose sizes do not agree."""
     n_queries, n_rows = len(data.query_ids), data.n_rows
-    sizes = {"labels": (n_rows,), "base_scores": (n_rows,), "weights": (n_queries, n_rows)}
-    for name, fitting in sizes.items():
+    sizes = {"labels": n_rows, "base_scores": n_rows, "weights": n_queries, "row_weights": n_rows}
+    for name, size in sizes.items():
         values = getattr(data, name)
-        if values is not None and np.shape(values) not in [(size,) for size in fitting]:
+        if values is not None and np.shape(values) != (size,):
             raise InvalidInputError(
-                f"data: expected {name} of shape ({fitting[0]},), got {np.shape(values)}. Pass one value each."
+                f"data: expected {name} of shape ({size},), got {np.shape(values)}. Pass one value each."
             )
+    if data.weights is not None and data.row_weights is not None:
+        raise InvalidInputError("data: expected weights or row_weights, got both. Multiply them, row by row.")
     if (data.ideal_labels is None) != (data.ideal_ptr is None):
         raise InvalidInputError("data: expected ideal_labels and ideal_ptr, got one of them. Pass both or none.")
     ideal, ideal_ptr = data.ideal_labels, data.ideal_ptr
@@ -242,9 +242,10 @@ def check_values(data: RankingData, what: str) -> None:
         )
     _check_column(data, what, "label", data.labels, MOST_LABEL, "Judge the document or leave its row out")
     _check_column(data, what, "base score", data.base_scores, np.inf, "Score the document or leave its row out")
-    weights, ideal = data.weights, data.ideal_labels
-    if weights is not None and not (np.isfinite(weights) & (weights >= 0.0)).all():
-        raise InvalidInputError(f"{what}expected finite weights of at least 0, got other values. Correct them.")
+    for weights in (data.weights, data.row_weights):
+        if weights is not None and not (np.isfinite(weights) & (weights >= 0.0)).all():
+            raise InvalidInputError(f"{what}expected finite weights of at least 0, got other values. Correct them.")
+    ideal = data.ideal_labels
     if ideal is not None and not (np.abs(ideal) <= MOST_LABEL).all():
         raise InvalidInputError(f"{what}expected finite ideal labels, got other values. Take them from the qrels.")
 

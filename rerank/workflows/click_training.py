@@ -11,7 +11,7 @@ seems better than one that many have skipped.
 
 References
 ----------
-T. Joachims, A. Swaminathan and T. Schnabel, Unbiased Learning-to-Rank with Biased Feedback, WSDM 2017 (c / e, eq. 3).
+T. Joachims, A. Swaminathan and T. Schnabel, Unbiased Learning-to-Rank with Biased Feedback, WSDM 2017 (c / e).
 X. Wang, N. Golbandi, M. Bendersky, D. Metzler and M. Najork, Position Bias Estimation for Unbiased Learning to Rank in
 Personal Search, WSDM 2018 (values from a regression on features).
 
@@ -40,20 +40,19 @@ from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.mart import MART
 from rerank.rankers.ranker import Ranker
 from rerank.retrieval.candidates import DEPTH, Candidates
-from rerank.types import Floats, RankingData, Topics, query_rows
-from rerank.types.ids import QueryDocIndex
+from rerank.types import Floats, RankingData, Topics
 from rerank.workflows.distil import Distilled, fit_student
 from rerank.workflows.folds import assign_folds
 from rerank.workflows.index import Index
 from rerank.workflows.train import FOLDS, LEAST_QUERIES, TRAINED, TrainingInputs, sources_of
 
 FEW_CLICKS = 500  # a model of the clicks of 96 searches of nfcorpus ranked worse than BM25 (docs/benchmarks.md)
-REGRESSION: dict[str, Any] = {"n_estimators": 50, "num_leaves": 8}  # clicks are few: larger trees learn their noise
-log = logging.getLogger("rerank")
+LABEL_TREES: dict[str, Any] = {"n_estimators": 50, "num_leaves": 8}  # clicks are few: larger trees learn their noise
+EM_TREES: dict[str, Any] = {"n_estimators": 15, "num_leaves": 7, "learning_rate": 0.2}
 ROUNDS, STEPS = 8, 200  # of regression EM: fits of the trees, and steps of theta after each
-TREES, LEAVES, RATE = 15, 7, 0.2
-ONE_THREAD = 50_000  # rows below which several threads wait more than they work
 GUESS, LEAST = 0.2, 1e-3  # first value of gamma, and how near to 0 and 1 it may come
+ONE_THREAD = 50_000  # rows below which several threads wait more than they work
+log = logging.getLogger("rerank")
 
 
 def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float = PRIOR) -> RankingData:
@@ -87,11 +86,14 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
         return shown
     clicks, exposures = estimates.clicks[pairs], estimates.exposures[pairs]
     rates = np.divide(clicks, exposures, out=np.zeros(shown.n_rows), where=exposures > 0.0)
-    rows = replace(shown, labels=rates, weights=exposures)
-    threads = 1 if rows.n_rows < ONE_THREAD else None
-    predicted = _held_out_predictions(rows, MART(**REGRESSION, n_jobs=threads), FOLDS)
+    rows = replace(shown, labels=rates, row_weights=exposures)
+    predicted = _held_out_predictions(rows, MART(**LABEL_TREES, n_jobs=_threads(rows)), FOLDS)
     labels = (clicks + prior * np.maximum(predicted, 0.0)) / (exposures + prior)
     return replace(shown, labels=labels)
+
+
+def _threads(rows: RankingData) -> int | None:
+    return 1 if rows.n_rows < ONE_THREAD else None
 
 
 def _held_out_predictions(rows: RankingData, model: MART, n_folds: int) -> Floats:
@@ -127,11 +129,12 @@ def estimate_with_features(
 
     """
     cells = Cells.of(clicks)
-    is_assumed = examination(cells).is_assumed
-    theta = _regressed_examination(clicks, cells, data) if model == "pbm" and is_assumed.any() else None
+    of_log = examination(cells)
+    theta = _regressed_examination(clicks, cells, data) if model == "pbm" and of_log.is_assumed.any() else None
     if theta is not None:
-        log.info("clicks: examination of %d positions is estimated from the features", np.count_nonzero(is_assumed))
-        theta = np.where(is_assumed, theta, examination(cells).theta)
+        n_assumed = np.count_nonzero(of_log.is_assumed)
+        log.info("clicks: examination of %d positions is estimated from the features", n_assumed)
+        theta = np.where(of_log.is_assumed, theta, of_log.theta)
     return estimate_clicks(clicks, model, prior=prior, theta=theta)
 
 
@@ -140,22 +143,19 @@ def _regressed_examination(clicks: Clicks, cells: Cells, data: RankingData) -> F
 
     With theta of the position and gamma of the pair, P(examined | no click) = theta (1 - gamma) / (1 - theta gamma) and
     P(attractive | no click) = gamma (1 - theta) / (1 - theta gamma); theta is the mean of clicks and the first, and
-    gamma the prediction of clicks and the second by a few trees on the features (Wang et al., WSDM 2018, section 4.2).
+    gamma the prediction of clicks and the second by a few trees on the features (Wang et al., WSDM 2018).
     """
-    numbers = {query: number for number, query in enumerate(clicks.query_ids.tolist())}
-    of_query = np.array([numbers.get(query, -1) for query in data], dtype=np.int64)
-    known = QueryDocIndex.of(cells.query.astype(np.int64), clicks.doc_ids[cells.document])
-    rows, pairs = known.find(of_query[query_rows(data.query_ptr)], data.doc_ids)
+    pairs, rows = cells.matches(clicks, data)
+    pairs, rows = pairs[np.argsort(rows)], np.sort(rows)
     shown, weights = data.of_rows(rows), cells.by_pair(cells.impressions)[pairs]
-    shown = replace(shown, ideal_labels=None, ideal_ptr=None, weights=weights)
+    shown = replace(shown, ideal_labels=None, ideal_ptr=None, row_weights=weights)
     if np.count_nonzero(np.diff(shown.query_ptr)) < LEAST_QUERIES:
         return None
     shown = shown.select(np.flatnonzero(np.diff(shown.query_ptr) > 0))
     own = cells.select(np.isin(cells.pair, pairs))
     missed, impressions = own.impressions - own.clicks, np.maximum(own.by_place(own.impressions), 1.0)
     theta, gamma = np.minimum(examination(own).theta, 1.0), np.full(cells.n_pairs, GUESS)
-    threads = 1 if shown.n_rows < ONE_THREAD else None
-    model = MART(n_estimators=TREES, num_leaves=LEAVES, learning_rate=RATE, n_jobs=threads)
+    model = MART(**EM_TREES, n_jobs=_threads(shown))
     for _ in range(ROUNDS):
         of_cell, of_pair = theta[own.place], gamma[own.pair]
         attractive = own.clicks + missed * of_pair * (1.0 - of_cell) / (1.0 - of_cell * of_pair)

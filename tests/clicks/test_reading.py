@@ -26,7 +26,7 @@ def _log(path: Path, *lines: str) -> Path:
     return path
 
 
-def _same(one: Clicks, other: Clicks) -> None:
+def _assert_same(one: Clicks, other: Clicks) -> None:
     assert one.first_rows(one.n_rows) == other.first_rows(other.n_rows)
 
 
@@ -44,7 +44,7 @@ def arrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 def test_log_is_read_as_it_was_written(name: str, judged: tuple[Run, Qrels], tmp_path: Path) -> None:
     clicks = simulate_clicks(*judged, passes=2)
     write_clicks(clicks, tmp_path / name)
-    _same(read_clicks(tmp_path / name), clicks)
+    _assert_same(read_clicks(tmp_path / name), clicks)
 
 
 def test_parquet_is_read_as_csv(judged: tuple[Run, Qrels], tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_parquet_is_read_as_csv(judged: tuple[Run, Qrels], tmp_path: Path) -> No
     header, rows, _ = clicks.first_rows(clicks.n_rows)
     columns = dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
     parquet.write_table(arrow.table(columns), tmp_path / "log.parquet")
-    _same(read_clicks(tmp_path / "log.parquet"), clicks)
+    _assert_same(read_clicks(tmp_path / "log.parquet"), clicks)
     columns["position"][3] = 1.5
     parquet.write_table(arrow.table(columns | {"position": [*map(float, columns["position"])]}), tmp_path / "a.parquet")
     with pytest.raises(FileFormatError, match=r"row 3: expected a whole number as position, got 1.5"):
@@ -66,7 +66,7 @@ def test_parts_of_a_log_are_one(judged: tuple[Run, Qrels], tmp_path: Path) -> No
     half = np.arange(clicks.n_rows) < clicks.n_rows // 2
     for name, rows in (("a.csv", half), ("b.jsonl", ~half)):
         write_clicks(clicks.select(rows), tmp_path / name)
-    _same(read_clicks([tmp_path / "a.csv", tmp_path / "b.jsonl"]), clicks)
+    _assert_same(read_clicks([tmp_path / "a.csv", tmp_path / "b.jsonl"]), clicks)
 
 
 @pytest.mark.usefixtures("arrow")

@@ -32,8 +32,8 @@ def ranking_data(draw: st.DrawFn, min_rows: int = 1) -> RankingData:
     def optional(length: int, values: st.SearchStrategy[float]) -> np.ndarray | None:
         return draw(st.none() | hnp.arrays(np.float64, length, elements=values))
 
-    weights = optional(len(counts), shares)
-    if weights is not None and min(counts) > 0 and draw(st.booleans()):
+    weights = {"weights": optional(len(counts), shares)}
+    if draw(st.booleans()):
         weights = given_weights(optional(n_rows, shares), pointers(counts))
     ideal = draw(st.none() | st.lists(st.lists(grades, max_size=3), min_size=len(counts), max_size=len(counts)))
     return RankingData(
@@ -44,13 +44,13 @@ def ranking_data(draw: st.DrawFn, min_rows: int = 1) -> RankingData:
         tuple(features),
         labels=optional(n_rows, grades),
         base_scores=optional(n_rows, finite),
-        weights=weights,
         ideal_labels=None if ideal is None else np.array([x for part in ideal for x in part], dtype=np.float64),
         ideal_ptr=None if ideal is None else pointers([len(part) for part in ideal]),
         recipe=draw(st.none() | json_values),
         fingerprint=draw(st.none() | json_values),
         retriever=draw(st.none() | retrievers),
         run_retrievers=draw(st.dictionaries(words, retrievers, max_size=2)),
+        **weights,
     )
 
 
@@ -60,7 +60,7 @@ def assert_same(actual: RankingData, expected: RankingData) -> None:
     assert actual.fingerprint == expected.fingerprint
     assert actual.retriever == expected.retriever
     assert actual.run_retrievers == expected.run_retrievers
-    arrays = ("query_ids", "query_ptr", "doc_ids", "X", "labels", "base_scores", "weights")
+    arrays = ("query_ids", "query_ptr", "doc_ids", "X", "labels", "base_scores", "weights", "row_weights")
     for name in (*arrays, "ideal_labels", "ideal_ptr"):
         ours, theirs = getattr(actual, name), getattr(expected, name)
         assert (ours is None) == (theirs is None), name

@@ -36,6 +36,7 @@ VALUES: list[tuple[dict[str, Any], str]] = [
     ({"labels": np.array([0.0, np.nan])}, "expected a finite label in every row, got nan at row 1"),
     ({"labels": np.zeros((2, 1))}, r"got labels of shape \(2, 1\) where \(2,\) fits"),
     ({"weights": np.array([-1.0])}, "expected finite weights of at least 0"),
+    ({"weights": None, "row_weights": np.array([1.0, -1.0])}, "expected finite weights of at least 0"),
     ({"base_scores": np.array([1.0, np.nan])}, "expected a finite base score in every row, got nan at row 1"),
     ({"doc_ids": np.array(["a", "a"])}, r"got document 'a' twice in a query \(row 1\)"),
     ({"doc_ids": np.array([0xD800, 0x41], np.uint32).view("U1")}, "got doc_ids that are no text"),
@@ -203,6 +204,8 @@ def test_every_member_may_be_missing_or_cut_off(tmp_path: Path) -> None:
         ({"feature_names": ("a", "b", 3)}, "expected feature names that are text, each there once, got 3"),
         ({"labels": np.zeros(3)}, r"expected labels of shape \(2,\), got \(3,\)"),
         ({"weights": np.zeros(3)}, r"expected weights of shape \(1,\), got \(3,\)"),
+        ({"row_weights": np.zeros(1)}, r"expected row_weights of shape \(2,\), got \(1,\)"),
+        ({"weights": np.zeros(1), "row_weights": np.zeros(2)}, "expected weights or row_weights, got both"),
         ({"ideal_labels": np.zeros(1), "ideal_ptr": None}, "expected ideal_labels and ideal_ptr, got one of them"),
     ],
 )

@@ -156,17 +156,17 @@ def test_a_row_of_weight_two_costs_what_two_equal_rows_do(name: str) -> None:
 def test_rows_of_weight_zero_have_no_effect_on_leaves(model) -> None:
     data = ranking_data(4, n_queries=20)
     noise = np.random.default_rng(0).random(data.n_rows) < 0.2
-    wrong = replace(data, labels=np.where(noise, 3 - data.labels, data.labels), weights=np.where(noise, 0.0, 1.0))
+    wrong = replace(data, labels=np.where(noise, 3 - data.labels, data.labels), row_weights=np.where(noise, 0.0, 1.0))
     other = replace(wrong, labels=np.where(noise, data.labels, wrong.labels))
     one, two = (clone(model).fit(rows).predict(data) for rows in (wrong, other))
     if isinstance(model, MART):  # LambdaMART's ideal ranking has the labels of all documents
         np.testing.assert_array_equal(one, two)
-    assert not np.array_equal(one, clone(model).fit(replace(wrong, weights=None)).predict(data))
+    assert not np.array_equal(one, clone(model).fit(replace(wrong, row_weights=None)).predict(data))
 
 
 def test_weights_of_rows_are_refused_in_one_line_where_a_ranker_takes_none() -> None:
     data = ranking_data(4, n_queries=20)
-    data = replace(data, weights=np.linspace(0.0, 1.0, data.n_rows))
+    data = replace(data, row_weights=np.linspace(0.0, 1.0, data.n_rows))
     with pytest.raises(InvalidInputError, match="sample_weight: expected one weight for all rows of a query, got"):
         GBRank(**SMALL).fit(data)
     with pytest.raises(InvalidInputError, match=r"objective: expected .*least-squares.* got 'ranknet'"):

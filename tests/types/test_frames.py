@@ -15,7 +15,7 @@ from rerank.errors import InvalidInputError, RerankError
 from rerank.evaluation.comparison import compare
 from rerank.evaluation.evaluate import evaluate
 from rerank.types import Qrels, RankingData, Run, Topics, pointers, query_rows
-from rerank.types.data_frames import given_weights
+from rerank.types.data_frames import given_weights, weights_of_rows
 from rerank.types.ids import id_array, id_bytes
 from rerank.types.retriever import Retriever
 
@@ -67,13 +67,13 @@ def ranking_data(draw) -> RankingData:
         feature_names=names,
         labels=maybe(random.integers(0, 3, n_rows).astype(np.float64)),
         base_scores=maybe(random.normal(size=n_rows)),
-        weights=given_weights(maybe(random.random(n_rows)), pointers(sizes)),
         ideal_labels=random.random(ideal_sizes.sum()) if with_ideal else None,
         ideal_ptr=pointers(ideal_sizes) if with_ideal else None,
         recipe=maybe({"families": ["query"], "features": None}),
         fingerprint=maybe({"documents": 3, "fields": {"contents": {"tokens": 7}}}),
         retriever=maybe(Retriever.bm25(0.9, 0.4)),
         run_retrievers={"dense": Retriever("other")} if draw(optional) else {},
+        **given_weights(maybe(random.random(n_rows)), pointers(sizes)),
     )
 
 
@@ -121,7 +121,10 @@ def test_frame_of_some_queries_is_the_selected_data(data: RankingData, choice) -
     frame = data.to_frame()
     chosen = pd.concat([frame[frame.query_id == data.query_ids[number]] for number in numbers] or [frame[:0]])
     chosen.attrs = frame.attrs
-    assert_same(data.select(numbers), RankingData.from_frame(chosen))
+    selected = data.select(numbers)
+    # A frame has one weight of each row: where the rows of every query are equal, they are weights of queries.
+    members = {"weights": None, "row_weights": None, **given_weights(weights_of_rows(selected), selected.query_ptr)}
+    assert_same(replace(selected, **members), RankingData.from_frame(chosen))
 
 
 def test_frame_without_some_features_has_no_recipe() -> None:

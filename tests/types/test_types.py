@@ -214,6 +214,16 @@ def test_select_takes_whole_queries_in_the_order_asked_for(counts, with_ideal, p
         )
 
 
+def test_row_weights_stay_with_their_rows_when_there_are_as_many_queries() -> None:
+    data = replace(data_of([2, 1, 1], False), weights=None, row_weights=np.array([3.0, 4.0, 5.0, 6.0]))
+    part = data.of_rows(np.array([0, 1, 3]))  # three rows of three queries, of which one has none
+    assert len(part) == part.n_rows == 3
+    assert part.row_weights.tolist() == [3.0, 4.0, 6.0]
+    chosen = part.select([0, 2])
+    assert chosen.weights is None
+    assert chosen.row_weights.tolist() == [3.0, 4.0, 6.0]
+
+
 @given(runs | judgements, st.booleans(), st.data())
 def test_selected_queries_have_their_documents(table: dict, packed: bool, drawn) -> None:
     is_run = drawn.draw(st.booleans())

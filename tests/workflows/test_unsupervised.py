@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -45,10 +46,8 @@ def test_unsupervised_ranking_of_an_index_without_positions_leaves_them_out(
     caplog.set_level("INFO", "rerank")
     unsupervised_model(index)
     assert "without lsi_200.contents (`rerank vectors`), word_cosine.contents (`rerank vectors`)" in caplog.text
-    field = index.forward.fields["contents"]
-    monkeypatch.setattr(field, "positions", None) if not hasattr(type(field), "__dataclass_fields__") else (
-        object.__setattr__(field, "positions", None)
-    )
+    fields = index.forward.fields
+    monkeypatch.setitem(fields, "contents", replace(fields["contents"], positions=None))
     assert "sdm.contents" not in unsupervised_model(index).feature_names_
 
 
