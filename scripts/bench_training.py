@@ -80,7 +80,7 @@ def train(system: str, X: np.ndarray, labels: np.ndarray, groups: np.ndarray, tr
         qid = np.repeat(np.arange(len(groups)), groups)
         parameters = {"n_estimators": trees, "min_child_weight": 1e-3, "n_jobs": threads}  # as LightGBM's
         if system == SAMPLED:
-            parameters |= {"data_sample_strategy": "mvs", "subsample": 0.2}
+            parameters |= {"data_sample_strategy": "mvs", "subsample": 0.1}
         model = LambdaMART(metric="nDCG(dcg='exp-log2')@10", **parameters)
         return model.fit(X, labels, qid=qid).predict
     if system.startswith("lightgbm"):

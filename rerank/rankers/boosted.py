@@ -171,7 +171,7 @@ class BoostedTrees(WeightedRanker):
         BAGGING,
         Choice(lambda: STRATEGIES),
         "What `subsample` draws. bagging: whole queries. mvs: rows by the size of their gradients, which are then "
-        "weighted (minimal variance sampling); subsample=0.2 takes less time on many rows. Only "
+        "weighted (minimal variance sampling); subsample=0.1 takes half the time on many rows. Only "
         "with split='newton', and not on a cluster.",
     )
     colsample_bytree: float = parameter(
@@ -392,7 +392,7 @@ class BoostedTrees(WeightedRanker):
         """Raise InvalidInputError where rows cannot be drawn by their gradients."""
         place = "data_sample_strategy: expected"
         if self.subsample >= 1.0:
-            raise InvalidInputError(f"{place} subsample below 1 beside 'mvs', got 1. Set e.g. subsample=0.2.")
+            raise InvalidInputError(f"{place} subsample below 1 beside 'mvs', got 1. Set e.g. subsample=0.1.")
         if self.split != "newton":
             raise InvalidInputError(f"{place} split='newton' beside 'mvs', got {self.split!r}. Leave split out.")
         if context.cluster is not None:
