@@ -24,11 +24,11 @@ from tabulate import tabulate
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import rerank  # noqa: E402
-from rerank.rankers.boosted import BoostedTrees  # noqa: E402
-from rerank.rankers.ranker import known_rankers, ranker_class  # noqa: E402
-from rerank.types import RankingData, pointers  # noqa: E402
-from rerank.types.ids import id_array  # noqa: E402
+import rerank
+from rerank.rankers.boosted import BoostedTrees
+from rerank.rankers.ranker import known_rankers, ranker_class
+from rerank.types import RankingData, pointers
+from rerank.types.ids import id_array
 
 N_FEATURES, N_QUERIES, LENGTH, N_ROWS = 8, 30, 20, 500
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -18,6 +18,7 @@ from rerank.rankers.members import (
     binned_for,
     check_members,
     complete_member,
+    learner_of,
     new_members,
 )
 from rerank.rankers.parameters import (
@@ -92,7 +93,7 @@ class Auto(Ranker):
     cross_validates: ClassVar[bool] = True
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
-        members = self._new_members(len(train.weights))
+        members = [learner_of(self, member) for member in self._new_members(len(train.weights))]
         cold = binned_for(members, without_start(train))
         judged = valid or train
         added = self._held_out(cold, members) if valid is None else _added(members, cold, without_start(valid))
@@ -131,7 +132,7 @@ class Auto(Ranker):
         for number in track(range(self.n_folds), "members on folds", self.n_folds):
             rest, part = data.select(np.flatnonzero(fold != number)), data.select(np.flatnonzero(fold == number))
             for column, member in enumerate(members):
-                learner = member.unfitted_copy()
+                learner = learner_of(self, member)
                 learner._learn(rest, part if stops[column] else None)
                 held_out[rows == number, column] = learner._scores(part.X)
                 iterations[number, column] = learner.best_iteration_

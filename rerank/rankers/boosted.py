@@ -319,6 +319,9 @@ class BoostedTrees(WeightedRanker):
     def _sized_by_queries(self, n_queries: int) -> bool:
         return self.n_estimators is None and n_queries < FEW
 
+    def _keeps_directions(self) -> bool:
+        return self.monotone_constraints is not None
+
     def _halves(self, train: TrainingSet) -> Ints | None:
         """Return the half of each query, (n_queries,); None where there are no two queries to learn from.
 

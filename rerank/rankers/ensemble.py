@@ -14,6 +14,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.swap_blocks import BlockLambdaRankObjective
+from rerank.rankers.arrays import numbered_names
 from rerank.rankers.base_scores import WeightedBase
 from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.lambdamart import LambdaMART
@@ -23,6 +24,7 @@ from rerank.rankers.members import (
     binned_for,
     check_members,
     complete_member,
+    learner_of,
     new_members,
 )
 from rerank.rankers.parameters import Metric, base_parameter, jobs_parameter, parameter, stopping_parameter
@@ -34,6 +36,7 @@ from rerank.runtime.schema import Array, Choice, Field, Items, Number, Record, W
 from rerank.types import Floats, Ints
 
 DEPTH = 30  # that gradients look at
+NO_MEMBERS = np.empty(0, dtype=np.int64)
 RIDGE = 1e-3  # share of each weight's own curvature: members with equal scores get equal weights
 
 
@@ -43,7 +46,8 @@ class LinearStage:
     Each step is w - learning_rate (H + ridge)^-1 g. g = F'lambda, and H = F' (d lambda / d s) F is the full matrix of
     second derivatives, cross terms included: sum over pairs (i, j) of their curvature times (f_i - f_j)(f_i - f_j)'
     (Burges 2010, sections 4 and 7). So a step does not depend on constants added to members' scores nor on their
-    scale; the ridge is a share of H's own diagonal.
+    scale; the ridge is a share of H's own diagonal. A weight of `rising`, the members with monotone constraints, is set
+    to 0 where a step makes it negative: the sum would go against the constraints.
 
     The first weights are equal, of members' scores divided by their standard deviations, since members of different
     kinds have different units. A base is added to the sum with a weight of its own (base_scores.py). Of all weights,
@@ -53,11 +57,19 @@ class LinearStage:
 
     learned_later: ClassVar[Mapping[str, Any]] = {}
 
-    def __init__(self, n_estimators: int, learning_rate: float, metric: Any, early_stopping_rounds: int) -> None:
+    def __init__(
+        self,
+        n_estimators: int,
+        learning_rate: float,
+        metric: Any,
+        early_stopping_rounds: int,
+        rising: Ints = NO_MEMBERS,
+    ) -> None:
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.metric = metric
         self.early_stopping_rounds = early_stopping_rounds
+        self.rising = rising
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         measure, base = parse_measure(self.metric), None
@@ -80,6 +92,7 @@ class LinearStage:
             if stopping.over:
                 break
             weights = weights - self.learning_rate * newton_step(objective, inputs, weights)
+            weights[self.rising] = np.maximum(weights[self.rising], 0.0)
         if base is not None:
             learned = product(held_out, self.weights_)
             self.weights_ *= (base.averaged(learned) if valid is None else base.best(learned)).factor
@@ -173,7 +186,8 @@ class Ensemble(Ranker):
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         common = {"metric": self.metric, "random_state": self.random_state}
-        members, stage = new_members(self.members, common), self._new_stage()
+        members = [learner_of(self, member) for member in new_members(self.members, common)]
+        stage = self._new_stage([member._keeps_directions() for member in members])
         cold, cold_valid = binned_for(members, without_start(train)), valid and without_start(valid)
         fold = fold_of_queries(self.n_folds, len(train.weights), SEEDS + self.random_state)
         held_out = np.empty((len(train.order), len(members)), dtype=np.float32)
@@ -181,7 +195,7 @@ class Ensemble(Ranker):
             rest, part = cold.select(np.flatnonzero(fold != number)), cold.select(np.flatnonzero(fold == number))
             rows = np.repeat(fold == number, np.diff(train.query_ptr))
             for column, member in enumerate(members):
-                learner = member.unfitted_copy()
+                learner = learner_of(self, member)
                 learner._learn(rest, cold_valid)
                 held_out[rows, column] = learner._scores(part.X)
         for member in track(members, "members", len(members)):
@@ -192,18 +206,24 @@ class Ensemble(Ranker):
         stage._learn(_of_scores(train, held_out), stage_valid, context)
         self.stage_, self.best_iteration_, self.evals_result_ = stage, stage.best_iteration_, stage.evals_result_
 
-    def _new_stage(self) -> LinearStage | LambdaMART:
+    def _new_stage(self, rising: Sequence[bool] = ()) -> LinearStage | LambdaMART:
+        """Return the second stage, unfitted; its scores may not fall with those of the members that are `rising`."""
         if self.second == "linear":
-            return LinearStage(self.n_estimators, self.learning_rate, self.metric, self.early_stopping_rounds)
+            numbers = np.flatnonzero(rising)
+            return LinearStage(self.n_estimators, self.learning_rate, self.metric, self.early_stopping_rounds, numbers)
         return LambdaMART(
             n_estimators=self.n_estimators,
             learning_rate=self.learning_rate,
             num_leaves=self.num_leaves,
             metric=self.metric,
             early_stopping_rounds=self.early_stopping_rounds,
+            monotone_constraints=[int(each) for each in rising] if any(rising) else None,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
+
+    def _keeps_directions(self) -> bool:
+        return any(member._keeps_directions() for member in new_members(self.members, {}))
 
     def _learned_nothing(self) -> str:
         learned = [member for member in self.members_ if not member._learned_nothing()]
@@ -257,4 +277,4 @@ class Ensemble(Ranker):
 
 def _of_scores(data: TrainingSet, scores: NDArray[np.float32]) -> TrainingSet:
     """Return the same rows with members' scores (n_rows, n_members), in canonical order, as their features."""
-    return replace(data, X=scores, order=np.arange(len(scores)), names=())
+    return replace(data, X=scores, order=np.arange(len(scores)), names=numbered_names(scores.shape[1]))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.boosted import BoostedTrees
+from rerank.rankers.imported import Imported
 from rerank.rankers.parameters import check_names, declared_parameters, plain_parameters, read_value
 from rerank.rankers.ranker import Ranker, ranker_class, stored_rankers
 from rerank.rankers.training import TrainingSet
@@ -140,8 +141,16 @@ def binned_for(members: Sequence[Ranker], data: TrainingSet) -> TrainingSet:
     return replace(data, binned=bin_rows(data.X, data.order, most_bins.pop(), numba.get_num_threads()))
 
 
+def learner_of(owner: Ranker, member: Ranker) -> Ranker:
+    """Return an unfitted copy of a member, to learn from the data of its owner or from a part of them."""
+    learner = member.unfitted_copy()
+    if not isinstance(learner, Imported):  # which has its own features; they are checked first
+        complete_member(owner, learner)
+    return learner
+
+
 def complete_member(owner: Ranker, member: Ranker) -> None:
-    """Set what makes a member a model that can be stored: the base is the owner's alone.
+    """Tell a member about the data of its owner, to learn and to be stored; the base is the owner's alone.
 
     Raises ModelMismatchError for an imported model, which has features already, where these have other names.
     """

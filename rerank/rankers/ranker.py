@@ -234,6 +234,10 @@ class Ranker(Estimator):
         """Return the numbers of the features that `_scores` depends on."""
         return np.arange(self.n_features_in_)
 
+    def _keeps_directions(self) -> bool:
+        """Return whether monotone constraints hold for the scores, and so have to for what is made of them."""
+        return False
+
     def _learned_nothing(self) -> str:
         """Return why the model gives all documents the same score, as an error has it; empty where it does not."""
         return ""

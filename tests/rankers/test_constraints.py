@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from rerank.errors import InvalidInputError
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.ensemble import Ensemble
 from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.mart import MART
 from rerank.rankers.ranker import Ranker, known_rankers, ranker_class
 from rerank.rankers.store import read_model
 from rerank.types import RankingData
@@ -51,10 +53,29 @@ def test_scores_of_trees_never_move_against_a_direction(name: str, train: Rankin
     assert len(bound.forest_.feature) > 0
 
 
-def test_an_ensemble_of_constrained_trees_keeps_the_directions(train: RankingData, test: RankingData) -> None:
+@pytest.mark.parametrize("second", ["linear", "boosted"])
+def test_an_ensemble_of_constrained_trees_keeps_the_directions(
+    second: str, train: RankingData, test: RankingData
+) -> None:
     member = "lambdamart(n_estimators=8, num_leaves=8, min_child_samples=3, monotone_constraints={'f0': -1, 'f1': 1})"
-    model = Ensemble(members=f"{member}, {member.replace('lambdamart', 'mart')}").fit(train)
-    assert _contradictions(model, test) == 0
+    members = f"{member}, {member.replace('lambdamart', 'mart')}"
+    assert _contradictions(Ensemble(members=members, second=second).fit(train), test) == 0
+    nested = Ensemble(members=[Ensemble(members=members), MART(**SMALL, monotone_constraints=DIRECTIONS)])
+    assert _contradictions(nested.set_params(second=second).fit(train), test) == 0
+
+
+@pytest.mark.parametrize("second", ["linear", "boosted"])
+def test_a_member_that_ranks_backwards_gets_no_negative_weight_when_it_is_constrained(
+    second: str, train: RankingData, test: RankingData
+) -> None:
+    backwards = replace(train, labels=train.labels.max() - train.labels)
+    order = {"f0": 1, "f1": -1}  # against the labels
+    members = [LambdaMART(**SMALL), LambdaMART(**SMALL, monotone_constraints=order)]
+    for data in (train, backwards):
+        model = Ensemble(members=members, second=second).fit(data)
+        shares = np.zeros((50, 2), dtype=np.float32)
+        shares[:, 1] = np.linspace(-3.0, 3.0, 50)
+        assert (np.diff(model.stage_._scores(shares)) >= 0.0).all()
 
 
 def test_constraints_are_stored_with_the_model(train: RankingData, test: RankingData, tmp_path: Any) -> None:

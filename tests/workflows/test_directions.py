@@ -43,3 +43,13 @@ def test_every_pattern_of_directions_fits_a_feature() -> None:
         names = [feature.name for feature in default_features(name)] if name in default_family_names() else []
         for pattern in (*member.rising, *member.falling) if names else ():
             assert any(fnmatchcase(each, pattern) for each in names), (name, pattern)
+
+
+def test_members_of_a_combination_take_the_declared_directions(index: rerank.Index, collection: Tiny) -> None:
+    topics, qrels = more_queries(collection)
+    data = index.features(index.search(topics, 30), topics, qrels)
+    member = "lambdamart(n_estimators=3, monotone_constraints='features')"
+    for model in (rerank.Ensemble(members=f"{member}, logisticregression"), rerank.Auto(members=member)):
+        alone = model.fit(data).members_[0]
+        assert alone.recipe_ == data.recipe
+        assert "the score may not fall with it" in str(rerank.model_card(alone))
