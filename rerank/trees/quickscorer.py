@@ -12,6 +12,9 @@ of more than 32 leaves are several words. A node is a test only in the
 words that the leaves below its first child reach; in trees of several words the smaller child is made the first one, to
 keep those few.
 
+A symmetric tree, whose nodes of one depth ask the same question, as CatBoost's do, needs one test for each depth: a
+test that fails clears one bit, and the leaves are ordered so that the cleared bits are the number of the exit leaf.
+
 A category has a column for each 32 codes, which holds a row's code as a bit, or 0 where it is in another column. A node
 with a set of categories has its right child first, and a test for each column with codes of its set: it fails where the
 column has a bit of the set, so that the tests need no order, and a set of up to 32 codes costs as much as a threshold.
@@ -48,6 +51,8 @@ LANES = 64
 ROWS_TO_CODE = 1 << 12  # that are copied beside their codes at once
 N_KINDS = 5  # of tests: (first child is the right one, missing values go right), in this order, and sets of categories
 OF_SET = 4
+WORD_WIDTH = N_KINDS + 3  # first test, ends of each kind, first leaf, whether the tree is symmetric
+LEAST_NODES, DEEPEST = 3, 16  # of symmetric trees
 TREES_AT_ONCE = 16
 
 
@@ -66,8 +71,8 @@ class BitForest:
         For each feature, codes of the categories from 0 up, then that of all others, and that of missing values.
     tree_words : int64 array of shape (n_trees + 1,)
         Words of tree t are [tree_words[t], tree_words[t + 1]), its last leaves first.
-    words : int32 array of shape (n_words, 7)
-        First test, ends of the tests of each kind, first leaf.
+    words : int32 array of shape (n_words, 8)
+        First test, ends of the tests of each kind, first leaf, 1 for a symmetric tree.
     tests : int32 array of shape (n_tests, 3)
         Column * 64, threshold (bits of a float32) or set of codes, mask that clears leaves.
     leaf_value : float64 array of shape (n_leaves,)
@@ -185,12 +190,13 @@ def _generate_exit_leaves(context: Any, builder: ir.IRBuilder, signature: Any, a
     )
 
     def find_leaf(b: ir.IRBuilder, word: Any, leaf: Any) -> Any:
-        start, *ends, first_leaf = (_load_int(b, words, word, N_KINDS + 2, i) for i in range(N_KINDS + 2))
+        start, *ends, first_leaf, symmetric = (_load_int(b, words, word, WORD_WIDTH, i) for i in range(WORD_WIDTH))
         bits = ir.Constant(_INTS, [-1] * LANES)
         for (right_first, ordering), end in zip(_GOES_RIGHT, ends, strict=True):
             bits = _clear_leaves(b, columns, tests, start, end, bits, right_first, ordering)
             start = end
         lowest = b.call(count_zeros, [bits, ir.Constant(ir.IntType(1), 0)])
+        lowest = b.select(b.icmp_signed("!=", symmetric, ir.Constant(_LONG, 0)), b.not_(bits), lowest)
         is_here = b.icmp_signed("!=", bits, ir.Constant(_INTS, [0] * LANES))
         return b.select(is_here, b.add(lowest, _splat(b, b.trunc(first_leaf, _INT))), leaf)
 
@@ -269,6 +275,8 @@ NODE = np.dtype(
         ("n_first", np.int32),  # leaves below its first child
         ("n_leaves", np.int32),  # leaves below the node
         ("kind", np.int32),  # 2 * (first child is the right one) + (missing values go right), or OF_SET
+        ("level", np.int32),  # in a symmetric tree: depth of the first node of each depth, -1 for the others
+        ("path", np.int32),  # in a symmetric tree: bits of the tests that fail on the way to the node
     ]
 )
 
@@ -283,12 +291,16 @@ def bit_forest(forest: Forest) -> BitForest:
     terms[test_ptr[:-1][~is_set], 1] = forest.threshold.view(np.int32)[~is_set]
     features = np.concatenate([np.arange(n_columns, dtype=np.int32), n_columns + compared])
     children = np.stack((forest.left, forest.right), axis=1)
-    tree_words = pointers(-(-np.diff(forest.leaf_ptr) // WORD))
     leaf_value = forest.leaf_value.copy()
     nodes = np.zeros(len(children), dtype=NODE)
     nodes["kind"] = np.where(is_set, OF_SET, ~forest.missing_left)
-    _order_leaves(forest.node_ptr, forest.leaf_ptr, children, forest.leaf_value, nodes, leaf_value)
-    words = np.zeros((tree_words[-1], N_KINDS + 2), dtype=np.int32)
+    symmetric = np.zeros(forest.n_trees, dtype=np.bool_)
+    questions = _questions(forest, nodes["kind"], test_ptr, terms)
+    _find_symmetric(forest.node_ptr, children, questions, nodes, symmetric)
+    tree_words = pointers(np.where(symmetric, 1, -(-np.diff(forest.leaf_ptr) // WORD)))
+    _order_leaves(forest.node_ptr, forest.leaf_ptr, children, forest.leaf_value, symmetric, nodes, leaf_value)
+    words = np.zeros((tree_words[-1], WORD_WIDTH), dtype=np.int32)
+    words[tree_words[:-1], -1] = symmetric
     n_tests = _fill_words(forest.node_ptr, forest.leaf_ptr, tree_words, test_ptr, nodes, words)
     tests = np.empty((n_tests, 3), dtype=np.int32)
     _fill_tests(forest.node_ptr, tree_words, test_ptr, terms, nodes, words, tests)
@@ -328,8 +340,58 @@ def _category_codes(
     return np.array(rows, dtype=np.int32), np.concatenate(tables), pointers(n_tests), terms
 
 
+def _questions(forest: Forest, kind: NDArray[np.int32], test_ptr: Ints, terms: NDArray[np.int32]) -> Ints:
+    """Return the number of each node's question, (n_nodes,), the same one for equal kinds and terms.
+
+    It is -1 in trees that cannot be symmetric by their number of nodes and the features below their root.
+    """
+    sizes, known = np.diff(forest.node_ptr), dict[tuple[int, bytes], int]()
+    complete = (sizes & (sizes + 1) == 0) & (sizes >= LEAST_NODES)
+    roots = forest.node_ptr[:-1][complete]
+    left, right = forest.left[roots], forest.right[roots]
+    same = forest.feature[roots + np.maximum(left, 0)] == forest.feature[roots + np.maximum(right, 0)]
+    complete[complete] = same & (left >= 0) & (right >= 0)
+    questions = np.full(len(kind), -1, dtype=np.int64)
+    for node in np.flatnonzero(np.repeat(complete, sizes)).tolist():
+        question = int(kind[node]), terms[test_ptr[node] : test_ptr[node + 1]].tobytes()
+        questions[node] = known.setdefault(question, len(known))
+    return questions
+
+
 @kernel()
-def _order_leaves(node_ptr, leaf_ptr, children, leaf_value, nodes, ordered_value):  # type: ignore[no-untyped-def]
+def _find_symmetric(node_ptr, children, questions, nodes, symmetric):  # type: ignore[no-untyped-def]
+    """Set symmetric (n_trees,) of complete trees of 2 to DEEPEST levels whose nodes of one depth ask the same.
+
+    children   (n_nodes, 2) int32: left and right, a node or ~leaf
+    questions  (n_nodes,) int64
+    nodes      (n_nodes,) NODE, OUT: level and path of the nodes of these trees
+    """
+    order = np.empty(nodes.shape[0], np.int32)  # nodes of a tree, depth by depth
+    for t in range(node_ptr.shape[0] - 1):
+        first, n = node_ptr[t], node_ptr[t + 1] - node_ptr[t]
+        if n < LEAST_NODES or n >= 1 << DEEPEST or questions[node_ptr[t]] < 0:
+            continue
+        order[0], begin, end, depth, complete = 0, 0, 1, 0, True
+        while complete and begin < n:
+            n_next = end
+            for i in range(begin, end):
+                node = first + order[i]
+                complete = complete and questions[node] == questions[first + order[begin]]
+                nodes[node]["level"] = depth if i == begin else -1
+                for side in range(2):
+                    child = children[node, side]
+                    fails = 1 - side if nodes[node]["kind"] == OF_SET else side
+                    if child >= 0:
+                        order[n_next] = child
+                        nodes[first + child]["path"] = nodes[node]["path"] + (fails << depth)
+                        n_next += 1
+            begin, end, depth = end, n_next, depth + 1
+            complete = complete and (end - begin == 1 << depth or begin == n)
+        symmetric[t] = complete
+
+
+@kernel()
+def _order_leaves(node_ptr, leaf_ptr, children, leaf_value, symmetric, nodes, ordered_value):  # type: ignore[no-untyped-def]
     """Put the leaves of every tree in order, first child before second.
 
     children       (n_nodes, 2) int32: left and right, a node or ~leaf
@@ -340,6 +402,15 @@ def _order_leaves(node_ptr, leaf_ptr, children, leaf_value, nodes, ordered_value
     order = np.empty(nodes.shape[0], np.int32)  # nodes of a tree, parents before children
     for t in range(node_ptr.shape[0] - 1):
         first, last, first_leaf = node_ptr[t], node_ptr[t + 1], leaf_ptr[t]
+        if symmetric[t]:
+            depth = np.int64(np.rint(np.log2(last - first + 1)))
+            for n in range(first, last):
+                for side in range(2):
+                    if children[n, side] < 0:
+                        fails = 1 - side if nodes[n]["kind"] == OF_SET else side
+                        leaf = nodes[n]["path"] + (fails << (depth - 1))
+                        ordered_value[first_leaf + leaf] = leaf_value[first_leaf + ~children[n, side]]
+            continue
         several_words = leaf_ptr[t + 1] - first_leaf > WORD
         if last > first:
             order[first] = first
@@ -372,17 +443,21 @@ def _order_leaves(node_ptr, leaf_ptr, children, leaf_value, nodes, ordered_value
 
 @kernel()
 def _fill_words(node_ptr, leaf_ptr, tree_words, test_ptr, nodes, words):  # type: ignore[no-untyped-def]
-    """Fill words (n_words, 7) of a `BitForest`, zero before; return the number of tests.
+    """Fill words (n_words, 8) of a `BitForest`, zero but for the last column; return the number of tests.
 
     The end of each kind is where its tests start: `_fill_tests` moves it to their end.
     """
-    n_ends = words.shape[1] - 2
+    n_ends = words.shape[1] - 3
     for t in range(node_ptr.shape[0] - 1):
         last_word = tree_words[t + 1] - 1
         for w in range(tree_words[t], tree_words[t + 1]):
             words[w, n_ends + 1] = leaf_ptr[t] + WORD * (last_word - w)
         for n in range(node_ptr[t], node_ptr[t + 1]):
             begin, kind = nodes[n]["first_leaf"], nodes[n]["kind"]
+            if words[last_word, n_ends + 2]:
+                if nodes[n]["level"] >= 0:
+                    words[last_word, kind + 1] += test_ptr[n + 1] - test_ptr[n]
+                continue
             for w in range(begin // WORD, (begin + nodes[n]["n_first"] - 1) // WORD + 1):
                 words[last_word - w, kind + 1] += test_ptr[n + 1] - test_ptr[n]
     n_tests = 0
@@ -402,6 +477,9 @@ def _fill_tests(node_ptr, tree_words, test_ptr, terms, nodes, words, tests):  # 
         for n in range(node_ptr[t], node_ptr[t + 1]):
             node = nodes[n]
             begin, end, kind = node["first_leaf"], node["first_leaf"] + node["n_first"], node["kind"]
+            symmetric = words[tree_words[t], words.shape[1] - 1]
+            if symmetric:  # one bit is cleared, in the only word
+                begin, end = (node["level"], node["level"] + 1) if node["level"] >= 0 else (0, 0)
             for w in range(begin // WORD, (end - 1) // WORD + 1):
                 low, high = np.int64(max(begin - WORD * w, 0)), np.int64(min(end - WORD * w, WORD))
                 word = tree_words[t + 1] - 1 - w

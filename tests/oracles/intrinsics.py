@@ -77,7 +77,7 @@ def exit_leaves(
 ) -> None:
     """Write the exit leaf of all lanes of a block in one tree, counted from the forest's first leaf."""
     leaf = np.zeros(LANES, np.int32)
-    for start, *ends, first_leaf in words[first_word:last_word].tolist():
+    for start, *ends, first_leaf, symmetric in words[first_word:last_word].tolist():
         bits = np.full(LANES, -1, np.int32)
         for kind, end in zip(KINDS, ends, strict=True):
             for column, threshold, mask in tests[start:end]:
@@ -89,7 +89,7 @@ def exit_leaves(
                     fails = goes_right != kind[0]
                 bits[fails] &= mask
             start = end
-        leaf = np.where(bits != 0, first_leaf + lowest_bit(bits), leaf)
+        leaf = np.where(bits != 0, first_leaf + (~bits if symmetric else lowest_bit(bits)), leaf)
     leaves[slot * LANES : (slot + 1) * LANES] = leaf
 
 

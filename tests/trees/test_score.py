@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.trees import score
-from rerank.trees.forest import Forest, StoredForest, Tree
+from rerank.trees.forest import Forest, StoredForest, Tree, category_bits
+from rerank.trees.quickscorer import bit_forest
 from rerank.trees.score import FEW_ROWS, score_rows
 from tests.oracles import trees as oracle
 
@@ -88,6 +89,54 @@ def test_scores_equal_the_oracle_when_every_split_parts_one_leaf(heavy: str) -> 
     )
     forest, X = Forest.of([tree]), _rows(random, 200, 1)
     np.testing.assert_array_equal(score_rows(forest, X), _oracle_scores(forest, X))
+
+
+def symmetric_tree(random: np.random.Generator, depth: int, n_features: int, with_sets: bool) -> Tree:
+    """A complete tree whose nodes of one depth ask the same question, with its nodes and leaves in any order."""
+    n_nodes, n_leaves = (1 << depth) - 1, 1 << depth
+    place = np.append(0, 1 + random.permutation(n_nodes - 1))  # of each node; the root stays first
+    leaf = random.permutation(n_leaves)
+    asks = np.floor(np.log2(np.arange(n_nodes) + 1)).astype(int)
+    features, thresholds = random.integers(0, n_features, depth), random.standard_normal(depth).astype(np.float32)
+    missing_left = random.random(depth) < 0.5
+    is_set = (random.random(depth) < 0.5) & with_sets
+    features[is_set] = n_features
+    sets = [category_bits(np.flatnonzero(random.random(90) < 0.4)) for _ in range(depth)]
+    children = np.empty((n_nodes, 2), np.int32)
+    for node in range(n_nodes):
+        for side in range(2):
+            child = 2 * node + 1 + side
+            children[place[node], side] = place[child] if child < n_nodes else ~leaf[child - n_nodes]
+    asked = np.empty(n_nodes, int)
+    asked[place] = asks
+    words = np.where(is_set, [len(each) for each in sets], 0)[asked].astype(np.int64)
+    bits = [sets[question] for question in asked.tolist() if is_set[question]]
+    return Tree(
+        features[asked].astype(np.int32),
+        np.where(is_set, 0, thresholds)[asked].astype(np.float32),
+        missing_left[asked],
+        children[:, 0].copy(),
+        children[:, 1].copy(),
+        random.random(n_nodes),
+        random.standard_normal(n_leaves),
+        category_words=words if with_sets else None,
+        category_bits=np.concatenate([*bits, np.empty(0, np.uint32)]) if with_sets else None,
+    )
+
+
+@pytest.mark.parametrize("with_sets", [False, True])
+@pytest.mark.parametrize("depth", [1, 2, 3, 5, 6, 8])
+def test_scores_equal_the_oracle_when_trees_are_symmetric(depth: int, with_sets: bool) -> None:
+    random = np.random.default_rng(depth)
+    trees = [symmetric_tree(random, depth, 6, with_sets) for _ in range(9)] + [random_tree(random, 40, 6)]
+    almost = symmetric_tree(random, depth, 6, False)
+    almost.threshold[-1] += 0.5
+    forest, X = Forest.of([*trees, almost, trees[0]]), _rows(random, 200, 7)
+    X[:, 6] = np.where(random.random(200) < 0.1, np.nan, random.integers(0, 120, 200))
+    np.testing.assert_array_equal(score_rows(forest, X), _oracle_scores(forest, X))
+    n_words = np.diff(bit_forest(forest).tree_words)
+    assert (n_words[:9] == 1).all()
+    assert n_words[-2] == -(-(1 << depth) // 32)
 
 
 def test_values_at_the_threshold_go_left() -> None:
