@@ -6,17 +6,19 @@ import logging
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
+from rerank.files.records import RunLike, data_of
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import order_matters
-from rerank.rankers.arrays import numbered_names
+from rerank.rankers.arrays import coded, numbered_names
 from rerank.rankers.base_scores import BaseWeight, StoredBaseWeight, WeightedBase, spread_at_the_top, start_in_units
 from rerank.rankers.checkpoint import TrainingState, digest
 from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext, TrainingOptions
@@ -31,11 +33,12 @@ from rerank.rankers.parameters import (
 )
 from rerank.rankers.ranker import PROGRESS
 from rerank.rankers.sizes import FEW, LEAST_ROWS, OF_MANY, SHARE_OF_ROWS, Sizes, by_queries, sizes_of
-from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
+from rerank.rankers.training import TrainingSet, check_training_data, fold_of_queries, without_start
 from rerank.rankers.weighted import WeightedRanker
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Choice, Field, Number, Plain, Whole
+from rerank.runtime.threads import kernel_threads
 from rerank.trees.binned import BinnedData, bin_rows, bin_with, tree_values
 from rerank.trees.bins import Bins
 from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength, TreeSource
@@ -44,7 +47,8 @@ from rerank.trees.columns import Columns
 from rerank.trees.constraints import FEATURES, Directions, FeatureGroups, SplitConstraints
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import MOST_CATEGORIES, Forest, StoredForest, Tree
-from rerank.trees.grow import SPLIT_RULES, TreeLimits
+from rerank.trees.grow import SPLIT_RULES, TreeLimits, newton_steps
+from rerank.trees.parts import leaves_of
 from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints, RankingData, query_rows
 
@@ -225,6 +229,91 @@ class BoostedTrees(WeightedRanker):
     def feature_importances_(self) -> Floats:
         """Total gain of each feature's splits, (n_features,) float64."""
         return self.forest_.gains(self.n_features_in_)
+
+    def refit(
+        self,
+        data: RankingData | str | Path,
+        *,
+        decay_rate: float = 0.9,
+        init_score: ArrayLike | None = None,
+        base: RunLike | None = None,
+    ) -> Self:
+        """Return a copy whose trees keep their splits, and whose leaf values are fitted to other data.
+
+        From the first tree to the last, each leaf gets decay_rate * its value + (1 - decay_rate) * the Newton step of
+        the rows that reach it, times the learning rate, at the scores of the trees before. A leaf that no row reaches
+        keeps its value.
+
+        Parameters
+        ----------
+        data : RankingData or path
+            Labelled rows with the features of the model, or their file.
+        decay_rate : float
+            Share of the old values, from 0 to 1.
+        init_score, base : as for `predict`
+            Scores to start from.
+
+        Returns
+        -------
+        BoostedTrees
+            The copy, without a calibration, which would be that of other scores.
+
+        Raises
+        ------
+        InvalidInputError
+            If decay_rate is not from 0 to 1, or if the model has monotone constraints, which new values could break.
+
+        References
+        ----------
+        LightGBM's ``Booster.refit``; there, a leaf without rows gets decay_rate * its value.
+
+        """
+        self._check_fitted()
+        if not 0.0 <= decay_rate <= 1.0:
+            raise InvalidInputError(
+                f"decay_rate: expected 0 to 1, got {shown(decay_rate)}. Take 0.9 to change the leaf values by a tenth."
+            )
+        if self.monotone_constraints is not None or self.averages:
+            why = "a mean of them" if self.averages else "constraints, which new leaf values could break"
+            raise InvalidInputError(
+                f"refit: expected a sum of trees without monotone constraints, got {why}. Train anew."
+            )
+        given = data_of(data)
+        if not isinstance(given, RankingData):
+            raise InvalidInputError(
+                f"data: expected RankingData or the path of its file, got {type(given).__name__}. Make it with "
+                "`RankingData.from_frame`, or call fit."
+            )
+        rows = self._loaded(self._rows_to_score(coded(given, self.categories_), init_score, base))
+        check_training_data(rows, "data")
+        self._check_weights(rows)
+        with kernel_threads(self.n_jobs):
+            train = TrainingSet.of(rows, self._start(rows, init_score, base))
+            return self.with_weights(self._refitted_values(train, decay_rate))
+
+    def _refitted_values(self, train: TrainingSet, decay_rate: float) -> Floats:
+        """Return the leaf values of all trees after `refit`."""
+        weight = self.base_weight_
+        train = train if weight is None else without_start(train)
+        objective, step_length = self._objective(train), self._step_length(train)
+        unit = self._unit(train) if weight is None else weight.factor
+        if unit == 0.0:
+            return self.forest_.leaf_value
+        constant = self.constant_ / unit if weight is None else objective.constant() or 0.0
+        scores, gradients = train.start_scores / unit + constant, self._gradients(objective)
+        grad, hess, values = np.empty(len(scores)), np.empty(len(scores)), []
+        for tree in self.forest_.trees():
+            gradients(scores, grad, hess)
+            leaf = leaves_of(Forest.of([tree]), train.X)[train.order, 0]
+            n_leaves = len(tree.leaf_value)
+            n_rows = np.bincount(leaf, minlength=n_leaves)
+            sums = np.column_stack([np.bincount(leaf, grad, n_leaves), np.bincount(leaf, hess, n_leaves)])
+            steps = newton_steps(sums.astype(np.float64), self.reg_lambda, 0.0)
+            factor = self.learning_rate if step_length is None else step_length(scores, steps[leaf])
+            old = tree.leaf_value / unit
+            values.append(np.where(n_rows > 0, decay_rate * old + (1.0 - decay_rate) * factor * steps, old))
+            scores += values[-1][leaf]
+        return unit * np.concatenate([np.empty(0), *values])
 
     def check_memory(self, memory: int | str, n_rows: int, n_features: int, n_valid: int = 0) -> None:
         """Refuse memory that is too little to train in.

@@ -383,12 +383,7 @@ class Ranker(Estimator):
         self._check_memory(data, context)
         data = self._loaded(data)
         check_training_data(data, "training data")
-        if data.row_weights is not None and not self.weighs_rows:
-            able = ", ".join(name for name, ranker in known_rankers().items() if ranker.weighs_rows)
-            raise InvalidInputError(
-                f"sample_weight: expected one weight for all rows of a query, got several, which only {able} take. "
-                "Choose one of them, or weigh queries."
-            )
+        self._check_weights(data)
         base = given_base(self.base, StoredModel(), data.feature_names)
         if isinstance(base, Ranker) and hasattr(base, "base_"):
             check_retrievers(base, data.retriever, data.run_retrievers, "training data")
@@ -412,6 +407,15 @@ class Ranker(Estimator):
             train = replace(TrainingSet.of(data, start, pairs), base_worth=self.base_.worth)
             self._learn(train, valid or None, context)
         self._warn_of_nothing()
+
+    def _check_weights(self, data: RankingData) -> None:
+        """Refuse weights of rows where the ranker takes only those of queries."""
+        if data.row_weights is not None and not self.weighs_rows:
+            able = ", ".join(name for name, ranker in known_rankers().items() if ranker.weighs_rows)
+            raise InvalidInputError(
+                f"sample_weight: expected one weight for all rows of a query, got several, which only {able} take. "
+                "Choose one of them, or weigh queries."
+            )
 
     def _check_memory(self, data: RankingData, context: TrainingContext) -> None:
         """Refuse memory that is too little for these data."""
