@@ -5,9 +5,9 @@
 
 A model is trained on random rows with random directions of half of the features (which the labels do not follow),
 with every boosted ranker in turn: also by line search, from a base, with rows drawn, and as members of an ensemble. A
-sweep scores one row at each value of one constrained feature that the trees split at, just below it, and at both ends.
-Free models are counted beside the constrained ones, to show that the labels ask for violations. Exit code 1 where a
-constrained model has one.
+sweep scores one row at up to 24 values that a constrained feature has in the data, just below each, and beyond both
+ends. Free models are counted beside the constrained ones, to show that the labels ask for violations. Exit code 1
+where a constrained model has one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ ENSEMBLE = "ensemble"
 
 
 def random_data(random: np.random.Generator) -> RankingData:
-    """Return rows whose labels depend on products of features, a tenth of the values missing or equal."""
+    """Return rows whose labels depend on products of features, with a tenth of the values missing."""
     n_rows = N_QUERIES * LENGTH
     X = random.normal(size=(n_rows, N_FEATURES)).astype(np.float32)
     X[:, 1::2] = np.round(X[:, 1::2], 1)
@@ -92,8 +92,7 @@ def violations(model: rerank.Ranker, data: RankingData, directions: Mapping[str,
         values = np.unique(np.concatenate([[present[0] - 1], below, chosen, [present[-1] + 1]]).astype(np.float32))
         swept = np.repeat(rows, len(values), axis=0)
         swept[:, column] = np.tile(values, len(rows))
-        start = None if model.base_ is None else np.zeros(len(swept))
-        steps = np.diff(model.predict(swept, init_score=start).reshape(len(rows), -1), axis=1)
+        steps = np.diff(model.predict(swept, init_score=np.zeros(len(swept))).reshape(len(rows), -1), axis=1)
         n_sweeps += len(rows)
         n_against += int((direction * steps < 0.0).any(axis=1).sum())
     return n_sweeps, n_against

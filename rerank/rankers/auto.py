@@ -113,6 +113,9 @@ class Auto(Ranker):
                 member._learn(cold, None)
             complete_member(self, member)
 
+    def _keeps_directions(self) -> bool:
+        return any(member._keeps_directions() for member in self._new_members(0))
+
     def _new_members(self, n_queries: int) -> list[Ranker]:
         trees = TREES if FEW <= n_queries < SOME else OWN_SIZES
         common = {"metric": self.metric, "random_state": self.random_state}

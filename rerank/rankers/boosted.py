@@ -6,6 +6,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.files.records import RunLike, data_of
+from rerank.files.records import RunLike
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.for_measure import order_matters
@@ -31,7 +32,7 @@ from rerank.rankers.parameters import (
     stopping_parameter,
     watched_metric,
 )
-from rerank.rankers.ranker import PROGRESS
+from rerank.rankers.ranker import PROGRESS, ranking_data_of
 from rerank.rankers.sizes import FEW, LEAST_ROWS, OF_MANY, SHARE_OF_ROWS, Sizes, by_queries, sizes_of
 from rerank.rankers.training import TrainingSet, check_training_data, fold_of_queries, without_start
 from rerank.rankers.weighted import WeightedRanker
@@ -269,7 +270,7 @@ class BoostedTrees(WeightedRanker):
 
         """
         self._check_fitted()
-        if not 0.0 <= decay_rate <= 1.0:
+        if not isinstance(decay_rate, Real) or not 0.0 <= decay_rate <= 1.0:
             raise InvalidInputError(
                 f"decay_rate: expected 0 to 1, got {shown(decay_rate)}. Take 0.9 to change the leaf values by a tenth."
             )
@@ -278,12 +279,7 @@ class BoostedTrees(WeightedRanker):
             raise InvalidInputError(
                 f"refit: expected a sum of trees without monotone constraints, got {why}. Train anew."
             )
-        given = data_of(data)
-        if not isinstance(given, RankingData):
-            raise InvalidInputError(
-                f"data: expected RankingData or the path of its file, got {type(given).__name__}. Make it with "
-                "`RankingData.from_frame`, or call fit."
-            )
+        given = ranking_data_of(data, "Make it with `RankingData.from_frame`, or call fit.")
         rows = self._loaded(self._rows_to_score(coded(given, self.categories_), init_score, base))
         check_training_data(rows, "data")
         self._check_weights(rows)

@@ -608,11 +608,7 @@ class Ranker(Estimator):
 
         """
         self._check_fitted()
-        data = data_of(data)
-        if not isinstance(data, RankingData):
-            raise InvalidInputError(
-                f"data: expected RankingData or the path of its file, got {type(data).__name__}. Call predict."
-            )
+        data = ranking_data_of(data, "Call predict.")
         return data.run(self.predict(data, init_score=init_score, base=base), name or self.kind)
 
     def probabilities(self, data: RankingData, *, base: RunLike | None = None, texts: bool = False) -> Probabilities:
@@ -922,6 +918,16 @@ class Ranker(Estimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "base_")
+
+
+def ranking_data_of(data: RankingData | str | Path, remedy: str) -> RankingData:
+    """Return data, read where a path is given; raise InvalidInputError with the remedy for anything else."""
+    given = data_of(data)
+    if not isinstance(given, RankingData):
+        raise InvalidInputError(
+            f"data: expected RankingData or the path of its file, got {type(given).__name__}. {remedy}"
+        )
+    return given
 
 
 _REGISTRY: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")

@@ -84,7 +84,7 @@ def pack_scaled(grad, hess, rows, grad_scale, hess_scale, packed):  # type: igno
 def newton_steps(sums: Floats, reg_lambda: float, least_hess: float) -> Floats:
     """Return -sum grad / (sum hess + lambda) of each leaf, (n_leaves,) float64.
 
-    sums        (n_leaves, 3), see `add_leaf_sums`
+    sums        (n_leaves, 2) or wider: gradient and hessian, see `add_leaf_sums`
     least_hess  a leaf whose hessian is below it, or 0, has the value 0
     """
     hess = sums[:, 1] + reg_lambda

@@ -12,7 +12,7 @@ of more than 32 leaves are several words. A node is a test only in the
 words that the leaves below its first child reach; in trees of several words the smaller child is made the first one, to
 keep those few.
 
-A symmetric tree, whose nodes of one depth ask the same question, as CatBoost's do, needs one test for each depth: a
+A symmetric tree, whose nodes of one depth have the same split, as CatBoost's do, needs one test for each depth: a
 test that fails clears one bit, and the leaves are ordered so that the cleared bits are the number of the exit leaf.
 
 A category has a column for each 32 codes, which holds a row's code as a bit, or 0 where it is in another column. A node
@@ -295,8 +295,8 @@ def bit_forest(forest: Forest) -> BitForest:
     nodes = np.zeros(len(children), dtype=NODE)
     nodes["kind"] = np.where(is_set, OF_SET, ~forest.missing_left)
     symmetric = np.zeros(forest.n_trees, dtype=np.bool_)
-    questions = _questions(forest, nodes["kind"], test_ptr, terms)
-    _find_symmetric(forest.node_ptr, children, questions, nodes, symmetric)
+    splits = _split_numbers(forest, nodes["kind"], test_ptr, terms)
+    _find_symmetric(forest.node_ptr, children, splits, nodes, symmetric)
     tree_words = pointers(np.where(symmetric, 1, -(-np.diff(forest.leaf_ptr) // WORD)))
     _order_leaves(forest.node_ptr, forest.leaf_ptr, children, forest.leaf_value, symmetric, nodes, leaf_value)
     words = np.zeros((tree_words[-1], WORD_WIDTH), dtype=np.int32)
@@ -340,8 +340,8 @@ def _category_codes(
     return np.array(rows, dtype=np.int32), np.concatenate(tables), pointers(n_tests), terms
 
 
-def _questions(forest: Forest, kind: NDArray[np.int32], test_ptr: Ints, terms: NDArray[np.int32]) -> Ints:
-    """Return the number of each node's question, (n_nodes,), the same one for equal kinds and terms.
+def _split_numbers(forest: Forest, kind: NDArray[np.int32], test_ptr: Ints, terms: NDArray[np.int32]) -> Ints:
+    """Return the number of each node's split, (n_nodes,), the same one for equal kinds and terms.
 
     It is -1 in trees that cannot be symmetric by their number of nodes and the features below their root.
     """
@@ -351,32 +351,32 @@ def _questions(forest: Forest, kind: NDArray[np.int32], test_ptr: Ints, terms: N
     left, right = forest.left[roots], forest.right[roots]
     same = forest.feature[roots + np.maximum(left, 0)] == forest.feature[roots + np.maximum(right, 0)]
     complete[complete] = same & (left >= 0) & (right >= 0)
-    questions = np.full(len(kind), -1, dtype=np.int64)
+    splits = np.full(len(kind), -1, dtype=np.int64)
     for node in np.flatnonzero(np.repeat(complete, sizes)).tolist():
-        question = int(kind[node]), terms[test_ptr[node] : test_ptr[node + 1]].tobytes()
-        questions[node] = known.setdefault(question, len(known))
-    return questions
+        split = int(kind[node]), terms[test_ptr[node] : test_ptr[node + 1]].tobytes()
+        splits[node] = known.setdefault(split, len(known))
+    return splits
 
 
 @kernel()
-def _find_symmetric(node_ptr, children, questions, nodes, symmetric):  # type: ignore[no-untyped-def]
-    """Set symmetric (n_trees,) of complete trees of 2 to DEEPEST levels whose nodes of one depth ask the same.
+def _find_symmetric(node_ptr, children, splits, nodes, symmetric):  # type: ignore[no-untyped-def]
+    """Set symmetric (n_trees,) of complete trees of 2 to DEEPEST levels whose nodes of one depth have the same split.
 
     children   (n_nodes, 2) int32: left and right, a node or ~leaf
-    questions  (n_nodes,) int64
+    splits  (n_nodes,) int64
     nodes      (n_nodes,) NODE, OUT: level and path of the nodes of these trees
     """
     order = np.empty(nodes.shape[0], np.int32)  # nodes of a tree, depth by depth
     for t in range(node_ptr.shape[0] - 1):
         first, n = node_ptr[t], node_ptr[t + 1] - node_ptr[t]
-        if n < LEAST_NODES or n >= 1 << DEEPEST or questions[node_ptr[t]] < 0:
+        if n < LEAST_NODES or n >= 1 << DEEPEST or splits[node_ptr[t]] < 0:
             continue
         order[0], begin, end, depth, complete = 0, 0, 1, 0, True
         while complete and begin < n:
             n_next = end
             for i in range(begin, end):
                 node = first + order[i]
-                complete = complete and questions[node] == questions[first + order[begin]]
+                complete = complete and splits[node] == splits[first + order[begin]]
                 nodes[node]["level"] = depth if i == begin else -1
                 for side in range(2):
                     child = children[node, side]

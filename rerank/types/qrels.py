@@ -151,12 +151,8 @@ class Qrels(QueryTable):
 
         Parameters
         ----------
-        query_ids : ndarray of shape (n_queries,), dtype str
-            The queries of the run.
-        query_ptr : ndarray of shape (n_queries + 1,), dtype int64
-            Rows of query q: [query_ptr[q], query_ptr[q + 1]).
-        doc_ids : ndarray of shape (n_rows,), dtype str or bytes
-            Document of each row.
+        query_ids, query_ptr, doc_ids : as for `matches`
+            Queries and documents of the run.
 
         Returns
         -------

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
+from rerank.rankers.auto import Auto
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.ensemble import Ensemble
 from rerank.rankers.lambdamart import LambdaMART
@@ -60,7 +61,9 @@ def test_an_ensemble_of_constrained_trees_keeps_the_directions(
     member = "lambdamart(n_estimators=8, num_leaves=8, min_child_samples=3, monotone_constraints={'f0': -1, 'f1': 1})"
     members = f"{member}, {member.replace('lambdamart', 'mart')}"
     assert _contradictions(Ensemble(members=members, second=second).fit(train), test) == 0
-    nested = Ensemble(members=[Ensemble(members=members), MART(**SMALL, monotone_constraints=DIRECTIONS)])
+    inner = [Ensemble(members=members), Auto(members=[LambdaMART(**SMALL, monotone_constraints=DIRECTIONS)])]
+    assert all(each._keeps_directions() for each in inner)
+    nested = Ensemble(members=[*inner, MART(**SMALL, monotone_constraints=DIRECTIONS)])
     assert _contradictions(nested.set_params(second=second).fit(train), test) == 0
 
 

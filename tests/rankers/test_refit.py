@@ -74,6 +74,8 @@ def test_refit_is_refused_where_values_cannot_be_fitted(train: RankingData) -> N
     model = LambdaMART(**SMALL).fit(train)
     with pytest.raises(InvalidInputError, match=r"^decay_rate: expected 0 to 1, got 1\.5\. "):
         model.refit(train, decay_rate=1.5)
+    with pytest.raises(InvalidInputError, match=r"^decay_rate: expected 0 to 1, got 'half'"):
+        model.refit(train, decay_rate="half")
     with pytest.raises(InvalidInputError, match=r"^data: expected labels, got none"):
         model.refit(replace(train, labels=None, ideal_labels=None, ideal_ptr=None))
     with pytest.raises(

@@ -92,7 +92,7 @@ def test_scores_equal_the_oracle_when_every_split_parts_one_leaf(heavy: str) -> 
 
 
 def symmetric_tree(random: np.random.Generator, depth: int, n_features: int, with_sets: bool) -> Tree:
-    """A complete tree whose nodes of one depth ask the same question, with its nodes and leaves in any order."""
+    """A complete tree whose nodes of one depth have the same split, with its nodes and leaves in any order."""
     n_nodes, n_leaves = (1 << depth) - 1, 1 << depth
     place = np.append(0, 1 + random.permutation(n_nodes - 1))  # of each node; the root stays first
     leaf = random.permutation(n_leaves)
