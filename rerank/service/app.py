@@ -90,6 +90,7 @@ class Service:
         self.batcher = Batcher(self.engine.answer, self.limits)
         self.failure: RerankError | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
+        self.on_ready: Callable[[], None] = lambda: None
         self.on_failure: Callable[[], None] = lambda: None
         self._bytes_in_use = 0
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="rerank-bodies")
@@ -125,6 +126,7 @@ class Service:
             raise
         gc.collect()
         gc.freeze()  # modules and kernels stay: later collections do not look at them
+        self.on_ready()
         log.info("ready after %.1f s, serving %s.", time.perf_counter() - start, self.settings.served_name)
 
     async def _tick(self) -> None:

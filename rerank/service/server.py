@@ -88,8 +88,8 @@ class _Supervisor(Multiprocess):
 
     def __init__(self, settings: Settings, listener: socket.socket) -> None:
         level = log.getEffectiveLevel()
-        super().__init__(config_of(settings, partial(_worker_app, settings, level)), [listener])
-        self._later_app = partial(_worker_app, settings, level, ends_service=False)
+        super().__init__(config_of(settings, partial(_worker_app, settings, level, listener)), [listener])
+        self._later_app = partial(_worker_app, settings, level, listener, ends_service=False)
 
     def init_processes(self) -> None:
         """Start the first worker, and the others when it is ready."""
@@ -138,6 +138,7 @@ def serve(settings: Settings) -> None:
     keep_heap_small()
     sys.setswitchinterval(_SWITCH_SECONDS)
     service = Service(settings)
+    service.on_ready = partial(listener.listen, _BACKLOG)  # uvicorn listens later than the log says that it is ready
     server = Server(config_of(settings, make_app(service)))
     signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn, which ends at it, raises it again at the end
     if hasattr(signal, "SIGHUP"):
@@ -158,7 +159,7 @@ def _serve_by_workers(settings: Settings, listener: socket.socket, folder: str) 
         raise KeyboardInterrupt
 
 
-def _worker_app(settings: Settings, level: int, ends_service: bool = True) -> Guard:
+def _worker_app(settings: Settings, level: int, listener: socket.socket, ends_service: bool = True) -> Guard:
     """Return the application of a worker process; its failure to start ends the whole service, or it alone."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("rerank[%(process)d]: %(message)s"))
@@ -176,7 +177,7 @@ def _worker_app(settings: Settings, level: int, ends_service: bool = True) -> Gu
         if not ends_service:
             os._exit(1)  # uvicorn's own code for a failure to start would end the other workers
 
-    service.on_failure = fail
+    service.on_ready, service.on_failure = partial(listener.listen, _BACKLOG), fail
     return make_app(service)
 
 

@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import rerank
 from tests.service.server import httpx
 from tests.workflows.tiny import Tiny
@@ -227,6 +229,32 @@ def refused(*arguments: object) -> str:
 
 def test_files_that_are_missing_are_refused_before_the_service_listens(index: rerank.Index, tmp_path: Path) -> None:
     assert "none.json" in refused(index.path, tmp_path / "none.json")
+
+
+_CONNECTS_WHEN_READY = """
+import logging, os, re, socket
+
+class Connect(logging.Handler):
+    def emit(self, record):
+        message = record.getMessage()
+        if match := re.search(r"listening on http://127.0.0.1:([0-9]+)/", message):
+            os.environ["TEST_PORT"] = match[1]  # workers inherit it
+        if message.startswith("ready after"):
+            socket.create_connection(("127.0.0.1", int(os.environ["TEST_PORT"]))).close()
+
+logging.getLogger("rerank").addHandler(Connect())
+"""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_service_takes_connections_when_it_says_that_it_is_ready(index: rerank.Index, tmp_path: Path, workers) -> None:
+    functions = tmp_path / "functions.py"
+    functions.write_text(_CONNECTS_WHEN_READY)
+    with process(index.path, "--workers", workers, "--functions", functions) as (started, client):
+        started.wait("(?s)" + ": ready after.*" * workers)
+        assert client.get("/ready").status_code == 200
+        assert started.end() == 0
+    assert "Traceback" not in started.log
 
 
 def test_another_address_needs_a_token(index: rerank.Index, tmp_path: Path) -> None:
