@@ -38,7 +38,7 @@ from rerank.rankers.training import TrainingSet, check_training_data, fold_of_qu
 from rerank.rankers.weighted import WeightedRanker
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Field, Number, Plain, Whole
+from rerank.runtime.schema import Choice, Field, Flag, Number, Plain, Whole
 from rerank.runtime.threads import kernel_threads
 from rerank.trees.binned import BinnedData, bin_rows, bin_with, tree_values
 from rerank.trees.bins import Bins
@@ -182,6 +182,12 @@ class BoostedTrees(WeightedRanker):
     colsample_bytree: float = parameter(
         1.0, Number(1e-9, 1.0), "Share of the features that each tree can use.", search=(0.3, 0.6, 1.0)
     )
+    extra_trees: bool = parameter(
+        False,
+        Flag(),
+        "Whether one threshold of each feature, at random, is tried in each leaf, and not all (extremely randomized "
+        "trees).",
+    )
     metric: Any = watched_metric()
     early_stopping_rounds: int = stopping_parameter(100, "trees")
     base: Any = base_parameter()
@@ -192,7 +198,9 @@ class BoostedTrees(WeightedRanker):
         "that is best on held-out queries (eval_set if given; otherwise each half of the training queries is scored by "
         "trees of the other half). base: trees are trained from the base's scores, F_0 = base.",
     )
-    random_state: int = parameter(0, SEED, "Random seed of subsample, colsample_bytree and the halves of the queries.")
+    random_state: int = parameter(
+        0, SEED, "Random seed of subsample, colsample_bytree, extra_trees and the halves of the queries."
+    )
     n_jobs: int | None = jobs_parameter()
 
     trains_on_cluster: ClassVar[bool] = True
@@ -585,6 +593,7 @@ class BoostedTrees(WeightedRanker):
             ),
             self.averages,
             by_gradient=self.data_sample_strategy == MVS,
+            extra_trees=self.extra_trees,
         )
 
     def _seed(self) -> int:

@@ -42,6 +42,8 @@ class BoostSettings:
         When a tree stops growing.
     queries : int64 array of shape (k,), optional
         Queries that trees are grown on, and drawn from; all of them by default.
+    extra_trees : bool
+        Whether one split of each feature is tried in a leaf, at random, and not all.
     by_gradient : bool
         Whether `subsample` is a share of the rows, which are drawn by their gradients (`rerank.trees.mvs`).
     averaged : bool
@@ -59,6 +61,7 @@ class BoostSettings:
     averaged: bool = False
     queries: Ints | None = None
     by_gradient: bool = False
+    extra_trees: bool = False
 
 
 NEWTON = NewtonSplits()
@@ -134,7 +137,7 @@ class TreeWorkers(Protocol):
 
 
 class Sampler:
-    """Draws the queries and the features of each tree.
+    """Draws the queries and the features of each tree, and the number by which its splits are drawn.
 
     Parameters
     ----------
@@ -152,9 +155,13 @@ class Sampler:
         self._random = np.random.default_rng(settings.random_state)
         self._features = np.sort(columns.features)  # the others have one bin
 
-    def draw(self) -> tuple[NDArray[np.bool_] | None, Ints]:
-        """Return which rows, (n_rows,), and which features, ascending, the next tree is grown on; None is all rows."""
-        return self._rows(), self._drawn_features()
+    def draw(self) -> tuple[NDArray[np.bool_] | None, Ints, int]:
+        """Return which rows, (n_rows,), and which features, ascending, the next tree is grown on; None is all rows.
+
+        Third, what `Grower.grow` takes as `draw`.
+        """
+        rows, features = self._rows(), self._drawn_features()
+        return rows, features, int(self._random.integers(1, 1 << 63)) if self._settings.extra_trees else 0
 
     def _rows(self) -> NDArray[np.bool_] | None:
         settings, sizes = self._settings, np.diff(self._query_ptr)
@@ -226,12 +233,12 @@ class Booster:
     def add_tree(self) -> Tree:
         """Grow the next tree on the gradients at the present scores, add it to the scores, and return it."""
         self.gradients(self.scores, self._grad, self._hess)
-        drawn, features = self._sampler.draw()
+        drawn, features, draw = self._sampler.draw()
         own = slice(self._task.first_row, self._task.first_row + self.data.n_rows)
         rows = self._all_rows if drawn is None else self._all_rows[drawn[own]]
         if self._by_gradient is not None:
             rows = self._by_gradient.draw(self._n_trees, self._grad, self._hess, rows)
-        tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, features, self._task.rule)
+        tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, features, self._task.rule, draw)
         tree.leaf_value[:] *= self._factor(tree)
         with self._mean_of_trees():
             if len(rows) == self.data.n_rows:

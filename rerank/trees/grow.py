@@ -296,9 +296,9 @@ class Grower:
         self._work = Workspace.allocate(n_rows, n_blocks * WIDTH, len(columns.column), limits.num_leaves)
 
     def grow(
-        self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints, rule: SplitRule
+        self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints, rule: SplitRule, draw: int = 0
     ) -> tuple[Tree, NDArray[np.int32], Ints]:
-        """Grow one tree on some rows and features.
+        """Grow one tree on some rows and features; by a `draw` that is not 0 its splits are tried at random.
 
         Shapes: grad, hess float64 (n_rows,); rows int32 (k,); features int64 (m,); ordered int32 (k,); leaf_ptr int64
         (n_leaves, 2).
@@ -312,7 +312,7 @@ class Grower:
         packed = work.packed[0, :n_rows]
         grad_unit, hess_unit, total_grad, total_hess = pack_gradients(grad, rule.weights(hess), rows, packed)
         work.start(total_grad, total_hess, n_rows)
-        task = self._task(is_candidate, *self._column_groups(features), (grad_unit, hess_unit))
+        task = self._task(is_candidate, *self._column_groups(features), (grad_unit, hess_unit), draw)
         n_leaves = grow_leaves(self._rows, task, rule.limits(self.limits), work)
         leaf_ptr = np.column_stack([work.leaves[end][:n_leaves] for end in ("first", "last")])
         sums = np.zeros((n_leaves, 3))
@@ -322,13 +322,12 @@ class Grower:
         return tree, work.rows[0, :n_rows], leaf_ptr
 
     def _task(
-        self, is_candidate: NDArray[np.bool_], groups: Ints, thread_ptr: Ints, units: tuple[float, float]
+        self, is_candidate: NDArray[np.bool_], groups: Ints, thread_ptr: Ints, units: tuple[float, float], draw: int
     ) -> TreeTask:
         """Return the task of a tree under the constraints."""
-        direction = self.constraints.direction
-        return TreeTask(
-            is_candidate, groups, thread_ptr, *units, direction, self.constraints.groups, bool(direction.any())
-        )
+        direction, allowed = self.constraints.direction, self.constraints.groups
+        bounded = bool(direction.any())
+        return TreeTask(is_candidate, groups, thread_ptr, *units, direction, allowed, bounded, np.uint64(draw))
 
     def _column_groups(self, features: Ints) -> tuple[Ints, Ints]:
         """Return the column groups of some features, ascending, and where those of each thread start.

@@ -19,6 +19,7 @@ from rerank.runtime.lanes import prefetch
 
 LOW = 0xFFFFFFFF
 OVERFLOW = np.uint64(65535)  # first word of a row with too many exceptions (columns.py)
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 PREFETCH_DISTANCE = 24  # rows: far enough for a load from memory to finish
 LEAST_HESSIAN = 1e-300  # a child without curvature would have a step of infinite length
 ROWS_TO_PREFETCH = 1 << 19  # of the data: the blocks of fewer rows stay in the caches, where a prefetch costs more
@@ -207,8 +208,43 @@ def _fill_bounded_gains(running, missing, n, least_hess, reg_lambda, direction, 
 
 
 @helper()
-def _find_best_bin(histogram, feature, direction, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
+def _mixed(bits):  # type: ignore[no-untyped-def]
+    """Return 64 random bits for each uint64: SplitMix64."""
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+@helper()
+def _drawn(task, number, total, n):  # type: ignore[no-untyped-def]
+    """Return one of 0 to n - 1 for a feature of a leaf, at random; `total`, its packed sum, tells the leaf."""
+    bits = _mixed(_mixed(task.draw + np.uint64(number) * GOLDEN) + np.int64(total).view(np.uint64))
+    return np.int64((bits >> np.uint64(32)) * np.uint64(n) >> np.uint64(32))
+
+
+@helper()
+def _drawn_bin(histogram, running, n, missing, task, number):  # type: ignore[no-untyped-def]
+    """Return the one of the first n bins after which a leaf is split at random; arrays as in `_find_best_bin`.
+
+    Where values are missing, the split after the highest value parts all values from them.
+    """
+    total = running[n - 1] if missing != 0 else running[n - 1] + histogram[n]
+    lowest = np.int64(0)
+    while lowest < n - 1 and running[lowest] == 0:
+        lowest += 1
+    highest = lowest
+    while highest < n and running[highest] != total:
+        highest += 1
+    n_splits = highest - lowest + np.int64(missing != 0)
+    return lowest + _drawn(task, number, total + missing, max(n_splits, np.int64(1)))
+
+
+@helper()
+def _find_best_bin(histogram, feature, number, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
     """Fill `split`, a SPLIT record, with the best split of one feature; of equal gains, the one at the lowest bin.
+
+    With `task.draw`, one split is tried, at random among the bins from the leaf's lowest value to its highest one
+    (Geurts 2006, one threshold for each feature). LightGBM's extra_trees draws from all bins, also empty ones.
 
     histogram is (256,) int64 by the feature's digit, scratch (3, 256) int64. Both directions of the missing values are
     tried; in a leaf without missing values they follow the child with the larger hessian. The number of rows of a child
@@ -226,20 +262,24 @@ def _find_best_bin(histogram, feature, direction, task, limits, totals, scratch,
     for b in range(n):
         total += histogram[b]
         running[b] = total
-    best_gain = max(limits.min_split_gain, 0.0)
+    first = np.int64(0)
+    if task.draw != 0 and n > 0:
+        first, n = _drawn_bin(histogram, running, n, missing, task, number), 1
+    tried, best_gain = running[first:], max(limits.min_split_gain, 0.0)
     for missing_left in range(1 if missing == 0 else 2):
         added, best = missing * missing_left, -1
         if task.bounded:
-            _fill_bounded_gains(running, added, n, least_hess, limits.reg_lambda, direction, task, totals, gains)
+            direction = task.direction[number]
+            _fill_bounded_gains(tried, added, n, least_hess, limits.reg_lambda, direction, task, totals, gains)
         else:
-            _fill_gains(running, added, n, least_hess, limits.reg_lambda, task, totals, gains)
+            _fill_gains(tried, added, n, least_hess, limits.reg_lambda, task, totals, gains)
         for b in range(n):
             if gains[b] > best_gain:
                 best_gain, best = gains[b], b
         if best >= 0:
-            left = running[best] + added
+            left = tried[best] + added
             left_hess = np.int32(left & LOW) * task.hess_unit
-            split["gain"], split["bin"] = best_gain, best
+            split["gain"], split["bin"] = best_gain, first + best
             split["left_grad"], split["left_hess"] = np.int32(left >> 32) * task.grad_unit, left_hess
             split["missing_left"] = missing_left == 1 if missing != 0 else left_hess >= total_hess - left_hess
 
@@ -265,12 +305,13 @@ def _order_categories(histogram, n_bins, least_hess, task, ratios, order):  # ty
 
 
 @helper()
-def _find_best_set(histogram, feature, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
+def _find_best_set(histogram, feature, number, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
     """Fill `split` with the best split of a category: some categories go left, all others and missing values right.
 
     Up to four categories, each goes left alone. Else they are ordered by G / (H + cat_smooth), which finds the best two
     sets (Fisher 1958), and the first or the last ones go left: LightGBM's ``FindBestThresholdCategoricalInner``
     (src/treelearner/feature_histogram.hpp). Where this differs on purpose: `cat_l2` acts on gains, not on leaf values.
+    With `task.draw`, one split from each end is tried, at random.
     """
     total_grad, total_hess, order = totals["grad"], totals["hess"], scratch[2]
     split["gain"], split["missing_left"], split["bin"] = 0.0, False, 0
@@ -286,11 +327,18 @@ def _find_best_set(histogram, feature, task, limits, totals, scratch, split):  #
     reg_lambda = limits.reg_lambda + (0.0 if alone else CAT_L2)
     before_hess, best_gain = total_hess + limits.reg_lambda, max(limits.min_split_gain, 0.0)
     before = _decrease(total_grad, before_hess, _bounded_step(total_grad, before_hess, totals))
+    n_tried = n if alone else min((n + 1) // 2, MAX_CAT_THRESHOLD)
+    total = np.int64(0)
+    for b in range(feature["n_bins"]):
+        total += histogram[b]
+    drawn = _drawn(task, number, total, n_tried) if task.draw != 0 else np.int64(-1)
     for from_end in range(1 if alone else 2):
         left, hess_before = np.int64(0), 0.0
-        for k in range(n if alone else min((n + 1) // 2, MAX_CAT_THRESHOLD)):
+        for k in range(n_tried):
             b = order[n - 1 - k if from_end else k]
             left = histogram[b] if alone else left + histogram[b]
+            if drawn >= 0 and k != drawn:
+                continue
             left_grad, left_hess = np.int32(left >> 32) * task.grad_unit, np.int32(left & LOW) * task.hess_unit
             right_grad, right_hess = total_grad - left_grad, total_hess - left_hess
             if left_hess < least_hess or left_hess - hess_before < group_hess:
@@ -326,11 +374,11 @@ def _search_column(data, task, limits, column, histogram, totals, scratch, featu
         if feature["n_digits"] < 256:
             _sum_digits(histogram, data.digit_of_code[number], scratch[0])
             by_state = scratch[0]
-        direction, split = task.direction[number], feature_splits[number]
+        split = feature_splits[number]
         if feature["is_category"]:
-            _find_best_set(by_state, feature, task, limits, totals, scratch, split)
+            _find_best_set(by_state, feature, number, task, limits, totals, scratch, split)
         else:
-            _find_best_bin(by_state, feature, direction, task, limits, totals, scratch, split)
+            _find_best_bin(by_state, feature, number, task, limits, totals, scratch, split)
 
 
 @helper()

@@ -230,7 +230,7 @@ class ShardGrower(Grower):
         self._packed = np.empty(0, dtype=np.int64)
 
     def grow(
-        self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints, rule: SplitRule
+        self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints, rule: SplitRule, draw: int = 0
     ) -> tuple[Tree, NDArray[np.int32], Ints]:
         """Grow one tree, see `Grower.grow`; rows, ascending, and what is returned are those of this process.
 
@@ -251,7 +251,7 @@ class ShardGrower(Grower):
         units = 1.0 / scales[0], 1.0 / scales[1]
         work.start(total_grad * units[0], total_hess * units[1], n_own)
         work.totals[0]["n_rows"] = n_rows
-        self._prepare(features, units)
+        self._prepare(features, units, draw)
         order = self._split_leaves(rule.limits(self.limits), Part(0, 0, n_own), n_rows)
         leaf_ptr = self._finish(order)
         leaf_sums = np.zeros((len(leaf_ptr), 3))
@@ -280,13 +280,13 @@ class ShardGrower(Grower):
             for other in range(last):
                 peers.send(other, sums.tobytes())
 
-    def _prepare(self, features: Ints, units: tuple[float, float]) -> None:
+    def _prepare(self, features: Ints, units: tuple[float, float], draw: int) -> None:
         """Set the tasks of a tree: all columns, whose rows are summed, and those of this process, which it searches."""
         peers, columns = self._peers, self.columns
         is_candidate = np.zeros(len(columns.column), dtype=np.bool_)
         is_candidate[features] = True
         groups, thread_ptr = self._column_groups(features)
-        self._all = self._task(is_candidate, groups, thread_ptr, units)
+        self._all = self._task(is_candidate, groups, thread_ptr, units, draw)
         n_groups = len(columns.column_ptr) // GROUP_WIDTH
         shared = columns.n_digits[features] < MOST_CODES
         work = np.bincount(
@@ -298,7 +298,7 @@ class ShardGrower(Grower):
         own = groups[bounds[peers.rank] : bounds[peers.rank + 1]]
         is_own = is_candidate & np.isin(columns.column // GROUP_WIDTH, own)
         thread_ends = np.linspace(0, len(own), self.n_threads + 1).astype(np.int64)
-        self._own = self._task(is_own, own, thread_ends, units)
+        self._own = self._task(is_own, own, thread_ends, units, draw)
 
     def _split_leaves(self, limits: SplitLimits, root: Part, n_rows: int) -> GrowthOrder:
         """Split leaves until the tree is complete; return its splits and leaves."""

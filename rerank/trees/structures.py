@@ -146,6 +146,8 @@ class TreeTask(NamedTuple):
         Interaction groups that hold each feature, a bit each; all bits without such constraints.
     bounded : bool
         Whether a direction is not 0.
+    draw : uint64
+        Random number of the tree, by which one bin of each feature is tried in each leaf; 0: all bins are tried.
 
     """
 
@@ -157,6 +159,7 @@ class TreeTask(NamedTuple):
     direction: Ints
     groups: NDArray[np.uint64]
     bounded: bool
+    draw: np.uint64
 
 
 class Workspace(NamedTuple):

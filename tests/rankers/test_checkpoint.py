@@ -30,6 +30,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "cold": ("lambdamart", {}),
     "drawn": ("lambdamart", {"subsample": 0.6, "colsample_bytree": 0.6}),
     "drawn by gradient": ("lambdamart", {"data_sample_strategy": "mvs", "subsample": 0.4}),
+    "random splits": ("lambdamart", {"extra_trees": True, "colsample_bytree": 0.6}),
     "line search": ("lambdamart", {"step": "line-search", "subsample": 0.6}),
     "from a run": ("lambdamart", {"base": "run"}),
     "random loss": ("mart", {"objective": "yeti"}),

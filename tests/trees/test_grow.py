@@ -15,12 +15,12 @@ from rerank.trees.score import score_rows
 from tests.oracles import trees as oracle
 
 
-def _grow(X, grad, hess, limits, n_threads=1, rows=None, features=None, rule=NEWTON):
+def _grow(X, grad, hess, limits, n_threads=1, rows=None, features=None, rule=NEWTON, draw=0):
     columns = Columns.of(learn_bins(X, 255, n_threads))
     grower = Grower(columns, columns.blocks(X, np.arange(len(X)), n_threads), limits, n_threads)
     rows = np.arange(len(X), dtype=np.int32) if rows is None else rows
     features = np.arange(X.shape[1]) if features is None else features
-    return grower.grow(grad, hess, rows, features, rule)
+    return grower.grow(grad, hess, rows, features, rule, draw)
 
 
 def _data(n: int, n_features: int, seed: int, missing: float = 0.0):
@@ -39,6 +39,29 @@ def test_tree_equals_the_oracle(seed: int, missing: float) -> None:
     expected, gains = oracle.grow(X, grad, hess, 8, 5)
     np.testing.assert_allclose(tree.gain, gains, rtol=1e-5)
     np.testing.assert_allclose(score_rows(Forest.of([tree]), X), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("missing", [0.0, 0.2])
+def test_tree_of_random_splits_equals_the_oracle(seed: int, missing: float) -> None:
+    X, grad, hess = _data(150, 4, seed, missing)
+    limits, draw = TreeLimits(num_leaves=8, min_child_samples=5), 2**62 + 12345 * seed + 1
+    tree, _, _ = _grow(X, grad, hess, limits, draw=draw)
+    expected, gains = oracle.grow(X, grad, hess, 8, 5, thresholds=oracle.drawn_threshold(X, grad, hess, draw))
+    np.testing.assert_allclose(tree.gain, gains, rtol=1e-5)
+    np.testing.assert_allclose(score_rows(Forest.of([tree]), X), expected, rtol=1e-9, atol=1e-12)
+    assert not np.array_equal(tree.gain, _grow(X, grad, hess, limits)[0].gain)
+
+
+def test_random_splits_are_as_likely_at_every_value() -> None:
+    X, grad, hess = _data(400, 1, 1)
+    columns = Columns.of(learn_bins(X, 255, 1))
+    grower = Grower(columns, columns.blocks(X, np.arange(400), 1), TreeLimits(num_leaves=2, min_child_samples=1), 1)
+    rows, draws = np.arange(400, dtype=np.int32), np.random.default_rng(0).integers(1, 1 << 63, 3300)
+    roots = [grower.grow(grad, hess, rows, np.arange(1), NEWTON, int(draw))[0].threshold[0] for draw in draws]
+    values, counts = np.unique(roots, return_counts=True)
+    assert len(values) == 11  # of 12 distinct values, the highest is no threshold
+    assert ((counts - 300) ** 2 / 300).sum() < 29.6  # chi-squared, 10 degrees of freedom: 1 in 1,000 is above
 
 
 @pytest.mark.parametrize("seed", range(4))

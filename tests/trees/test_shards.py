@@ -99,6 +99,7 @@ SETTINGS = [
     {"max_bin": 255},
     {"subsample": 0.6, "colsample_bytree": 0.5},
     {"averaged": True, "learning_rate": 1.0},
+    {"extra_trees": True},
     {"limits": TreeLimits(num_leaves=9, max_depth=2, min_child_samples=40, reg_lambda=1.0)},
     {"limits": TreeLimits(num_leaves=5, min_child_samples=100_000)},
     {"limits": TreeLimits(num_leaves=2)},
