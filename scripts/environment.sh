@@ -1,6 +1,9 @@
 # Sourced by the other scripts: makes .venv where there is none and installs pinned packages into it.
 # $PYTHON names another Python (3.11 or later); nothing but pip is used, and no Java has to be there.
 
+# The tests start hundreds of processes, each of which would compile the modules anew.
+unset PYTHONDONTWRITEBYTECODE
+
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=${RERANK_VENV:-$root/.venv}
 
@@ -21,7 +24,7 @@ install() {  # install NAME FILE...: install requirement files, once for each st
         echo "Installing pinned packages ..." >&2
         local files=()
         for file in "$@"; do files+=(-r "$file"); done
-        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "${files[@]}"
+        "$venv/bin/python" -m pip install --quiet --no-compile --disable-pip-version-check --no-deps "${files[@]}"
         "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --editable "$root"
         printf '%s\n' "$state" > "$stamp"
     fi

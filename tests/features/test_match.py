@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ N_TERMS = 4000
 def _colliding_terms() -> list[int]:
     """Return terms of the same place in the table of the first factor."""
     places = [(term * int(FACTOR) & int(LOW)) >> int(SHIFT) for term in range(1 << 16)]
-    most = max(set(places), key=places.count)
+    most = Counter(places).most_common(1)[0][0]
     return [term for term, place in enumerate(places) if place == most][:5]
 
 

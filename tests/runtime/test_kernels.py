@@ -11,10 +11,20 @@ import pytest
 import rerank
 
 ROOT = Path(rerank.__file__).parent
-TREES = {path: ast.parse(path.read_text("utf8")) for path in ROOT.rglob("*.py")}
 # Kernels of all files call these helpers. Caches do not see a change of them, which test_elementary.py reports: their
 # results are the same bytes for good, so that there is no reason for one.
 FOR_ALL = ROOT / "runtime" / "elementary.py"
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf8"))
+
+
+@cache
+def _trees() -> dict[Path, ast.Module]:
+    """Return the syntax tree of each file of the package."""
+    return {path: _tree(path) for path in ROOT.rglob("*.py")}
 
 
 def _compiled(tree: ast.Module, *decorators: str) -> list[ast.FunctionDef]:
@@ -35,7 +45,7 @@ def _uses() -> dict[Path, set[tuple[str, str]]]:
     """Return the (module, name) pairs that each file imports, and those that it writes as `module.name`."""
     users = [path for folder in ("tests", "scripts") for path in (ROOT.parent / folder).rglob("*.py")]
     uses: dict[Path, set[tuple[str, str]]] = {}
-    for path, tree in {**TREES, **{user: ast.parse(user.read_text("utf8")) for user in users}}.items():
+    for path, tree in {**_trees(), **{user: ast.parse(user.read_text("utf8")) for user in users}}.items():
         pairs = uses.setdefault(path, set())
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module:
@@ -49,19 +59,26 @@ def _pairs(modules: set[str], names: set[str]) -> set[tuple[str, str]]:
     return {(module, name) for module in modules for name in names}
 
 
-WITH_HELPERS = sorted(path for path, tree in TREES.items() if _compiled(tree, "helper") and path != FOR_ALL)
+WITH_HELPERS = sorted(
+    path
+    for path in ROOT.rglob("*.py")
+    if path != FOR_ALL and "@helper" in path.read_text("utf8") and _compiled(_tree(path), "helper")
+)
 
 
 def test_all_compiled_functions_are_kernels_or_helpers() -> None:
-    named = {path.relative_to(ROOT).as_posix() for path, tree in TREES.items() if {"njit", "jit"} & _names(tree)}
+    named = {path.relative_to(ROOT).as_posix() for path, tree in _trees().items() if {"njit", "jit"} & _names(tree)}
     assert named == {"runtime/kernels.py"}
-    assert sum(len(_compiled(tree, "kernel", "helper")) for tree in TREES.values()) > 100
+    assert sum(len(_compiled(tree, "kernel", "helper")) for tree in _trees().values()) > 100
 
 
 @pytest.mark.parametrize("path", WITH_HELPERS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_helpers_are_called_by_compiled_functions_of_their_file_alone(path: Path) -> None:
-    compiled, helpers = _compiled(TREES[path], "kernel", "helper"), {h.name for h in _compiled(TREES[path], "helper")}
-    rest = ast.Module([line for line in TREES[path].body if line not in compiled], [])
+    compiled, helpers = (
+        _compiled(_trees()[path], "kernel", "helper"),
+        {h.name for h in _compiled(_trees()[path], "helper")},
+    )
+    rest = ast.Module([line for line in _tree(path).body if line not in compiled], [])
     module = ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
     modules = {module, module.rpartition(".")[2]}
     used_in = [str(other) for other, uses in _uses().items() if other != path and uses & _pairs(modules, helpers)]
@@ -71,8 +88,8 @@ def test_helpers_are_called_by_compiled_functions_of_their_file_alone(path: Path
 
 
 def test_helpers_for_all_kernels_are_called_by_compiled_functions_alone() -> None:
-    helpers, called = {helper.name for helper in _compiled(TREES[FOR_ALL], "helper")}, set()
-    for path, tree in TREES.items():
+    helpers, called = {helper.name for helper in _compiled(_trees()[FOR_ALL], "helper")}, set()
+    for path, tree in _trees().items():
         imported = {name for module, name in _uses()[path] if module == "rerank.runtime.elementary"} & helpers
         compiled = _compiled(tree, "kernel", "helper")
         rest = ast.Module([line for line in tree.body if line not in compiled], [])
@@ -83,7 +100,7 @@ def test_helpers_for_all_kernels_are_called_by_compiled_functions_alone() -> Non
 
 def test_kernels_that_call_parallel_helpers_keep_the_lock() -> None:
     result = 0
-    for tree in TREES.values():
+    for tree in _trees().values():
         helpers = _compiled(tree, "helper")
         parallel, before = {helper.name for helper in helpers if "parallel=True" in _options(helper)}, None
         while parallel != before:  # and the helpers that call them
