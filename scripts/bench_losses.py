@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Losses of boosted trees beside each other: nDCG@10 by cross-validation on small collections and MQ2008.
+"""Losses of boosted trees, and random splits: nDCG@10 by cross-validation on small collections and MQ2008.
 
 Run: python scripts/bench_losses.py [--collection NAME ...] [--seeds 5] [--quick] [--output FILE]
 The queries are assigned to five folds anew for each seed, which is the seed of the loss and the trees, too; the trees
@@ -33,6 +33,7 @@ LOSSES: Mapping[str, Callable[..., BoostedTrees]] = {
     "lambdaloss++": lambda **given: rerank.LambdaMART(delta="lambdaloss++", **given),
     "lambdagap": lambda **given: rerank.LambdaMART(delta="lambdagap", **given),
     "xe-ndcg": lambda **given: rerank.MART(objective="xe-ndcg", **given),
+    "random splits": lambda **given: rerank.LambdaMART(extra_trees=True, **given),
     "yeti": lambda **given: rerank.MART(objective="yeti", **given),
 }
 

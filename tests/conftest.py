@@ -6,8 +6,9 @@ import os
 import signal
 from pathlib import Path
 
-# Processes that test at once share the cores: their threads sleep where they wait. OpenMP reads this when it is loaded.
+# Processes that test at once share the cores: threads that wait sleep. Both libraries read this when they are loaded.
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numba
 import pytest
