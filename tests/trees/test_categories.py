@@ -91,7 +91,7 @@ def test_random_splits_of_a_category_are_some_of_those_that_the_search_tries(n_c
     most = min((len(known) + 1) // 2, 32)
     ends = [set(order[: size + 1]) for order in (known, known[::-1]) for size in range(most)]
     tried = [{code} for code in known] if n_categories == 3 else ends
-    draws = np.random.default_rng(1).integers(1, 1 << 63, 300).tolist()
+    draws = np.random.default_rng(1).integers(1, 1 << 63, 100).tolist()
     roots = [
         oracle.set_of(tree, 0) for tree in (_grow(X, grad, limits, draw=draw)[0] for draw in draws) if tree.gain.size
     ]

@@ -54,14 +54,14 @@ def test_tree_of_random_splits_equals_the_oracle(seed: int, missing: float) -> N
 
 
 def test_random_splits_are_as_likely_at_every_value() -> None:
-    X, grad, hess = _data(400, 1, 1)
+    X, grad, hess = _data(60, 1, 1)
     columns = Columns.of(learn_bins(X, 255, 1))
-    grower = Grower(columns, columns.blocks(X, np.arange(400), 1), TreeLimits(num_leaves=2, min_child_samples=1), 1)
-    rows, draws = np.arange(400, dtype=np.int32), np.random.default_rng(0).integers(1, 1 << 63, 3300)
+    grower = Grower(columns, columns.blocks(X, np.arange(60), 1), TreeLimits(num_leaves=2, min_child_samples=1), 1)
+    rows, draws = np.arange(60, dtype=np.int32), np.random.default_rng(0).integers(1, 1 << 63, 660)
     roots = [grower.grow(grad, hess, rows, np.arange(1), NEWTON, int(draw))[0].threshold[0] for draw in draws]
     values, counts = np.unique(roots, return_counts=True)
     assert len(values) == 11  # of 12 distinct values, the highest is no threshold
-    assert ((counts - 300) ** 2 / 300).sum() < 29.6  # chi-squared, 10 degrees of freedom: 1 in 1,000 is above
+    assert ((counts - 60) ** 2 / 60).sum() < 29.6  # chi-squared, 10 degrees of freedom: 1 in 1,000 is above
 
 
 @pytest.mark.parametrize("seed", range(4))
