@@ -23,6 +23,7 @@ def pytest_configure() -> None:
         from tests.oracles import intrinsics
 
         intrinsics.install()
+    numba.set_num_threads(1)  # of kernels that are called without `kernel_threads`
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
