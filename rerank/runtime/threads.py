@@ -14,7 +14,7 @@ from typing import TypeVar
 from rerank.errors import InvalidInputError
 
 # GNU OpenMP's threads spin for milliseconds before they sleep. If another program uses the cores, spinning threads
-# delay the others: with 10,000 rounds, two trainings at once wait longer than they compute; one alone is no faster.
+# delay the others: with 10,000 rounds, two trainings at once wait longer than they compute; one alone gains little.
 SPINS = "1000"
 CORES = os.cpu_count() or 1
 NUMPY_THREADS = min(CORES, 4)  # more would wait for the GIL
