@@ -1,7 +1,7 @@
 # Sourced by the other scripts: makes .venv where there is none and installs pinned packages into it.
 # $PYTHON names another Python (3.11 or later); nothing but pip is used, and no Java has to be there.
 
-# The tests start hundreds of processes, each of which would compile the modules anew.
+# The tests start hundreds of processes, each of which would compile all modules again.
 unset PYTHONDONTWRITEBYTECODE
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

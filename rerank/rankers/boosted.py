@@ -185,7 +185,7 @@ class BoostedTrees(WeightedRanker):
     extra_trees: bool = parameter(
         False,
         Flag(),
-        "Whether one threshold of each feature, at random, is tried in each leaf, and not all (extremely randomized "
+        "Whether each leaf tries one random threshold of each feature in place of all of them (extremely randomized "
         "trees).",
     )
     metric: Any = watched_metric()

@@ -1,13 +1,13 @@
-"""exp, logarithms and dot products of the same bytes on every CPU, for what goes into models, features and runs.
+"""exp, logarithms, dot products and random bits, the same on every CPU, for what goes into models, features and runs.
 
 NumPy, LLVM and the C library choose other algorithms by CPU type, whose last digits differ. The functions below take
 additions, multiplications and divisions of float64 alone, in a fixed order, and are less than 1 ulp from the true
 value; their limits are exact: overflow is infinity, underflow goes through the subnormal numbers to 0, and the
 logarithm of 0 is -inf and that of a negative number NaN.
 
-Kernels of every file call `exp`, `log`, `log1p`, `log2` and `dot`; Python calls the functions named array_*. Numba's
-cache does not see changes of this file, so that after one all caches have to be deleted; `tests/runtime/
-test_elementary.py` has digests of the results.
+Kernels of every file call `exp`, `log`, `log1p`, `log2`, `dot` and `random_bits`; Python calls the functions named
+array_*. Numba's cache does not see changes of this file, so that after one all caches have to be deleted;
+`tests/runtime/test_elementary.py` has digests of the results.
 
 `rerank.runtime.arithmetic` has exp and log2 for Python without Numba, and the source of the methods.
 
@@ -42,6 +42,7 @@ from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.lanes import LANES32, lane_sum, load, same
 
 _LEAST_NORMAL = 2.0**-1022
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _exp, _log2 = helper()(arithmetic.exp), helper()(arithmetic.log2)
 
 
@@ -121,6 +122,15 @@ def dot(left, right):  # type: ignore[no-untyped-def]
     for i in range(whole, left.shape[0]):
         result += left[i] * right[i]
     return result
+
+
+@helper()
+def random_bits(seed, number):  # type: ignore[no-untyped-def]
+    """Return 64 random bits for a seed and a number, all uint64: output `number` of SplitMix64."""
+    bits = seed + number * _GOLDEN
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
 
 
 @kernel()

@@ -43,7 +43,7 @@ class BoostSettings:
     queries : int64 array of shape (k,), optional
         Queries that trees are grown on, and drawn from; all of them by default.
     extra_trees : bool
-        Whether one split of each feature is tried in a leaf, at random, and not all.
+        Whether each leaf tries one random split of each feature in place of all of them.
     by_gradient : bool
         Whether `subsample` is a share of the rows, which are drawn by their gradients (`rerank.trees.mvs`).
     averaged : bool
@@ -137,7 +137,7 @@ class TreeWorkers(Protocol):
 
 
 class Sampler:
-    """Draws the queries and the features of each tree, and the number by which its splits are drawn.
+    """Draws the queries and the features of each tree, and the seed of its random splits.
 
     Parameters
     ----------
@@ -156,9 +156,9 @@ class Sampler:
         self._features = np.sort(columns.features)  # the others have one bin
 
     def draw(self) -> tuple[NDArray[np.bool_] | None, Ints, int]:
-        """Return which rows, (n_rows,), and which features, ascending, the next tree is grown on; None is all rows.
+        """Return the rows, (n_rows,), the features, ascending, and the seed of the splits of the next tree.
 
-        Third, what `Grower.grow` takes as `draw`.
+        None is all rows; a seed of 0, that all splits are tried.
         """
         rows, features = self._rows(), self._drawn_features()
         return rows, features, int(self._random.integers(1, 1 << 63)) if self._settings.extra_trees else 0

@@ -298,7 +298,7 @@ class Grower:
     def grow(
         self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints, rule: SplitRule, draw: int = 0
     ) -> tuple[Tree, NDArray[np.int32], Ints]:
-        """Grow one tree on some rows and features; by a `draw` that is not 0 its splits are tried at random.
+        """Grow one tree on some rows and features; `draw` is the seed of random splits, 0 tries all splits.
 
         Shapes: grad, hess float64 (n_rows,); rows int32 (k,); features int64 (m,); ordered int32 (k,); leaf_ptr int64
         (n_leaves, 2).

@@ -14,12 +14,12 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
+from rerank.runtime.elementary import random_bits
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.lanes import prefetch
 
 LOW = 0xFFFFFFFF
 OVERFLOW = np.uint64(65535)  # first word of a row with too many exceptions (columns.py)
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 PREFETCH_DISTANCE = 24  # rows: far enough for a load from memory to finish
 LEAST_HESSIAN = 1e-300  # a child without curvature would have a step of infinite length
 ROWS_TO_PREFETCH = 1 << 19  # of the data: the blocks of fewer rows stay in the caches, where a prefetch costs more
@@ -208,25 +208,18 @@ def _fill_bounded_gains(running, missing, n, least_hess, reg_lambda, direction, 
 
 
 @helper()
-def _mixed(bits):  # type: ignore[no-untyped-def]
-    """Return 64 random bits for each uint64: SplitMix64."""
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return bits ^ (bits >> np.uint64(31))
-
-
-@helper()
 def _drawn(task, number, total, n):  # type: ignore[no-untyped-def]
     """Return one of 0 to n - 1 for a feature of a leaf, at random; `total`, its packed sum, tells the leaf."""
-    bits = _mixed(_mixed(task.draw + np.uint64(number) * GOLDEN) + np.int64(total).view(np.uint64))
+    seed = random_bits(task.draw, np.uint64(number))
+    bits = random_bits(seed + np.int64(total).view(np.uint64), np.uint64(0))
     return np.int64((bits >> np.uint64(32)) * np.uint64(n) >> np.uint64(32))
 
 
 @helper()
 def _drawn_bin(histogram, running, n, missing, task, number):  # type: ignore[no-untyped-def]
-    """Return the one of the first n bins after which a leaf is split at random; arrays as in `_find_best_bin`.
+    """Return the bin, one of the first n, after which a leaf is split at random; arrays as in `_find_best_bin`.
 
-    Where values are missing, the split after the highest value parts all values from them.
+    Where values are missing, the split after the highest value separates all values from the missing ones.
     """
     total = running[n - 1] if missing != 0 else running[n - 1] + histogram[n]
     lowest = np.int64(0)
@@ -243,8 +236,8 @@ def _drawn_bin(histogram, running, n, missing, task, number):  # type: ignore[no
 def _find_best_bin(histogram, feature, number, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
     """Fill `split`, a SPLIT record, with the best split of one feature; of equal gains, the one at the lowest bin.
 
-    With `task.draw`, one split is tried, at random among the bins from the leaf's lowest value to its highest one
-    (Geurts 2006, one threshold for each feature). LightGBM's extra_trees draws from all bins, also empty ones.
+    With `task.draw`, one split is tried: after a random bin between the leaf's lowest and highest value (Geurts, Ernst
+    and Wehenkel 2006). LightGBM's extra_trees draws among all bins, also those outside the leaf's values.
 
     histogram is (256,) int64 by the feature's digit, scratch (3, 256) int64. Both directions of the missing values are
     tried; in a leaf without missing values they follow the child with the larger hessian. The number of rows of a child
@@ -327,11 +320,12 @@ def _find_best_set(histogram, feature, number, task, limits, totals, scratch, sp
     reg_lambda = limits.reg_lambda + (0.0 if alone else CAT_L2)
     before_hess, best_gain = total_hess + limits.reg_lambda, max(limits.min_split_gain, 0.0)
     before = _decrease(total_grad, before_hess, _bounded_step(total_grad, before_hess, totals))
-    n_tried = n if alone else min((n + 1) // 2, MAX_CAT_THRESHOLD)
-    total = np.int64(0)
-    for b in range(feature["n_bins"]):
-        total += histogram[b]
-    drawn = _drawn(task, number, total, n_tried) if task.draw != 0 else np.int64(-1)
+    n_tried, drawn = n if alone else min((n + 1) // 2, MAX_CAT_THRESHOLD), np.int64(-1)
+    if task.draw != 0:
+        total = np.int64(0)
+        for b in range(feature["n_bins"]):
+            total += histogram[b]
+        drawn = _drawn(task, number, total, n_tried)
     for from_end in range(1 if alone else 2):
         left, hess_before = np.int64(0), 0.0
         for k in range(n_tried):

@@ -21,6 +21,7 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
+from rerank.runtime.elementary import random_bits
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Floats
 
@@ -29,7 +30,6 @@ N_SHARES = 4  # of the rows: what threads take at a time
 SHIFT = 50  # of a float64 of at least 0: 11 bits of exponent and 2 of fraction are left
 N_SIZES = 2047 << 2  # finite ones
 LARGEST = 1e306  # of squares that overflow, less than the greatest float64 so that mu is among the sizes
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _EDGES = np.sqrt((np.arange(N_SIZES) << SHIFT).view(np.float64))
 _MIDDLES = np.sqrt(((np.arange(N_SIZES) << SHIFT) + (1 << (SHIFT - 1))).view(np.float64))
 
@@ -104,11 +104,8 @@ def _count_sizes(grad, hess, rows, counts):  # type: ignore[no-untyped-def]
 
 @helper()
 def _uniform(seed, row):  # type: ignore[no-untyped-def]
-    """Return a number in [0, 1) for a row: SplitMix64."""
-    bits = seed + np.uint64(row) * GOLDEN
-    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.float64(np.int64((bits ^ (bits >> np.uint64(31))) >> np.uint64(11))) * 2.0**-53
+    """Return a number in [0, 1) for a row."""
+    return np.float64(np.int64(random_bits(seed, np.uint64(row)) >> np.uint64(11))) * 2.0**-53
 
 
 @helper()

@@ -147,7 +147,7 @@ class TreeTask(NamedTuple):
     bounded : bool
         Whether a direction is not 0.
     draw : uint64
-        Random number of the tree, by which one bin of each feature is tried in each leaf; 0: all bins are tried.
+        Seed of the tree's random splits, one of each feature in each leaf; 0: all splits are tried.
 
     """
 

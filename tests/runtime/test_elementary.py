@@ -7,10 +7,11 @@ import math
 from collections.abc import Callable
 from decimal import Context, Decimal
 
+import numba
 import numpy as np
 import pytest
 
-from rerank.runtime.elementary import array_exp, array_log, array_log1p, array_log2, softplus
+from rerank.runtime.elementary import array_exp, array_log, array_log1p, array_log2, random_bits, softplus
 from rerank.types import Floats
 
 EXACT = Context(prec=60, Emin=-(10**6), Emax=10**6)
@@ -91,6 +92,13 @@ def test_elementary_functions_have_exact_limits() -> None:
         array_log1p([-1.0, inf, nan, -2.0, -inf, 0.0, 5e-324]), [-inf, inf, nan, nan, nan, 0.0, 5e-324]
     )
     np.testing.assert_array_equal(array_log2(np.ldexp(1.0, np.arange(-1074, 1024))), np.arange(-1074, 1024))
+
+
+def test_random_bits_are_those_of_splitmix64() -> None:
+    """The first outputs of Vigna's splitmix64.c for the seed 1234567."""
+    bits = numba.njit(lambda seed, number: random_bits(seed, number))  # Python cannot call a helper
+    first = [int(bits(np.uint64(1234567), np.uint64(number))) for number in range(1, 4)]
+    assert first == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 
 def test_arrays_keep_their_shape() -> None:

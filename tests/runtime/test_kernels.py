@@ -17,14 +17,9 @@ FOR_ALL = ROOT / "runtime" / "elementary.py"
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text("utf8"))
-
-
-@cache
 def _trees() -> dict[Path, ast.Module]:
     """Return the syntax tree of each file of the package."""
-    return {path: _tree(path) for path in ROOT.rglob("*.py")}
+    return {path: ast.parse(path.read_text("utf8")) for path in ROOT.rglob("*.py")}
 
 
 def _compiled(tree: ast.Module, *decorators: str) -> list[ast.FunctionDef]:
@@ -59,11 +54,7 @@ def _pairs(modules: set[str], names: set[str]) -> set[tuple[str, str]]:
     return {(module, name) for module in modules for name in names}
 
 
-WITH_HELPERS = sorted(
-    path
-    for path in ROOT.rglob("*.py")
-    if path != FOR_ALL and "@helper" in path.read_text("utf8") and _compiled(_tree(path), "helper")
-)
+WITH_HELPERS = sorted(path for path in ROOT.rglob("*.py") if path != FOR_ALL and "\n@helper(" in path.read_text("utf8"))
 
 
 def test_all_compiled_functions_are_kernels_or_helpers() -> None:
@@ -74,11 +65,9 @@ def test_all_compiled_functions_are_kernels_or_helpers() -> None:
 
 @pytest.mark.parametrize("path", WITH_HELPERS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_helpers_are_called_by_compiled_functions_of_their_file_alone(path: Path) -> None:
-    compiled, helpers = (
-        _compiled(_trees()[path], "kernel", "helper"),
-        {h.name for h in _compiled(_trees()[path], "helper")},
-    )
-    rest = ast.Module([line for line in _tree(path).body if line not in compiled], [])
+    tree = _trees()[path]
+    compiled, helpers = _compiled(tree, "kernel", "helper"), {h.name for h in _compiled(tree, "helper")}
+    rest = ast.Module([line for line in tree.body if line not in compiled], [])
     module = ".".join(path.relative_to(ROOT.parent).with_suffix("").parts)
     modules = {module, module.rpartition(".")[2]}
     used_in = [str(other) for other, uses in _uses().items() if other != path and uses & _pairs(modules, helpers)]
