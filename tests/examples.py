@@ -23,8 +23,8 @@ def blocks(page: Path) -> list[tuple[str, str]]:
     return [(language, text) for language, text in FENCE.findall(page.read_text("utf8")) if not SCRIPT.search(text)]
 
 
-def run_block(language: str, text: str, folder: Path) -> None:
-    """Run an example in a folder; AssertionError with its output where it fails."""
+def run_block(language: str, text: str, folder: Path) -> str:
+    """Run an example in a folder and return its output; AssertionError with its messages where it fails."""
     program = [sys.executable, "-c", text] if language == "python" else ["bash", "-euo", "pipefail", "-c", text]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
@@ -32,6 +32,7 @@ def run_block(language: str, text: str, folder: Path) -> None:
     )
     assert done.returncode == 0, f"{text}\n{done.stderr}"
     assert "Traceback" not in done.stderr, f"{text}\n{done.stderr}"
+    return done.stdout
 
 
 def write_collection(folder: Path, n_docs: int = 160, n_topics: int = 75) -> None:

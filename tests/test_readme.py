@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from rerank.cli.demo import next_commands
 from tests.examples import ROOT, SCRIPT, blocks, run_block, write_collection
 
 BLOCKS = blocks(ROOT / "README.md")
@@ -27,11 +30,32 @@ def test_readme_has_examples_in_both_languages() -> None:
     assert {language for language, _ in BLOCKS} == {"sh", "python"}
 
 
-@pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_readme_block_runs(number: int, folder: Path) -> None:
-    language, text = BLOCKS[number]
+@pytest.fixture(scope="module")
+def demo_output(folder: Path) -> str:
+    """The output of README's first block: of the demo, and of the commands that follow it."""
+    language, text = BLOCKS[0]
     library = Path(asyncio.__file__).parent
-    run_block(language, text.replace("rerank demo ", f"rerank demo --library {library} "), folder)
+    return run_block(language, text.replace("rerank demo ", f"rerank -q demo --library {library} "), folder)
+
+
+def test_readme_has_the_commands_that_the_demo_prints_and_they_run(demo_output: str, folder: Path) -> None:
+    table, _, told = demo_output.partition("\nDocuments, topics")
+    assert table.startswith("run ")
+    commands = [line for line in told.splitlines() if re.match("cd |rerank ", line)]
+    assert [line.split()[1] for line in commands[5:]] == ["search", "explain", "serve"]
+    assert commands[:5] == BLOCKS[0][1].splitlines()[1:6]
+    run_block("sh", "\n".join(commands[5:7]), folder / "demo-output")
+    assert (folder / "demo-output" / "report.html").is_file()
+
+
+def test_demo_quotes_the_name_of_its_folder() -> None:
+    commands = next_commands(Path("my demo"), None).splitlines()
+    assert f"cd {shlex.quote('my demo')}" in commands
+
+
+@pytest.mark.parametrize("number", range(1, len(BLOCKS)))
+def test_readme_block_runs(number: int, folder: Path) -> None:
+    run_block(*BLOCKS[number], folder)
 
 
 def test_readme_names_scripts_that_exist() -> None:
