@@ -501,7 +501,10 @@ def _partition(data, task, work, leaf):  # type: ignore[no-untyped-def]
     n_left = np.zeros(n_shares + 1, np.int64)
     codes = data.codes[feature["column"] // 16, :, feature["column"] % 16]
     for move in (False, True):
-        _partition_shares(move, codes, code_goes_left, work, leaf, n_left)
+        if n_shares == 1:  # without waking the other threads
+            _partition_share(move, codes, code_goes_left, work, leaf, n_left, np.int64(0))
+        else:
+            _partition_shares(move, codes, code_goes_left, work, leaf, n_left)
         for share in range(0 if move else n_shares):
             n_left[share + 1] += n_left[share]
     return n_left[n_shares]
