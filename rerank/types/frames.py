@@ -98,8 +98,8 @@ def refuse_categories(what: str, column: Any, name: Any = None) -> None:
     if kind.lower().startswith(("category", "categorical", "enum", "dictionary")):
         of_column = "" if name is None else f" in column {shown(name)}"
         raise InvalidInputError(
-            f"{what}: expected numbers, got categories{of_column}. Encode them as a column of numbers for each "
-            "category, or convert it with .astype(float) where the order means something."
+            f"{what}: expected numbers, got categories{of_column}. Give a pandas frame of the features to fit(X, y, "
+            "qid=) of boosted trees, which take categories, or encode them as a column of numbers for each category."
         )
 
 

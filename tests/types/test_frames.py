@@ -358,3 +358,10 @@ def test_pandas_is_imported_only_where_a_frame_is_made() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "pandas: expected it installed to make a data frame, got none. Run `pip install pandas`.\n"
     assert issubclass(InvalidInputError, RerankError)
+
+
+def test_categories_are_refused_with_the_call_that_takes_them() -> None:
+    frame = pd.DataFrame({"qid": ["1", "1"], "docno": ["a", "b"], "label": [0, 1], "x": [0.5, 1.5]})
+    message = r"^data: expected numbers, got categories in column 'x'\. Give a pandas frame of the features to fit\("
+    with pytest.raises(InvalidInputError, match=message):
+        RankingData.from_frame(frame.astype({"x": "category"}))
