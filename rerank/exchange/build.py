@@ -8,8 +8,7 @@ walked without recursion, so that no depth is too deep.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -51,7 +50,6 @@ def next_above(threshold: Floats32) -> Floats32:
 
 MOST_FEATURES = 1_000_000
 Sets = Mapping[int, Ints]  # nodes and their categories
-NO_SETS: Sets = MappingProxyType({})
 
 
 def numbers(where: str, values: Sequence[Any], size: int | None = None, infinite: bool = False) -> Floats:
@@ -135,26 +133,35 @@ def weighed(tree: Tree, weight: float, leaves: type[np.floating[Any]], products:
     return replace(tree, leaf_value=values.astype(np.float64))
 
 
+@dataclass(frozen=True, eq=False)
+class Splits:
+    """What the nodes of a tree test, (n,) each.
+
+    threshold  float32, `x <= threshold` goes left; infinite where all values go to one side
+    sets       of the nodes that test categories: those that go left, all others go right
+    """
+
+    feature: Ints
+    threshold: Floats32
+    missing_left: NDArray[np.bool_]
+    sets: Sets = field(default_factory=dict)
+
+
 def split_tree(
-    feature: Ints,
-    threshold: Floats32,
-    missing_left: NDArray[np.bool_],
+    splits: Splits,
     left: Ints,
     right: Ints,
     leaf_value: Floats,
     gain: Floats | None = None,
     leaf_count: Ints | Floats | None = None,
-    sets: Sets = NO_SETS,
 ) -> Tree:
     """Return a tree whose nodes are numbered as in `Tree`; the children are not checked yet (see `joined`).
 
-    threshold   (n_nodes,) float32, `x <= threshold` goes left; infinite where all values go to one side
-    sets        of the nodes that test categories: those that go left, all others go right
     leaf_count  (n_leaves,) training rows of each leaf, or their hessians; None, or only zeros, where the file has none
     """
+    feature, threshold = splits.feature, splits.threshold.copy()
     words, bits = np.zeros(len(feature), dtype=np.int64), [np.empty(0, dtype=np.uint32)]
-    threshold = threshold.copy()
-    for node, categories in sorted(sets.items()):
+    for node, categories in sorted(splits.sets.items()):
         threshold[node] = 0.0 if len(categories) else -np.inf
         if len(categories):
             bits.append(category_bits(categories))
@@ -163,7 +170,7 @@ def split_tree(
     return Tree(
         feature=feature.astype(np.int32),
         threshold=np.where(np.isinf(threshold), LARGEST, threshold).astype(np.float32),
-        missing_left=np.asarray(missing_left, dtype=np.bool_) ^ turned,
+        missing_left=np.asarray(splits.missing_left, dtype=np.bool_) ^ turned,
         left=np.where(turned, right, left).astype(np.int32),
         right=np.where(turned, left, right).astype(np.int32),
         gain=np.zeros(len(feature)) if gain is None else np.clip(gain, -1e300, 1e300),
@@ -183,38 +190,33 @@ def _usable(leaf_count: Ints | Floats | None) -> Ints | Floats | None:
 def leaf_tree(value: float) -> Tree:
     """Return a tree of one leaf."""
     none, values = np.empty(0, dtype=np.int64), np.array([value], dtype=np.float64)
-    return split_tree(none, none.astype(np.float32), none.astype(np.bool_), none, none, values)
+    return split_tree(Splits(none, none.astype(np.float32), none.astype(np.bool_)), none, none, values)
 
 
 def flat_tree(
     is_leaf: NDArray[np.bool_],
-    feature: Ints,
-    threshold: Floats32,
-    missing_left: NDArray[np.bool_],
+    splits: Splits,
     children: tuple[Ints, Ints],
     value: Floats,
     gain: Floats | None = None,
     count: Ints | Floats | None = None,
-    sets: Sets = NO_SETS,
 ) -> Tree:
     """Return a tree of which nodes and leaves are in one numbering, (n,) each, the root first.
 
+    splits    of leaves without meaning
     children  left and right, (n,) int64 from 0 to n - 1; of leaves without meaning
     count     as `leaf_count` of `split_tree`, but of nodes and leaves
-    sets      as `split_tree` has them
     """
     nodes = ~is_leaf
     number = np.where(is_leaf, ~(np.cumsum(is_leaf) - 1), np.cumsum(nodes) - 1)
+    sets = {int(number[node]): categories for node, categories in splits.sets.items() if not is_leaf[node]}
     return split_tree(
-        feature[nodes],
-        threshold[nodes],
-        missing_left[nodes],
+        Splits(splits.feature[nodes], splits.threshold[nodes], splits.missing_left[nodes], sets),
         number[children[0][nodes]],
         number[children[1][nodes]],
         value[is_leaf],
         None if gain is None else gain[nodes],
         None if count is None else count[is_leaf],
-        {int(number[node]): categories for node, categories in sets.items() if not is_leaf[node]},
     )
 
 
@@ -290,11 +292,14 @@ def tree_of(root: object, read: Callable[[Any], Leaf | Node]) -> Tree:
             waiting += [(node.right, index, 1), (node.left, index, 0)]
     columns = list(zip(*rows, strict=True))
     left, right = (np.array([pair[side] for pair in children], dtype=np.int64) for side in (0, 1))
-    return flat_tree(
-        np.array(columns[0], dtype=np.bool_),
+    splits = Splits(
         np.array(columns[1], dtype=np.int64),
         np.array(columns[2], dtype=np.float32),
         np.array(columns[3], dtype=np.bool_),
+    )
+    return flat_tree(
+        np.array(columns[0], dtype=np.bool_),
+        splits,
         (left, right),
         np.array(columns[4], dtype=np.float64),
         count=np.array(columns[5], dtype=np.float64),

@@ -23,6 +23,7 @@ import numpy as np
 from rerank.errors import shown
 from rerank.exchange.build import (
     MOST_FEATURES,
+    Splits,
     at_most,
     each_tree,
     joined,
@@ -132,17 +133,14 @@ class _Trees:
         first, second = (
             np.where(child < n_nodes, child, ~(child - n_nodes)) for child in (2 * depth + 1, 2 * depth + 2)
         )
-        return split_tree(
+        splits = Splits(
             np.array(feature)[level],
             at_most(np.array(border))[level],
             np.array(missing_left)[level],
-            np.where(is_set, second, first),
-            np.where(is_set, first, second),
-            values,
-            None,
-            counts,
             {node: sets[level[node]] for node in np.flatnonzero(is_set).tolist()},
         )
+        left, right = np.where(is_set, second, first), np.where(is_set, first, second)
+        return split_tree(splits, left, right, values, leaf_count=counts)
 
     def _split(self, split: Any) -> tuple[int, float, bool, Ints | None]:
         """Return feature, border, whether missing values go left, and the categories that set the bit; they go left."""

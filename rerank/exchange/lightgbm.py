@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from rerank.errors import shown
 from rerank.exchange.build import (
     MOST_FEATURES,
-    NO_SETS,
     Floats32,
     Sets,
+    Splits,
     at_most,
     categories_of,
     joined,
@@ -202,8 +202,8 @@ def _tree(fields: Mapping[str, str], n_features: int, zero: _ZeroFeatures) -> Tr
     zero_left = limits >= 0.0
     zero.add(feature[~is_set], kind[~is_set], (zero_left != missing_left)[~is_set])
     missing_left = np.where(kind == NONE, zero_left, missing_left) & ~is_set
-    sets = _sets(fields, threshold, np.flatnonzero(is_set)) if is_set.any() else NO_SETS
-    return split_tree(feature, limits, missing_left, left, right, values, gain, counts, sets)
+    sets = _sets(fields, threshold, np.flatnonzero(is_set)) if is_set.any() else {}
+    return split_tree(Splits(feature, limits, missing_left, sets), left, right, values, gain, counts)
 
 
 def _sets(fields: Mapping[str, str], number: Floats, nodes: Ints) -> Sets:

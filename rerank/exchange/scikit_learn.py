@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.exchange.build import at_most, flat_tree, joined, leaf_tree, numbers, wholes
+from rerank.exchange.build import Splits, at_most, flat_tree, joined, leaf_tree, numbers, wholes
 from rerank.exchange.registry import Format, FormatFault, TreeModel, register
 from rerank.trees.forest import Tree
 
@@ -76,9 +76,7 @@ def _tree(tree: Any, factor: float) -> Tree:
     threshold = at_most(numbers("threshold", tree.threshold.tolist(), infinite=True))
     return flat_tree(
         is_leaf,
-        np.where(is_leaf, 0, tree.feature),
-        threshold,
-        np.asarray(missing, dtype=np.bool_),
+        Splits(np.where(is_leaf, 0, tree.feature), threshold, np.asarray(missing, dtype=np.bool_)),
         (np.where(is_leaf, 0, tree.children_left), np.where(is_leaf, 0, tree.children_right)),
         values,
         count=tree.weighted_n_node_samples,
@@ -91,11 +89,10 @@ def _histogram_tree(nodes: Any) -> Tree:
     is_leaf = nodes["is_leaf"] > 0
     # the threshold of a split between values and missing ones is infinite
     threshold = at_most(numbers("num_threshold", nodes["num_threshold"].tolist(), infinite=True))
+    feature = wholes("feature_idx", np.where(is_leaf, 0, nodes["feature_idx"]).tolist(), 0, 2**31 - 1)
     return flat_tree(
         is_leaf,
-        wholes("feature_idx", np.where(is_leaf, 0, nodes["feature_idx"]).tolist(), 0, 2**31 - 1),
-        threshold,
-        nodes["missing_go_to_left"] > 0,
+        Splits(feature, threshold, nodes["missing_go_to_left"] > 0),
         (nodes["left"].astype(np.int64), nodes["right"].astype(np.int64)),
         numbers("value", nodes["value"].tolist()),
         count=nodes["count"].astype(np.int64),

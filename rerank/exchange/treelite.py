@@ -16,6 +16,7 @@ import numpy as np
 from rerank.errors import InvalidInputError, shown
 from rerank.exchange.build import (
     MOST_FEATURES,
+    Splits,
     at_most,
     each_tree,
     flat_tree,
@@ -137,4 +138,4 @@ def _tree(raw: object, n_features: int, single: bool) -> Tree:
     feature, missing = column("split_feature_id", 0, n_features - 1), column("default_left", 0, 1) > 0
     left, right = column("left_child", 0, n_nodes - 1), column("right_child", 0, n_nodes - 1)
     count = numbers("sum_hess", [node.get("sum_hess", node.get("data_count", 0.0)) for node in nodes])
-    return flat_tree(is_leaf, feature, limit, missing, (left, right), values, count=count)
+    return flat_tree(is_leaf, Splits(feature, limit, missing), (left, right), values, count=count)

@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 from rerank.errors import shown
 from rerank.exchange.build import (
     MOST_FEATURES,
-    NO_SETS,
     Floats32,
     Leaf,
     Node,
     Sets,
+    Splits,
     categories_of,
     check_depth,
     each_tree,
@@ -225,7 +225,7 @@ def _tree(raw: Any, n_features: int) -> Tree:
 def _sets(raw: Any, nodes: Ints) -> Sets:
     """Return the categories of the nodes that test some."""
     if not len(nodes):
-        return NO_SETS
+        return {}
     listed = categories_of("categories", member(raw, "categories", list))
     of_nodes = wholes("categories_nodes", member(raw, "categories_nodes", list), 0, MOST_NODES)
     first, size = (
@@ -253,7 +253,7 @@ def _of_reached(
     """Return the tree of the nodes that the root reaches; pruning leaves others behind.
 
     values  leaf values, gains and hessians, as `flat_tree` takes them
-    sets    as `flat_tree` takes them
+    sets    as `Splits` has them
     """
     left, right = children
     reached = np.zeros(len(left), dtype=np.bool_)
@@ -268,17 +268,9 @@ def _of_reached(
             raise FormatFault("nodes that are reached once", "a shared node")
     number = np.cumsum(reached) - 1
     value, gain, count = (column[reached] for column in values)
-    return flat_tree(
-        is_leaf[reached],
-        feature[reached],
-        threshold[reached],
-        missing[reached],
-        (number[left[reached]], number[right[reached]]),
-        value,
-        gain,
-        count,
-        {int(number[node]): categories for node, categories in sets.items() if reached[node]},
-    )
+    kept = {int(number[node]): categories for node, categories in sets.items() if reached[node]}
+    splits = Splits(feature[reached], threshold[reached], missing[reached], kept)
+    return flat_tree(is_leaf[reached], splits, (number[left[reached]], number[right[reached]]), value, gain, count)
 
 
 def _stored_tree(tree: Tree, number: int, n_features: int) -> dict[str, Any]:
