@@ -112,7 +112,7 @@ def test_a_killed_worker_comes_back_and_others_answer(index: rerank.Index, model
                         answered += 1
                 except httpx.TransportError:
                     lost += 1
-                ends.wait(0.01)
+                ends.wait(0.01)  # the worker that starts needs a processor, too
 
         threads = [threading.Thread(target=load) for _ in range(4)]
         for thread in threads:
