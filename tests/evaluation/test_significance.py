@@ -41,6 +41,14 @@ def test_tests_equal_scipys() -> None:
         assert set(actual.p_values) == set(TESTS)
 
 
+@pytest.mark.parametrize("n_queries", [1, 2, 3, 6, 9, 13, 14])
+def test_wilcoxon_of_few_queries_with_ties_equals_scipys(n_queries: int) -> None:
+    columns = np.round(differences(n_queries, seed=n_queries), 0)
+    columns[0] = 1.0, -1.0, 2.0  # no column is 0
+    for column, actual in zip(columns.T, paired_differences(columns, samples=2), strict=True):
+        assert actual.p_values["wilcoxon"] == stats.wilcoxon(column).pvalue
+
+
 @pytest.mark.parametrize("n_queries", [2, 5, 10, 13])
 def test_randomisation_over_all_patterns_equals_scipys(n_queries: int) -> None:
     columns = np.round(differences(n_queries), 1)  # patterns that tie with the one observed
