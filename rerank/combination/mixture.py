@@ -120,7 +120,7 @@ def _paired(first: Run, second: Run) -> _Pairs:
     rows = [QueryRows.of(_as_float32(run), query_ids) for run in (first, second)]
     pool = pooled(rows, 0, len(query_ids), lowest=True)
     order = np.lexsort((*(~key for key in sort_keys(pool.doc_ids)), pool.query))
-    a, b = (scores[order] for scores in pool.scores)
+    a, b = (scores[order] for scores in pool.scores)  # contiguous: for others, the search would compile once more
     return _Pairs(
         query_ids, pointers(np.bincount(pool.query, minlength=len(query_ids))), id_texts(pool.doc_ids[order]), a, b
     )

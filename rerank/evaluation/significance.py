@@ -19,7 +19,7 @@ from rerank.types import Floats
 
 SAMPLES = 10_000
 BLOCK = 1 << 20  # random numbers of a block
-MOST_SIGNED = 13  # queries with equal or no differences of which all signs are tried, as by SciPy
+MOST_SIGNED = 13  # queries: of up to so many, Wilcoxon's test tries all signs
 ROUNDING = 1e-10  # relative tolerance for ties of sums that are computed in different orders
 
 
@@ -183,7 +183,7 @@ def _summarised(difference: Floats, low: float, high: float, randomised: float) 
 
 
 def _tests(difference: Floats) -> tuple[float, float, float]:
-    """Return t, its p-value and Wilcoxon's, from SciPy unless all differences are equal, where SciPy divides by 0."""
+    """Return t, its p-value and Wilcoxon's; t from SciPy unless all differences are equal, where SciPy divides by 0."""
     if not difference.any():
         return 0.0, 1.0, 1.0
     from scipy.stats import ttest_1samp
@@ -196,14 +196,16 @@ def _tests(difference: Floats) -> tuple[float, float, float]:
 
 
 def _wilcoxon_p_value(difference: Floats) -> float:
-    """Return the two-sided p-value of Wilcoxon's signed-rank test. SciPy takes a second for few with ties."""
+    """Return the two-sided p-value of Wilcoxon's signed-rank test, exact for few queries, also with ties.
+
+    SciPy calls Python for each pattern of signs where there are ties, and its earlier versions approximate there.
+    """
     from scipy.stats import rankdata, wilcoxon
 
-    changed = difference[difference != 0.0]
-    sizes = np.abs(changed)
-    if len(difference) > MOST_SIGNED or len(np.unique(sizes)) == len(difference):
+    if len(difference) > MOST_SIGNED:
         return float(wilcoxon(difference).pvalue)
-    ranks = rankdata(sizes)
+    changed = difference[difference != 0.0]
+    ranks = rankdata(np.abs(changed))
     sums = (next(_all_signs(len(changed))) > 0.0) @ ranks
     observed = ranks[changed > 0.0].sum()
     return float(min(2.0 * min((sums <= observed).mean(), (sums >= observed).mean()), 1.0))

@@ -146,6 +146,11 @@ class Splits:
     missing_left: NDArray[np.bool_]
     sets: Sets = field(default_factory=dict)
 
+    def select(self, kept: NDArray[np.bool_], number: Ints) -> Splits:
+        """Return those of some nodes, (n,) bool; number: of each node in the tree that has these alone."""
+        sets = {int(number[node]): categories for node, categories in self.sets.items() if kept[node]}
+        return Splits(self.feature[kept], self.threshold[kept], self.missing_left[kept], sets)
+
 
 def split_tree(
     splits: Splits,
@@ -209,9 +214,8 @@ def flat_tree(
     """
     nodes = ~is_leaf
     number = np.where(is_leaf, ~(np.cumsum(is_leaf) - 1), np.cumsum(nodes) - 1)
-    sets = {int(number[node]): categories for node, categories in splits.sets.items() if not is_leaf[node]}
     return split_tree(
-        Splits(splits.feature[nodes], splits.threshold[nodes], splits.missing_left[nodes], sets),
+        splits.select(nodes, number),
         number[children[0][nodes]],
         number[children[1][nodes]],
         value[is_leaf],

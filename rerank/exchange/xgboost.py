@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from rerank.errors import shown
 from rerank.exchange.build import (
     MOST_FEATURES,
-    Floats32,
     Leaf,
     Node,
     Sets,
@@ -219,7 +218,8 @@ def _tree(raw: Any, n_features: int) -> Tree:
     sets = _sets(raw, np.flatnonzero(wholes("split_type", member(raw, "split_type", list), 0, 1, n_nodes) & ~is_leaf))
     is_set = np.isin(np.arange(n_nodes), list(sets))
     children = np.where(is_set, right, left), np.where(is_set, left, right)
-    return _of_reached(is_leaf, feature, limits, (default_left > 0) ^ is_set, children, values, gain, count, sets=sets)
+    splits = Splits(feature, limits, (default_left > 0) ^ is_set, sets)
+    return _of_reached(is_leaf, splits, children, values, gain, count)
 
 
 def _sets(raw: Any, nodes: Ints) -> Sets:
@@ -241,19 +241,10 @@ def _sets(raw: Any, nodes: Ints) -> Sets:
 _CHILDREN = ("left_children", "right_children")
 
 
-def _of_reached(
-    is_leaf: NDArray[np.bool_],
-    feature: Ints,
-    threshold: Floats32,
-    missing: NDArray[np.bool_],
-    children: tuple[Ints, Ints],
-    *values: Floats,
-    sets: Sets,
-) -> Tree:
+def _of_reached(is_leaf: NDArray[np.bool_], splits: Splits, children: tuple[Ints, Ints], *values: Floats) -> Tree:
     """Return the tree of the nodes that the root reaches; pruning leaves others behind.
 
     values  leaf values, gains and hessians, as `flat_tree` takes them
-    sets    as `Splits` has them
     """
     left, right = children
     reached = np.zeros(len(left), dtype=np.bool_)
@@ -268,9 +259,8 @@ def _of_reached(
             raise FormatFault("nodes that are reached once", "a shared node")
     number = np.cumsum(reached) - 1
     value, gain, count = (column[reached] for column in values)
-    kept = {int(number[node]): categories for node, categories in sets.items() if reached[node]}
-    splits = Splits(feature[reached], threshold[reached], missing[reached], kept)
-    return flat_tree(is_leaf[reached], splits, (number[left[reached]], number[right[reached]]), value, gain, count)
+    children = number[left[reached]], number[right[reached]]
+    return flat_tree(is_leaf[reached], splits.select(reached, number), children, value, gain, count)
 
 
 def _stored_tree(tree: Tree, number: int, n_features: int) -> dict[str, Any]:

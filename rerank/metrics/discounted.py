@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -54,15 +53,9 @@ class DiscountedMeasure(Measure):
         return totals(query, gains[gains != 0] * self._by_rank(query_ptr)[rank - 1], len(query_ptr) - 1)
 
     def _by_rank(self, query_ptr: Ints) -> Floats:
-        return _discounts(self, int(np.diff(query_ptr).max(initial=0))).copy()
-
-
-@lru_cache(maxsize=16)  # trees of a training are measured one after the other, on the same lists
-def _discounts(measure: DiscountedMeasure, n_ranks: int) -> Floats:
-    """Return the discount of each of the first ranks, (n_ranks,) float64."""
-    rank = np.arange(n_ranks)
-    discounts = measure.discount_of(rank)
-    return discounts if measure.cutoff is None else np.where(rank < measure.cutoff, discounts, 0.0)
+        rank = np.arange(np.diff(query_ptr).max(initial=0))
+        discounts = self.discount_of(rank)
+        return discounts if self.cutoff is None else np.where(rank < self.cutoff, discounts, 0.0)
 
 
 LINEAR, EXPONENTIAL = "log2", "exp-log2"

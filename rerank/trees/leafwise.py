@@ -501,7 +501,7 @@ def _partition(data, task, work, leaf):  # type: ignore[no-untyped-def]
     n_left = np.zeros(n_shares + 1, np.int64)
     codes = data.codes[feature["column"] // 16, :, feature["column"] % 16]
     for move in (False, True):
-        if n_shares == 1:  # without waking the other threads
+        if n_shares == 1:  # a parallel call would wake the other threads
             _partition_share(move, codes, code_goes_left, work, leaf, n_left, np.int64(0))
         else:
             _partition_shares(move, codes, code_goes_left, work, leaf, n_left)

@@ -99,7 +99,7 @@ def refuse_categories(what: str, column: Any, name: Any = None) -> None:
         of_column = "" if name is None else f" in column {shown(name)}"
         raise InvalidInputError(
             f"{what}: expected numbers, got categories{of_column}. Give a pandas frame of the features to fit(X, y, "
-            "qid=) of boosted trees, which take categories, or encode them as a column of numbers for each category."
+            "qid=) of boosted trees, which take categories, or convert them to numbers."
         )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Command, tree
+from tests.cli.conftest import SMALL, Command, tree
 
 SCRIPT = str(Path(sys.executable).parent / "rerank")
 HEAVY = ("numba", "llvmlite", "jnius", "sklearn", "scipy", "numpy")
@@ -189,8 +189,7 @@ def test_ctrl_c_leaves_no_half_model(world: Path, tmp_path: Path) -> None:
 
 def test_kernels_compile_once_on_a_machine_and_this_is_said(world: Path, tmp_path: Path) -> None:
     message = "rerank: compiling kernels, once on this machine (up to a minute) ...\n"
-    shutil.copytree(world / "index", tmp_path / "index")
-    arguments = [SCRIPT, "history", str(tmp_path / "index"), "topics.tsv", "qrels.txt"]
+    arguments = [SCRIPT, "train", "data.npz", "-o", str(tmp_path / "m.json"), *SMALL]
     first = _run(arguments, world, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
     compiled = {path: path.stat().st_mtime_ns for path in (tmp_path / "cache").rglob("*.nb[ci]")}
     second = _run(arguments, world, NUMBA_CACHE_DIR=str(tmp_path / "cache"))

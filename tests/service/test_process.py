@@ -96,38 +96,48 @@ def _order(client: Any) -> list[str]:
     return [answer.text] if answer.status_code != 200 else [hit["id"] for hit in answer.json()["results"][0]["hits"]]
 
 
+class Load:
+    """Four threads that search until the block ends, each time on a connection of its own."""
+
+    def __init__(self, address: Any) -> None:
+        self.orders: list[list[str]] = []
+        self.lost = 0
+        self._address, self._ends = address, threading.Event()
+        self._threads = [threading.Thread(target=self._search) for _ in range(4)]
+
+    def __enter__(self) -> Load:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ends.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _search(self) -> None:
+        while not self._ends.wait(0.01):  # a worker that starts needs a processor, too
+            try:
+                with httpx.Client(base_url=self._address, timeout=60, verify=False) as client:
+                    self.orders.append(_order(client))
+            except httpx.TransportError:
+                self.lost += 1
+
+
 def test_a_killed_worker_comes_back_and_others_answer(index: rerank.Index, model_file: Path) -> None:
     with process(index.path, model_file, "--workers", 2) as (started, client):
         started.wait(r"(?s): ready after.*: ready after")
-        expected, orders, lost, answered, ends = _order(client), [], 0, 0, threading.Event()
-        children = _children(started.child.pid)
+        expected, children = _order(client), _children(started.child.pid)
         assert len(children) == 2
-
-        def load() -> None:
-            nonlocal lost, answered
-            while not ends.is_set():
-                try:
-                    with httpx.Client(base_url=client.base_url, timeout=60, verify=False) as own:
-                        orders.append(_order(own))
-                        answered += 1
-                except httpx.TransportError:
-                    lost += 1
-                ends.wait(0.01)  # the worker that starts needs a processor, too
-
-        threads = [threading.Thread(target=load) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        time.sleep(0.5)
-        os.kill(children[0], signal.SIGKILL)
-        started.wait(r"worker \d+ has ended")
-        before = answered
-        started.wait(r"(?s)worker \d+ has ended.*: ready after")
-        ends.set()
-        for thread in threads:
-            thread.join()
-        assert all(order == expected for order in orders)
-        assert answered > before  # the other worker went on
-        assert lost <= 4  # what the killed worker had taken
+        with Load(client.base_url) as load:
+            time.sleep(0.5)
+            os.kill(children[0], signal.SIGKILL)
+            started.wait(r"worker \d+ has ended")
+            before = len(load.orders)
+            started.wait(r"(?s)worker \d+ has ended.*: ready after")
+        assert all(order == expected for order in load.orders)
+        assert len(load.orders) > before  # the other worker went on
+        assert load.lost <= 4  # what the killed worker had taken
         assert "rerank_ready_workers 2.0\n" in client.get("/metrics").text
         before_reload = set(_children(started.child.pid))
         started.child.send_signal(signal.SIGHUP)  # each is replaced when its successor is ready
