@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rerank.errors import InvalidInputError, shown
+from rerank.errors import InvalidInputError, RerankError, shown
+from rerank.exchange.lightgbm import model_text
 from rerank.exchange.models import export_model, import_model
+from rerank.exchange.write import tree_model
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.rankers.arrays import feature_matrix, number_column, numbers
@@ -42,6 +44,7 @@ from rerank.rankers.training import TrainingSet
 from rerank.rankers.warm_start import GivenScoresBase
 from rerank.runtime.threads import cores
 from rerank.trees.boost import StepLength
+from rerank.trees.leafwise import CAT_L2, CAT_SMOOTH, MAX_CAT_THRESHOLD, MAX_CAT_TO_ONEHOT, MIN_DATA_PER_GROUP
 from rerank.trees.parts import leaves_of, trees_between
 from rerank.types import Floats, Ints, ideal_of_rows, pointers, query_rows
 
@@ -51,8 +54,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("rerank")
 MEASURES = {"ndcg": "nDCG", "map": "AP"}
 EXPONENTIAL = "nDCG(dcg='exp-log2')"  # gain 2^label - 1
-OWN = """n_estimators learning_rate num_leaves max_depth min_child_samples min_child_weight min_split_gain reg_lambda
-max_bin colsample_bytree truncation_level normalize sigma monotone_constraints interaction_constraints
+OWN = """n_estimators learning_rate num_leaves max_depth min_child_samples min_child_weight min_split_gain reg_alpha
+reg_lambda max_bin colsample_bytree truncation_level normalize sigma monotone_constraints interaction_constraints
 categorical_feature extra_trees"""
 OF_LAMBDAS = "truncation_level", "normalize", "sigma"
 XE_NDCG = "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"
@@ -60,7 +63,6 @@ OTHER_NAMES = {
     "metric": "metric_types",
     "objective": "objective_type app application loss",
     "boosting_type": "boosting boost",
-    "reg_alpha": "lambda_l1 l1_regularization",
     "subsample_freq": "bagging_freq",
     "monotone_constraints": "mc monotone_constraint",
     "eval_at": "ndcg_eval_at ndcg_at map_eval_at map_at",
@@ -70,7 +72,6 @@ ONLY: dict[str, tuple[object, ...]] = {  # values that mean what this package do
     "boosting_type": ("gbdt", "gbrt"),
     "objective": (None, "lambdarank", *XE_NDCG),
     "class_weight": (None,),
-    "reg_alpha": (0,),
     "linear_tree": (False,),
     "path_smooth": (0,),
     "max_delta_step": (0,),
@@ -81,6 +82,12 @@ ONLY: dict[str, tuple[object, ...]] = {  # values that mean what this package do
     "use_missing": (True,),
     "zero_as_missing": (False,),
     "lambdarank_position_bias_regularization": (0,),
+    "num_class": (1,),
+    "cat_smooth": (CAT_SMOOTH,),
+    "cat_l2": (CAT_L2,),
+    "max_cat_threshold": (MAX_CAT_THRESHOLD,),
+    "max_cat_to_onehot": (MAX_CAT_TO_ONEHOT,),
+    "min_data_per_group": (MIN_DATA_PER_GROUP,),
 }
 READ = """subsample subsample_freq random_state n_jobs metric eval_at label_gain early_stopping_rounds
 first_metric_only"""
@@ -88,8 +95,20 @@ WITHOUT_EFFECT = """importance_type subsample_for_bin bin_construct_sample_cnt v
 force_col_wise deterministic histogram_pool_size device device_type gpu_platform_id gpu_device_id gpu_use_dp num_gpu
 tree_learner task two_round is_enable_sparse is_sparse enable_bundle feature_pre_filter min_data_in_bin pre_partition
 save_binary data_seed data_random_seed bagging_seed feature_fraction_seed extra_seed objective_seed boost_from_average
-bagging_by_query metric_freq is_provide_training_metric drop_rate monotone_constraints_method"""
+bagging_by_query metric_freq is_provide_training_metric monotone_constraints_method silent
+drop_rate max_drop skip_drop uniform_drop xgboost_dart_mode top_rate other_rate is_unbalance scale_pos_weight
+predict_disable_shape_check"""
 OF_RANKER = OWN.split()  # parameters of LambdaMART that mean the same here
+SIZES = {"n_estimators": 100, "num_leaves": 31, "min_child_samples": 20}  # where they are None
+OF_LIGHTGBM = (
+    "dump_model",
+    "trees_to_dataframe",
+    "get_leaf_output",
+    "get_split_value_histogram",
+    "lower_bound",
+    "upper_bound",
+    "num_model_per_iteration",
+)
 KNOWN = (*OF_RANKER, *ONLY, *READ.split(), *WITHOUT_EFFECT.split())
 
 
@@ -131,6 +150,10 @@ class EarlyStopException(Exception):
         self.best_iteration, self.best_score = best_iteration, best_score
 
 
+class MissingLightGBMError(RerankError, AttributeError):
+    """Raised for an attribute that LightGBM has, where it is not installed."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """What the parameters of an `LGBMRanker` say: those of the ranker, and what the eval sets are measured with.
@@ -151,7 +174,7 @@ class Settings:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
         """Read the parameters; another name of one overrides it, as in LightGBM."""
-        values = {name: value for name, value in given.items() if name in KNOWN}
+        values = SIZES | {name: value for name, value in given.items() if name in KNOWN and value is not None}
         values |= {ALIASES[name]: value for name, value in given.items() if name not in KNOWN and name in ALIASES}
         check_names("LGBMRanker", [name for name in given if name not in ALIASES], KNOWN)
         for name, same in ONLY.items():
@@ -344,8 +367,10 @@ class Watcher:
     def _call(self, callback: Any, results: list[EvalResult] | None) -> bool:
         """Return whether a callback ends the training."""
         n_trees = self.params["n_estimators"]
-        if getattr(callback, "order", None) == STOPS and results is not None:  # which the training data do not stop
+        if getattr(callback, "order", None) == STOPS and results:  # which the training data do not stop
             results = [each for each in results if each.dataset_name != self._training]
+            if not results:
+                return self._does_not_stop()
         try:
             callback(CallbackEnv(self, self.params, self._iteration, 0, n_trees, results))
         except Exception as error:
@@ -353,6 +378,12 @@ class Watcher:
                 raise callback_fault(error, self._iteration + 1) from error
             self.best_iteration = error.best_iteration + 1
             return True
+        return False
+
+    def _does_not_stop(self) -> bool:
+        """Say once that the training data alone do not stop a training, and return False."""
+        if self._iteration == 0:
+            log.warning("early stopping: no effect, as the only eval set is the training data")
         return False
 
     def history(self) -> dict[str, dict[str, list[float]]]:
@@ -416,6 +447,8 @@ class WatchedMART(WatchedTrees, MART):
 
 class Booster:
     """A model of trees, with the methods of LightGBM's `Booster` that read it.
+
+    `dump_model`, `trees_to_dataframe` and others (`OF_LIGHTGBM`) are LightGBM's own, which must be installed for them.
 
     Parameters
     ----------
@@ -540,6 +573,44 @@ class Booster:
         export_model(self.part(start_iteration, num_iteration), filename, "lightgbm")
         return self
 
+    def model_to_string(self, num_iteration: int | None = None, start_iteration: int = 0) -> str:
+        """Return the text of LightGBM's model file.
+
+        Parameters
+        ----------
+        num_iteration, start_iteration : int
+            See `part`.
+
+        Returns
+        -------
+        str
+            The text.
+
+        """
+        return model_text(tree_model(self.part(start_iteration, num_iteration), "lightgbm"), "lightgbm")
+
+    def to_lightgbm(self) -> Any:
+        """Return the model as a `Booster` of LightGBM, for what only reads those, such as shap's TreeExplainer.
+
+        Returns
+        -------
+        lightgbm.Booster
+            A copy.
+
+        Raises
+        ------
+        RerankError
+            If LightGBM is not installed.
+
+        """
+        return _lightgbm("to_lightgbm").Booster(model_str=self.model_to_string())
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a method that LightGBM's booster has for models that it reads."""
+        if name not in OF_LIGHTGBM:
+            raise AttributeError(f"Booster has no {name}")
+        return getattr(self.to_lightgbm(), name)
+
     def feature_name(self) -> list[str]:
         """Return the names of the features.
 
@@ -583,11 +654,11 @@ class LGBMRanker(Estimator):
 
     Parameters
     ----------
-    boosting_type, objective, class_weight, reg_alpha
-        Only the values that mean what this package does: "gbdt", "lambdarank" or "rank_xendcg", None and 0.
+    boosting_type, objective, class_weight
+        Only the values that mean what this package does: "gbdt", "lambdarank" or "rank_xendcg", and None.
     num_leaves, max_depth, learning_rate, n_estimators, min_split_gain, min_child_weight, min_child_samples
         As in `rerank.LambdaMART`.
-    colsample_bytree, reg_lambda
+    colsample_bytree, reg_alpha, reg_lambda
         As in `rerank.LambdaMART`.
     subsample, subsample_freq
         Share of the queries that each tree is trained on; without effect where subsample_freq is 0, as in LightGBM.
@@ -616,7 +687,7 @@ class LGBMRanker(Estimator):
         Figures at the best iteration, or at the last: {"valid_0": {"ndcg@1": 0.5}}.
     evals_result_ : dict
         Figures after each iteration: {"valid_0": {"ndcg@1": [0.4, 0.5]}}.
-    feature_name_, n_features_, n_features_in_, n_estimators_, n_iter_, objective_
+    feature_name_, feature_names_in_, n_features_, n_features_in_, n_estimators_, n_iter_, objective_, fitted_
         As in LightGBM.
 
     Raises
@@ -764,7 +835,7 @@ class LGBMRanker(Estimator):
         if categories and not isinstance(feature_name, str | None):  # names that the ranker gets afterwards
             numbers_of = {name: number for number, name in enumerate(feature_name)}
             categories["categorical_feature"] = [numbers_of.get(each, each) for each in categorical_feature]
-        labels = number_column("y", y, len(y))  # type: ignore[arg-type]
+        labels = _label_column("y", y)
         pairs = _eval_pairs(eval_set, eval_X, eval_y)
         training = [number for number, pair in enumerate(pairs) if pair[0] is X and pair[1] is y]
         names = _eval_names(eval_names, len(pairs), training)
@@ -806,6 +877,7 @@ class LGBMRanker(Estimator):
         self.n_features_ = self.n_features_in_ = ranker.n_features_in_
         self.n_estimators_ = self.n_iter_ = self.booster_.num_trees()
         self.feature_name_ = self.booster_.feature_name()
+        self.feature_names_in_, self.fitted_ = np.array(self.feature_name_, dtype=object), True
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -863,7 +935,7 @@ class _Given:
 
     def eval_set(self, number: int, name: str, settings: Settings) -> EvalSet:
         """Return one of them with its labels, checked."""
-        labels = number_column("eval_set", self.pairs[number][1], len(self.pairs[number][1]))
+        labels = _label_column("eval_set", self.pairs[number][1])
         if self.groups is None or len(self.groups) != len(self.pairs):
             got = "none" if self.groups is None else str(len(self.groups))
             raise InvalidInputError(
@@ -900,6 +972,13 @@ class _Given:
         if values is None:
             return None
         return values.get(number) if isinstance(values, dict) else values[number]
+
+
+def _label_column(what: str, labels: Any) -> Floats:
+    """Return labels (n_rows,), also of one column (n_rows, 1)."""
+    if getattr(labels, "shape", ())[1:] == (1,):
+        labels = np.asarray(labels)[:, 0]
+    return number_column(what, labels, len(labels))
 
 
 def _eval_pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[tuple[Any, Any]]:
@@ -1089,7 +1168,7 @@ def plot_importance(
     title : str
         The title.
     **kwargs : object
-        No effect.
+        figsize, dpi, xlabel, ylabel, xlim, ylim, grid and precision as in LightGBM; others have no effect.
 
     Returns
     -------
@@ -1103,9 +1182,22 @@ def plot_importance(
     chosen = [number for number in np.argsort(importances, kind="stable") if importances[number] or not ignore_zero]
     chosen = chosen[-(max_num_features or len(chosen)) :]
     axes = ax or new_axes(ROW_HEIGHT * len(chosen) + 1.0)
-    axes.barh([names[number] for number in chosen], importances[chosen], color=BAR_COLOR)
-    axes.set(xlabel="Feature importance", ylabel="Features", title=title)
+    bars = axes.barh([names[number] for number in chosen], importances[chosen], color=BAR_COLOR)
+    axes.bar_label(bars, fmt=f"%.{kwargs.get('precision', 3)}f" if kind == "gain" else "%d", padding=2)
+    _label_axes(axes, kwargs, {"xlabel": "Feature importance", "ylabel": "Features", "title": title})
     return axes
+
+
+def _label_axes(axes: Axes, given: Mapping[str, Any], texts: Mapping[str, str]) -> None:
+    """Set the texts of axes, and what LightGBM's arguments say of their size, limits and grid."""
+    named = {name: given[name] for name in ("xlabel", "ylabel", "xlim", "ylim") if given.get(name) is not None}
+    axes.set(**{**texts, **named})
+    if given.get("figsize") is not None:
+        axes.figure.set_size_inches(*given["figsize"])  # type: ignore[union-attr]
+    if given.get("dpi") is not None:
+        axes.figure.set_dpi(given["dpi"])
+    if given.get("grid") is not None:
+        axes.grid(given["grid"])
 
 
 def plot_metric(
@@ -1132,7 +1224,7 @@ def plot_metric(
     title : str
         The title.
     **kwargs : object
-        No effect.
+        figsize, dpi, xlabel, ylabel, xlim, ylim and grid as in LightGBM; others have no effect.
 
     Returns
     -------
@@ -1148,9 +1240,29 @@ def plot_metric(
         if name not in histories.get(data, {}):
             raise InvalidInputError(f"metric: expected a figure of {data}, got {shown(name)}. Name another.")
         axes.plot(histories[data][name], label=data)
-    axes.set(xlabel="Iterations", ylabel=name, title=title)
+    _label_axes(axes, kwargs, {"xlabel": "Iterations", "ylabel": name, "title": title})
     axes.legend()
     return axes
+
+
+def __getattr__(name: str) -> Any:
+    """Return what LightGBM has beside this module, LightGBM's own: `LGBMClassifier`, `Dataset`, `train`."""
+    if name.startswith("_"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(_lightgbm(name), name)
+    log.warning("rerank.plugins.lightgbm: %s is LightGBM's own; LGBMRanker is of this package", name)
+    return found
+
+
+def _lightgbm(needed: str) -> Any:
+    """Return the module of LightGBM; `needed` is what asks for it."""
+    try:
+        import lightgbm
+    except ImportError:
+        raise MissingLightGBMError(
+            f"rerank.plugins.lightgbm.{needed}: expected LightGBM installed, got none. Run `pip install lightgbm`."
+        ) from None
+    return lightgbm
 
 
 def plot_tree(booster: LGBMRanker | Booster, ax: Axes | None = None, tree_index: int = 0, **kwargs: Any) -> Axes:

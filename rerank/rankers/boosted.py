@@ -93,9 +93,9 @@ class BoostedTrees(WeightedRanker):
     F_k = F_(k-1) + learning_rate * leaf, each leaf the Newton step of its rows, -sum gradient / sum curvature. F_0 is
     (base - its mean) / u + the objective's constant: u is the spread of the base scores at the top of the queries, so
     that BM25's 20 and a probability's 0.9 start alike (1 for a cold start). The mean is that of each query where the
-    objective only knows differences inside queries, else that of all rows. min_child_weight, min_split_gain and
-    reg_lambda act in units of u; the model is stored in the unit of the base. Where no tree has a split, a warning is
-    logged (logger `rerank`).
+    objective only knows differences inside queries, else that of all rows. min_child_weight, min_split_gain,
+    reg_alpha and reg_lambda act in units of u; the model is stored in the unit of the base. Where no tree has a split,
+    a warning is logged (logger `rerank`).
 
     Where this differs from Burges 2010 on purpose: splits are those that gain most by Newton steps, G^2 / H over both
     sides, as in LightGBM and XGBoost; equation 11 fits the gradients by least squares, G^2 / rows, which
@@ -133,6 +133,11 @@ class BoostedTrees(WeightedRanker):
     )
     min_child_weight: float = parameter(1e-3, Number(0.0), "Minimum sum of the hessian in a leaf.")
     min_split_gain: float = parameter(0.0, Number(0.0), "Minimum gain of a split.")
+    reg_alpha: float = parameter(
+        0.0,
+        Number(0.0),
+        "L1 regularisation: number by which the size of a leaf's sum of gradients is reduced, down to 0.",
+    )
     reg_lambda: float = parameter(
         0.0,
         Number(0.0),
@@ -312,7 +317,7 @@ class BoostedTrees(WeightedRanker):
             n_leaves = len(tree.leaf_value)
             n_rows = np.bincount(leaf, minlength=n_leaves)
             sums = np.column_stack([np.bincount(leaf, grad, n_leaves), np.bincount(leaf, hess, n_leaves)])
-            steps = newton_steps(sums.astype(np.float64), self.reg_lambda, 0.0)
+            steps = newton_steps(sums.astype(np.float64), self.reg_alpha, self.reg_lambda, 0.0)
             factor = self.learning_rate if step_length is None else step_length(scores, steps[leaf])
             old = tree.leaf_value / unit
             values.append(np.where(n_rows > 0, decay_rate * old + (1.0 - decay_rate) * factor * steps, old))
@@ -589,6 +594,7 @@ class BoostedTrees(WeightedRanker):
                 sizes.min_child_samples,
                 self.min_child_weight,
                 self.min_split_gain,
+                self.reg_alpha,
                 self.reg_lambda,
             ),
             self.averages,

@@ -15,6 +15,7 @@ SAME = {  # other names of parameters of rankers
     "min_child_samples": "min_data_in_leaf min_data min_samples_leaf",
     "min_child_weight": "min_sum_hessian_in_leaf min_sum_hessian",
     "min_split_gain": "min_gain_to_split gamma min_split_loss min_impurity_decrease",
+    "reg_alpha": "lambda_l1 alpha l1_regularization",
     "reg_lambda": "lambda_l2 lambda reg_lambda_l2 l2_regularization l2_leaf_reg",
     "categorical_feature": "categorical_features cat_features cat_feature categorical_column cat_column",
     "max_bin": "max_bins",
@@ -54,7 +55,6 @@ ELSEWHERE = {  # parameters without a counterpart, by the sentence that says wha
     ),
     _TREES: "tree_method device device_type grow_policy predictor gpu_id force_row_wise force_col_wise linear_tree "
     "deterministic tree_learner subsample_for_bin bin_construct_sample_cnt enable_bundle",
-    "Training does not sparsify weights of leaves: leave it out, or raise reg_lambda": "reg_alpha lambda_l1 alpha",
     "Queries are drawn for each tree where subsample is below 1: leave it out": (
         "subsample_freq bagging_freq bagging_by_query"
     ),

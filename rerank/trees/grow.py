@@ -81,15 +81,17 @@ def pack_scaled(grad, hess, rows, grad_scale, hess_scale, packed):  # type: igno
     return total_grad, total_hess
 
 
-def newton_steps(sums: Floats, reg_lambda: float, least_hess: float) -> Floats:
-    """Return -sum grad / (sum hess + lambda) of each leaf, (n_leaves,) float64.
+def newton_steps(sums: Floats, reg_alpha: float, reg_lambda: float, least_hess: float) -> Floats:
+    """Return -sum grad / (sum hess + reg_lambda) of each leaf, (n_leaves,) float64.
 
     sums        (n_leaves, 2) or wider: gradient and hessian, see `add_leaf_sums`
+    reg_alpha   what the size of a sum of gradients is reduced by, down to 0
     least_hess  a leaf whose hessian is below it, or 0, has the value 0
     """
-    hess = sums[:, 1] + reg_lambda
+    grad, hess = sums[:, 0], sums[:, 1] + reg_lambda
+    grad = np.copysign(np.maximum(np.abs(grad) - reg_alpha, 0.0), grad)
     has_value = (sums[:, 1] >= least_hess) & (hess > 0.0)
-    return np.divide(-sums[:, 0], hess, out=np.zeros(len(sums)), where=has_value)
+    return np.divide(-grad, hess, out=np.zeros(len(sums)), where=has_value)
 
 
 @kernel(parallel=True)
@@ -139,6 +141,8 @@ class TreeLimits:
         Smallest sum of hessians of a leaf.
     min_split_gain : float
         A split must gain more than this.
+    reg_alpha : float
+        What the size of a leaf's sum of gradients is reduced by.
     reg_lambda : float
         Added to the sum of hessians of a leaf.
 
@@ -149,6 +153,7 @@ class TreeLimits:
     min_child_samples: int = 20
     min_child_weight: float = 1e-3
     min_split_gain: float = 0.0
+    reg_alpha: float = 0.0
     reg_lambda: float = 0.0
 
     @property
@@ -197,7 +202,7 @@ class NewtonSplits(SplitRule):
 
     def limits(self, limits: TreeLimits) -> SplitLimits:
         """Return all limits."""
-        return _split_limits(limits, limits.least_hess, float(limits.reg_lambda))
+        return _split_limits(limits, limits.least_hess, float(limits.reg_alpha), float(limits.reg_lambda))
 
     def least_leaf_hess(self, limits: TreeLimits, n_leaves: int) -> float:
         """Return `min_child_weight` for a tree of one leaf, which no split has checked; else 0."""
@@ -227,8 +232,8 @@ class LeastSquaresSplits(SplitRule):
         return self.row_weights
 
     def limits(self, limits: TreeLimits) -> SplitLimits:
-        """Return the limits but those of the hessian, which these splits do not know."""
-        return _split_limits(limits, 0.0, 0.0)
+        """Return the limits but those of Newton steps, which these splits do not know."""
+        return _split_limits(limits, 0.0, 0.0, 0.0)
 
     def least_leaf_hess(self, limits: TreeLimits, n_leaves: int) -> float:
         """Return `min_child_weight`, which no split has checked."""
@@ -242,10 +247,11 @@ class LeastSquaresSplits(SplitRule):
 SPLIT_RULES: Mapping[str, type[SplitRule]] = {"newton": NewtonSplits, "least-squares": LeastSquaresSplits}
 
 
-def _split_limits(limits: TreeLimits, least_hess: float, reg_lambda: float) -> SplitLimits:
+def _split_limits(limits: TreeLimits, least_hess: float, reg_alpha: float, reg_lambda: float) -> SplitLimits:
     return SplitLimits(
         min_child_samples=float(limits.min_child_samples),
         min_child_weight=least_hess,
+        reg_alpha=reg_alpha,
         reg_lambda=reg_lambda,
         min_split_gain=float(limits.min_split_gain),
         max_depth=int(limits.max_depth),
@@ -350,7 +356,8 @@ class Grower:
 
     def _grown_tree(self, sums: Floats, rule: SplitRule, low: Floats, high: Floats) -> Tree:
         """Return the tree that the kernel has grown, from the sums of its leaves (`add_leaf_sums`) and their bounds."""
-        values = newton_steps(sums, self.limits.reg_lambda, rule.least_leaf_hess(self.limits, len(sums)))
+        limits = self.limits
+        values = newton_steps(sums, limits.reg_alpha, limits.reg_lambda, rule.least_leaf_hess(limits, len(sums)))
         values = np.clip(values, low, high)
         nodes = self._work.nodes[: len(sums) - 1]
         bins = self.columns.bins

@@ -171,6 +171,12 @@ def _fill_gains(running, missing, n, least_hess, reg_lambda, task, totals, gains
 
 
 @helper()
+def _towards_zero(grad, reg_alpha):  # type: ignore[no-untyped-def]
+    """Return a sum of gradients less reg_alpha, 0 where it is smaller."""
+    return np.copysign(max(abs(grad) - reg_alpha, 0.0), grad)
+
+
+@helper()
 def _bounded_step(grad, hess, totals):  # type: ignore[no-untyped-def]
     """Return the Newton step of a child within the bounds of its parent's value."""
     return min(max(-grad / hess, totals["low"]), totals["high"])
@@ -183,15 +189,15 @@ def _decrease(grad, hess, step):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _fill_bounded_gains(running, missing, n, least_hess, reg_lambda, direction, task, totals, gains):  # type: ignore[no-untyped-def]
-    """Do what `_fill_gains` does for steps that are bounded; 0 where the children's steps contradict the direction.
+def _fill_bounded_gains(running, missing, n, least_hess, limits, direction, task, totals, gains):  # type: ignore[no-untyped-def]
+    """Do what `_fill_gains` does with bounds and reg_alpha; 0 where the children's steps contradict the direction.
 
     direction  1: the right child's step may not be less than the left one's; -1: not more; 0: either
     """
-    grad_unit, hess_unit = task.grad_unit, task.hess_unit
+    grad_unit, hess_unit, reg_alpha, reg_lambda = task.grad_unit, task.hess_unit, limits.reg_alpha, limits.reg_lambda
     total_grad, total_hess = totals["grad"], totals["hess"]
-    hess = total_hess + reg_lambda
-    before = _decrease(total_grad, hess, _bounded_step(total_grad, hess, totals))
+    grad, hess = _towards_zero(total_grad, reg_alpha), total_hess + reg_lambda
+    before = _decrease(grad, hess, _bounded_step(grad, hess, totals))
     for b in range(np.uint64(n)):
         gains[b] = 0.0
         left = running[b] + missing
@@ -199,6 +205,7 @@ def _fill_bounded_gains(running, missing, n, least_hess, reg_lambda, direction, 
         right_grad, right_hess = total_grad - left_grad, total_hess - left_hess
         if left_hess < least_hess or right_hess < least_hess:
             continue
+        left_grad, right_grad = _towards_zero(left_grad, reg_alpha), _towards_zero(right_grad, reg_alpha)
         left_hess, right_hess = left_hess + reg_lambda, right_hess + reg_lambda
         left_step = _bounded_step(left_grad, left_hess, totals)
         right_step = _bounded_step(right_grad, right_hess, totals)
@@ -261,9 +268,9 @@ def _find_best_bin(histogram, feature, number, task, limits, totals, scratch, sp
     tried, best_gain = running[first:], max(limits.min_split_gain, 0.0)
     for missing_left in range(1 if missing == 0 else 2):
         added, best = missing * missing_left, -1
-        if task.bounded:
+        if task.bounded or limits.reg_alpha > 0.0:
             direction = task.direction[number]
-            _fill_bounded_gains(tried, added, n, least_hess, limits.reg_lambda, direction, task, totals, gains)
+            _fill_bounded_gains(tried, added, n, least_hess, limits, direction, task, totals, gains)
         else:
             _fill_gains(tried, added, n, least_hess, limits.reg_lambda, task, totals, gains)
         for b in range(n):
@@ -318,8 +325,8 @@ def _find_best_set(histogram, feature, number, task, limits, totals, scratch, sp
     n = _order_categories(histogram, feature["n_bins"], least_of_one, task, scratch[1].view(np.float64), order)
     group_hess = 0.0 if alone else (MIN_DATA_PER_GROUP - 0.5) * row_hess
     reg_lambda = limits.reg_lambda + (0.0 if alone else CAT_L2)
-    before_hess, best_gain = total_hess + limits.reg_lambda, max(limits.min_split_gain, 0.0)
-    before = _decrease(total_grad, before_hess, _bounded_step(total_grad, before_hess, totals))
+    grad, hess = _towards_zero(total_grad, limits.reg_alpha), total_hess + limits.reg_lambda
+    before, best_gain = _decrease(grad, hess, _bounded_step(grad, hess, totals)), max(limits.min_split_gain, 0.0)
     n_tried, drawn = n if alone else min((n + 1) // 2, MAX_CAT_THRESHOLD), np.int64(-1)
     if task.draw != 0:
         total = np.int64(0)
@@ -340,10 +347,10 @@ def _find_best_set(histogram, feature, number, task, limits, totals, scratch, sp
             if right_hess < max(least_hess, group_hess):
                 continue
             hess_before = 0.0 if alone else left_hess
-            left_step = _bounded_step(left_grad, left_hess + reg_lambda, totals)
-            right_step = _bounded_step(right_grad, right_hess + reg_lambda, totals)
-            gain = _decrease(left_grad, left_hess + reg_lambda, left_step) - before
-            gain += _decrease(right_grad, right_hess + reg_lambda, right_step)
+            grad, hess = _towards_zero(left_grad, limits.reg_alpha), left_hess + reg_lambda
+            gain = _decrease(grad, hess, _bounded_step(grad, hess, totals)) - before
+            grad, hess = _towards_zero(right_grad, limits.reg_alpha), right_hess + reg_lambda
+            gain += _decrease(grad, hess, _bounded_step(grad, hess, totals))
             if gain > best_gain:
                 best_gain = gain
                 split["gain"], split["left_grad"], split["left_hess"] = gain, left_grad, left_hess
@@ -540,7 +547,7 @@ def _add_node(work, leaf, new):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _bound_children(direction, reg_lambda, low, high, left, right):  # type: ignore[no-untyped-def]
+def _bound_children(direction, limits, low, high, left, right):  # type: ignore[no-untyped-def]
     """Fill the bounds of both children, TOTALS records: those of the parent and, on either side, the middle of both.
 
     low, high  bounds of the parent
@@ -550,8 +557,12 @@ def _bound_children(direction, reg_lambda, low, high, left, right):  # type: ign
     left["high"] = right["high"] = high
     if direction == 0:
         return
-    left_step = _bounded_step(left["grad"], left["hess"] + reg_lambda, left)
-    middle = 0.5 * left_step + 0.5 * _bounded_step(right["grad"], right["hess"] + reg_lambda, right)
+    left_grad, right_grad = (
+        _towards_zero(left["grad"], limits.reg_alpha),
+        _towards_zero(right["grad"], limits.reg_alpha),
+    )
+    left_step = _bounded_step(left_grad, left["hess"] + limits.reg_lambda, left)
+    middle = 0.5 * left_step + 0.5 * _bounded_step(right_grad, right["hess"] + limits.reg_lambda, right)
     if direction > 0:
         left["high"] = right["low"] = middle
     else:
@@ -579,7 +590,7 @@ def _divide(task, limits, work, leaf, new, n_left, sums_left):  # type: ignore[n
     right_total["grad"], right_total["hess"], right_total["n_rows"] = right_grad, right_hess, last - middle
     left_total["groups"] = right_total["groups"] = groups
     direction = task.direction[split["feature"]]
-    _bound_children(direction, limits.reg_lambda, low, high, left_total, right_total)
+    _bound_children(direction, limits, low, high, left_total, right_total)
     work.splits[old_slot]["gain"] = work.splits[new]["gain"] = 0.0
     return leaf if sums_left else new
 

@@ -118,10 +118,11 @@ class BinnedRows(NamedTuple):
 
 
 class SplitLimits(NamedTuple):
-    """What a split must keep to; the first four are `TreeLimits` as kernels take them, or looser."""
+    """What a split must keep to: `TreeLimits` as kernels take them, or looser."""
 
     min_child_samples: float
     min_child_weight: float
+    reg_alpha: float
     reg_lambda: float
     min_split_gain: float
     max_depth: int

@@ -9,13 +9,19 @@ import numpy as np
 from rerank.trees.forest import Forest
 
 
-def gain(grad: np.ndarray, hess: np.ndarray, reg_lambda: float) -> float:
+def shrunk(grad: np.ndarray, reg_alpha: float) -> float:
+    """Return the sum of the gradients, its size less reg_alpha."""
+    total = float(grad.sum())
+    return max(total - reg_alpha, 0.0) if total > 0 else min(total + reg_alpha, 0.0)
+
+
+def gain(grad: np.ndarray, hess: np.ndarray, reg_lambda: float, reg_alpha: float = 0.0) -> float:
     """G^2 / (H + lambda) of a set of rows."""
     total = hess.sum() + reg_lambda
-    return grad.sum() ** 2 / total if total > 0 else 0.0
+    return shrunk(grad, reg_alpha) ** 2 / total if total > 0 else 0.0
 
 
-def best_split(X, grad, hess, rows, min_rows, reg_lambda, thresholds=None):
+def best_split(X, grad, hess, rows, min_rows, reg_lambda, thresholds=None, reg_alpha=0.0):
     """Return (gain, feature, left rows, missing goes left) of the best split by trying them all, or None.
 
     thresholds  ``thresholds(rows, feature)`` returns those to try; None: all
@@ -30,9 +36,9 @@ def best_split(X, grad, hess, rows, min_rows, reg_lambda, thresholds=None):
                 if min(left.sum(), (~left).sum()) < min_rows:
                     continue
                 value = (
-                    gain(grad[rows[left]], hess[rows[left]], reg_lambda)
-                    + gain(grad[rows[~left]], hess[rows[~left]], reg_lambda)
-                    - gain(grad[rows], hess[rows], reg_lambda)
+                    gain(grad[rows[left]], hess[rows[left]], reg_lambda, reg_alpha)
+                    + gain(grad[rows[~left]], hess[rows[~left]], reg_lambda, reg_alpha)
+                    - gain(grad[rows], hess[rows], reg_lambda, reg_alpha)
                 )
                 if best is None or value > best[0] + 1e-9:
                     best = (value, feature, left, missing_left)
@@ -64,12 +70,12 @@ def split_mix(bits):
     return bits ^ (bits >> 31)
 
 
-def grow(X, grad, hess, num_leaves, min_rows, reg_lambda=0.0, thresholds=None):
+def grow(X, grad, hess, num_leaves, min_rows, reg_lambda=0.0, thresholds=None, reg_alpha=0.0):
     """Return the value of every row under a tree grown leaf by leaf, and the gains in the order of the splits."""
     leaves = [np.arange(len(X))]
     gains = []
     while len(leaves) < num_leaves:
-        splits = [best_split(X, grad, hess, rows, min_rows, reg_lambda, thresholds) for rows in leaves]
+        splits = [best_split(X, grad, hess, rows, min_rows, reg_lambda, thresholds, reg_alpha) for rows in leaves]
         values = [split[0] if split else 0.0 for split in splits]
         number = int(np.argmax(values))
         if values[number] <= 0:
@@ -80,14 +86,14 @@ def grow(X, grad, hess, num_leaves, min_rows, reg_lambda=0.0, thresholds=None):
         leaves.append(rows[~left])
     out = np.empty(len(X))
     for rows in leaves:
-        out[rows] = leaf_value(grad[rows], hess[rows], reg_lambda)
+        out[rows] = leaf_value(grad[rows], hess[rows], reg_lambda, reg_alpha=reg_alpha)
     return out, gains
 
 
-def leaf_value(grad, hess, reg_lambda=0.0, least_hess=0.0):
+def leaf_value(grad, hess, reg_lambda=0.0, least_hess=0.0, reg_alpha=0.0):
     """Return the Newton step of a leaf's rows; 0 where their hessian is too small."""
     total = hess.sum() + reg_lambda
-    return -grad.sum() / total if hess.sum() >= least_hess and total > 0 else 0.0
+    return -shrunk(grad, reg_alpha) / total if hess.sum() >= least_hess and total > 0 else 0.0
 
 
 def pack(grad, hess, rows):
@@ -167,7 +173,7 @@ def set_of(trees, node: int) -> set[int]:
     return {32 * number + bit for number, word in enumerate(words) for bit in range(32) if word >> bit & 1}
 
 
-def best_set(codes, grad, hess, n_known, min_rows, reg_lambda):
+def best_set(codes, grad, hess, n_known, min_rows, reg_lambda, reg_alpha=0.0):
     """Return (gain, rows that go left) of the best split of a category, or None; hess of a row is 1.
 
     methods: one against the rest up to 4 categories; else prefixes and suffixes of the order by G / (H + 10), of
@@ -194,22 +200,22 @@ def best_set(codes, grad, hess, n_known, min_rows, reg_lambda):
         if min(left.sum(), (~left).sum()) < min_rows:
             continue
         smoothed = reg_lambda + (0.0 if few else 10.0)
-        value = gain(grad[left], hess[left], smoothed) + gain(grad[~left], hess[~left], smoothed)
-        value -= gain(grad, hess, reg_lambda)
+        value = sum(gain(grad[side], hess[side], smoothed, reg_alpha) for side in (left, ~left))
+        value -= gain(grad, hess, reg_lambda, reg_alpha)
         if best is None or value > best[0] + 1e-9:
             best = (value, left)
     return best if best is not None and best[0] > 1e-9 else None
 
 
-def grow_with_categories(X, grad, hess, num_leaves, min_rows, n_known, reg_lambda=0.0):
+def grow_with_categories(X, grad, hess, num_leaves, min_rows, n_known, reg_lambda=0.0, reg_alpha=0.0):
     """Return what `grow` does; n_known {feature: number of its categories in training} names the categories."""
 
     def best(rows):
         numbers = [feature for feature in range(X.shape[1]) if feature not in n_known]
-        split = best_split(X[:, numbers], grad, hess, rows, min_rows, reg_lambda)
+        split = best_split(X[:, numbers], grad, hess, rows, min_rows, reg_lambda, reg_alpha=reg_alpha)
         found = [] if split is None else [(split[0], split[2])]
         for feature, count in n_known.items():
-            split = best_set(X[rows, feature], grad[rows], hess[rows], count, min_rows, reg_lambda)
+            split = best_set(X[rows, feature], grad[rows], hess[rows], count, min_rows, reg_lambda, reg_alpha)
             found += [] if split is None else [split]
         return max(found, key=lambda each: each[0], default=None)
 
@@ -226,17 +232,20 @@ def grow_with_categories(X, grad, hess, num_leaves, min_rows, n_known, reg_lambd
         leaves.append(rows[~left])
     out = np.empty(len(X))
     for rows in leaves:
-        out[rows] = leaf_value(grad[rows], hess[rows], reg_lambda)
+        out[rows] = leaf_value(grad[rows], hess[rows], reg_lambda, reg_alpha=reg_alpha)
     return out, gains
 
 
-def grow_constrained(X, grad, hess, num_leaves, min_rows, directions, groups, reg_lambda=0.0):
-    """Return what `grow` does under monotone constraints (LightGBM's basic method) and interaction groups."""
+def grow_constrained(X, grad, hess, num_leaves, min_rows, directions, groups, penalties=(0.0, 0.0)):
+    """Return what `grow` does under monotone constraints (LightGBM's basic method) and interaction groups.
+
+    penalties  reg_lambda and reg_alpha
+    """
     bounds, used = [(-np.inf, np.inf)], [frozenset()]
     leaves, gains = [np.arange(len(X))], []
     while len(leaves) < num_leaves:
         splits = [
-            _best_constrained(X, grad, hess, rows, min_rows, directions, groups, reg_lambda, *each)
+            _best_constrained(X, grad, hess, rows, min_rows, directions, groups, penalties, *each)
             for rows, *each in zip(leaves, bounds, used, strict=True)
         ]
         values = [split[0] if split else 0.0 for split in splits]
@@ -255,18 +264,20 @@ def grow_constrained(X, grad, hess, num_leaves, min_rows, directions, groups, re
         bounds.append(right)
     out = np.empty(len(X))
     for rows, (low, high) in zip(leaves, bounds, strict=True):
-        out[rows] = np.clip(leaf_value(grad[rows], hess[rows], reg_lambda), low, high)
+        value = leaf_value(grad[rows], hess[rows], penalties[0], reg_alpha=penalties[1])
+        out[rows] = np.clip(value, low, high)
     return out, gains
 
 
-def _best_constrained(X, grad, hess, rows, min_rows, directions, groups, reg_lambda, bounds, path):
+def _best_constrained(X, grad, hess, rows, min_rows, directions, groups, penalties, bounds, path):
     """Return gain, feature, left rows and both steps of the best split within the bounds and groups, or None."""
+    reg_lambda, reg_alpha = penalties
 
     def step(chosen):
-        return np.clip(leaf_value(grad[chosen], hess[chosen], reg_lambda), *bounds)
+        return np.clip(leaf_value(grad[chosen], hess[chosen], reg_lambda, reg_alpha=reg_alpha), *bounds)
 
     def loss(chosen):
-        return step(chosen) * (2 * grad[chosen].sum() + (hess[chosen].sum() + reg_lambda) * step(chosen))
+        return step(chosen) * (2 * shrunk(grad[chosen], reg_alpha) + (hess[chosen].sum() + reg_lambda) * step(chosen))
 
     best = None
     for feature in sorted(set().union(*(group for group in groups if path <= group))):

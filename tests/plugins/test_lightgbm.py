@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import pickle
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -508,8 +509,8 @@ def test_gains_of_labels_replace_powers_of_two() -> None:
         ({"boosting_type": "dart"}, "boosting_type: expected 'gbdt' or 'gbrt', got 'dart'"),
         ({"boosting": "rf"}, "boosting_type: expected 'gbdt' or 'gbrt', got 'rf'"),
         ({"objective": "regression"}, "objective: expected None or 'lambdarank' or 'rank_xendcg' or"),
-        ({"reg_alpha": 0.1}, "reg_alpha: expected 0, got 0.1. Leave it out."),
-        ({"lambda_l1": 0.1}, "reg_alpha: expected 0, got 0.1"),
+        ({"cat_l2": 1.0}, "cat_l2: expected 10.0, got 1.0. Leave it out."),
+        ({"num_class": 3}, "num_class: expected 1, got 3"),
         ({"class_weight": "balanced"}, "class_weight: expected None, got 'balanced'"),
         ({"linear_tree": True}, "linear_tree: expected False, got True"),
         ({"zero_as_missing": True}, "zero_as_missing: expected False, got True"),
@@ -548,6 +549,68 @@ def test_arguments_of_fit_are_checked(arguments: dict[str, Any], message: str) -
     with pytest.raises(rerank.RerankError, match=re.escape(message)):
         model.fit(X, **given)
     assert not model.__sklearn_is_fitted__()
+
+
+@pytest.mark.parametrize("reg_alpha", [3.0, 100.0])
+def test_l1_regularisation_is_that_of_lightgbm(reg_alpha: float) -> None:
+    """Where no node is without a gain of some feature: LightGBM no longer tries it below such a node."""
+    random = np.random.default_rng(0)
+    X = random.integers(0, 15, (2000, 5)).astype(np.float32)
+    y = np.clip(X[:, 0] / 5 + X[:, 1] * X[:, 2] / 80 + random.normal(size=2000), 0, 4).round()
+    given = {"n_estimators": 5, "num_leaves": 15, "min_child_samples": 20, "reg_alpha": reg_alpha, "reg_lambda": 1.0}
+    expected = lightgbm.LGBMRegressor(**given, verbose=-1, min_data_in_bin=1).fit(X, y).predict(X)
+    model = rerank.MART(**given).fit(X, y, qid=np.repeat(np.arange(100), 20))
+    np.testing.assert_allclose(model.predict(X), expected, atol=1e-7)
+
+
+def test_parameters_of_regularisation_reach_the_trees() -> None:
+    assert not np.array_equal(fitted(reg_alpha=1.0).predict(X), fitted().predict(X))
+    np.testing.assert_array_equal(fitted(lambda_l1=1.0).predict(X), fitted(reg_alpha=1.0).predict(X))
+
+
+def test_parameters_that_are_none_are_not_given() -> None:
+    model = fitted(max_depth=None, min_child_samples=None, reg_lambda=None)
+    np.testing.assert_array_equal(model.predict(X), fitted().predict(X))
+
+
+def test_labels_may_be_one_column_of_a_table() -> None:
+    model = lgb.LGBMRanker(**FEW).fit(X, Y[:, None], group=GROUP)
+    np.testing.assert_array_equal(model.predict(X), fitted().predict(X))
+
+
+@pytest.mark.parametrize("of", [lgb, lightgbm])
+def test_training_data_alone_do_not_stop_the_training(of: Any, caplog: pytest.LogCaptureFixture) -> None:
+    model = watched(callbacks=[of.early_stopping(1)], eval_set=[(X, Y)], eval_group=[GROUP])
+    assert model.n_estimators_ == FEW["n_estimators"]
+    said = [each.message for each in caplog.records if "early stopping" in each.message]
+    assert said == ["early stopping: no effect, as the only eval set is the training data"]
+
+
+def test_booster_is_one_of_lightgbm_where_only_that_will_do() -> None:
+    booster = fitted().booster_
+    theirs = booster.to_lightgbm()
+    np.testing.assert_allclose(theirs.predict(X_VALID), booster.predict(X_VALID), rtol=1e-12)
+    assert booster.dump_model() == theirs.dump_model()
+    assert len(booster.trees_to_dataframe()) == len(theirs.trees_to_dataframe())
+    assert lightgbm.Booster(model_str=booster.model_to_string(num_iteration=5)).num_trees() == 5
+    with pytest.raises(AttributeError, match="Booster has no update"):
+        booster.update()
+
+
+def test_other_names_of_lightgbm_are_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    assert lgb.LGBMClassifier is lightgbm.LGBMClassifier
+    assert caplog.messages == [
+        "rerank.plugins.lightgbm: LGBMClassifier is LightGBM's own; LGBMRanker is of this package"
+    ]
+    with pytest.raises(AttributeError, match="LGBMNothing"):
+        lgb.LGBMNothing  # noqa: B018
+
+
+def test_names_of_lightgbm_are_missed_in_a_line_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    assert not hasattr(lgb, "LGBMClassifier")
+    with pytest.raises(rerank.RerankError, match=re.escape("to_lightgbm: expected LightGBM installed, got none. Run")):
+        fitted().booster_.to_lightgbm()
 
 
 def test_labels_beyond_the_gains_are_refused() -> None:
@@ -596,6 +659,15 @@ def test_importance_is_plotted(axes: Any, of: Callable[[lgb.LGBMRanker], Any]) -
     assert plotted is axes
     gains = np.sort(model.booster_.feature_importance("gain"))[-2:]
     assert [bar.get_width() for bar in axes.patches] == gains.tolist()
+    assert [text.get_text() for text in axes.texts] == [f"{gain:.3f}" for gain in gains]
+    assert axes.figure.get_size_inches().tolist() == [10, 6]
+
+
+def test_plots_take_the_texts_and_limits_of_lightgbm() -> None:
+    drawn = lgb.plot_importance(fitted(), xlabel="splits", xlim=(0, 500), figsize=(4, 3), dpi=50, grid=True)
+    assert (drawn.get_xlabel(), drawn.get_ylabel(), drawn.get_xlim()) == ("splits", "Features", (0, 500))
+    assert (drawn.figure.get_size_inches().tolist(), drawn.figure.get_dpi()) == ([4, 3], 50)
+    assert lgb.plot_metric(watched(), ylabel="nDCG", ylim=(0, 1)).get_ylabel() == "nDCG"
 
 
 def test_metric_and_tree_are_plotted(axes: Any) -> None:

@@ -56,12 +56,13 @@ def _grow(
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("reg_lambda", [0.0, 3.0])
-def test_tree_with_categories_equals_the_oracle(seed: int, reg_lambda: float) -> None:
+@pytest.mark.parametrize(("reg_lambda", "reg_alpha"), [(0.0, 0.0), (3.0, 0.0), (1.0, 20.0)])
+def test_tree_with_categories_equals_the_oracle(seed: int, reg_lambda: float, reg_alpha: float) -> None:
     X, grad = _data(seed)
-    tree, columns, blocks = _grow(X, grad, TreeLimits(8, min_child_samples=20, reg_lambda=reg_lambda))
+    limits = TreeLimits(8, min_child_samples=20, reg_alpha=reg_alpha, reg_lambda=reg_lambda)
+    tree, columns, blocks = _grow(X, grad, limits)
     n_known = {1: len(np.unique(X[~np.isnan(X[:, 1]), 1])), 2: 3}
-    expected, gains = oracle.grow_with_categories(X, grad, np.ones(len(X)), 8, 20, n_known, reg_lambda)
+    expected, gains = oracle.grow_with_categories(X, grad, np.ones(len(X)), 8, 20, n_known, reg_lambda, reg_alpha)
     assert {1, 2} & set(tree.feature.tolist())
     np.testing.assert_allclose(tree.gain, gains, rtol=1e-5)
     np.testing.assert_allclose(score_rows(Forest.of([tree]), X), expected, rtol=1e-6, atol=1e-9)

@@ -34,15 +34,15 @@ def _grow(
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("reg_lambda", [0.0, 3.0])
-def test_constrained_tree_equals_the_oracle(seed: int, reg_lambda: float) -> None:
+@pytest.mark.parametrize(("reg_lambda", "reg_alpha"), [(0.0, 0.0), (3.0, 0.0), (1.0, 2.0)])
+def test_constrained_tree_equals_the_oracle(seed: int, reg_lambda: float, reg_alpha: float) -> None:
     X, grad, hess = _data(seed)
     hess[:] = 1.0
     groups = [("a", "b"), ("b", "c", 3)] if seed % 2 else None
-    limits = TreeLimits(num_leaves=8, min_child_samples=5, reg_lambda=reg_lambda)
+    limits = TreeLimits(num_leaves=8, min_child_samples=5, reg_alpha=reg_alpha, reg_lambda=reg_lambda)
     tree = _grow(X, grad, hess, SplitConstraints.of(NAMES, DIRECTIONS, groups), limits)
     members = [{0, 1}, {1, 2, 3}] if seed % 2 else [{0, 1, 2, 3}]
-    expected, gains = oracle.grow_constrained(X, grad, hess, 8, 5, (1, 0, -1, 0), members, reg_lambda)
+    expected, gains = oracle.grow_constrained(X, grad, hess, 8, 5, (1, 0, -1, 0), members, (reg_lambda, reg_alpha))
     np.testing.assert_allclose(tree.gain, gains, rtol=1e-5)
     np.testing.assert_allclose(score_rows(Forest.of([tree]), X), expected, rtol=1e-6, atol=1e-9)
 

@@ -42,6 +42,19 @@ def test_tree_equals_the_oracle(seed: int, missing: float) -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("reg_lambda", [0.0, 2.0])
+def test_tree_with_l1_regularisation_equals_the_oracle(seed: int, reg_lambda: float) -> None:
+    X, grad, hess = _data(150, 4, seed, 0.1)
+    limits = TreeLimits(num_leaves=8, min_child_samples=5, reg_alpha=1.5, reg_lambda=reg_lambda)
+    tree, _, _ = _grow(X, grad, hess, limits)
+    expected, gains = oracle.grow(X, grad, hess, 8, 5, reg_lambda, reg_alpha=1.5)
+    assert len(gains) > 0
+    assert (tree.leaf_value == 0.0).sum() < len(tree.leaf_value)
+    np.testing.assert_allclose(tree.gain, gains, rtol=1e-5)
+    np.testing.assert_allclose(score_rows(Forest.of([tree]), X), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_tree_of_random_splits_equals_the_oracle(seed: int, missing: float) -> None:
     X, grad, hess = _data(150, 4, seed, missing)
