@@ -219,11 +219,16 @@ class Calibration:
     def probabilities(self, data: RankingData, scores: Floats, texts: bool = False) -> Probabilities:
         """Return the probabilities of the documents of data with the model's scores (n_rows,) and of their lists.
 
-        texts  whether the lists were handed over, and are not the model's candidates
+        texts  whether the lists were handed over, and are not the model's candidates; lists of up to FIRST documents
+               are read alike: features that compare documents of a list have other values in short ones
         """
-        lists = Lists.of(data, self.scale.measured(scores), self.predictors)
-        maps = self.candidates if not texts or self.texts is None else self.texts
-        of_documents, of_lists = maps.probabilities(lists)
+        lists, sizes = Lists.of(data, self.scale.measured(scores), self.predictors), np.diff(data.query_ptr)
+        of_documents, of_lists = np.empty(data.n_rows), np.empty(len(sizes))
+        as_texts = np.full(len(sizes), self.texts is not None) & (texts | (sizes <= FIRST))
+        for maps, chosen in ((self.candidates, ~as_texts), (self.texts, as_texts)):
+            if maps is not None and chosen.any():
+                rows = chosen[query_rows(data.query_ptr)]
+                of_documents[rows], of_lists[chosen] = maps.probabilities(lists.select(np.flatnonzero(chosen)))
         return Probabilities(in_order_of(scores, data.query_ptr, of_documents), of_lists)
 
     def to_dict(self) -> dict[str, Any]:

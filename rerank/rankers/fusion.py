@@ -33,6 +33,7 @@ from math import comb
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.combination.fusion import RRF_K, checked_runs
 from rerank.combination.sources import OF_SOURCE, directions, source_data, source_names
@@ -59,6 +60,7 @@ STRENGTHS = (np.inf, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # of infinity: equal wei
 FOLDS, REPEATS = 5, 2
 STEPS, MOST_SHARES = 10, 1001  # of the grid of convex combinations
 MOST_STEPS, MOST_ROUNDS, TOLERANCE = 50, 100, 1e-6
+TIE = 1e-12  # between means that are equal
 NORMS: Mapping[str, tuple[str, ...]] = {"zscore": ("deviations",), "minmax": ("minmax",)}
 BOTH = ("deviations", "reciprocal_rank")
 SCALED = NORMS["minmax"]
@@ -116,14 +118,42 @@ def learn_fusion(
             "and qrels have the same query and document ids."
         )
     data, features = data.select(known), BOTH if norm is None else NORMS[norm]
+    _check_coverage(data)
     weights = _learned_weights(data, features, parse_measure(metric), random_state)
     tried = norm is None and len(known) >= FEW if trees is None else trees
     if not tried:
         return weights
     trees_of = LambdaMART(metric=metric, random_state=random_state, monotone_constraints=directions(data.feature_names))
-    model = Auto(members=[trees_of], base=weights, metric=metric, random_state=random_state).fit(data)
-    log.info("fusion: %s by cross-validation of %d queries.", model.chosen_, len(known))
-    return model if model.members_ else weights
+    model = _Choice(members=[trees_of], base=weights, metric=metric, random_state=random_state).fit(data)
+    chosen = "trees that start from the weights" if model.members_ else "the weights, which trees do not better"
+    log.info("fusion: %s, by cross-validation of %d queries.", chosen, len(known))
+    return Auto.from_dict(model.to_dict()) if model.members_ else weights
+
+
+class _Choice(Auto):
+    """The choice between the weights and trees, of which either is a good result."""
+
+    def _warn_of_nothing(self) -> None:
+        return
+
+
+def _check_coverage(data: RankingData) -> None:
+    """Refuse a run that ranks nothing for the queries that are learned from, and runs whose scores say nothing."""
+    names = source_names(n_sources_of(data))
+    empty = [number for number, name in enumerate(names, 1) if np.isnan(data.column(f"{name}.{OF_SOURCE[0]}")).all()]
+    if empty:
+        raise InvalidInputError(
+            f"runs: expected documents of judged queries in each, got none in run {empty[0]} of {len(names)}. Give a "
+            "run of the judged queries, or leave it out."
+        )
+    if not _informative(data).any():
+        raise InvalidInputError("runs: expected scores that differ within a query, got equal ones in all runs.")
+
+
+def _informative(data: RankingData) -> NDArray[np.bool_]:
+    """Return whether the scores of each run differ within a query, (n_runs,): the order of equal ones says nothing."""
+    columns = [data.column(f"{name}.{BOTH[0]}") for name in source_names(n_sources_of(data))]
+    return np.array([bool(np.nan_to_num(column).any()) for column in columns])
 
 
 def apply_fusion(model: Ranker, runs: Sequence[RunLike], name: str = "fusion") -> Run:
@@ -205,9 +235,9 @@ class _Problem:
         """Return the problem of all queries."""
         train = TrainingSet.of(data, np.zeros(data.n_rows))
         names = [f"{name}.{feature}" for feature in features for name in source_names(n_sources_of(data))]
-        columns = [data.feature_names.index(name) for name in names]
-        inputs = np.nan_to_num(data.X[train.order][:, columns].astype(np.float64)) * _units(names)
-        return cls(train, inputs, np.array([float(not name.endswith(BOTH[1])) for name in names]))
+        columns, known = [data.feature_names.index(name) for name in names], np.tile(_informative(data), len(features))
+        inputs = np.nan_to_num(data.X[train.order][:, columns].astype(np.float64)) * _units(names) * known
+        return cls(train, inputs, known * np.array([float(not name.endswith(BOTH[1])) for name in names]))
 
     def select(self, queries: Ints) -> _Problem:
         """Return some of the queries."""
@@ -273,7 +303,7 @@ def _fill_bounded_minimum(curvature, slope, weights, out):  # type: ignore[no-un
 
 @dataclass(frozen=True, eq=False)
 class _Convex:
-    """Convex combinations of min-max scores on a grid.
+    """Convex combinations of min-max scores on a grid, of the runs whose scores say something.
 
     shares  (n_combinations, n_runs), each sums to 1
     values  (n_combinations, n_queries), the measure
@@ -290,18 +320,21 @@ class _Convex:
         bars = np.array(list(combinations(range(steps + n_runs - 1), n_runs - 1)))
         edges = np.pad(bars, ((0, 0), (1, 1)), constant_values=((0, 0), (-1, steps + n_runs - 1)))
         shares, validation = (np.diff(edges) - 1) / steps, Validation(problem.train, measure)
+        shares = shares[shares[:, problem.start == 0.0].sum(axis=1) == 0.0]
         return cls(shares, np.array([validation.values(product(problem.inputs, each)) for each in shares]))
 
     def best(self, queries: Ints) -> int:
-        """Return the number of the combination with the best mean over some queries."""
-        return int(self.values[:, queries].mean(axis=1).argmax())
+        """Return the number of the combination with the best mean over some queries; of equal ones, the most even."""
+        means = self.values[:, queries].mean(axis=1)
+        best = np.flatnonzero(means >= means.max() - TIE)
+        return int(best[np.square(self.shares[best]).sum(axis=1).argmin()])
 
 
 def _learned_weights(data: RankingData, features: Sequence[str], measure: Measure, seed: int) -> ImportedWeights:
     """Return the weights of the strength that is best on held-out queries, with those of the convex combination."""
     problem, n_queries = _Problem.of(data, features), len(data)
     with kernel_threads(1):  # threads would wait for one another longer than they compute
-        strength, value = _best_strength(problem, measure, seed)
+        strength = _best_strength(problem, measure, seed)
         inputs = problem.start if np.isinf(strength) else problem.solve(strength, problem.start)
         stored = _scaled(problem, inputs, features)
         if n_queries >= 2 * FOLDS and features != NORMS["zscore"]:
@@ -311,8 +344,7 @@ def _learned_weights(data: RankingData, features: Sequence[str], measure: Measur
                 stored[name] = stored.get(name, 0.0) + weight
     model = ImportedWeights.of([stored.get(name, 0.0) for name in data.feature_names], data.feature_names, LEARNED)
     model.run_retrievers_ = dict(data.run_retrievers)
-    held_out = "" if np.isnan(value) else f", {measure.name} {value:.4f} on held-out queries"
-    log.info("fusion: weights %s (strength %g%s).", _shown(stored), strength, held_out)
+    log.info("fusion: weights %s.", _shown(stored))
     return model
 
 
@@ -327,11 +359,11 @@ def _scaled(problem: _Problem, weights: Floats, features: Sequence[str]) -> dict
     return dict(zip(names, scaled.tolist(), strict=True))
 
 
-def _best_strength(problem: _Problem, measure: Measure, seed: int) -> tuple[float, float]:
-    """Return the best strength by cross-validation and its mean; equal weights and NaN where there are few queries."""
+def _best_strength(problem: _Problem, measure: Measure, seed: int) -> float:
+    """Return the best strength by cross-validation; infinity, which is equal weights, where there are few queries."""
     n_queries = len(problem.train.weights)
     if n_queries < 2 * FOLDS:
-        return np.inf, np.nan
+        return float(np.inf)
     values = np.zeros(len(STRENGTHS))
     for repeat in range(REPEATS):
         fold = fold_of_queries(FOLDS, n_queries, seed + repeat)
@@ -341,8 +373,7 @@ def _best_strength(problem: _Problem, measure: Measure, seed: int) -> tuple[floa
             for place, strength in enumerate(STRENGTHS):
                 weights = weights if np.isinf(strength) else rest.solve(strength, weights)
                 values[place] += float(validation.values(product(held.inputs, weights)).sum())
-    best = int(np.argmax(values))
-    return STRENGTHS[best], float(values[best]) / REPEATS / n_queries
+    return float(STRENGTHS[int(np.argmax(values))])
 
 
 def _shown(weights: Mapping[str, Any]) -> str:

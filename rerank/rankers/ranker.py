@@ -670,9 +670,7 @@ class Ranker(Estimator):
             Sixteen hexadecimal digits.
 
         """
-        left_out = ("parameters", "calibration")
-        parts = {name: value for name, value in self.to_dict().items() if name not in left_out}
-        return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+        return _checksum(self.to_dict())
 
     def save(self, path: str | Path) -> None:
         """Write the model to a JSON file, which contains no code.
@@ -775,18 +773,21 @@ class Ranker(Estimator):
             if not model._largest_score() <= LARGEST:
                 raise SchemaError(f"scores up to {LARGEST:.3g}", f"some up to {model._largest_score():.3g}")
         with at("calibration"):
-            model._set_calibration(values["calibration"])
+            model._set_calibration(values["calibration"], stored)
         return model
 
-    def _set_calibration(self, calibration: Calibration | None) -> None:
-        """Set the calibration of this very model; refuse one of another."""
+    def _set_calibration(self, calibration: Calibration | None, stored: Any) -> None:
+        """Set the calibration of this very model; refuse one of another.
+
+        stored  as read: a model inside it may have parameters now that it did not have when it was written
+        """
         if calibration is None:
             return
         unknown = [name for name in calibration.predictors if name not in self.feature_names_]
         if unknown:
             raise SchemaError("features of the model", shown(unknown[0]), path="predictors")
-        if calibration.checksum != self.checksum():
-            raise SchemaError(f"that of the model (checksum {self.checksum()})", f"that of {calibration.checksum}")
+        if calibration.checksum != (checksum := _checksum(stored)):
+            raise SchemaError(f"that of the model (checksum {checksum})", f"that of {calibration.checksum}")
         self.calibration_ = calibration
 
     def _warn_of_nothing(self) -> None:
@@ -918,6 +919,12 @@ class Ranker(Estimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "base_")
+
+
+def _checksum(stored: Mapping[str, Any]) -> str:
+    """Return the checksum of what `to_dict` wrote, but for what scores do not depend on."""
+    parts = {name: value for name, value in stored.items() if name not in ("parameters", "calibration")}
+    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def ranking_data_of(data: RankingData | str | Path, remedy: str) -> RankingData:

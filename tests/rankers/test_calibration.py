@@ -12,8 +12,9 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.metrics.reliability import Reliability
-from rerank.rankers.calibration import Lists, OutOfFold, Scale, in_order_of
+from rerank.rankers.calibration import FIRST, Lists, OutOfFold, Scale, in_order_of
 from rerank.rankers.logistic_map import MANY, LogisticMap, logistic
+from rerank.rankers.ranker import _checksum
 from rerank.types import query_rows
 from rerank.types.ordering import trec_order
 
@@ -134,6 +135,60 @@ def test_calibration_is_stored_with_the_model_and_refused_in_another(model: rera
         path.write_text(json.dumps({**stored, **change}))
         with pytest.raises(FileFormatError, match=message):
             rerank.read_model(path)
+
+
+def test_calibration_is_read_of_a_file_whose_inner_models_have_fewer_parameters(tmp_path: Path) -> None:
+    """As those of an earlier version: its checksum is that of what the file says."""
+    data = world(60)
+    trained = rerank.Ensemble(members="lambdamart(n_estimators=3),mart(n_estimators=3)").fit(data)
+    trained.calibration_ = out_of_fold(data, trained.predict(data)).fit(
+        Scale.of(trained.predict(data)), trained.checksum()
+    )
+    stored = trained.to_dict()
+    for member in stored["learned"]["members"]:
+        del member["parameters"]["reg_alpha"]
+    stored["calibration"]["checksum"] = _checksum(stored)
+    assert stored["calibration"]["checksum"] != trained.checksum()
+    trained.save(tmp_path / "model.json")
+    of_file = json.loads((tmp_path / "model.json").read_text())
+    (tmp_path / "model.json").write_text(json.dumps({**of_file, **stored}))
+    loaded = rerank.read_model(tmp_path / "model.json")
+    np.testing.assert_array_equal(loaded.probabilities(data).documents, trained.probabilities(data).documents)
+
+
+def test_lists_of_few_documents_are_read_as_texts() -> None:
+    """Each by itself: those beside it do not matter."""
+    data, unseen = world(200), world(200, 1)
+    trained = rerank.LambdaMART(n_estimators=20, num_leaves=8).fit(data)
+    scale = Scale.of(trained.predict(data))
+    scored = out_of_fold(unseen, trained.predict(unseen))
+    rare = replace(scored, relevant=scored.relevant & (np.arange(len(scored.relevant)) % 3 == 0))
+    trained.calibration_ = scored.fit(scale, trained.checksum(), rare)
+    few, many = world(3, 2), world(3, 3)
+    kept = np.flatnonzero(np.arange(few.n_rows) % N_DOCUMENTS < FIRST)
+    few = replace(
+        few,
+        query_ptr=np.arange(4) * FIRST,
+        doc_ids=few.doc_ids[kept],
+        X=few.X[kept],
+        labels=None,
+        query_ids=["a", "b", "c"],
+    )
+    many = replace(many, labels=None)
+    both = replace(
+        many,
+        query_ids=np.concatenate([few.query_ids, many.query_ids]),
+        query_ptr=np.concatenate([few.query_ptr, few.query_ptr[-1] + many.query_ptr[1:]]),
+        doc_ids=np.concatenate([few.doc_ids, many.doc_ids]),
+        X=np.concatenate([few.X, many.X]),
+    )
+    alone = trained.probabilities(few)
+    np.testing.assert_array_equal(alone.documents, trained.probabilities(few, texts=True).documents)
+    assert (trained.probabilities(many, texts=True).documents < trained.probabilities(many).documents).mean() > 0.9
+    for part, joined in zip(
+        zip(alone, trained.probabilities(many), strict=True), trained.probabilities(both), strict=True
+    ):
+        np.testing.assert_array_equal(np.concatenate(part), joined)
 
 
 DAMAGE = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,38 @@ def test_few_queries_keep_equal_weights_of_standard_scores() -> None:
     weights = weights_of(rerank.learn_fusion(runs, qrels))
     assert set(weights) == {f"source{number}.deviations" for number in (1, 2, 3)}
     assert len(set(weights.values())) == 1
+
+
+def test_run_of_equal_scores_has_no_weight(caplog: pytest.LogCaptureFixture) -> None:
+    """Its order, by document id, says nothing; the others have the weights that they have without it."""
+    runs, qrels = judged_runs(30)
+    flat = replace(runs[2], scores=np.ones(runs[2].n_rows), name="flat")
+    weights = weights_of(rerank.learn_fusion([*runs[:2], flat], qrels))
+    assert "run flat: expected scores that differ within a query" in caplog.text
+    assert not any(name.startswith("source3.") for name in weights)
+    for norm in ("minmax", "zscore"):
+        (weight,) = weights_of(rerank.learn_fusion([flat, runs[0]], qrels, norm=norm)).items()
+        assert weight[0].startswith("source2.")
+
+
+def test_run_that_is_there_twice_has_equal_weights() -> None:
+    runs, qrels = judged_runs(30)
+    for norm in (None, "minmax", "zscore"):
+        weights = weights_of(rerank.learn_fusion([runs[0], runs[0]], qrels, norm=norm))
+        for name, weight in weights.items():
+            assert weights[name.replace("source1", "source2")] == pytest.approx(weight, rel=1e-6)
+
+
+def test_runs_that_say_nothing_of_judged_queries_are_refused() -> None:
+    runs, qrels = judged_runs(12)
+    others = Run.of({f"other{number}": {"d1": 2.0, "d2": 1.0} for number in range(12)})
+    with pytest.raises(
+        InvalidInputError, match="runs: expected documents of judged queries in each, got none in run 2"
+    ):
+        rerank.learn_fusion([runs[0], others], qrels)
+    flat = replace(runs[0], scores=np.ones(runs[0].n_rows))
+    with pytest.raises(InvalidInputError, match="runs: expected scores that differ within a query, got equal ones"):
+        rerank.learn_fusion([flat, flat], qrels)
 
 
 def test_trees_start_from_the_weights(caplog: pytest.LogCaptureFixture) -> None:
