@@ -6,11 +6,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from rerank.cli.options import Whole, file_option, metric_option, option, output_option, path_argument, takes
 from rerank.errors import InvalidInputError
 
-METHOD = "rrf"
+METHODS = METHOD, *SCORED = "rrf", "combsum", "combmnz", "weighted", "best"
+USED_BY = {  # options, and what they have an effect on
+    "--method": ("method", METHODS),
+    "--weights": ("weights", METHODS),
+    "--qrels": ("qrels", METHODS),
+    "--rrf-k": ("k", (METHOD,)),
+    "--missing": ("missing", SCORED),
+    "--norm": ("norm", (*METHODS, "--learn")),
+    "-m": ("metric", ("best", "--learn")),
+    "-k": ("hits", (*METHODS, "--model")),
+    "--name": ("name", (*METHODS, "--model")),
+}
 
 
 @dataclass(frozen=True)
@@ -29,8 +41,8 @@ class Options:
     norm: str | None = option(
         "--norm",
         metavar="NAME",
-        help="Normalisation of each query's scores: none, minmax, max, sum, zscore or rank; rrf uses none.  "
-        "[default: minmax; none for best]",
+        help="Normalisation of each query's scores: none, minmax, max, sum, zscore or rank; rrf uses none, "
+        "`--learn` minmax or zscore.  [default: minmax; none for best]",
     )
     weights: str | None = option(
         "--weights", metavar="X,X,...", help="Weights of the runs for `weighted`, in their order."
@@ -105,25 +117,16 @@ def command(given: Options) -> None:
 
 def _check_options(given: Options) -> None:
     """Refuse options that have no effect together."""
-    learned = {"--learn": given.learn, "--model": given.model}
-    used = [name for name, value in learned.items() if value is not None]
-    if len(used) > 1:
+    if given.learn is not None and given.model is not None:
         raise click.UsageError("--learn: expected it or --model, got both. Learn first, then fuse other queries")
-    method = None if given.method == METHOD else given.method
-    others: dict[str, object] = {
-        "--method": method,
-        "--weights": given.weights,
-        "--missing": given.missing,
-        "--qrels": given.qrels,
-    }
-    without: dict[str, dict[str, object]] = {
-        "--model": {"--norm": given.norm},
-        "--learn": {"-k": given.hits, "--name": given.name},
-    }
-    for name in used:
-        for other, value in {**others, **without[name]}.items():
-            if value is not None:
-                raise click.UsageError(f"{other}: expected it without {name}, got both. Leave out one of the two")
+    mode = "--learn" if given.learn is not None else "--model" if given.model is not None else given.method
+    if mode not in (*METHODS, "--learn", "--model"):
+        return  # refused with the known ones
+    source = click.get_current_context().get_parameter_source
+    for name, (field, modes) in USED_BY.items():
+        if mode not in modes and source(field) is not ParameterSource.DEFAULT:
+            other = mode if mode.startswith("--") else f"--method {mode}"
+            raise click.UsageError(f"{name}: expected it without {other}, got both. Leave out one of the two")
 
 
 def parse_weights(text: str) -> list[float]:

@@ -114,6 +114,10 @@ def command(given: Options) -> None:
     if len(given.data) == (2 if sources else 3) and is_index(given.data[0]):
         _refuse(given, (*FROM_DATA, "tune") if sources else FROM_DATA, "DATA or QRELS")
         (_learn_without_judgements if sources else _train_on_index)(given)
+    elif len(given.data) == 2 and is_index(given.data[0]):
+        raise click.UsageError(
+            "expected INDEX TOPICS QRELS as arguments, got an index and topics. Add judgements, --teacher or --clicks"
+        )
     elif sources:
         raise click.UsageError(
             f"--{sources[0]}: expected INDEX TOPICS as arguments, got {len(given.data)} names. Leave out QRELS or DATA."

@@ -60,7 +60,7 @@ class Diversifier:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Return what `NAME(WEIGHT)` or `NAME(WEIGHT,SPACE)` describes."""
-        match = _GRAMMAR.fullmatch(text)
+        match = _GRAMMAR.fullmatch(text) if isinstance(text, str) else None
         if match is None:
             raise InvalidInputError(
                 f"diversify: expected METHOD(WEIGHT) or METHOD(WEIGHT,SPACE), got {shown(text)}. Write e.g. mmr(0.7)."

@@ -16,14 +16,16 @@ minmax, zscore and rank are those of a recipe's features, computed here on float
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.combination.pool import Pool, QueryRows, pooled
-from rerank.errors import InvalidInputError, unknown_name
+from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.files.records import QrelsLike, RunLike, run_of
 from rerank.metrics.lists import ranks
 from rerank.types import Floats, Ints, Run, pointers, query_blocks
@@ -195,7 +197,12 @@ def fuse(
 
 
 def checked_runs(runs: Sequence[RunLike]) -> list[Run]:
-    """Return two or more runs with rows; raise InvalidInputError for others, and for scores that are not finite."""
+    """Return two or more runs with rows; raise InvalidInputError for others, and for scores that are not finite.
+
+    Runs whose scores are equal, and runs without a common query, are logged.
+    """
+    if isinstance(runs, str | Path | Mapping | Run) or not isinstance(runs, Iterable):
+        raise InvalidInputError(f"runs: expected a list of runs, got {type(runs).__name__}. Pass [run, run].")
     records = [run_of(run) for run in runs]
     if len(records) < 2:
         raise InvalidInputError(f"runs: expected at least two to fuse, got {len(records)}. Name more runs.")
@@ -204,7 +211,26 @@ def checked_runs(runs: Sequence[RunLike]) -> list[Run]:
             raise InvalidInputError(f"run {run.name}: expected finite scores, got NaN or infinity. Correct the run.")
     if not any(run.n_rows for run in records):
         raise InvalidInputError("runs: expected rows, got none in any run. Name runs with rows.")
+    for run in filter(_is_constant, records):
+        log.warning(
+            "run %s: expected scores that differ within a query, got equal ones in all; their order, by document id, "
+            "says nothing.",
+            run.name,
+        )
+    counts = Counter(query_id for run in records for query_id in run)
+    if max(counts.values()) == 1:
+        log.warning("runs: expected queries that two of them hold, got none; check that they are of the same topics.")
     return records
+
+
+def _is_constant(run: Run) -> bool:
+    """Return whether a run has queries of several documents, whose scores are equal in each of them."""
+    sizes = np.diff(run.query_ptr)
+    filled = np.flatnonzero(sizes)
+    if run.n_rows <= len(filled):
+        return False
+    first = np.repeat(run.scores[run.query_ptr[filled]], sizes[filled])
+    return bool((run.scores == first).all())
 
 
 def _normalized(run: Run, norm: str) -> Floats:
@@ -256,19 +282,20 @@ def _check(
         ("norm", norm or "none", _NORMS),
         ("missing", missing, MISSING),
     ):
-        if name not in known:
-            raise unknown_name(what, name, known)
+        if not isinstance(name, str) or name not in known:
+            raise unknown_name(what, str(name), known)
     if method == "rrf" and norm not in {None, "none"}:
         raise InvalidInputError(f"norm: expected none beside rrf, which uses ranks alone, got {norm}. Drop it.")
-    if k <= 0 or not np.isfinite(k):
-        raise InvalidInputError(f"k: expected a number above 0, got {k:g}. The paper has 60.")
+    if not isinstance(k, int | float | np.number) or k <= 0 or not np.isfinite(k):
+        raise InvalidInputError(f"k: expected a number above 0, got {shown(k)}. The paper has 60.")
     _check_weights(len(runs), method, weights)
 
 
 def _check_best(n_runs: int, method: str, missing: str, qrels: QrelsLike | None) -> None:
     if (method == "best") != (qrels is not None):
         got = "none" if qrels is None else f"some for {method}"
-        raise InvalidInputError(f"qrels: expected them for the method best and no other, got {got}.")
+        remedy = "Pass judgements" if qrels is None else "Drop them, or name the method best"
+        raise InvalidInputError(f"qrels: expected them for the method best and no other, got {got}. {remedy}.")
     if method == "best" and n_runs != 2:
         raise InvalidInputError(f"runs: expected two for the method best, got {n_runs}. Fuse two at a time.")
     if method == "best" and missing != "lowest":
@@ -278,9 +305,14 @@ def _check_best(n_runs: int, method: str, missing: str, qrels: QrelsLike | None)
 def _check_weights(n_runs: int, method: str, weights: Sequence[float] | None) -> None:
     if (method == "weighted") != (weights is not None):
         got = "none" if weights is None else f"some for {method}"
-        raise InvalidInputError(f"weights: expected them for the method weighted and no other, got {got}.")
-    if weights is not None and (len(weights) != n_runs or not np.isfinite(weights).all()):
-        got = ", ".join(f"{weight:g}" for weight in weights)
+        remedy = "Give one weight a run" if weights is None else "Drop them, or name the method weighted"
+        raise InvalidInputError(f"weights: expected them for the method weighted and no other, got {got}. {remedy}.")
+    if weights is None:
+        return
+    numbers = np.asarray(list(weights) if isinstance(weights, Iterable) and not isinstance(weights, str) else weights)
+    if numbers.shape != (n_runs,) or numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all():
         raise InvalidInputError(
-            f"weights: expected a finite number for each of {n_runs} runs, got {got}. Give one weight a run."
+            f"weights: expected a finite number for each of {n_runs} runs, got {shown(weights)}. Give one weight a run."
         )
+    if not numbers.any():
+        raise InvalidInputError("weights: expected one that is not 0, got none. Give the better run more weight.")

@@ -23,7 +23,6 @@ A. Shtok, O. Kurland and D. Carmel, Predicting query performance by query-drift 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -42,7 +41,6 @@ FIRST = 100  # documents of a list whose scores and overlap describe it
 OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
 OF_ALL = ("sources", "overlap")
 DIRECTIONS = {"rank": -1, **dict.fromkeys((*OF_SOURCE[1:-1], "sources"), 1)}  # in which a document is better
-log = logging.getLogger("rerank")
 
 
 def source_names(n_sources: int) -> list[str]:
@@ -121,7 +119,7 @@ class _SourceList:
 
     @classmethod
     def of(cls, run: Run) -> _SourceList:
-        """Compute the features of a run's rows; log where no scores of a query differ."""
+        """Compute the features of a run's rows."""
         run = run.take(run.trec_order())
         sizes = np.diff(run.query_ptr)
         filled = np.flatnonzero(sizes)
@@ -130,12 +128,6 @@ class _SourceList:
             none = np.empty(0)
             return cls(run, none, none, none, np.full(len(sizes), np.nan))
         scaled, standard = min_max(run.scores, first, counts), z_score(run.scores, first, counts)
-        if run.n_rows > len(filled) and not scaled.any():
-            log.warning(
-                "run %s: expected scores that differ within a query, got equal ones in all; their order, by document "
-                "id, says nothing.",
-                run.name,
-            )
         above = standard - np.repeat(np.minimum.reduceat(standard, first), counts)
         spread = np.full(len(sizes), np.nan)
         spread[filled] = _spreads(run, filled)

@@ -46,7 +46,7 @@ QRELS = Layout(
     np.int64,
     parse_label,
     "a whole number",
-    once="; of qrels of subtopics, measure e.g. alpha_nDCG@10",
+    once="; qrels of subtopics are for `rerank evaluate -m alpha_nDCG@10` and the like alone",
 )
 RUN = Layout(
     "run",

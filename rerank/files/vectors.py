@@ -54,7 +54,14 @@ def read_vectors(path: str | Path) -> tuple[Ids, NDArray[np.float32]]:
 
 def checked_vectors(ids: Any, values: Any) -> tuple[Ids, NDArray[np.float32]]:
     """Return ids and vectors as arrays; raise InvalidInputError for what they cannot be."""
-    names = [str(each) for each in (ids.tolist() if isinstance(ids, np.ndarray) else ids)]
+    given = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    wrong_ids = [number for number, each in enumerate(given) if not isinstance(each, str | int | np.integer)]
+    if wrong_ids:
+        raise InvalidInputError(
+            f"vectors: expected ids that are text or whole numbers, got {given[wrong_ids[0]]!r} at vector "
+            f"{wrong_ids[0]}. Give each vector its id."
+        )
+    names = list(map(str, given))
     array = np.asarray(values)
     if array.ndim != 2 or array.dtype.kind not in "fiu" or not 1 <= array.shape[1] <= MOST_DIMENSIONS:
         raise InvalidInputError(
@@ -97,7 +104,7 @@ def _of_npy(path: Path) -> tuple[list[str], NDArray[Any]]:
     return [content.strip() for _, content in filled_lines(ids)], values
 
 
-def _of_parquet(path: Path) -> tuple[list[str], NDArray[Any]]:
+def _of_parquet(path: Path) -> tuple[list[Any], NDArray[Any]]:
     """Return ids and vectors of a Parquet file."""
     try:
         import pyarrow.parquet as parquet
@@ -121,7 +128,7 @@ def _of_parquet(path: Path) -> tuple[list[str], NDArray[Any]]:
         raise FileFormatError(path, None, "expected vectors of one length, got several. Encode all with one model.")
     try:
         values = np.array(rows, dtype=np.float64)
-        return [str(each) for each in table.column(columns[0]).to_pylist()], values
+        return table.column(columns[0]).to_pylist(), values
     except (TypeError, ValueError):
         raise FileFormatError(
             path, None, "expected ids as text and vectors as lists of numbers, got others. Write the columns anew."

@@ -49,8 +49,8 @@ class _Diversity(BinaryMeasure):
         judged = lists.subtopics
         if judged is None:
             raise InvalidInputError(
-                f"measure {self.name}: expected qrels of subtopics, got one label of each document. Give qrels with "
-                "rows of query, subtopic, document and label."
+                f"measure {self.name}: expected qrels of subtopics, got one label of each document. Measure it "
+                "with `rerank evaluate` or `evaluate`, by qrels with rows of query, subtopic, document and label."
             )
         ranks = judged.rows - lists.query_ptr[np.searchsorted(lists.query_ptr, judged.rows, side="right") - 1]
         relevant = judged.labels >= self.rel

@@ -21,11 +21,9 @@ from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.categories import CategoryValues
 from rerank.types import Floats, Ints, RankingData, pointers
 from rerank.types.data_frames import given_weights
-from rerank.types.frames import refuse_categories
+from rerank.types.frames import MISSING, is_missing, refuse_categories
 from rerank.types.ids import Ids, id_array
 from rerank.types.ranking_data import first_infinite
-
-_MISSING = ("NAType", "NaTType")  # of pandas, by name: pandas is not imported
 
 
 def data_from_arrays(X: object, y: object, qid: object, weights: object = None) -> tuple[RankingData, Ints]:
@@ -185,7 +183,7 @@ def numbers(what: str, values: object, column: object = None) -> NDArray[Any]:
 
 def _number(value: object) -> float | None:
     """Return one object as a number, NaN where it is missing, None where it is none."""
-    if value is None or type(value).__name__ == _MISSING[0]:
+    if value is None or type(value).__name__ == MISSING[0]:
         return np.nan
     if isinstance(value, str | bytes | complex | np.datetime64 | np.timedelta64) or not hasattr(value, "__float__"):
         return None
@@ -275,7 +273,7 @@ def _checked_queries(qid: object, n_rows: int) -> NDArray[Any]:
             f"qid: expected one query for each of {n_rows} rows, got shape {queries.shape}. "
             "Pass a column of query ids, or the sizes as group=."
         )
-    missing = [row for row, query in enumerate(queries.tolist()) if _is_missing(query)] if _may_miss(queries) else []
+    missing = [row for row, query in enumerate(queries.tolist()) if is_missing(query)] if _may_miss(queries) else []
     if missing:
         raise InvalidInputError(
             f"qid: expected the query of every row, got {queries[missing[0]]} at row {missing[0]}. Fill it in, or "
@@ -288,10 +286,6 @@ def _may_miss(queries: NDArray[Any]) -> bool:
     if queries.dtype.kind in "fcmM":
         return bool(np.isnan(queries).any())
     return queries.dtype.kind == "O"
-
-
-def _is_missing(query: object) -> bool:
-    return query is None or type(query).__name__ in _MISSING or query != query
 
 
 def check_index(what: str, column: object, X: object) -> None:

@@ -30,6 +30,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from numpy.typing import NDArray
 
 from rerank.combination.fusion import RRF_K, checked_runs
 from rerank.combination.sources import OF_SOURCE, directions, source_data, source_names
-from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
+from rerank.errors import InvalidInputError, ModelMismatchError, shown, unknown_name
 from rerank.files.records import QrelsLike, RunLike
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
@@ -46,6 +47,7 @@ from rerank.rankers.auto import Auto
 from rerank.rankers.imported import ImportedWeights
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
+from rerank.rankers.store import fitted_model
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries
 from rerank.runtime.kernels import kernel
 from rerank.runtime.products import cross_product, gram, product
@@ -107,7 +109,11 @@ def learn_fusion(
 
     """
     if norm is not None and norm not in NORMS:
-        raise unknown_name("norm", norm, NORMS)
+        raise unknown_name("norm", str(norm), NORMS)
+    if not isinstance(random_state, int | np.integer) or random_state < 0:
+        raise InvalidInputError(f"random_state: expected a whole number from 0, got {shown(random_state)}.")
+    if not isinstance(trees, bool | None):
+        raise InvalidInputError(f"trees: expected True, False or None, got {shown(trees)}.")
     data = source_data(runs, qrels, DEPTH)
     relevant = np.zeros(data.n_rows) if data.labels is None else data.labels > 0
     positive = np.bincount(query_rows(data.query_ptr), relevant, len(data))
@@ -156,13 +162,13 @@ def _informative(data: RankingData) -> NDArray[np.bool_]:
     return np.array([bool(np.nan_to_num(column).any()) for column in columns])
 
 
-def apply_fusion(model: Ranker, runs: Sequence[RunLike], name: str = "fusion") -> Run:
+def apply_fusion(model: Ranker | str | Path, runs: Sequence[RunLike], name: str = "fusion") -> Run:
     """Return one run of several by a model of `learn_fusion`.
 
     Parameters
     ----------
-    model : Ranker
-        The model.
+    model : Ranker or path
+        The model, or its file.
     runs : sequence of Run, {qid: {docid: score}} or path
         Runs of the systems that the model was learned from, in the same order. A query or a document that a run does
         not hold is missing there.
@@ -180,7 +186,7 @@ def apply_fusion(model: Ranker, runs: Sequence[RunLike], name: str = "fusion") -
         If the model was learned from another number of runs, or from the same ones in another order.
 
     """
-    records = checked_runs(runs)
+    model, records = fitted_model(model), checked_runs(runs)
     _check_sources(model, records)
     query_ids = list(dict.fromkeys(query_id for run in records for query_id in run))
     sizes = [sum(run.rows(each).stop - run.rows(each).start for run in records if each in run) for each in query_ids]

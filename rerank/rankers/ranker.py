@@ -910,7 +910,7 @@ class Ranker(Estimator):
                 f"{', '.join(missing[:3])}{' ...' if len(missing) > 3 else ''}. Make the data with the model's recipe."
             )
         columns = [data.feature_names.index(name) for name in self.feature_names_]
-        log.info("data: %d features are ignored, as the model does not use them", data.n_features - len(columns))
+        log.debug("data: %d features are ignored, as the model does not use them", data.n_features - len(columns))
         return replace(data, X=_some_columns(data.X, columns), feature_names=tuple(self.feature_names_))
 
     def _check_fitted(self) -> None:

@@ -191,6 +191,11 @@ def _part(text: str, k: int) -> Part:
         file, _, number = rest.rpartition(":")
         if not file or not _NUMBER.fullmatch(number):
             file, number = rest, ""
+        if PurePath(file).suffix == ".npy":
+            raise InvalidInputError(
+                f"candidates: expected run:FILE with a run, got vectors ({shown(file)}). Make a run of them in Python: "
+                "rerank.nearest_run(documents, queries), rerank.write_run."
+            )
         run_name = PurePath(file).name.split(".")[0]
         if not run_name.isidentifier() or run_name in known_sources():
             raise InvalidInputError(

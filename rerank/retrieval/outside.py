@@ -63,4 +63,11 @@ def nearest_run(
 
 
 def _read(given: VectorsLike) -> tuple[Ids, Any]:
-    return read_vectors(given) if isinstance(given, str | Path) else checked_vectors(*given)
+    if isinstance(given, str | Path):
+        return read_vectors(given)
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise InvalidInputError(
+            f"vectors: expected a file, or ids and an array of the same length, got {type(given).__name__}. Pass (ids, "
+            "array)."
+        )
+    return checked_vectors(*given)

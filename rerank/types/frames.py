@@ -31,6 +31,7 @@ from rerank.types.query_table import group_rows
 
 ATTRIBUTES = "rerank"  # key in DataFrame.attrs
 QUERY_ID, DOC_ID, SCORE, RANK, LABEL, TEXT = "query_id", "doc_id", "score", "rank", "label", "text"
+MISSING = ("NAType", "NaTType")  # of pandas, by name: pandas is not imported
 ALIASES: Mapping[str, tuple[str, ...]] = {
     QUERY_ID: ("query_id", "qid"),
     DOC_ID: ("doc_id", "docno", "doc"),
@@ -101,6 +102,11 @@ def refuse_categories(what: str, column: Any, name: Any = None) -> None:
             f"{what}: expected numbers, got categories{of_column}. Give a pandas frame of the features to fit(X, y, "
             "qid=) of boosted trees, which take categories, or convert them to numbers."
         )
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is None, NaN, or what pandas has for a missing one."""
+    return value is None or type(value).__name__ in MISSING or bool(value != value)
 
 
 def is_frame(value: Any) -> bool:
@@ -193,7 +199,7 @@ def number_column(what: str, frame: Frame, name: Any, allow_nan: bool = False) -
 
 
 def _number(what: str, frame: Frame, name: Any, row: int, value: Any) -> float:
-    if value is None or type(value).__name__ == "NAType":  # pandas.NA, known by name: pandas is not imported
+    if value is None or type(value).__name__ in MISSING:
         return float("nan")
     if isinstance(value, bool | int | float | np.number) and not isinstance(value, np.complexfloating):
         try:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
+from numbers import Real
 
 import numpy as np
 
@@ -10,6 +12,8 @@ from rerank.errors import InvalidInputError, shown
 from rerank.rankers.calibration import Probabilities
 from rerank.rankers.ranker import Ranker
 from rerank.types import RankingData, Run, pointers, query_rows
+
+_log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Cutoff:
     def __post_init__(self) -> None:
         for name in ("min_score", "abstain"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0.0 <= value <= 1.0:
+            if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
                 raise InvalidInputError(f"{name}: expected a probability from 0 to 1, got {shown(value)}. Give one.")
 
     def run(self, data: RankingData, probabilities: Probabilities, name: str) -> Run:
@@ -62,6 +66,17 @@ class Cutoff:
         return replace(run, query_ptr=pointers(sizes), doc_ids=run.stored_ids[kept], scores=run.scores[kept])
 
 
+def check_cutoff(cutoff: object, model: Ranker) -> None:
+    """Refuse what is no cutoff, and one of a model without probabilities."""
+    if cutoff is None:
+        return
+    if not isinstance(cutoff, Cutoff):
+        raise InvalidInputError(
+            f"cutoff: expected a Cutoff, got {shown(cutoff)}. Pass e.g. rerank.Cutoff(min_score=0.3)."
+        )
+    model.calibrated()
+
+
 def ranked(
     model: Ranker, data: RankingData, cutoff: Cutoff | None, base: Run | None = None, texts: bool = False
 ) -> Run:
@@ -71,4 +86,10 @@ def ranked(
     """
     if cutoff is None:
         return model.rank(data, base=base)
-    return cutoff.run(data, model.probabilities(data, base=base, texts=texts), model.kind)
+    run = cutoff.run(data, model.probabilities(data, base=base, texts=texts), model.kind)
+    sizes = np.diff(run.query_ptr)
+    _log.info(
+        "cutoff: %d of %d documents are likely enough, for %d of %d queries.",
+        *(run.n_rows, data.n_rows, np.count_nonzero(sizes), len(sizes)),
+    )
+    return run

@@ -479,12 +479,12 @@ class Index(Shown, BoundIndex):
             As `text_features` does; or if k is not a number from 1.
 
         """
-        from rerank.workflows.texts import check_k, given_texts, rank_texts, ranked_texts
+        from rerank.workflows.texts import check_k, given_texts, listed, rank_texts, ranked_texts
 
         check_k(k)
         if not isinstance(query, str):
             raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")
-        documents = documents if isinstance(documents, Mapping | str) else list(documents)
+        documents = listed(documents)
         given = given_texts(query, documents, scores)
         return ranked_texts(rank_texts(self, model, given, field, cutoff=cutoff), documents, k)
 

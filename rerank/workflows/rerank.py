@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +18,12 @@ from rerank.retrieval.union import UnionRun
 from rerank.types import RankingData, Run, Topics
 from rerank.workflows.applying import check_candidates, check_index, model_candidates, model_recipe
 from rerank.workflows.bound import runs_beside
-from rerank.workflows.cutoff import Cutoff, ranked
+from rerank.workflows.cutoff import Cutoff, check_cutoff, ranked
 from rerank.workflows.first_stage import FirstStage, errors_of_first_stage
 from rerank.workflows.index import Index
 from rerank.workflows.unsupervised import applied_model
+
+_log = logging.getLogger("rerank")
 
 
 def rerank(
@@ -85,11 +88,12 @@ def rerank(
     base = None if base is None else run_of(base)
     with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
         model = applied_model(model, opened, union=run is None and first is None)
-        if cutoff is not None:
-            model.calibrated()
-        k = depth_of(model, k)
+        check_cutoff(cutoff, model)
+        asked, k = k, depth_of(model, k)
         stage = FirstStage.of(first, first_k, k)
         candidates = chosen = find_candidates(opened, model, topics, run, k if stage is None else stage.k, base)
+        if asked is not None and isinstance(candidates, UnionRun):
+            _log.warning("k: no effect with candidates of several sources, all of which are reranked; got %d.", asked)
         if stage is not None:
             with errors_of_first_stage():
                 check_model(opened, stage.model, candidates, base)

@@ -21,11 +21,12 @@ from rerank.lucene.given import GivenDocument, GivenReader, check_characters
 from rerank.lucene.texts import TextAnalyser, TextIndex, UnusableTextError
 from rerank.retrieval.candidates import DEPTH
 from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
+from rerank.types.frames import is_frame, is_missing
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
 from rerank.types.ordering import position_order
 from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Retriever
 from rerank.workflows.applying import check_candidates, check_history, check_index, model_candidates, model_recipe
-from rerank.workflows.cutoff import Cutoff, ranked
+from rerank.workflows.cutoff import Cutoff, check_cutoff, ranked
 from rerank.workflows.resources import Needs
 from rerank.workflows.unsupervised import applied_model
 
@@ -141,11 +142,25 @@ def _named(documents: Any, what: str) -> dict[str, Any]:
         if len(named) < len(documents):
             raise InvalidInputError(f"{what}: expected each id once, got one again as text. Rename one of the two.")
     else:
-        given = list(documents)
+        given = listed(documents)
         named = dict(zip(position_ids(len(given)), given, strict=True))
     if not named:
         raise InvalidInputError(f"{what}: expected at least one text, got none. Pass the texts to rank.")
     return named
+
+
+def listed(documents: Any) -> Any:
+    """Return documents that are no mapping as a list: of a data frame, its rows."""
+    if isinstance(documents, Mapping | str) or not isinstance(documents, Iterable):
+        return documents
+    return _rows(documents) if is_frame(documents) else list(documents)
+
+
+def _rows(frame: Any) -> list[dict[str, Any]]:
+    """Return each row of a data frame as a mapping of its columns, without missing values."""
+    columns = {str(name): list(frame[name]) for name in frame.columns}
+    rows = [zip(columns, row, strict=True) for row in zip(*columns.values(), strict=True)]
+    return [{name: value for name, value in row if not is_missing(value)} for row in rows]
 
 
 def position_ids(n: int) -> list[str]:
@@ -325,8 +340,7 @@ def rank_texts(
 ) -> Run:
     """Return the texts of each query in the model's order; see `Index.rerank_texts`."""
     model = applied_model(model, index, union=False)
-    if cutoff is not None:
-        model.calibrated()
+    check_cutoff(cutoff, model)
     recipe = model_recipe(model)
     check_history(recipe, None, "Texts that the index does not hold have none: train a model without a history.")
     check_index(index, model)

@@ -63,7 +63,7 @@ def test_options_name_every_method_norm_and_way_with_missing_documents() -> None
     [
         (
             "fuse bm25.run bm25.run --method best -o out",
-            "qrels: expected them for the method best and no other, got none.",
+            "qrels: expected them for the method best and no other, got none. Pass judgements.",
         ),
         (
             "fuse bm25.run bm25.run --method best --qrels none.txt -o out",
@@ -77,7 +77,23 @@ def test_options_name_every_method_norm_and_way_with_missing_documents() -> None
         ),
         (
             "fuse bm25.run bm25.run --method weighted --weights 1 -o out",
-            "weights: expected a finite number for each of 2 runs, got 1. Give one weight a run.",
+            "weights: expected a finite number for each of 2 runs, got [1.0]. Give one weight a run.",
+        ),
+        (
+            "fuse bm25.run bm25.run --method combsum --rrf-k 10 -o out",
+            "--rrf-k: expected it without --method combsum, got both. Leave out one of the two (see `rerank fuse -h`)",
+        ),
+        (
+            "fuse bm25.run bm25.run --missing lowest -o out",
+            "--missing: expected it without --method rrf, got both. Leave out one of the two (see `rerank fuse -h`)",
+        ),
+        (
+            "fuse bm25.run bm25.run -m AP -o out",
+            "-m: expected it without --method rrf, got both. Leave out one of the two (see `rerank fuse -h`)",
+        ),
+        (
+            "fuse bm25.run bm25.run --learn qrels.txt --rrf-k 10 -o out",
+            "--rrf-k: expected it without --learn, got both. Leave out one of the two (see `rerank fuse -h`)",
         ),
     ],
 )

@@ -105,13 +105,13 @@ RUNS = [{"q": {"a": 1.0}}, {"q": {"a": -2.0, "b": -3.0}}]
         ({"weights": [1, 1]}, "weights: expected them for the method weighted and no other, got some for rrf."),
         (
             {"method": "weighted", "weights": [1.0]},
-            "weights: expected a finite number for each of 2 runs, got 1. Give one weight a run.",
+            "weights: expected a finite number for each of 2 runs, got [1.0]. Give one weight a run.",
         ),
         (
             {"method": "combsum", "norm": "max"},
             "norm: expected a best score above 0 in every query for max, got -2. Use minmax.",
         ),
-        ({"method": "best"}, "qrels: expected them for the method best and no other, got none."),
+        ({"method": "best"}, "qrels: expected them for the method best and no other, got none. Pass"),
         ({"qrels": {"q": {"a": 1}}}, "qrels: expected them for the method best and no other, got some for rrf."),
         (
             {"runs": [*RUNS, RUNS[0]], "method": "best", "qrels": {"q": {"a": 1}}},
@@ -127,6 +127,17 @@ RUNS = [{"q": {"a": 1.0}}, {"q": {"a": -2.0, "b": -3.0}}]
             "run: expected finite numbers in column score, got nan at document 'a'",
         ),
         ({"runs": [{}, {}]}, "runs: expected rows, got none in any run. Name runs with rows."),
+        ({"runs": None}, "runs: expected a list of runs, got NoneType. Pass [run, run]."),
+        ({"runs": {"a": RUNS[0], "b": RUNS[1]}}, "runs: expected a list of runs, got dict. Pass [run, run]."),
+        ({"runs": "a.run"}, "runs: expected a list of runs, got str. Pass [run, run]."),
+        ({"method": ["rrf"]}, "method: expected a known name, got"),
+        ({"k": None}, "k: expected a number above 0, got None. The paper has 60."),
+        ({"method": "weighted"}, "weights: expected them for the method weighted and no other, got none. Give one"),
+        ({"method": "weighted", "weights": "1,2"}, "weights: expected a finite number for each of 2 runs, got '1,2'."),
+        ({"method": "weighted", "weights": 0.5}, "weights: expected a finite number for each of 2 runs, got 0.5."),
+        ({"method": "weighted", "weights": [0.5, None]}, "weights: expected a finite number for each of 2 runs, got"),
+        ({"method": "weighted", "weights": {"a": 1, "b": 2}}, "weights: expected a finite number for each of 2 runs"),
+        ({"method": "weighted", "weights": [0, 0]}, "weights: expected one that is not 0, got none. Give the better"),
     ],
 )
 def test_fuse_refuses(arguments: dict, message: str) -> None:
@@ -167,3 +178,13 @@ def test_best_without_a_norm_is_what_combine_finds() -> None:
     assert result.doc_ids.tolist() == best.run.doc_ids.tolist()
     assert result.scores == pytest.approx(best.run.scores, rel=1e-6)
     assert fuse(runs, "best", qrels=qrels).head(1).doc_ids.tolist() == ["b"]
+
+
+def test_runs_that_cannot_be_what_was_meant_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    equal = rerank.Run.of({"q": {"a": 1.0, "b": 1.0}})
+    rerank.fuse([RUNS[0], equal])
+    rerank.fuse([RUNS[0], {"another": {"a": 1.0, "b": 0.5}}])
+    rerank.fuse([RUNS[0], {"q": {"a": 1.0}}])
+    assert [message.partition(":")[0] for message in caplog.messages] == [f"run {equal.name}", "runs"]
+    assert "expected scores that differ within a query" in caplog.messages[0]
+    assert "expected queries that two of them hold, got none" in caplog.messages[1]

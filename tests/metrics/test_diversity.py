@@ -112,7 +112,7 @@ def test_qrels_of_the_other_kind_are_refused_with_the_remedy(tmp_path) -> None:
     with pytest.raises(InvalidInputError, match="measure ERR_IA@5: expected qrels of subtopics, got one label of"):
         rerank.fuse([RUN, RUN], "best", qrels={"q": {"d1": 1}}, metric="ERR_IA@5")
     (tmp_path / "qrels").write_text("".join("{} {} {} {}\n".format(*row) for row in ROWS))
-    with pytest.raises(FileFormatError, match=r"Remove one of the two lines; of qrels of subtopics, measure e.g."):
+    with pytest.raises(FileFormatError, match=r"Remove one of the two lines; qrels of subtopics are for"):
         rerank.read_qrels(tmp_path / "qrels")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,6 +56,8 @@ def test_files_give_the_run_of_the_arrays(tmp_path: Path) -> None:
             "expected numbers of shape (n, dimensions) with 1 to 4096 dimensions, got float64 of shape",
         ),
         (["a"], [["x"]], "expected numbers of shape (n, dimensions)"),
+        ([None, "b"], np.ones((2, 2)), "expected ids that are text or whole numbers, got None at vector 0. Give each"),
+        (np.array([1.0, 2.0]), np.ones((2, 2)), "expected ids that are text or whole numbers, got 1.0 at vector 0."),
         (["a", "b"], [[1.0], [np.nan]], "expected finite numbers within float32, got others for 'b'. Encode it again."),
     ],
 )
@@ -82,3 +85,16 @@ def test_other_dimensions_unknown_documents_and_wrong_files_are_refused(tmp_path
     (tmp_path / "vectors.txt").write_text("")
     with pytest.raises(FileFormatError, match=r"in a file that ends in \.npy or \.parquet"):
         read_vectors(tmp_path / "vectors.txt")
+
+
+@pytest.mark.parametrize("given", [np.ones((3, 2)), {"a": [1.0]}, None, 3])
+def test_vectors_without_ids_are_refused(given: Any) -> None:
+    with pytest.raises(InvalidInputError, match="vectors: expected a file, or ids and an array of the same length"):
+        rerank.nearest_run(given, example()[1])
+
+
+def test_ids_that_are_missing_in_parquet_are_refused(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    parquet.write_table(arrow.table({"id": ["a", None], "vector": [[1.0], [2.0]]}), tmp_path / "v.parquet")
+    with pytest.raises(FileFormatError, match=r"v\.parquet: expected ids that are text or whole numbers, got None"):
+        rerank.nearest_run(tmp_path / "v.parquet", example()[1])

@@ -83,6 +83,7 @@ def test_candidates_of_one_source_have_its_depth() -> None:
         ("rm3:5,rm3:6", "expected each source once, got 'rm3' twice"),
         ("run:", "expected run:FILE with a file name of letters and digits"),
         ("run:bm25.run", "other than a source's, got 'run:bm25.run'"),
+        ("bm25,run:dense.npy", "expected run:FILE with a run, got vectors ('dense.npy'). Make a run of them in Python"),
         ("run:a.run,run:b/a.txt", "expected each source once, got 'a' twice"),
     ],
 )

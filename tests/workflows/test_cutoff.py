@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.plugins.texts import TextReranker
 from rerank.types import Topics
 from rerank.workflows.calibrating import PREDICTORS, without_relevant
-from rerank.workflows.cutoff import Cutoff
+from rerank.workflows.cutoff import Cutoff, check_cutoff
 from tests.workflows.tiny import Tiny, more_queries
 
 
@@ -51,6 +53,25 @@ def test_emptied_lists_lose_their_relevant_documents_in_all_sources(index: reran
         for name in emptied:
             left = {doc_id: score for doc_id, score in before[name].items() if qrels[name].get(doc_id, 0) < 2}
             assert after[name] == left
+
+
+def test_what_a_cutoff_leaves_is_logged(
+    index: rerank.Index, model: rerank.LambdaMART, topics: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "rerank")
+    left = rerank.rerank(index, model, topics, k=40, cutoff=Cutoff(1.0))
+    assert left.n_rows == 0
+    assert re.search(rf"cutoff: 0 of \d+ documents are likely enough, for 0 of {len(topics)} queries\.", caplog.text)
+
+
+@pytest.mark.parametrize("given", [0.3, {"min_score": 0.3}, True])
+def test_cutoffs_of_other_types_are_refused_before_anything_is_computed(given: Any) -> None:
+    with pytest.raises(InvalidInputError, match=r"cutoff: expected a Cutoff, got .* Pass e.g. rerank.Cutoff"):
+        check_cutoff(given, None)  # type: ignore[arg-type]
+
+
+def test_probabilities_may_be_numbers_of_numpy() -> None:
+    assert Cutoff(np.float32(0.25), np.float64(1.0)) == Cutoff(0.25, 1.0)
 
 
 def test_cutoff_leaves_out_what_is_not_likely_and_keeps_the_order(

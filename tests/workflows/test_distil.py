@@ -93,6 +93,8 @@ def test_command_learns_from_a_teacher_without_judgements(
     assert "nDCG@10 against the teacher" in capsys.readouterr().out
     run = rerank.rerank(index, tmp_path / "student.json", topics)
     assert np.diff(run.query_ptr).max() <= 60
+    with pytest.raises(click.UsageError, match="expected INDEX TOPICS QRELS as arguments, got an index and topics"):
+        cli.main(["train", *files], standalone_mode=False)
     with pytest.raises(click.UsageError, match="--teacher: expected INDEX TOPICS as arguments, got 3 names"):
         cli.main(["train", str(index.path), *files, *options], standalone_mode=False)
     with pytest.raises(click.UsageError, match="--tune: expected"):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rerank
@@ -340,6 +341,19 @@ def test_rerank_texts_gives_scores_of_rank_in_falling_order(
     named = index.rerank_texts(model, query, {7: texts[0], "x": texts[1]})
     assert {each.document for each in named} == {7, "x"}
     assert all(first.score >= second.score for first, second in pairwise(ranked))
+
+
+def test_rows_of_a_data_frame_are_texts_by_field(
+    index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
+) -> None:
+    """Missing values are left out."""
+    texts = [{"contents": text} for text in ("amber river", "stone", "amber amber")]
+    table = pd.DataFrame([*texts, {"contents": None}, {"contents": np.nan}], index=[7, 8, 9, 10, 11])
+    query = collection.topics["q1"]
+    ranked = index.rerank_texts(model, query, table)
+    assert ranked == index.rerank_texts(model, query, [*texts, {}, {}])
+    assert {each.document for each in ranked} == {0, 1, 2, 3, 4}
+    assert index.text_passages(query, table) == index.text_passages(query, [*texts, {}, {}])
 
 
 def test_rerank_texts_orders_equal_scores_by_position(
