@@ -20,6 +20,7 @@ from rerank.exchange.structured import indented_json
 REMEDY = "Learn it with `rerank fuse --learn QRELS --norm minmax`."
 _FEATURE = re.compile(r"source(\d+)\.(\w+)")
 _MINMAX = "minmax"
+WINDOW = 100  # documents of each retriever: as many as `learn_fusion` learns from; the engine's default is 10
 WANTED = "a linear model with weights of at least 0 of min-max normalised scores of runs"
 
 
@@ -71,7 +72,7 @@ class ElasticsearchRetriever(_Pipeline):
             }
             for number, weight in enumerate(_weights(self.name, model), 1)
         ]
-        return indented_json({"retriever": {"linear": {"retrievers": retrievers}}})
+        return indented_json({"retriever": {"linear": {"retrievers": retrievers, "rank_window_size": WINDOW}}})
 
 
 def _weights(name: str, model: LinearModel) -> list[float]:

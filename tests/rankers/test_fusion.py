@@ -14,7 +14,7 @@ from rerank.combination.sources import directions
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.exchange.models import export_model
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.fusion import _Convex, _Problem
+from rerank.rankers.fusion import DEPTH, _Convex, _Problem
 from rerank.rankers.imported import ImportedWeights
 from rerank.rankers.store import read_model
 from rerank.types import Run
@@ -202,6 +202,8 @@ def test_weights_of_minmax_are_exported_for_engines(tmp_path: Path) -> None:
     np.testing.assert_allclose(combination["parameters"]["weights"], weights / weights.sum(), atol=3e-6)
     assert sum(combination["parameters"]["weights"]) == pytest.approx(1.0, abs=1e-9)
     export_model(model, tmp_path / "retriever.json", "elasticsearch-retriever")
-    retrievers = json.loads((tmp_path / "retriever.json").read_text())["retriever"]["linear"]["retrievers"]
+    linear = json.loads((tmp_path / "retriever.json").read_text())["retriever"]["linear"]
+    assert linear["rank_window_size"] == DEPTH
+    retrievers = linear["retrievers"]
     assert [each["weight"] for each in retrievers] == weights.tolist()
     assert {each["normalizer"] for each in retrievers} == {"minmax"}
