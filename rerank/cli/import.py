@@ -5,10 +5,15 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from rerank.cli.options import file_option, format_names, option, output_option, path_argument, takes
+from rerank.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from rerank.features.recipe import Recipe
 
 log = logging.getLogger("rerank")
 
@@ -29,7 +34,8 @@ class Options:
     )
     recipe: Path | None = file_option(
         "--recipe",
-        "TOML file that says how to compute the features, for `rerank rerank`; names the features if FILE does not.",
+        "How to compute the features, for `rerank rerank`: data of `rerank features` that the model was trained on, or "
+        "a TOML file. Names the features if FILE does not.",
     )
 
 
@@ -42,15 +48,30 @@ def command(given: Options) -> None:
     `rerank rerank`, or as `--base model:FILE`.
     """
     from rerank.exchange.models import import_model
-    from rerank.features.recipe import Recipe
     from rerank.files.lists import read_names
 
     model = import_model(
         given.file,
         format=given.format,
         feature_names=None if given.names is None else read_names(given.names),
-        recipe=None if given.recipe is None else Recipe.from_toml(given.recipe),
+        recipe=None if given.recipe is None else _recipe(given.recipe),
     )
     model.save(given.output)
     content = f"{model.forest_.n_trees} trees" if hasattr(model, "forest_") else "a linear model"
     log.info("%s: %s, %d features, from %s", given.output, content, model.n_features_in_, model.source_)
+
+
+def _recipe(path: Path) -> Recipe:
+    """Return the recipe of a TOML file, or of data."""
+    from rerank.features.recipe import Recipe
+    from rerank.files.data import read_data
+
+    if path.suffix == ".toml":
+        return Recipe.from_toml(path)
+    data = read_data(path)
+    if data.recipe is None:
+        raise InvalidInputError(
+            f"{path}: expected data of `rerank features`, which know their recipe, got others. Give a recipe "
+            "(`rerank features --recipe-template`)."
+        )
+    return Recipe.from_dict(data.recipe)

@@ -7,6 +7,7 @@ the missing goes. LightGBM reads a value of size up to 1e-35 as 0.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -32,6 +33,8 @@ from rerank.exchange.build import (
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
 from rerank.exchange.structured import decoded
 from rerank.exchange.write import decimals, node_counts, whole_counts, with_constant
+from rerank.runtime.schema import SchemaError
+from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import MOST_ROWS, WORD_BITS, Forest, Tree, set_members
 from rerank.types import Floats, Ints, pointers
 
@@ -40,6 +43,7 @@ NONE, ZERO, NAN = 0, 1, 2
 ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
 MOST_LEAVES = 1 << 24
 ENDS = ("end of trees", "feature importances:")  # of version 3 and later, and of older ones
+FRAME = b"pandas_categorical:"  # begins the last line of a model of a data frame
 _NUMBERS = re.compile(r"(?:[-+0-9.eE ]|inf|nan)*")
 
 
@@ -48,7 +52,7 @@ class LightGBM(Format):
     """Read and write LightGBM's text file."""
 
     title = "LightGBM's text file"
-    writes = reads = categories = True
+    writes = reads = categories = writes_values = True
 
     def recognises(self, content: bytes) -> bool:
         """Return whether the first line is `tree`."""
@@ -80,8 +84,14 @@ class LightGBM(Format):
         feature_names = tuple(header["feature_names"].split()) if "feature_names" in header else None
         if feature_names == tuple(f"Column_{index}" for index in range(n_features)):
             feature_names = None  # LightGBM's names for columns that had none
-        forest = joined(trees, n_features)
-        return TreeModel(forest, n_features, feature_names, divisor=divisor, zero_missing=zero.features())
+        return TreeModel(
+            joined(trees, n_features),
+            n_features,
+            feature_names,
+            divisor=divisor,
+            zero_missing=zero.features(),
+            category_values=_category_values(content, header),
+        )
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the text of a model; `predict` gives its scores in float64."""
@@ -109,7 +119,30 @@ def model_text(model: TreeModel, format: str) -> str:
     if not trees:
         raise cannot_say(format, "at least one tree", "none", "Train the model with more trees.")
     lines.append(f"tree_sizes={' '.join(str(len(tree)) for tree in trees)}\n\n")
-    return "\n".join(lines) + "".join(trees) + "end of trees\n"
+    values = [model.category_values[column] for column in sorted(model.category_values)]
+    of_frame = f"\n{FRAME.decode()}{json.dumps(values)}\n" if values else ""
+    return "\n".join(lines) + "".join(trees) + "end of trees\n" + of_frame
+
+
+def _category_values(content: bytes, header: Mapping[str, str]) -> dict[int, list[Any]]:
+    """Return the values of the category columns of the data frame that the model was trained on, by column.
+
+    The file lists them by category column. Which columns these are is known where there is a range of codes for each;
+    a column that no tree could split on has none.
+    """
+    _, found, text = content.rpartition(FRAME)
+    infos = header.get("feature_infos", "").split()
+    columns = [column for column, info in enumerate(infos) if info != "none" and not info.startswith("[")]
+    if not found:
+        return {}
+    try:
+        values = json.loads(text.decode().strip().partition("\n")[0])
+        fields = [CategoryValues().read(each, {}) for each in values or ()]
+    except (UnicodeDecodeError, ValueError, TypeError, SchemaError):
+        raise FormatFault(
+            "lists of values behind pandas_categorical", shown(text[:40].decode(errors="replace"))
+        ) from None
+    return dict(zip(columns, fields, strict=True)) if len(fields) == len(columns) else {}
 
 
 def _infos(forest: Forest, n_features: int) -> list[str]:

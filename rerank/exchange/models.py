@@ -121,6 +121,11 @@ def export_model(
             remedy = f"Export it as {able}, or train it without categorical_feature."
             raise cannot_say(format, "trees that compare numbers", "a model with categories", remedy)
         trees = _missing_as_zero(trees) if missing_as_zero else trees
+        if trees.category_values and not kind.writes_values:
+            _log.warning(
+                "%s: the values of the categories of %s are not written; give the model their codes, from 0.",
+                *(format, ", ".join(model.categories_)),
+            )
         files = _tree_files(kind, trees, _start_for(kind, model), options, split_leaves, vectors)
     if feature_set is None:
         return _write_files(path, files)
@@ -314,7 +319,9 @@ def _ranker(model: TreeModel | LinearModel, source: str, given: _Given, what: st
     try:
         if isinstance(model, LinearModel):
             return ImportedWeights.of(model.weights, names, source, constant=model.constant, recipe=given.recipe)
-        return ImportedTrees.of(model, names, source, given.recipe)
+        trees = ImportedTrees.of(model, names, source, given.recipe)
+        trees.categories_ = {names[column]: values for column, values in model.category_values.items()}
+        return trees
     except SchemaError as error:
         got = f"{error.path}: expected {error.expected}, got {error.got}"
         raise InvalidInputError(f"{what}: {got}. Give other names (feature_names=, --names FILE).") from None

@@ -28,6 +28,7 @@ class TreeModel:
     divisor        1, or the number of trees where their owner takes the mean
     zero_missing   (m,) int64 features of which 0 is read as missing, as LightGBM can
     is_ordered     whether the columns are in the order of training; a file may name them in another
+    category_values  by column: the values of a data frame's category column, in the order of their codes
     """
 
     forest: Forest
@@ -37,6 +38,7 @@ class TreeModel:
     divisor: float = 1.0
     zero_missing: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     is_ordered: bool = True
+    category_values: Mapping[int, list[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +99,7 @@ class Format(ABC):
     adds_first_score  whether an engine that uses the file can add the score of its first stage
     by_name  whether the owner finds features by their names, whatever their order
     categories  whether a node can test a set of categories
+    writes_values  whether the file holds the values of the categories of a data frame
     """
 
     name: ClassVar[str] = ""
@@ -107,6 +110,7 @@ class Format(ABC):
     adds_first_score: ClassVar[bool] = False
     by_name: ClassVar[bool] = False
     categories: ClassVar[bool] = False
+    writes_values: ClassVar[bool] = False
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the content of a model file; raises InvalidInputError for what the format cannot say."""

@@ -187,10 +187,12 @@ def tree_model(model: Ranker, format: str) -> TreeModel:
     model._check_fitted()
     if isinstance(model, ImportedTrees):
         trees = model.forest_, model.n_features_in_, tuple(model.feature_names_)
-        return TreeModel(*trees, model.constant_, model.divisor_, model.zero_missing_, model._ordered)
+        constant, divisor, values = model.constant_, model.divisor_, _category_values(model)
+        return TreeModel(*trees, constant, divisor, model.zero_missing_, model._ordered, values)
     if not isinstance(model, BoostedTrees):
         raise InvalidInputError(f"{format}: expected a ranker of trees, got {model.kind}. Export {KINDS}.")
-    own = TreeModel(model.forest_, model.n_features_in_, tuple(model.feature_names_), model.constant_)
+    trees = model.forest_, model.n_features_in_, tuple(model.feature_names_)
+    own = TreeModel(*trees, model.constant_, category_values=_category_values(model))
     if not isinstance(model.base_, ModelBase):
         return own
     base = model.base_.model
@@ -200,6 +202,11 @@ def tree_model(model: Ranker, format: str) -> TreeModel:
             "without."
         )
     return _after(tree_model(base, format), own, format)
+
+
+def _category_values(model: Ranker) -> dict[int, list[Any]]:
+    names = list(model.feature_names_)
+    return {names.index(name): list(values) for name, values in model.categories_.items()}
 
 
 def start_of(model: Ranker) -> str | None:

@@ -45,7 +45,7 @@ def lambdarank_for(
     if not (order_matters(measure, lists) & (weights > 0.0)).any():
         raise InvalidInputError(
             f"training data: expected a query in which the order of the documents changes {measure.name}, got none. "
-            "Train for a measure that tells these labels and depths apart, e.g. nDCG@10."
+            "Give queries with several documents of different labels, or a measure that tells these apart."
         )
     deep = measure.cut_for_training(truncation_level)
     swap = deep.swap_weights(lists)

@@ -29,10 +29,11 @@ from rerank.exchange.models import export_model, import_model
 from rerank.exchange.write import tree_model
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
-from rerank.rankers.arrays import feature_matrix, number_column, numbers
+from rerank.rankers.arrays import category_values, feature_matrix, number_column, numbers
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.context import EarlyStopping, TrainingContext, callback_fault
 from rerank.rankers.estimator import Estimator, not_fitted
+from rerank.rankers.imported import ImportedTrees
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.mart import MART
 from rerank.rankers.other_names import SAME
@@ -41,7 +42,7 @@ from rerank.rankers.plots import BAR_COLOR, ROW_HEIGHT, new_axes
 from rerank.rankers.plots import plot_tree as plot_tree_of
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.training import TrainingSet
-from rerank.rankers.warm_start import GivenScoresBase
+from rerank.rankers.warm_start import GivenScoresBase, ModelBase
 from rerank.runtime.threads import cores
 from rerank.trees.boost import StepLength
 from rerank.trees.leafwise import CAT_L2, CAT_SMOOTH, MAX_CAT_THRESHOLD, MAX_CAT_TO_ONEHOT, MIN_DATA_PER_GROUP
@@ -376,7 +377,7 @@ class Watcher:
         except Exception as error:
             if not hasattr(error, "best_iteration"):
                 raise callback_fault(error, self._iteration + 1) from error
-            self.best_iteration = error.best_iteration + 1
+            self.best_iteration = int(error.best_iteration) + 1
             return True
         return False
 
@@ -396,7 +397,7 @@ class Watcher:
     def best_score(self) -> dict[str, dict[str, float]]:
         """Return the figures of the best iteration, of the last one where none is known."""
         best: dict[str, dict[str, float]] = defaultdict(dict)
-        for each in self.results[self.best_iteration - 1] if self.results else []:
+        for each in self.results[min(self.best_iteration, len(self.results)) - 1] if self.results else []:
             best[each.dataset_name][each.metric_name] = each.metric_value
         return best
 
@@ -870,7 +871,7 @@ class LGBMRanker(Estimator):
         if not isinstance(feature_name, str) and feature_name is not None:
             _check_feature_names(feature_name, ranker.n_features_in_)
             ranker.feature_names_ = tuple(map(str, feature_name))
-        self.booster_, self.ranker_ = Booster(trained=ranker), ranker
+        self.booster_, self.ranker_ = Booster(trained=_with_earlier_trees(ranker)), ranker
         self.booster_.best_iteration = watcher.best_iteration
         self.best_iteration_, self.best_score_ = watcher.best_iteration, watcher.best_score()
         self.evals_result_, self.objective_ = watcher.history(), self.objective or "lambdarank"  # type: ignore[attr-defined]
@@ -959,7 +960,7 @@ class _Given:
         scores = [self._of(self.init_scores, number) for number in numbers]
         return {
             "eval_set": (
-                X[0] if len(X) == 1 else np.concatenate([feature_matrix(part) for part in X]),
+                X[0] if len(X) == 1 else _joined_rows(X),
                 np.concatenate([each.gains for each in sets]),
             ),
             "eval_group": np.concatenate([np.diff(each.ptr) for each in sets]),
@@ -972,6 +973,26 @@ class _Given:
         if values is None:
             return None
         return values.get(number) if isinstance(values, dict) else values[number]
+
+
+def _with_earlier_trees(ranker: Ranker) -> Ranker:
+    """Return a ranker with the trees that it started from, and its own after them, as LightGBM's `init_model`."""
+    if not isinstance(ranker.base_, ModelBase):
+        return ranker
+    joined = ImportedTrees.of(tree_model(ranker, "init_model"), ranker.feature_names_, "lightgbm", ranker.recipe_)
+    joined.categories_, joined.n_jobs = ranker.categories_, ranker.n_jobs
+    return joined
+
+
+def _joined_rows(parts: Sequence[Any]) -> Any:
+    """Return the rows of several eval sets: a data frame of frames, with the categories of the first."""
+    if not all(hasattr(part, "assign") for part in parts):
+        return np.concatenate([feature_matrix(part) for part in parts])
+    import pandas as pd
+
+    values = category_values(parts[0]).items()
+    same = [part.assign(**{name: part[name].cat.set_categories(known) for name, known in values}) for part in parts]
+    return pd.concat(same, ignore_index=True)
 
 
 def _label_column(what: str, labels: Any) -> Floats:

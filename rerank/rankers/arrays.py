@@ -112,7 +112,8 @@ def category_values(X: Any) -> dict[str, list[Any]]:
             CategoryValues().read(values, {})
         except SchemaError as error:
             raise InvalidInputError(
-                f"X: expected {error.expected} as categories of column {name!r}, got {error.got}. Convert the column."
+                f"X: expected {error.expected} as categories of column {name!r}, got {error.got}. Convert it by "
+                ".astype(str).astype('category')."
             ) from None
     return columns
 

@@ -35,6 +35,7 @@ from rerank.rankers.parameters import (
 from rerank.rankers.ranker import PROGRESS, ranking_data_of
 from rerank.rankers.sizes import FEW, LEAST_ROWS, OF_MANY, SHARE_OF_ROWS, Sizes, by_queries, sizes_of
 from rerank.rankers.training import TrainingSet, check_training_data, fold_of_queries, without_start
+from rerank.rankers.warm_start import ModelBase, NoBase
 from rerank.rankers.weighted import WeightedRanker
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.progress import track
@@ -122,7 +123,7 @@ class BoostedTrees(WeightedRanker):
         f"Maximum number of leaves per tree. {by_queries('num_leaves')}",
         search=(8, 16, 31, 62),
     )
-    max_depth: int = parameter(-1, Whole(-1, 4096), "Maximum depth of a tree; -1 for no limit.")
+    max_depth: int = parameter(-1, Whole(-1, 4096), "Maximum depth of a tree; -1 or 0 for no limit.")
     min_child_samples: int | None = parameter(
         None,
         Whole(0, 2**31, optional=True),
@@ -519,7 +520,16 @@ class BoostedTrees(WeightedRanker):
                 "monotone_constraints: expected features whose values have an order, got the category "
                 f"{train.names[both[0]]!r}. Leave it out of monotone_constraints or of categorical_feature."
             )
+        if constraints.direction.any() and not self._base_keeps_directions():
+            log.warning("monotone_constraints: they hold for what the trees add, not for the base beside it.")
         return constraints
+
+    def _base_keeps_directions(self) -> bool:
+        """Return whether there is no base, or one that was trained with the same constraints."""
+        base = getattr(self, "base_", None)  # none where it is a part of another ranker
+        if isinstance(base, ModelBase):
+            return bool(getattr(base.model, "monotone_constraints", None) == self.monotone_constraints)
+        return base is None or isinstance(base, NoBase)
 
     def _resumed(
         self, booster: TreeSource, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext
@@ -590,7 +600,7 @@ class BoostedTrees(WeightedRanker):
             self._seed(),
             TreeLimits(
                 sizes.num_leaves,
-                self.max_depth,
+                self.max_depth or -1,
                 sizes.min_child_samples,
                 self.min_child_weight,
                 self.min_split_gain,

@@ -113,7 +113,7 @@ class TrainingContext:
         checkpoint, keeps = given.checkpoint, isinstance(given.checkpoint, Checkpoint)
         file = checkpoint if checkpoint is None or isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
         most = None if given.memory is None else parse_bytes(given.memory)
-        return cls(tuple(callbacks or ()), given.cluster, most, private_bytes(), file, keeps)
+        return cls(_checked_callbacks(callbacks), given.cluster, most, private_bytes(), file, keeps)
 
     def storage(self, n_rows: int, n_features: int, n_valid: int, num_leaves: int) -> Storage:
         """Return where the binned rows are stored; raises InvalidInputError if the memory is too small."""
@@ -134,6 +134,12 @@ class TrainingContext:
         return Storage(mapped=n_rows * columns > free, working_bytes=min(free + n_rows * 64, WORKING_BYTES))
 
 
+def _checked_callbacks(callbacks: Iterable[Callback] | None) -> tuple[Callback, ...]:
+    if callbacks is not None and not isinstance(callbacks, Iterable):
+        raise InvalidInputError(f"callbacks: expected a list of functions, got {shown(callbacks)}. Pass [function].")
+    return tuple(callbacks or ())
+
+
 ALONE = TrainingContext()  # of a ranker inside another
 
 
@@ -142,8 +148,8 @@ def callback_fault(error: Exception, iteration: int) -> RerankError:
     if isinstance(error, RerankError):
         return error
     return InvalidInputError(
-        f"callbacks: expected each to return, got {type(error).__name__} at iteration {iteration}: {error}. Nothing "
-        "was trained: correct the callback."
+        f"callbacks: expected each to return, got {type(error).__name__} at iteration {iteration}: "
+        f"{' '.join(str(error).split())}. Nothing was trained: correct the callback."
     )
 
 

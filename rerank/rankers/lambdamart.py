@@ -23,6 +23,7 @@ from rerank.objectives.preferences import PreferencePairs
 from rerank.rankers.base_scores import spread_at_the_top
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.click_rows import ClickRows
+from rerank.rankers.context import TrainingOptions
 from rerank.rankers.parameters import NORMALIZE, Metric, parameter
 from rerank.rankers.ranker import register
 from rerank.rankers.training import TrainingSet, Validation
@@ -102,6 +103,14 @@ class LambdaMART(BoostedTrees):
         "of skipped positions are learned with the trees, as XGBoost's lambdarank_unbiased), additive (a term of each "
         "position is learned and left out of the model, as LightGBM's position) or ignored.",
     )
+
+    def _check_supported(self, given: TrainingOptions, with_preferences: bool, with_clicks: bool) -> None:
+        super()._check_supported(given, with_preferences, with_clicks)
+        if self.position_bias != IGNORED and not with_clicks:
+            raise InvalidInputError(
+                f"position_bias: expected clicks beside {self.position_bias!r}, got labels. Pass clicks=, or leave it "
+                "out."
+            )
 
     def _unit(self, train: TrainingSet) -> float:
         return 1.0 / self.sigma if self.sigma else spread_at_the_top(train, self.truncation_level)

@@ -47,6 +47,8 @@ class Members(Field):
             if not value:
                 raise SchemaError("at least one ranker", "none")
             return spell_members(value)
+        if not isinstance(value, str):
+            raise SchemaError(f"{self.accepts()} of this package", shown(value))
         text: str = Text().read(value, sizes)
         for member in read_members(text, {}):
             plain_parameters(member)

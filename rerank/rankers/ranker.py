@@ -72,6 +72,7 @@ from rerank.runtime.schema import (
 )
 from rerank.runtime.threads import kernel_threads
 from rerank.trees.categories import CategoryValues
+from rerank.trees.forest import Forest
 from rerank.types import Floats, Ints, RankingData, Run
 from rerank.types.display import counted
 from rerank.types.preferences import Preferences
@@ -387,7 +388,8 @@ class Ranker(Estimator):
         base = given_base(self.base, StoredModel(), data.feature_names)
         if isinstance(base, Ranker) and hasattr(base, "base_"):
             check_retrievers(base, data.retriever, data.run_retrievers, "training data")
-            if base.categories_ and base.categories_ != self.categories_:
+            has_sets = isinstance(forest := getattr(base, "forest_", None), Forest) and len(forest.categories) > 0
+            if (base.categories_ or (has_sets and self.categories_)) and base.categories_ != self.categories_:
                 raise InvalidInputError(
                     "base: expected a model whose category columns have the categories of X in the same order, got "
                     "others. Give the columns its categories (Series.cat.set_categories), as base.categories_ has them."
@@ -1033,8 +1035,8 @@ def _validation_arrays(validated: Validated) -> tuple[Any, Any, Any, Any]:
     if isinstance(data, tuple | list) and len(data) == 2 and (qid is not None or group is not None):
         return *data, qid, group
     raise InvalidInputError(
-        "eval_set: expected RankingData, (X, y, qid), or (X, y) beside eval_qid or eval_group, got another value. "
-        "Pass one of them."
+        "eval_set: expected one set: RankingData, (X, y, qid), or (X, y) beside eval_qid or eval_group, got "
+        f"{len(data) if isinstance(data, list) else 'another value'}. Pass one of them."
     )
 
 

@@ -34,7 +34,7 @@ class CategoryFeatures(Field):
             return AUTO
         if isinstance(value, str):
             raise SchemaError(self.accepts(), shown(value))
-        keys: list[str | int] = Items(FeatureKey()).read(list(value) if isinstance(value, tuple) else value, sizes)
+        keys: list[str | int] = Items(FeatureKey(), may_be_empty=True).read(value, sizes)
         return keys
 
 

@@ -99,8 +99,8 @@ def refuse_categories(what: str, column: Any, name: Any = None) -> None:
     if kind.lower().startswith(("category", "categorical", "enum", "dictionary")):
         of_column = "" if name is None else f" in column {shown(name)}"
         raise InvalidInputError(
-            f"{what}: expected numbers, got categories{of_column}. Give a pandas frame of the features to fit(X, y, "
-            "qid=) of boosted trees, which take categories, or convert them to numbers."
+            f"{what}: expected numbers, got categories{of_column}. Convert them to numbers, or train boosted trees, "
+            "which take categories, by fit(X, y, qid=) with a pandas frame."
         )
 
 

@@ -288,7 +288,8 @@ def _constraints(model: Ranker) -> list[Row]:
     if monotone is not None:
         pairs = monotone.items() if isinstance(monotone, Mapping) else zip(model.feature_names_, monotone, strict=True)
         words = {1: "may not fall", -1: "may not rise"}
-        rows += [(str(name), f"the score {words[sign]} with it") for name, sign in pairs if sign]
+        what = "the score" if isinstance(model.base_, NoBase) else "what the model adds to its base"
+        rows += [(str(name), f"{what} {words[sign]} with it") for name, sign in pairs if sign]
     return rows + [("features that split together", ", ".join(map(str, group))) for group in groups or ()]
 
 

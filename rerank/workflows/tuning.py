@@ -156,7 +156,8 @@ class Tuning:
             keep(study.trials[-1])
             shown = ", ".join(f"{name}={value!r}" for name, value in _changes(space, setting).items()) or "defaults"
             _log.info(
-                "tune: %d of %d: %s: %s", number, self.n_settings, shown, value if value is None else f"{value:.4f}"
+                "tune: %d of %d: %s: %s",
+                *(number, self.n_settings, shown, "given up early" if value is None else f"{value:.4f}"),
             )
         tuned = _tuned(optuna, study, space, model, with_length=stop is None)
         _log.info("tune: %s", tuned)
@@ -174,6 +175,10 @@ class Tuning:
             return study, lambda trial: None
         arrays = [array for pair in parts for data in pair for array in (data.X, data.query_ptr, data.labels)]
         name = digest(np.array([f"{model!r} {self.random_state}"]), *arrays)
+        if self.path.is_file() and self.path.read_bytes()[-1:] not in (b"", b"\n"):
+            raise FileFormatError(
+                self.path, None, "expected tries of a search, got a last line that breaks off. Remove that line."
+            )
         try:
             storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(str(self.path)))
             kept = optuna.create_study(direction="maximize", storage=storage, study_name=name, load_if_exists=True)

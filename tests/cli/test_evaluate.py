@@ -92,4 +92,4 @@ def test_measures_of_diversity_read_qrels_of_subtopics(evaluate) -> None:
     assert means(done)["StRecall@2"] == 1 / 3
     refused = evaluate("-m nDCG@10")
     assert refused.code == 2
-    assert "Remove one of the two lines; of qrels of subtopics, measure e.g. alpha_nDCG@10." in refused.err
+    assert "Remove one of the two lines; qrels of subtopics are for `rerank evaluate -m alpha_nDCG@10`" in refused.err

@@ -201,3 +201,59 @@ def test_lightgbms_own_model_with_categories_keeps_its_scores(tmp_path: Path) ->
     rerank.export_model(model, tmp_path / "model.txt", "lightgbm")
     again = lightgbm.Booster(model_file=tmp_path / "model.txt")
     np.testing.assert_array_equal(again.predict(X.astype(np.float32)), model.predict(X))
+
+
+def frames(n: int = 2000) -> tuple[Any, Any, np.ndarray]:
+    """A frame with a category column, the same rows with its categories in the reverse order, and labels."""
+    pd, random = pytest.importorskip("pandas"), np.random.default_rng(1)
+    code = random.integers(0, 30, n)
+    frame = pd.DataFrame({"a": random.normal(size=n).astype(np.float32)})
+    frame["kind"] = pd.Categorical.from_codes(code, [f"k{number:02}" for number in range(30)])
+    other = frame.assign(kind=frame.kind.cat.reorder_categories(frame.kind.cat.categories[::-1]))
+    return frame, other, np.digitize(random.normal(size=30)[code] + random.normal(size=n), [0.5, 1.5])
+
+
+def test_categories_of_a_frame_are_read_and_written_with_lightgbms_file(tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed")
+    frame, other, y = frames()
+    theirs = lightgbm.LGBMRanker(n_estimators=10, verbose=-1).fit(frame, y, group=[20] * 100)
+    model = rerank.import_model(theirs)
+    assert model.categories_ == {"kind": [f"k{number:02}" for number in range(30)]}
+    for rows in (frame, other):
+        np.testing.assert_array_equal(model.predict(rows), theirs.predict(rows))
+    ours = rerank.LambdaMART(n_estimators=10).fit(frame, y, qid=np.repeat(np.arange(100), 20))
+    for number, each in enumerate((model, ours)):
+        path = tmp_path / f"{number}.txt"
+        rerank.export_model(each, path, "lightgbm")
+        booster, again = lightgbm.Booster(model_file=path), rerank.import_model(path)
+        for rows in (frame, other):
+            np.testing.assert_allclose(booster.predict(rows), each.predict(rows), rtol=1e-12)
+            np.testing.assert_allclose(again.predict(rows), each.predict(rows), rtol=1e-12)
+    stored = path.read_text()
+    path.write_text(stored.replace("pandas_categorical:[[", "pandas_categorical:[{"))
+    with pytest.raises(FileFormatError, match="expected lists of values behind pandas_categorical, got"):
+        rerank.import_model(path)
+
+
+def test_base_of_other_categories_is_refused(tmp_path: Path) -> None:
+    frame, other, y = frames()
+    given = {"y": y, "qid": np.repeat(np.arange(100), 20)}
+    base = rerank.LambdaMART(n_estimators=5).fit(frame, **given)
+    rerank.export_model(base, tmp_path / "values.txt", "lightgbm")
+    codes = replace(base.forest_)
+    for model in (base, rerank.import_model(tmp_path / "values.txt")):
+        rerank.LambdaMART(n_estimators=2, base=model).fit(frame, **given)
+        with pytest.raises(InvalidInputError, match="base: expected a model whose category columns have the"):
+            rerank.LambdaMART(n_estimators=2, base=model).fit(other, **given)
+    of_codes = ImportedTrees.of(TreeModel(codes, 2), ("a", "kind"), "lightgbm")
+    with pytest.raises(InvalidInputError, match="base: expected a model whose category columns have the"):
+        rerank.LambdaMART(n_estimators=2, base=of_codes).fit(frame, **given)
+
+
+def test_values_of_categories_that_a_format_does_not_hold_are_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    frame, _, y = frames()
+    model = rerank.LambdaMART(n_estimators=5).fit(frame, y, qid=np.repeat(np.arange(100), 20))
+    rerank.export_model(model, tmp_path / "model.json", "xgboost")
+    assert "xgboost: the values of the categories of kind are not written; give the model their codes" in caplog.text

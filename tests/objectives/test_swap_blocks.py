@@ -143,7 +143,7 @@ def test_precision_and_recall_look_down_to_their_own_cutoff() -> None:
 
 @pytest.mark.parametrize("name", ["AP(rel=4)", "P@3", "R@20"])
 def test_labels_whose_order_changes_nothing_are_refused(name: str) -> None:
-    with pytest.raises(InvalidInputError, match=r"the order of the documents changes .*, got none. Train for"):
+    with pytest.raises(InvalidInputError, match=r"the order of the documents changes .*, got none. Give queries"):
         _objective(name, np.array([0.0, 1.0, 0.0]), pointers([3]))
 
 

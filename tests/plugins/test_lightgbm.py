@@ -426,6 +426,41 @@ def test_training_goes_on_from_an_earlier_model(tmp_path: Path) -> None:
     assert not np.array_equal(from_ranker, first.predict(X))
 
 
+def test_trees_of_an_earlier_model_come_first() -> None:
+    first = fitted()
+    model = lgb.LGBMRanker(**FEW).fit(X, Y, group=GROUP, init_model=first)
+    booster, n_first = model.booster_, first.booster_.num_trees()
+    assert booster.num_trees() == 2 * n_first
+    np.testing.assert_allclose(model.predict(X, num_iteration=n_first), first.predict(X), rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(X, pred_leaf=True)[:, :n_first], first.predict(X, pred_leaf=True))
+    assert booster.feature_importance().sum() > first.booster_.feature_importance().sum()
+    np.testing.assert_allclose(booster.to_lightgbm().predict(X), model.predict(X), rtol=1e-12)
+    np.testing.assert_allclose(model.ranker_.predict(X), model.predict(X), rtol=1e-12)
+
+
+def test_several_eval_sets_may_be_frames_with_categories(recwarn: pytest.WarningsRecorder) -> None:
+    train, valid = (
+        rows[FEATURES].assign(kind=pd.Categorical(np.where(rows.a > 0, "x", "y"), categories=known))
+        for rows, known in ((TRAIN, ["x", "y"]), (VALID, ["y", "z", "x"]))
+    )
+    sets = {"eval_set": [(train, Y), (valid, Y_VALID)], "eval_group": [GROUP, GROUP_VALID], "eval_at": [3]}
+    model = lgb.LGBMRanker(**FEW).fit(train, Y, group=GROUP, **sets)
+    alone = lgb.LGBMRanker(**FEW).fit(
+        train, Y, group=GROUP, eval_set=[(valid, Y_VALID)], eval_group=[GROUP_VALID], eval_at=[3]
+    )
+    assert list(model.evals_result_) == ["training", "valid_1"]
+    assert model.evals_result_["valid_1"] == alone.evals_result_["valid_0"]
+    assert not [each for each in recwarn if "feature names" in str(each.message)]
+
+
+def test_callback_may_stop_without_figures() -> None:
+    def stop(env: lgb.CallbackEnv) -> None:
+        raise lgb.EarlyStopException(7, [])
+
+    model = watched(callbacks=[stop])
+    assert (model.best_iteration_, list(model.best_score_)) == (8, ["valid_0"])
+
+
 def test_ranker_is_one_of_this_package(tmp_path: Path) -> None:
     model = lgb.LGBMRanker(**FEW, metric=["ndcg"], sigmoid=1.0).fit(
         X, Y, group=GROUP, feature_name=["one", "two", "three"]

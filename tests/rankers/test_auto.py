@@ -80,5 +80,5 @@ def test_auto_is_no_worse_than_its_members_on_average(test) -> None:
 
 
 def test_auto_refuses_fewer_queries_than_folds(train) -> None:
-    with pytest.raises(InvalidInputError, match=r"n_folds: expected 2 to 3, the number of queries, got 5"):
+    with pytest.raises(InvalidInputError, match=r"n_folds: expected 2 folds or more and a query for each, got 5 for 3"):
         Auto(members=MEMBERS, n_folds=5).fit(train.select(range(3)))

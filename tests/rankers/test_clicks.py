@@ -96,3 +96,5 @@ def test_clicks_that_cannot_be_learned_from_are_refused_in_one_line(data: Rankin
         LambdaMART(**SMALL).fit(others, clicks=log)
     with pytest.raises(InvalidInputError, match="position_bias: expected a separable metric beside 'unbiased'"):
         LambdaMART(**SMALL, metric="AP", position_bias="unbiased").fit(data, clicks=log)
+    with pytest.raises(InvalidInputError, match="position_bias: expected clicks beside 'unbiased', got labels"):
+        LambdaMART(**SMALL, position_bias="unbiased").fit(replace(data, labels=np.arange(data.n_rows) % 3))

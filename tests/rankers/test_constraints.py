@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import rerank
 from rerank.errors import InvalidInputError
 from rerank.rankers.auto import Auto
 from rerank.rankers.boosted import BoostedTrees
@@ -111,3 +112,14 @@ def test_constraints_that_cannot_be_kept_are_refused(train: RankingData) -> None
 def test_declared_directions_need_data_with_a_recipe(train: RankingData) -> None:
     with pytest.raises(InvalidInputError, match=r"^monotone_constraints: expected features of `rerank features`"):
         LambdaMART(**SMALL, monotone_constraints="features").fit(train)
+
+
+def test_a_base_that_constraints_do_not_hold_for_is_logged(
+    train: RankingData, caplog: pytest.LogCaptureFixture
+) -> None:
+    cold = LambdaMART(**SMALL, monotone_constraints=DIRECTIONS).fit(train)
+    LambdaMART(**SMALL, monotone_constraints=DIRECTIONS, base=cold).fit(train)
+    assert "monotone_constraints" not in caplog.text
+    warm = LambdaMART(**SMALL, monotone_constraints=DIRECTIONS, base="feature:f0", start="base").fit(train)
+    assert "monotone_constraints: they hold for what the trees add, not for the base beside it." in caplog.text
+    assert "what the model adds to its base may not rise with it" in str(rerank.model_card(warm))

@@ -170,7 +170,7 @@ def test_copy_of_an_ensemble_has_members_of_its_own() -> None:
         ({"members": [LambdaMART(base="run")]}, "all without a base of their own"),
         ({"members": []}, "members: expected at least one ranker"),
         ({"second": "deep"}, "second: expected linear or boosted, got 'deep'"),
-        ({"n_folds": 1}, "n_folds: expected 2 to 60"),
+        ({"n_folds": 1}, "n_folds: expected 2 folds or more and a query for each, got 1 for 60"),
     ],
 )
 def test_parameters_that_cannot_be_are_refused(train, parameters, message) -> None:

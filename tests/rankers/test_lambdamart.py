@@ -213,3 +213,20 @@ def test_data_that_cannot_be_learned_from_are_refused(train) -> None:
         LambdaMART(**SMALL).fit(train.X)
     with pytest.raises(InvalidInputError, match="expected a fitted model"):
         LambdaMART().predict(train)
+
+
+def test_max_depth_of_0_is_no_limit(train, test) -> None:
+    """As in LightGBM and XGBoost."""
+    free, none = (LambdaMART(**SMALL, max_depth=depth).fit(train) for depth in (-1, 0))
+    np.testing.assert_array_equal(free.predict(test), none.predict(test))
+
+
+def test_callbacks_that_are_no_list_are_refused(train) -> None:
+    with pytest.raises(InvalidInputError, match="callbacks: expected a list of functions, got "):
+        LambdaMART(**SMALL).fit(train, callbacks=lambda progress: None)
+
+    def fail(progress: object) -> None:
+        raise ValueError("one line\nand another")
+
+    with pytest.raises(InvalidInputError, match="got ValueError at iteration 1: one line and another. Nothing was"):
+        LambdaMART(**SMALL).fit(train, callbacks=[fail])

@@ -162,6 +162,11 @@ def test_file_that_no_search_wrote_is_refused_in_one_line(tmp_path: Path) -> Non
     path.write_text("no journal\n\n")
     with pytest.raises(RerankError, match=r"tries\.jsonl: expected tries of a search"):
         Tuning(3, path).search(rerank.LambdaMART(**MODEL), TRAIN, STOP)
+    path.unlink()
+    Tuning(1, path).search(rerank.LambdaMART(**MODEL), TRAIN, STOP)
+    path.write_bytes(path.read_bytes()[:300])  # cut off, as by a full disk
+    with pytest.raises(RerankError, match=r"tries\.jsonl: expected tries of a search"):
+        Tuning(3, path).search(rerank.LambdaMART(**MODEL), TRAIN, STOP)
 
 
 def test_interrupted_search_keeps_the_settings_that_were_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
