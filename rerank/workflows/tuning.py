@@ -175,7 +175,7 @@ class Tuning:
             return study, lambda trial: None
         arrays = [array for pair in parts for data in pair for array in (data.X, data.query_ptr, data.labels)]
         name = digest(np.array([f"{model!r} {self.random_state}"]), *arrays)
-        if self.path.is_file() and self.path.read_bytes()[-1:] not in (b"", b"\n"):
+        if Path(self.path).is_file() and Path(self.path).read_bytes()[-1:] not in (b"", b"\n"):
             raise FileFormatError(
                 self.path, None, "expected tries of a search, got a last line that breaks off. Remove that line."
             )

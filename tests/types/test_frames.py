@@ -362,6 +362,6 @@ def test_pandas_is_imported_only_where_a_frame_is_made() -> None:
 
 def test_categories_are_refused_with_the_call_that_takes_them() -> None:
     frame = pd.DataFrame({"qid": ["1", "1"], "docno": ["a", "b"], "label": [0, 1], "x": [0.5, 1.5]})
-    message = r"^data: expected numbers, got categories in column 'x'\. Convert them to numbers, or train boosted trees, which"
+    message = r"^data: expected numbers, got categories in column 'x'\. Convert them to numbers, or train boosted"
     with pytest.raises(InvalidInputError, match=message):
         RankingData.from_frame(frame.astype({"x": "category"}))
