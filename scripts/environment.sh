@@ -7,8 +7,8 @@ unset PYTHONDONTWRITEBYTECODE
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=${RERANK_VENV:-$root/.venv}
 
-install() {  # install NAME FILE...: install requirement files, once for each state of them
-    local stamp="$venv/.installed-$1" state
+install() {  # install NAME FILE...: install requirement files, once for each state of them; `package`: and the package
+    local name=$1 stamp="$venv/.installed-$1" state
     shift
     state=$(cat "$root/pyproject.toml" "$@" | cksum)
     if [ ! -x "$venv/bin/python" ]; then
@@ -25,7 +25,9 @@ install() {  # install NAME FILE...: install requirement files, once for each st
         local files=()
         for file in "$@"; do files+=(-r "$file"); done
         "$venv/bin/python" -m pip install --quiet --no-compile --disable-pip-version-check --no-deps "${files[@]}"
-        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --editable "$root"
+        if [ "$name" = package ]; then
+            "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --editable "$root"
+        fi
         printf '%s\n' "$state" > "$stamp"
     fi
 }

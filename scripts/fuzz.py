@@ -383,6 +383,9 @@ def replay(file: Path) -> int:
 
 def load_readers() -> None:
     """Import the readers, instrumented for coverage if atheris is installed; files with kernels are not."""
+    import numba.np.linalg  # noqa: F401 - once, not in each of the processes that are forked
+    import scipy.stats  # noqa: F401
+
     sys.path.insert(0, str(ROOT / "scripts"))
     if importlib.util.find_spec("atheris") is None:
         import fuzz_readers

@@ -39,6 +39,7 @@ from rerank.types import Ints
 
 DEEPEST = 16
 FLOAT, ONE_HOT = "FloatFeature", "OneHotFeature"
+BINARY = b"CBM1"  # begins a .cbm file
 
 
 @register("catboost")
@@ -50,7 +51,7 @@ class CatBoost(Format):
 
     def recognises(self, content: bytes) -> bool:
         """Return whether an object of CatBoost's trees begins the content."""
-        return content.lstrip().startswith(b"{") and b'"features_info"' in content
+        return content.startswith(BINARY) or (content.lstrip().startswith(b"{") and b'"features_info"' in content)
 
     def content_of(self, estimator: object) -> bytes | TreeModel | None:
         """Return the JSON of a fitted model of CatBoost's."""
@@ -63,6 +64,9 @@ class CatBoost(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
         """Return the model of a file; raises FormatFault."""
+        if content.startswith(BINARY):
+            remedy = "Save the model with save_model(path, format='json')."
+            raise FormatFault("CatBoost's JSON", "its binary form", remedy=remedy)
         stored = parsed_json(content)
         if not isinstance(stored, dict):
             raise FormatFault("an object", shown(stored))

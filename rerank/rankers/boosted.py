@@ -161,15 +161,15 @@ class BoostedTrees(WeightedRanker):
     interaction_constraints: Any = parameter(
         None,
         FeatureGroups(),
-        "Groups of features, by name or number: the splits on the way to a leaf use features of one group. Features of "
-        "no group are left out.",
+        "Groups of features, by name or number from 0: the splits on the way to a leaf use features of one group. "
+        "Features of no group are left out.",
     )
     categorical_feature: Any = parameter(
         AUTO,
         CategoryFeatures(),
-        "Features whose values are codes of categories without an order, by name or number: whole numbers from 0 to "
-        "65535, NaN where missing. 'auto': the `category` columns of a pandas frame given to `fit`. Of more categories "
-        "than max_bin, the least frequent ones count as missing, as do those that training did not see.",
+        "Features whose values are codes of categories without an order, by name or number from 0: whole numbers from "
+        "0 to 65535, NaN where missing. 'auto': the `category` columns of a pandas frame given to `fit`. Of more "
+        "categories than max_bin, the least frequent ones count as missing, as do those that training did not see.",
     )
     max_bin: int = parameter(255, Whole(2, 255), "Maximum number of bins per feature.")
     subsample: float = parameter(

@@ -397,8 +397,9 @@ class Index(Shown, BoundIndex):
         documents : iterable or mapping
             The texts of the query, at most 2^20, each a str, or a mapping from the names of the index's fields to text
             (or lists of text, which are joined by spaces) and from the names of its numbers to numbers. A list, whose
-            document ids are "0", "1" and so on, or a mapping by document id. For several queries, a mapping from
-            query id to such a list or mapping. A text has at most 2^24 characters.
+            document ids are "0", "1" and so on, a data frame with a row for each text and a column for each field, or a
+            mapping by document id. For several queries, a mapping from query id to one of these. A text has at most
+            2^24 characters.
         scores : array-like or mapping, optional
             A first-stage score of each text: in the order of the list, or by document id; for several queries, a
             mapping from query id to these, or a Run. By default BM25 over `contents` with k1 0.9 and b 0.4, as

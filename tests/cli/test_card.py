@@ -31,3 +31,9 @@ def test_card_without_a_model_is_one_line(command: Command) -> None:
         assert (done.code, done.out) == (2, "")
         assert message in done.err
         assert done.err.count("\n") == 1
+
+
+def test_measures_without_data_are_refused(command: Command) -> None:
+    done = command("card model.json -m AP")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("rerank: -m: expected DATA to measure the model on, got none.")

@@ -509,3 +509,10 @@ def test_nearest_float32_of_a_threshold_is_the_lower_one_of_two() -> None:
     middle = (float(one) + float(other)) / 2
     thresholds = np.array([1.0, middle, np.nextafter(middle, 2.0), float(other), np.inf, -np.inf, 0.1])
     assert nearest(thresholds).tolist() == [one, one, other, other, np.inf, -np.inf, np.float32(0.1)]
+
+
+@pytest.mark.parametrize("format", [None, "catboost"])
+def test_binary_files_of_catboost_are_refused_with_the_remedy(format: str | None, tmp_path: Path) -> None:
+    (tmp_path / "model.cbm").write_bytes(b"CBM1" + bytes(200))
+    with pytest.raises(FileFormatError, match=r"expected CatBoost's JSON, got its binary form\. Save the model with"):
+        rerank.import_model(tmp_path / "model.cbm", format=format)
