@@ -1270,7 +1270,7 @@ def __getattr__(name: str) -> Any:
     """Return what LightGBM has beside this module, LightGBM's own: `LGBMClassifier`, `Dataset`, `train`."""
     if name.startswith("_"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(_lightgbm(name), name)
+    found = globals()[name] = getattr(_lightgbm(name), name)  # the next time it is there, without the warning
     log.warning("rerank.plugins.lightgbm: %s is LightGBM's own; LGBMRanker is of this package", name)
     return found
 

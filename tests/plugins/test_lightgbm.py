@@ -633,7 +633,9 @@ def test_booster_is_one_of_lightgbm_where_only_that_will_do() -> None:
 
 
 def test_other_names_of_lightgbm_are_its_own(caplog: pytest.LogCaptureFixture) -> None:
+    vars(lgb).pop("LGBMClassifier", None)
     assert lgb.LGBMClassifier is lightgbm.LGBMClassifier
+    assert lgb.LGBMClassifier is lgb.LGBMClassifier
     assert caplog.messages == [
         "rerank.plugins.lightgbm: LGBMClassifier is LightGBM's own; LGBMRanker is of this package"
     ]
@@ -643,6 +645,7 @@ def test_other_names_of_lightgbm_are_its_own(caplog: pytest.LogCaptureFixture) -
 
 def test_names_of_lightgbm_are_missed_in_a_line_without_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lightgbm", None)
+    vars(lgb).pop("LGBMClassifier", None)
     assert not hasattr(lgb, "LGBMClassifier")
     with pytest.raises(rerank.RerankError, match=re.escape("to_lightgbm: expected LightGBM installed, got none. Run")):
         fitted().booster_.to_lightgbm()
