@@ -39,13 +39,19 @@ def test_model_of_an_index_is_that_of_the_steps_and_knows_its_candidates(
     np.testing.assert_array_equal(np.sort(run.scores), np.sort(model.rank(data).scores))
 
 
-def test_model_of_several_sources_retrieves_them_again(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
+def test_model_of_several_sources_retrieves_them_again(
+    index: rerank.Index, collection: Tiny, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     model, sources = small(), "bm25:20,rm3:30"
     train(index, collection.topics, collection.qrels, model, candidates=sources, estimate=False)
     model.save(tmp_path / "model.json")
     run = rerank.rerank(index, tmp_path / "model.json", collection.topics)
     found = index.search(collection.topics, candidates=sources)
     assert {query_id: set(run[query_id]) for query_id in run} == {query_id: set(found[query_id]) for query_id in found}
+    rerank.rerank(index, model, collection.topics, found, k=5)
+    assert "k: no effect" not in caplog.text
+    assert rerank.rerank(index, model, collection.topics, k=5).n_rows == run.n_rows
+    assert "k: no effect with candidates of several sources, all of which are reranked; got 5." in caplog.text
 
 
 def test_estimate_is_the_measure_of_queries_that_no_model_has_seen(index: rerank.Index, collection: Tiny) -> None:
