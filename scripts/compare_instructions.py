@@ -1,3 +1,4 @@
+#!/usr/bin/env python
 """Print how many instructions training and scoring take in two states of the repository, by valgrind.
 
 Run: scripts/compare_instructions.py BEFORE [AFTER]     # commits; AFTER is HEAD by default; about 10 minutes
@@ -44,7 +45,8 @@ def main() -> None:
     """Print a table of two commits."""
     commits = [*sys.argv[1:], "HEAD"][:2]
     if len(sys.argv) not in (2, 3):
-        sys.exit("compare_instructions.py: expected one or two commits, got none. Name the state before.")
+        got = len(sys.argv) - 1
+        sys.exit(f"compare_instructions.py: expected one or two commits, got {got}. Name the state before.")
     columns = [counts(commit) for commit in commits]
     print(f"{'':32}{commits[0][:12]:>20}{commits[1][:12]:>20}{'ratio':>8}")
     for name in columns[0]:

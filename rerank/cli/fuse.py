@@ -11,7 +11,9 @@ from click.core import ParameterSource
 from rerank.cli.options import Whole, file_option, metric_option, option, output_option, path_argument, takes
 from rerank.errors import InvalidInputError
 
-METHODS = METHOD, *SCORED = "rrf", "combsum", "combmnz", "weighted", "best"
+METHOD = "rrf"
+SCORED = "combsum", "combmnz", "weighted", "best"
+METHODS = METHOD, *SCORED
 USED_BY = {  # options, and what they have an effect on
     "--method": ("method", METHODS),
     "--weights": ("weights", METHODS),
@@ -126,7 +128,7 @@ def _check_options(given: Options) -> None:
     for name, (field, modes) in USED_BY.items():
         if mode not in modes and source(field) is not ParameterSource.DEFAULT:
             other = mode if mode.startswith("--") else f"--method {mode}"
-            raise click.UsageError(f"{name}: expected it without {other}, got both. Leave out one of the two")
+            raise click.UsageError(f"{name}: expected it without {other}, on which it has no effect. Leave it out")
 
 
 def parse_weights(text: str) -> list[float]:

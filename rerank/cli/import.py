@@ -66,7 +66,7 @@ def _recipe(path: Path) -> Recipe:
     from rerank.features.recipe import Recipe
     from rerank.files.data import read_data
 
-    if path.suffix == ".toml":
+    if path.suffix not in (".npz", ".parquet", ".svm"):
         return Recipe.from_toml(path)
     data = read_data(path)
     if data.recipe is None:

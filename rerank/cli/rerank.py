@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,8 @@ from rerank.cli.options import Number, Whole, file_option, option, output_option
 
 if TYPE_CHECKING:
     from rerank.workflows.cutoff import Cutoff
+
+log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,11 @@ def command(given: Options) -> None:
                 read = read_texts(given.texts, queries, index.forward.fields)
                 texts = TextsToRank(read.documents, read.locations, run, given.text_field, least)
                 result = rerank_topics(index, ranker, queries, texts, k=given.k, base=base_run)
+            if least is not None:
+                log.info(
+                    "%d documents are likely enough, for %d of %d queries",
+                    *(result.n_rows, sum(len(result[query_id]) > 0 for query_id in result), len(queries)),
+                )
             if given.diversify is not None:
                 result = diversify(index, result, given.diversify)
     write_run(result, given.output)

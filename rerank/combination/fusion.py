@@ -181,6 +181,7 @@ def fuse(
 
     """
     records = checked_runs(runs)
+    weights = list(weights) if isinstance(weights, Iterable) and not isinstance(weights, str | Mapping) else weights
     missing = missing or ("lowest" if method == "best" else "zero")
     _check(records, method, norm, weights, k, missing)
     _check_best(len(records), method, missing, qrels)
@@ -224,10 +225,10 @@ def checked_runs(runs: Sequence[RunLike]) -> list[Run]:
 
 
 def _is_constant(run: Run) -> bool:
-    """Return whether a run has queries of several documents, whose scores are equal in each of them."""
+    """Return whether a run has two queries of several documents or more, and equal scores within each."""
     sizes = np.diff(run.query_ptr)
     filled = np.flatnonzero(sizes)
-    if run.n_rows <= len(filled):
+    if (sizes > 1).sum() < 2:  # documents of one query may well be equal
         return False
     first = np.repeat(run.scores[run.query_ptr[filled]], sizes[filled])
     return bool((run.scores == first).all())
@@ -309,7 +310,7 @@ def _check_weights(n_runs: int, method: str, weights: Sequence[float] | None) ->
         raise InvalidInputError(f"weights: expected them for the method weighted and no other, got {got}. {remedy}.")
     if weights is None:
         return
-    numbers = np.asarray(list(weights) if isinstance(weights, Iterable) and not isinstance(weights, str) else weights)
+    numbers = np.asarray(weights)
     if numbers.shape != (n_runs,) or numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all():
         raise InvalidInputError(
             f"weights: expected a finite number for each of {n_runs} runs, got {shown(weights)}. Give one weight a run."

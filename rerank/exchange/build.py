@@ -30,18 +30,6 @@ def at_most(threshold: Floats) -> Floats32:
     return _largest(threshold, np.greater)
 
 
-def nearest(threshold: Floats) -> Floats32:
-    """Return the nearest float32 of each threshold (n,) float64, the lower one of two.
-
-    For `<=` and values of float64 that are read as float32: a value that equals the threshold stays below it.
-    """
-    below = at_most(threshold)
-    with np.errstate(over="ignore", invalid="ignore"):
-        above = np.nextafter(below, np.float32(np.inf))
-        is_nearer = above.astype(np.float64) - threshold < threshold - below.astype(np.float64)
-    return np.where(is_nearer, above, below)
-
-
 def less_than(threshold: Floats) -> Floats32:
     """Return the largest float32 that is < each threshold (n,) float64; -inf where no finite one is."""
     return _largest(threshold, np.greater_equal)

@@ -43,7 +43,7 @@ NONE, ZERO, NAN = 0, 1, 2
 ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
 MOST_LEAVES = 1 << 24
 ENDS = ("end of trees", "feature importances:")  # of version 3 and later, and of older ones
-FRAME = b"pandas_categorical:"  # begins the last line of a model of a data frame
+FRAME = b"\npandas_categorical:"  # begins the last line of a model of a data frame
 _NUMBERS = re.compile(r"(?:[-+0-9.eE ]|inf|nan)*")
 
 
@@ -120,7 +120,7 @@ def model_text(model: TreeModel, format: str) -> str:
         raise cannot_say(format, "at least one tree", "none", "Train the model with more trees.")
     lines.append(f"tree_sizes={' '.join(str(len(tree)) for tree in trees)}\n\n")
     values = [model.category_values[column] for column in sorted(model.category_values)]
-    of_frame = f"\n{FRAME.decode()}{json.dumps(values)}\n" if values else ""
+    of_frame = f"{FRAME.decode()}{json.dumps(values)}\n" if values else ""
     return "\n".join(lines) + "".join(trees) + "end of trees\n" + of_frame
 
 
@@ -142,7 +142,9 @@ def _category_values(content: bytes, header: Mapping[str, str]) -> dict[int, lis
         raise FormatFault(
             "lists of values behind pandas_categorical", shown(text[:40].decode(errors="replace"))
         ) from None
-    return dict(zip(columns, fields, strict=True)) if len(fields) == len(columns) else {}
+    known = [max(map(int, infos[column].split(":"))) for column in columns]
+    fits = len(fields) == len(columns) and all(code < len(each) for code, each in zip(known, fields, strict=True))
+    return dict(zip(columns, fields, strict=True)) if fits else {}
 
 
 def _infos(forest: Forest, n_features: int) -> list[str]:

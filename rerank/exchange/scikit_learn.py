@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.exchange.build import Splits, at_most, flat_tree, joined, leaf_tree, nearest, numbers, wholes
+from rerank.exchange.build import Splits, at_most, flat_tree, joined, leaf_tree, numbers, wholes
 from rerank.exchange.registry import Format, FormatFault, TreeModel, register
 from rerank.trees.forest import Tree
 
@@ -88,7 +88,7 @@ def _histogram_tree(nodes: Any) -> Tree:
         raise FormatFault("numerical splits", "categorical ones", remedy="Train without categorical features.")
     is_leaf = nodes["is_leaf"] > 0
     # the threshold of a split between values and missing ones is infinite
-    threshold = nearest(numbers("num_threshold", nodes["num_threshold"].tolist(), infinite=True))
+    threshold = at_most(numbers("num_threshold", nodes["num_threshold"].tolist(), infinite=True))
     feature = wholes("feature_idx", np.where(is_leaf, 0, nodes["feature_idx"]).tolist(), 0, 2**31 - 1)
     return flat_tree(
         is_leaf,

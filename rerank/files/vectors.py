@@ -55,7 +55,7 @@ def read_vectors(path: str | Path) -> tuple[Ids, NDArray[np.float32]]:
 def checked_vectors(ids: Any, values: Any) -> tuple[Ids, NDArray[np.float32]]:
     """Return ids and vectors as arrays; raise InvalidInputError for what they cannot be."""
     given = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-    wrong_ids = [number for number, each in enumerate(given) if not isinstance(each, str | int | np.integer)]
+    wrong_ids = [number for number, each in enumerate(given) if each is None or isinstance(each, float | np.floating)]
     if wrong_ids:
         raise InvalidInputError(
             f"vectors: expected ids that are text or whole numbers, got {given[wrong_ids[0]]!r} at vector "

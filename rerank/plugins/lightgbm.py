@@ -29,7 +29,7 @@ from rerank.exchange.models import export_model, import_model
 from rerank.exchange.write import tree_model
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
-from rerank.rankers.arrays import category_values, feature_matrix, number_column, numbers
+from rerank.rankers.arrays import category_values, coded, feature_matrix, number_column, numbers
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.context import EarlyStopping, TrainingContext, callback_fault
 from rerank.rankers.estimator import Estimator, not_fitted
@@ -98,7 +98,7 @@ tree_learner task two_round is_enable_sparse is_sparse enable_bundle feature_pre
 save_binary data_seed data_random_seed bagging_seed feature_fraction_seed extra_seed objective_seed boost_from_average
 bagging_by_query metric_freq is_provide_training_metric monotone_constraints_method silent
 drop_rate max_drop skip_drop uniform_drop xgboost_dart_mode top_rate other_rate is_unbalance scale_pos_weight
-predict_disable_shape_check"""
+predict_disable_shape_check alpha"""
 OF_RANKER = OWN.split()  # parameters of LambdaMART that mean the same here
 SIZES = {"n_estimators": 100, "num_leaves": 31, "min_child_samples": 20}  # where they are None
 OF_LIGHTGBM = (
@@ -175,8 +175,9 @@ class Settings:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
         """Read the parameters; another name of one overrides it, as in LightGBM."""
-        values = SIZES | {name: value for name, value in given.items() if name in KNOWN and value is not None}
-        values |= {ALIASES[name]: value for name, value in given.items() if name not in KNOWN and name in ALIASES}
+        present = {name: value for name, value in given.items() if value is not None}
+        values = SIZES | {name: value for name, value in present.items() if name in KNOWN}
+        values |= {ALIASES[name]: value for name, value in present.items() if name not in KNOWN and name in ALIASES}
         check_names("LGBMRanker", [name for name in given if name not in ALIASES], KNOWN)
         for name, same in ONLY.items():
             if values.get(name, same[0]) not in same:
@@ -856,7 +857,7 @@ class LGBMRanker(Estimator):
         trained = settings.kind(
             **{**settings.parameters, **categories}, base=base.ranker if isinstance(base, Booster) else base
         )
-        evaluated = given.joined([names.index(each.name) for each in sets], settings)
+        evaluated = given.joined([names.index(each.name) for each in sets], settings, category_values(X))
         trained.fit(
             X,
             settings.gains_of(labels) if isinstance(trained, LambdaMART) else labels,
@@ -872,8 +873,10 @@ class LGBMRanker(Estimator):
             _check_feature_names(feature_name, ranker.n_features_in_)
             ranker.feature_names_ = tuple(map(str, feature_name))
         self.booster_, self.ranker_ = Booster(trained=_with_earlier_trees(ranker)), ranker
-        self.booster_.best_iteration = watcher.best_iteration
-        self.best_iteration_, self.best_score_ = watcher.best_iteration, watcher.best_score()
+        n_earlier = self.booster_.num_trees() - ranker.forest_.n_trees
+        best = watcher.best_iteration + n_earlier if watcher.best_iteration else 0
+        self.booster_.best_iteration = self.best_iteration_ = best
+        self.best_score_ = watcher.best_score()
         self.evals_result_, self.objective_ = watcher.history(), self.objective or "lambdarank"  # type: ignore[attr-defined]
         self.n_features_ = self.n_features_in_ = ranker.n_features_in_
         self.n_estimators_ = self.n_iter_ = self.booster_.num_trees()
@@ -951,8 +954,8 @@ class _Given:
         weights = None if weights is None else number_column("eval_sample_weight", weights, len(labels))
         return EvalSet(name, labels, settings.gains_of(labels), ptr, weights, settings)
 
-    def joined(self, numbers: list[int], settings: Settings) -> dict[str, Any]:
-        """Return the arguments of `Ranker.fit` with the rows of all eval sets."""
+    def joined(self, numbers: list[int], settings: Settings, categories: Mapping[str, list[Any]]) -> dict[str, Any]:
+        """Return the arguments of `Ranker.fit` with the rows of all eval sets; `categories` are those of training."""
         if not numbers:
             return {}
         sets = [self.eval_set(number, "", settings) for number in numbers]
@@ -960,7 +963,7 @@ class _Given:
         scores = [self._of(self.init_scores, number) for number in numbers]
         return {
             "eval_set": (
-                X[0] if len(X) == 1 else _joined_rows(X),
+                X[0] if len(X) == 1 else _joined_rows(X, categories),
                 np.concatenate([each.gains for each in sets]),
             ),
             "eval_group": np.concatenate([np.diff(each.ptr) for each in sets]),
@@ -977,21 +980,26 @@ class _Given:
 
 def _with_earlier_trees(ranker: Ranker) -> Ranker:
     """Return a ranker with the trees that it started from, and its own after them, as LightGBM's `init_model`."""
-    if not isinstance(ranker.base_, ModelBase):
+    if not isinstance(ranker.base_, ModelBase) or not isinstance(ranker.base_.model, BoostedTrees | ImportedTrees):
         return ranker
     joined = ImportedTrees.of(tree_model(ranker, "init_model"), ranker.feature_names_, "lightgbm", ranker.recipe_)
     joined.categories_, joined.n_jobs = ranker.categories_, ranker.n_jobs
     return joined
 
 
-def _joined_rows(parts: Sequence[Any]) -> Any:
-    """Return the rows of several eval sets: a data frame of frames, with the categories of the first."""
+def _joined_rows(parts: Sequence[Any], categories: Mapping[str, list[Any]]) -> Any:
+    """Return the rows of several eval sets: a data frame of frames, with the categories of training."""
     if not all(hasattr(part, "assign") for part in parts):
         return np.concatenate([feature_matrix(part) for part in parts])
     import pandas as pd
 
-    values = category_values(parts[0]).items()
-    same = [part.assign(**{name: part[name].cat.set_categories(known) for name, known in values}) for part in parts]
+    same = []
+    for part in parts:
+        coded(part, categories)  # refuses a column that has none
+        rows = part.copy(deep=False)
+        for column in [each for each in part.columns if str(each) in categories]:
+            rows[column] = part[column].cat.set_categories(categories[str(column)])
+        same.append(rows)
     return pd.concat(same, ignore_index=True)
 
 

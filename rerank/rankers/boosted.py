@@ -35,7 +35,6 @@ from rerank.rankers.parameters import (
 from rerank.rankers.ranker import PROGRESS, ranking_data_of
 from rerank.rankers.sizes import FEW, LEAST_ROWS, OF_MANY, SHARE_OF_ROWS, Sizes, by_queries, sizes_of
 from rerank.rankers.training import TrainingSet, check_training_data, fold_of_queries, without_start
-from rerank.rankers.warm_start import ModelBase, NoBase
 from rerank.rankers.weighted import WeightedRanker
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.progress import track
@@ -156,7 +155,7 @@ class BoostedTrees(WeightedRanker):
         Directions(),
         "Directions of features, by name or one for each feature: 1 where the score may not fall with the feature, -1 "
         "where it may not rise, 0 for neither. 'features': those that the families of features declare, of data with a "
-        "recipe. Missing values are free. Only with split='newton'.",
+        "recipe. Missing values are free. They hold for what the trees add to a base. Only with split='newton'.",
     )
     interaction_constraints: Any = parameter(
         None,
@@ -520,16 +519,7 @@ class BoostedTrees(WeightedRanker):
                 "monotone_constraints: expected features whose values have an order, got the category "
                 f"{train.names[both[0]]!r}. Leave it out of monotone_constraints or of categorical_feature."
             )
-        if constraints.direction.any() and not self._base_keeps_directions():
-            log.warning("monotone_constraints: they hold for what the trees add, not for the base beside it.")
         return constraints
-
-    def _base_keeps_directions(self) -> bool:
-        """Return whether there is no base, or one that was trained with the same constraints."""
-        base = getattr(self, "base_", None)  # none where it is a part of another ranker
-        if isinstance(base, ModelBase):
-            return bool(getattr(base.model, "monotone_constraints", None) == self.monotone_constraints)
-        return base is None or isinstance(base, NoBase)
 
     def _resumed(
         self, booster: TreeSource, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext

@@ -105,15 +105,18 @@ def learn_fusion(
     Raises
     ------
     InvalidInputError
-        Where no judged query has a relevant document among those of the runs, and for what `source_data` refuses.
+        Where no judged query has a relevant document among those of the runs, for a run without a judged query, where
+        scores are equal within the queries of all runs, and for what `source_data` refuses.
 
     """
     if norm is not None and norm not in NORMS:
         raise unknown_name("norm", str(norm), NORMS)
     if not isinstance(random_state, int | np.integer) or random_state < 0:
-        raise InvalidInputError(f"random_state: expected a whole number from 0, got {shown(random_state)}.")
-    if not isinstance(trees, bool | None):
-        raise InvalidInputError(f"trees: expected True, False or None, got {shown(trees)}.")
+        raise InvalidInputError(
+            f"random_state: expected a whole number from 0, got {shown(random_state)}. Leave it out for 0."
+        )
+    if not isinstance(trees, bool | np.bool_ | None):
+        raise InvalidInputError(f"trees: expected True, False or None, got {shown(trees)}. Leave it out for None.")
     data = source_data(runs, qrels, DEPTH)
     relevant = np.zeros(data.n_rows) if data.labels is None else data.labels > 0
     positive = np.bincount(query_rows(data.query_ptr), relevant, len(data))
@@ -153,13 +156,18 @@ def _check_coverage(data: RankingData) -> None:
             "run of the judged queries, or leave it out."
         )
     if not _informative(data).any():
-        raise InvalidInputError("runs: expected scores that differ within a query, got equal ones in all runs.")
+        raise InvalidInputError(
+            "runs: expected scores that differ within a query, got equal ones in all runs. Give runs with scores."
+        )
 
 
 def _informative(data: RankingData) -> NDArray[np.bool_]:
-    """Return whether the scores of each run differ within a query, (n_runs,): the order of equal ones says nothing."""
-    columns = [data.column(f"{name}.{BOTH[0]}") for name in source_names(n_sources_of(data))]
-    return np.array([bool(np.nan_to_num(column).any()) for column in columns])
+    """Return whether each run says something, (n_runs,): not where several documents are equal in all queries."""
+    found = []
+    for name in source_names(n_sources_of(data)):
+        ranks, deviations = (np.nan_to_num(data.column(f"{name}.{feature}")) for feature in (OF_SOURCE[0], BOTH[0]))
+        found.append(bool(deviations.any() or ranks.max() <= 1.0))
+    return np.array(found)
 
 
 def apply_fusion(model: Ranker | str | Path, runs: Sequence[RunLike], name: str = "fusion") -> Run:
@@ -241,9 +249,10 @@ class _Problem:
         """Return the problem of all queries."""
         train = TrainingSet.of(data, np.zeros(data.n_rows))
         names = [f"{name}.{feature}" for feature in features for name in source_names(n_sources_of(data))]
-        columns, known = [data.feature_names.index(name) for name in names], np.tile(_informative(data), len(features))
-        inputs = np.nan_to_num(data.X[train.order][:, columns].astype(np.float64)) * _units(names) * known
-        return cls(train, inputs, known * np.array([float(not name.endswith(BOTH[1])) for name in names]))
+        columns, kept = [data.feature_names.index(name) for name in names], np.tile(_informative(data), len(features))
+        inputs = np.nan_to_num(data.X[train.order][:, columns].astype(np.float64)) * _units(names) * kept
+        start = np.array([float(not name.endswith(BOTH[1])) for name in names])
+        return cls(train, inputs, start * inputs.any(axis=0))
 
     def select(self, queries: Ints) -> _Problem:
         """Return some of the queries."""
@@ -326,7 +335,8 @@ class _Convex:
         bars = np.array(list(combinations(range(steps + n_runs - 1), n_runs - 1)))
         edges = np.pad(bars, ((0, 0), (1, 1)), constant_values=((0, 0), (-1, steps + n_runs - 1)))
         shares, validation = (np.diff(edges) - 1) / steps, Validation(problem.train, measure)
-        shares = shares[shares[:, problem.start == 0.0].sum(axis=1) == 0.0]
+        if problem.start.any():
+            shares = shares[shares[:, problem.start == 0.0].sum(axis=1) == 0.0]
         return cls(shares, np.array([validation.values(product(problem.inputs, each)) for each in shares]))
 
     def best(self, queries: Ints) -> int:

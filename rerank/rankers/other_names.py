@@ -15,7 +15,7 @@ SAME = {  # other names of parameters of rankers
     "min_child_samples": "min_data_in_leaf min_data min_samples_leaf",
     "min_child_weight": "min_sum_hessian_in_leaf min_sum_hessian",
     "min_split_gain": "min_gain_to_split gamma min_split_loss min_impurity_decrease",
-    "reg_alpha": "lambda_l1 alpha l1_regularization",
+    "reg_alpha": "lambda_l1 l1_regularization",
     "reg_lambda": "lambda_l2 lambda reg_lambda_l2 l2_regularization l2_leaf_reg",
     "categorical_feature": "categorical_features cat_features cat_feature categorical_column cat_column",
     "max_bin": "max_bins",

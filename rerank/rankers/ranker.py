@@ -392,7 +392,8 @@ class Ranker(Estimator):
             if (base.categories_ or (has_sets and self.categories_)) and base.categories_ != self.categories_:
                 raise InvalidInputError(
                     "base: expected a model whose category columns have the categories of X in the same order, got "
-                    "others. Give the columns its categories (Series.cat.set_categories), as base.categories_ has them."
+                    "others. Give the columns its categories (Series.cat.set_categories), as base.categories_ has "
+                    "them; for a base without them, give codes (Series.cat.codes) and categorical_feature."
                 )
         self.base_, start = (GivenScoresBase(), init_score) if init_score is not None else resolve_base(base, data)
         self.feature_names_, self.n_features_in_ = data.feature_names, data.n_features
@@ -790,7 +791,7 @@ class Ranker(Estimator):
             raise SchemaError("features of the model", shown(unknown[0]), path="predictors")
         if calibration.checksum != (checksum := _checksum(stored)):
             raise SchemaError(f"that of the model (checksum {checksum})", f"that of {calibration.checksum}")
-        self.calibration_ = calibration
+        self.calibration_ = replace(calibration, checksum=self.checksum())  # as it is stored from now on
 
     def _warn_of_nothing(self) -> None:
         """Log a warning where the model adds the same to every document."""
@@ -1035,8 +1036,8 @@ def _validation_arrays(validated: Validated) -> tuple[Any, Any, Any, Any]:
     if isinstance(data, tuple | list) and len(data) == 2 and (qid is not None or group is not None):
         return *data, qid, group
     raise InvalidInputError(
-        "eval_set: expected one set: RankingData, (X, y, qid), or (X, y) beside eval_qid or eval_group, got "
-        f"{len(data) if isinstance(data, list) else 'another value'}. Pass one of them."
+        "eval_set: expected RankingData, (X, y, qid), or (X, y) beside eval_qid or eval_group, got "
+        f"{f'a list of {len(data)}' if isinstance(data, list) else 'another value'}. Pass one eval set."
     )
 
 

@@ -291,7 +291,7 @@ def fold_of_queries(n_folds: int, n_queries: int, seed: int | None) -> Ints:
     """Return the fold of each query, (n_queries,) int64; raises InvalidInputError where a fold would be empty."""
     if not 2 <= n_folds <= n_queries:
         raise InvalidInputError(
-            f"n_folds: expected 2 folds or more and a query for each, got {n_folds} for {n_queries} queries. Lower "
+            f"n_folds: expected 2 folds or more and a query for each, got {n_folds} for {n_queries} queries. Change "
             "it, or give more queries."
         )
     return np.random.default_rng(seed).permutation(n_queries) % n_folds

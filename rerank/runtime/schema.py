@@ -316,7 +316,6 @@ class Items(Field):
 
     def read(self, value: Any, sizes: Sizes) -> list[Any]:
         """Return each value."""
-        value = value.tolist() if isinstance(value, np.ndarray) else list(value) if isinstance(value, tuple) else value
         if not isinstance(value, list) or not (value or self.may_be_empty):
             least = "" if self.may_be_empty else " of at least one value"
             raise SchemaError(f"a list{least}", shown(value))

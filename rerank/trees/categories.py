@@ -34,7 +34,9 @@ class CategoryFeatures(Field):
             return AUTO
         if isinstance(value, str):
             raise SchemaError(self.accepts(), shown(value))
-        keys: list[str | int] = Items(FeatureKey(), may_be_empty=True).read(value, sizes)
+        keys: list[str | int] = Items(FeatureKey(), may_be_empty=True).read(
+            list(value) if isinstance(value, tuple) else value, sizes
+        )
         return keys
 
 

@@ -106,7 +106,11 @@ def refuse_categories(what: str, column: Any, name: Any = None) -> None:
 
 def is_missing(value: object) -> bool:
     """Return whether a value is None, NaN, or what pandas has for a missing one."""
-    return value is None or type(value).__name__ in MISSING or bool(value != value)
+    return (
+        value is None
+        or type(value).__name__ in MISSING
+        or (isinstance(value, float | np.generic) and bool(value != value))
+    )
 
 
 def is_frame(value: Any) -> bool:

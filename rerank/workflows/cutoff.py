@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, replace
 from numbers import Real
 
@@ -12,8 +11,6 @@ from rerank.errors import InvalidInputError, shown
 from rerank.rankers.calibration import Probabilities
 from rerank.rankers.ranker import Ranker
 from rerank.types import RankingData, Run, pointers, query_rows
-
-_log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True)
@@ -86,10 +83,4 @@ def ranked(
     """
     if cutoff is None:
         return model.rank(data, base=base)
-    run = cutoff.run(data, model.probabilities(data, base=base, texts=texts), model.kind)
-    sizes = np.diff(run.query_ptr)
-    _log.info(
-        "cutoff: %d of %d documents are likely enough, for %d of %d queries.",
-        *(run.n_rows, data.n_rows, np.count_nonzero(sizes), len(sizes)),
-    )
-    return run
+    return cutoff.run(data, model.probabilities(data, base=base, texts=texts), model.kind)

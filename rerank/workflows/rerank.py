@@ -92,7 +92,7 @@ def rerank(
         asked, k = k, depth_of(model, k)
         stage = FirstStage.of(first, first_k, k)
         candidates = chosen = find_candidates(opened, model, topics, run, k if stage is None else stage.k, base)
-        if asked is not None and run is None and isinstance(candidates, UnionRun):
+        if asked is not None and run is None and stage is None and isinstance(candidates, UnionRun):
             _log.warning("k: no effect with candidates of several sources, all of which are reranked; got %d.", asked)
         if stage is not None:
             with errors_of_first_stage():

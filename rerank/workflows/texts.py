@@ -158,9 +158,14 @@ def listed(documents: Any) -> Any:
 
 def _rows(frame: Any) -> list[dict[str, Any]]:
     """Return each row of a data frame as a mapping of its columns, without missing values."""
-    columns = {str(name): list(frame[name]) for name in frame.columns}
+    columns = {str(name): [_listed(value) for value in frame[name]] for name in frame.columns}
     rows = [zip(columns, row, strict=True) for row in zip(*columns.values(), strict=True)]
     return [{name: value for name, value in row if not is_missing(value)} for row in rows]
+
+
+def _listed(value: Any) -> Any:
+    """Return a cell's array, as of a column of lists in Parquet, as a list; other values as they are."""
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def position_ids(n: int) -> list[str]:

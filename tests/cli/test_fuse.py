@@ -81,19 +81,21 @@ def test_options_name_every_method_norm_and_way_with_missing_documents() -> None
         ),
         (
             "fuse bm25.run bm25.run --method combsum --rrf-k 10 -o out",
-            "--rrf-k: expected it without --method combsum, got both. Leave out one of the two (see `rerank fuse -h`)",
+            "--rrf-k: expected it without --method combsum, on which it has no effect."
+            " Leave it out (see `rerank fuse -h`)",
         ),
         (
             "fuse bm25.run bm25.run --missing lowest -o out",
-            "--missing: expected it without --method rrf, got both. Leave out one of the two (see `rerank fuse -h`)",
+            "--missing: expected it without --method rrf, on which it has no effect."
+            " Leave it out (see `rerank fuse -h`)",
         ),
         (
             "fuse bm25.run bm25.run -m AP -o out",
-            "-m: expected it without --method rrf, got both. Leave out one of the two (see `rerank fuse -h`)",
+            "-m: expected it without --method rrf, on which it has no effect. Leave it out (see `rerank fuse -h`)",
         ),
         (
             "fuse bm25.run bm25.run --learn qrels.txt --rrf-k 10 -o out",
-            "--rrf-k: expected it without --learn, got both. Leave out one of the two (see `rerank fuse -h`)",
+            "--rrf-k: expected it without --learn, on which it has no effect. Leave it out (see `rerank fuse -h`)",
         ),
     ],
 )
@@ -115,10 +117,10 @@ def test_model_is_learned_from_judgements_and_fuses_other_runs(command: Command,
     assert out.read_bytes() == (tmp_path / "expected").read_bytes()
     for format in ("opensearch-pipeline", "elasticsearch-retriever"):
         assert command("export", str(model), "--to", format, "-o", str(tmp_path / "pipeline.json")).code == 0
-    for wrong in (["--learn", "qrels.txt", "--model", str(model)], ["--model", str(model), "--norm", "minmax"]):
-        refused = command("fuse", *files, *wrong, "-o", str(out))
+    for wrong, said in (("--learn qrels.txt", "got both"), ("--norm minmax", "on which it has no effect")):
+        refused = command("fuse", *files, "--model", str(model), *wrong.split(), "-o", str(out))
         assert refused.code == 2
-        assert "got both" in refused.err
+        assert said in refused.err
     swapped = command("fuse", *files[::-1], "--model", str(model), "-o", str(out))
     assert swapped.code == 2
     assert "runs: expected the order of training (bm25-k1=0.9-b=0.4, bm25-k1=0.9-b=0.0), got" in swapped.err

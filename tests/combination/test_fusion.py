@@ -181,8 +181,12 @@ def test_best_without_a_norm_is_what_combine_finds() -> None:
 
 
 def test_runs_that_cannot_be_what_was_meant_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    equal = rerank.Run.of({"q": {"a": 1.0, "b": 1.0}})
+    equal = rerank.Run.of({name: {"a": 1.0, "b": 1.0} for name in ("q", "r")})
     rerank.fuse([RUNS[0], equal])
+    rerank.fuse([RUNS[0], {"q": {"a": 1.0, "b": 1.0}}])
+    rerank.fuse([RUNS[0], {name: {"a": 1.0} for name in ("q", "r")}])
+    weights = (each for each in (0.5, 0.5))
+    assert rerank.fuse(RUNS[:2], "weighted", weights=weights).n_rows  # type: ignore[arg-type]
     rerank.fuse([RUNS[0], {"another": {"a": 1.0, "b": 0.5}}])
     rerank.fuse([RUNS[0], {"q": {"a": 1.0}}])
     assert [message.partition(":")[0] for message in caplog.messages] == [f"run {equal.name}", "runs"]

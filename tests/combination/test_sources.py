@@ -62,10 +62,10 @@ def test_judged_queries_have_labels_and_the_ideal_of_the_qrels() -> None:
 
 
 def test_constant_scores_say_nothing_and_are_logged(caplog: pytest.LogCaptureFixture) -> None:
-    flat = {"q": {"a": 1.0, "b": 1.0, "c": 1.0}}
+    flat = {"q": {"a": 1.0, "b": 1.0, "c": 1.0}, "r": {"a": 2.0, "b": 2.0}}
     data = source_data([flat, {"q": {"a": 2.0, "b": 1.0}}])
     for name in ("zscore", "minmax", "deviations", "spread"):
-        assert data.column(f"source1.{name}").tolist() == [0.0, 0.0, 0.0]
+        assert data.column(f"source1.{name}").tolist() == [0.0] * 5
     assert "expected scores that differ within a query, got equal ones in all" in caplog.text
 
 

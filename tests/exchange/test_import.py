@@ -12,7 +12,6 @@ import pytest
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError
-from rerank.exchange.build import nearest
 from rerank.exchange.registry import FormatFault, TreeModel, known_formats
 from rerank.exchange.write import boundary_rows
 from rerank.exchange.xgboost import _base
@@ -493,22 +492,6 @@ def test_a_checkpoint_of_treelite_that_takes_too_long_is_refused(
 def test_xgboost_base_score_beyond_float32_is_refused(base_score: str) -> None:
     with pytest.raises(FormatFault, match="expected a base_score that a float32 holds, got"):
         _base(base_score, "rank:ndcg")
-
-
-def test_values_of_float64_that_equal_a_threshold_stay_below_it() -> None:
-    """Histogram trees take them from the data, which are read as float32 here."""
-    ensemble = pytest.importorskip("sklearn.ensemble")
-    X = np.random.default_rng(0).normal(size=(3000, 3))
-    y = X[:, 0] + np.sin(3 * X[:, 1]) + np.random.default_rng(1).normal(size=3000)
-    model = ensemble.HistGradientBoostingRegressor(max_iter=30).fit(X, y)
-    np.testing.assert_allclose(rerank.import_model(model).predict(X), model.predict(X), rtol=1e-9, atol=1e-12)
-
-
-def test_nearest_float32_of_a_threshold_is_the_lower_one_of_two() -> None:
-    one, other = np.float32(1.0), np.nextafter(np.float32(1.0), np.float32(2.0))
-    middle = (float(one) + float(other)) / 2
-    thresholds = np.array([1.0, middle, np.nextafter(middle, 2.0), float(other), np.inf, -np.inf, 0.1])
-    assert nearest(thresholds).tolist() == [one, one, other, other, np.inf, -np.inf, np.float32(0.1)]
 
 
 @pytest.mark.parametrize("format", [None, "catboost"])

@@ -434,6 +434,11 @@ def test_trees_of_an_earlier_model_come_first() -> None:
     np.testing.assert_allclose(model.predict(X, num_iteration=n_first), first.predict(X), rtol=1e-12)
     np.testing.assert_array_equal(model.predict(X, pred_leaf=True)[:, :n_first], first.predict(X, pred_leaf=True))
     assert booster.feature_importance().sum() > first.booster_.feature_importance().sum()
+    stopped = watched(model=lgb.LGBMRanker(**FEW), callbacks=[lgb.early_stopping(2)], init_model=first)
+    assert stopped.best_iteration_ == stopped.booster_.best_iteration == stopped.booster_.num_trees() > n_first
+    np.testing.assert_allclose(
+        stopped.predict(X, num_iteration=stopped.best_iteration_), stopped.predict(X), rtol=1e-12
+    )
     np.testing.assert_allclose(booster.to_lightgbm().predict(X), model.predict(X), rtol=1e-12)
     np.testing.assert_allclose(model.ranker_.predict(X), model.predict(X), rtol=1e-12)
 
@@ -441,7 +446,7 @@ def test_trees_of_an_earlier_model_come_first() -> None:
 def test_several_eval_sets_may_be_frames_with_categories(recwarn: pytest.WarningsRecorder) -> None:
     train, valid = (
         rows[FEATURES].assign(kind=pd.Categorical(np.where(rows.a > 0, "x", "y"), categories=known))
-        for rows, known in ((TRAIN, ["x", "y"]), (VALID, ["y", "z", "x"]))
+        for rows, known in ((TRAIN, ["y", "x"]), (VALID, ["y", "z", "x"]))
     )
     sets = {"eval_set": [(train, Y), (valid, Y_VALID)], "eval_group": [GROUP, GROUP_VALID], "eval_at": [3]}
     model = lgb.LGBMRanker(**FEW).fit(train, Y, group=GROUP, **sets)
@@ -450,6 +455,13 @@ def test_several_eval_sets_may_be_frames_with_categories(recwarn: pytest.Warning
     )
     assert list(model.evals_result_) == ["training", "valid_1"]
     assert model.evals_result_["valid_1"] == alone.evals_result_["valid_0"]
+    few = valid[:20].assign(kind=pd.Categorical(["x"] * 20))
+    sets = {"eval_set": [(few, Y_VALID[:20]), (valid, Y_VALID)], "eval_group": [[20], GROUP_VALID], "eval_at": [3]}
+    again = lgb.LGBMRanker(**FEW).fit(train, Y, group=GROUP, **sets)
+    assert again.evals_result_["valid_1"] == alone.evals_result_["valid_0"]
+    wrong = [(few.assign(kind=1), Y_VALID[:20]), (valid, Y_VALID)]
+    with pytest.raises(InvalidInputError, match="expected the column 'kind' to be of pandas' type category"):
+        lgb.LGBMRanker(**FEW).fit(train, Y, group=GROUP, eval_set=wrong, eval_group=[[20], GROUP_VALID])
     assert not [each for each in recwarn if "feature names" in str(each.message)]
 
 
@@ -604,8 +616,9 @@ def test_parameters_of_regularisation_reach_the_trees() -> None:
 
 
 def test_parameters_that_are_none_are_not_given() -> None:
-    model = fitted(max_depth=None, min_child_samples=None, reg_lambda=None)
+    model = fitted(max_depth=None, min_child_samples=None, reg_lambda=None, lambda_l1=None, boosting=None, alpha=0.9)
     np.testing.assert_array_equal(model.predict(X), fitted().predict(X))
+    assert lgb.LGBMRanker(num_iterations=None).fit(X, Y, group=GROUP).n_estimators_ == 100
 
 
 def test_labels_may_be_one_column_of_a_table() -> None:

@@ -221,7 +221,7 @@ def test_categories_are_refused_by_a_model_without(categories: list[Any]) -> Non
         ({"init_score": ["x"] * N}, "init_score: expected numbers, got values of type <U1"),
         (
             {"eval_set": A},
-            r"eval_set: expected one set: RankingData, \(X, y, qid\), or \(X, y\) beside eval_qid or eval_group, got",
+            r"eval_set: expected RankingData, \(X, y, qid\), or \(X, y\) beside eval_qid or eval_group, got",
         ),
     ],
 )

@@ -154,6 +154,9 @@ def test_calibration_is_read_of_a_file_whose_inner_models_have_fewer_parameters(
     (tmp_path / "model.json").write_text(json.dumps({**of_file, **stored}))
     loaded = rerank.read_model(tmp_path / "model.json")
     np.testing.assert_array_equal(loaded.probabilities(data).documents, trained.probabilities(data).documents)
+    loaded.save(tmp_path / "again.json")
+    assert rerank.read_model(tmp_path / "again.json").to_dict() == loaded.to_dict()
+    assert rerank.LambdaMART(n_estimators=2, base=loaded).fit(data).to_dict()["base"]
 
 
 def test_lists_of_few_documents_are_read_as_texts() -> None:

@@ -127,6 +127,17 @@ def test_run_of_equal_scores_has_no_weight(caplog: pytest.LogCaptureFixture) -> 
         assert weight[0].startswith("source2.")
 
 
+def test_runs_of_one_document_a_query_are_learned_from() -> None:
+    random = np.random.default_rng(3)
+    qrels = {f"q{number}": {"good": 1, "bad": 0} for number in range(40)}
+    strong, weak = (
+        Run.of({name: {"good" if random.random() < share else "bad": 1.0} for name in qrels}) for share in (0.9, 0.2)
+    )
+    fused = rerank.apply_fusion(rerank.learn_fusion([strong, weak], qrels, "P@1"), [strong, weak])
+    figures = [rerank.evaluate(qrels, run, ["P@1"])["P@1"] for run in (fused, strong, weak)]
+    assert figures[0] == figures[1] > figures[2]
+
+
 def test_run_that_is_there_twice_has_equal_weights() -> None:
     runs, qrels = judged_runs(30)
     for norm in (None, "minmax", "zscore"):

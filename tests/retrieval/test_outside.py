@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,11 @@ def test_other_dimensions_unknown_documents_and_wrong_files_are_refused(tmp_path
     (tmp_path / "vectors.txt").write_text("")
     with pytest.raises(FileFormatError, match=r"in a file that ends in \.npy or \.parquet"):
         read_vectors(tmp_path / "vectors.txt")
+
+
+def test_ids_may_be_of_any_type_that_is_no_float() -> None:
+    ids = [uuid.UUID(int=number) for number in range(3)]
+    assert set(rerank.nearest_run((ids, np.eye(3)), (["q"], np.ones((1, 3))))["q"]) == set(map(str, ids))
 
 
 @pytest.mark.parametrize("given", [np.ones((3, 2)), {"a": [1.0]}, None, 3])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import re
 from pathlib import Path
 from typing import Any
 
@@ -53,15 +52,6 @@ def test_emptied_lists_lose_their_relevant_documents_in_all_sources(index: reran
         for name in emptied:
             left = {doc_id: score for doc_id, score in before[name].items() if qrels[name].get(doc_id, 0) < 2}
             assert after[name] == left
-
-
-def test_what_a_cutoff_leaves_is_logged(
-    index: rerank.Index, model: rerank.LambdaMART, topics: dict[str, str], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO", "rerank")
-    left = rerank.rerank(index, model, topics, k=40, cutoff=Cutoff(1.0))
-    assert left.n_rows == 0
-    assert re.search(rf"cutoff: 0 of \d+ documents are likely enough, for 0 of {len(topics)} queries\.", caplog.text)
 
 
 @pytest.mark.parametrize("given", [0.3, {"min_score": 0.3}, True])
