@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rerank.cli.options import UNSUPERVISED, Whole, argument, option, path_argument, takes
+from rerank.errors import MissingFileError
 
 if TYPE_CHECKING:
     from rerank.types import Run
@@ -44,6 +45,8 @@ def command(given: Options) -> None:
     words = given.words
     with Index.open(given.index) as opened:
         has_model = len(words) > 1 and Path(words[0]).is_file()
+        if not has_model and words[0].endswith(".json"):
+            raise MissingFileError(words[0], "a model file")
         query = " ".join(words[has_model:])
         run = rerank(opened, words[0] if has_model else UNSUPERVISED, {QUERY: query})
         click.echo("\n".join(_lines(opened, query, run.take(run.trec_order()).head(given.k))) or "no hits")

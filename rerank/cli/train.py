@@ -25,6 +25,7 @@ from rerank.cli.options import (
     threads_option,
 )
 from rerank.cli.parameters import RankerOptions, new_ranker
+from rerank.errors import MissingFileError
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
@@ -104,14 +105,18 @@ def command(given: Options) -> None:
     `--teacher` or `--clicks`, no judgements are needed. DATA are feature files (.npz, .parquet, .svm or .txt, the last
     two also with .gz), or folders of them.
     """
-    from rerank.runtime.output import check_outputs
+    from rerank.runtime.output import check_outputs, check_target
     from rerank.workflows.bound import is_index
 
     check_outputs({"--output": given.output, "--checkpoint": given.checkpoint})
+    check_target(given.output)
     sources = [name for name in INSTEAD if getattr(given, name) is not None]
     if len(sources) > 1:
         raise click.UsageError("--clicks: expected no --teacher beside it, got both. Leave one out.")
-    if len(given.data) == (2 if sources else 3) and is_index(given.data[0]):
+    n_of_index = 2 if sources else 3
+    if len(given.data) == n_of_index and not given.data[0].exists() and not given.data[0].suffix:
+        raise MissingFileError(given.data[0], "the folder of an index")
+    if len(given.data) == n_of_index and is_index(given.data[0]):
         _refuse(given, (*FROM_DATA, "tune") if sources else FROM_DATA, "DATA or QRELS")
         (_learn_without_judgements if sources else _train_on_index)(given)
     elif len(given.data) == 2 and is_index(given.data[0]):

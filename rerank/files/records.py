@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 from rerank.files.data import read_data
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run
@@ -22,6 +22,10 @@ RunLike = Run | Mapping[str, Mapping[str, float]] | Frame | str | Path
 
 def topics_of(topics: TopicsLike) -> Topics:
     """Return topics, read from their file where a path is given."""
+    if isinstance(topics, str) and " " in topics and not Path(topics).exists() and ":" not in topics:
+        raise InvalidInputError(
+            f"topics: expected a file, or texts by query id, got a text: {shown(topics)}. Pass {{'q1': text}}."
+        )
     return read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
 
 

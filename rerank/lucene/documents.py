@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.lucene.seen_ids import SeenIds
 from rerank.lucene.shards import shard_of
 from rerank.runtime.progress import track
 from rerank.runtime.strict_json import ParseFault, parse_json
+from rerank.types.frames import frame_rows, is_frame, is_missing
 from rerank.types.ids import MOST_LETTERS, is_unicode
+
+_log = logging.getLogger("rerank")
 
 CONTENTS = "contents"
 _GREATEST = sys.float_info.max  # NaN and infinity are not indexed
@@ -70,10 +76,11 @@ def write_documents(
 ) -> tuple[str, ...]:
     """Write documents as JSON lines; return the names of their text fields apart from `contents`."""
     reader = _DocumentReader(fields, numbers)
-    for document in track(documents, "reading documents"):
+    for document in track(frame_rows(documents) if is_frame(documents) else documents, "reading documents"):
         files.add(*reader.line(document))
     files.close()
     reader.check_numbers()
+    reader.log_left_out()
     return reader.field_names()
 
 
@@ -89,6 +96,7 @@ class _DocumentReader:
         self._wanted = None if fields is None else tuple(name for name in fields if name != CONTENTS)
         self._wanted_numbers = None if numbers is None else tuple(numbers)
         self._seen_numbers: set[str] = set()
+        self._left_out: dict[str, str] = {}  # by field: the type of its first value that is neither text nor a number
         self._ids = SeenIds()
         self._seen: dict[str, None] = {}
 
@@ -102,13 +110,16 @@ class _DocumentReader:
         texts = self._texts(document, doc_id)
         contents = document.get(CONTENTS)
         if contents is None:
-            if not texts:
+            if not texts and any(is_missing(value) for value in document.values()):
+                contents = ""  # a document without text, which is left out
+            elif not texts:
                 expected = f"text in {_listed(self._wanted)}" if self._wanted else "a text field"
                 raise self._error(
                     f"(id {doc_id!r}) expected {expected} or 'contents', got {_listed(document)}. "
                     "Add one, or name its fields"
                 )
-            contents = joined(texts.values())
+            else:
+                contents = joined(texts.values())
         members = {"id": doc_id, CONTENTS: self._text(CONTENTS, contents, doc_id), **texts, **self._numbers(document)}
         return doc_id, json.dumps(members, ensure_ascii=True) + "\n"
 
@@ -127,24 +138,31 @@ class _DocumentReader:
             if self.n_documents and name not in self._seen_numbers:
                 raise unknown_name("numbers", name, self._seen_numbers)
 
+    def log_left_out(self) -> None:
+        """Log which fields have values that are neither text nor numbers."""
+        if self._left_out:
+            names = ", ".join(f"{name} ({kind})" for name, kind in self._left_out.items())
+            _log.warning("documents: left out values that are neither text nor numbers, of %s", names)
+
     def _numbers(self, document: Mapping[str, Any]) -> dict[str, int | float]:
         """Return the finite numbers of a document; true and false are no numbers."""
-        finite = {
-            name: value
-            for name, value in document.items()
-            if isinstance(value, int | float)
-            and not isinstance(value, bool)
-            and abs(value) <= _GREATEST
-            and name not in ID_KEYS
-            and name not in (self._wanted or ())
-        }
+        finite = {}
+        for name, value in document.items():
+            if type(value) is str or name in ID_KEYS or name in (self._wanted or ()):
+                continue
+            number: Any = value.item() if isinstance(value, np.number) else value
+            if isinstance(number, int | float) and not isinstance(number, bool):
+                if abs(number) <= _GREATEST:
+                    finite[name] = number
+            elif not (is_text(value) or is_missing(value) or isinstance(value, bool | np.bool_)):
+                self._left_out.setdefault(str(name), type(value).__name__)
         self._seen_numbers.update(finite)
         wanted = self._wanted_numbers
         return finite if wanted is None else {name: value for name, value in finite.items() if name in wanted}
 
     def _id(self, document: Mapping[str, Any]) -> str:
         doc_id = document.get("id")
-        if isinstance(doc_id, int) and not isinstance(doc_id, bool):
+        if isinstance(doc_id, int | np.integer) and not isinstance(doc_id, bool):
             doc_id = str(doc_id)
         if not isinstance(doc_id, str) or not doc_id:
             raise self._error(f"expected an 'id' (text or a whole number), got {doc_id!r}. Give every document one")

@@ -235,7 +235,7 @@ def _joined_fields(folder: Path, stored: str | None) -> tuple[str, ...] | None:
 
 def check_hits(k: int) -> None:
     """Refuse a number of hits that is not a whole number from 1."""
-    if not 1 <= k < 2**31 or k != int(k):
+    if not isinstance(k, int | float | np.number) or not 1 <= k < 2**31 or k != int(k):
         raise InvalidInputError(f"k: expected a whole number of hits from 1, got {shown(k)}. Pass e.g. 1000.")
 
 

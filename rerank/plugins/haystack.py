@@ -8,7 +8,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 
 from rerank.errors import InvalidInputError
-from rerank.plugins.texts import DocumentRetriever, TextReranker
+from rerank.plugins.texts import DocumentRetriever, TextReranker, stored_path
 from rerank.rankers.warm_start import UNSUPERVISED
 
 
@@ -60,7 +60,7 @@ class RerankRanker:
     def to_dict(self) -> dict[str, Any]:
         """Return the component as Haystack stores pipelines."""
         least = {"min_score": self.min_score, "abstain": self.abstain}
-        files = {"index": str(self.index), "model": str(self.model)}
+        files = {"index": stored_path("index", self.index), "model": stored_path("model", self.model)}
         return default_to_dict(self, **files, top_k=self.top_k, field=self.field, **least)
 
     @classmethod
@@ -137,7 +137,8 @@ class RerankRetriever:
     def to_dict(self) -> dict[str, Any]:
         """Return the component as Haystack stores pipelines."""
         least = {"min_score": self.min_score, "abstain": self.abstain}
-        files = {"index": str(self.index), "model": None if self.model is None else str(self.model)}
+        model = None if self.model is None else stored_path("model", self.model)
+        files = {"index": stored_path("index", self.index), "model": model}
         return default_to_dict(self, **files, candidates=self.candidates, top_k=self.top_k, **least)
 
     @classmethod

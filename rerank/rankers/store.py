@@ -44,6 +44,10 @@ def fitted_model(model: Ranker | str | Path) -> Ranker:
     """Return a model, or that of a file; raises scikit-learn's NotFittedError for one that is not fitted."""
     if isinstance(model, str | Path):
         return read_model(model)
+    if isinstance(getattr(model, "model", None), Ranker):
+        raise InvalidInputError(
+            f"model: expected a ranker, got {type(model).__name__}, what `train` returns. Take its model (.model)."
+        )
     if not isinstance(model, Ranker):
         raise InvalidInputError(
             f"model: expected a fitted ranker or the path of its file, got {shown(repr(model))}. A model of another "

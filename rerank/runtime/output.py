@@ -130,6 +130,12 @@ def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
             )
 
 
+def check_target(path: str | Path) -> None:
+    """Refuse a file that cannot be written because its folder is missing, before work is done for it."""
+    if str(path) != "-":
+        _target(Path(path))
+
+
 class _Output(io.FileIO):
     """A file whose errors of writing name the path that the user gave."""
 

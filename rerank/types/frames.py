@@ -118,6 +118,16 @@ def is_frame(value: Any) -> bool:
     return hasattr(value, "columns") and hasattr(value, "dtypes") and not isinstance(value, Mapping)
 
 
+def frame_rows(frame: Any) -> list[dict[str, Any]]:
+    """Return each row of a data frame as a mapping of its columns; arrays, as of lists in Parquet, become lists."""
+    columns = {str(name): [_listed(value) for value in frame[name]] for name in frame.columns}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _listed(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
 def new_frame(
     columns: Mapping[str, Any], index: tuple[str, Any] | None = None, attrs: Mapping[str, Any] | None = None
 ) -> Any:

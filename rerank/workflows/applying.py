@@ -40,13 +40,13 @@ def model_recipe(model: Ranker) -> Recipe:
 
 def check_index(index: BoundIndex, model: Ranker) -> None:
     """Raise an error unless the index is the one, with the resources, that a model was trained with."""
+    index.check_model(model)
     recipe = model_recipe(model)
     needs = Needs.of(recipe)
     history = index.history if needs.history else None
     check_history(recipe, None if history is None else history.checksum)
     vectors, encoder = index.vectors if needs.vectors else None, index.encoder if needs.encoder else None
     check_spaces(recipe, None if vectors is None else vectors.checksum, None if encoder is None else encoder.name)
-    index.check_model(model)
 
 
 def check_history(recipe: Recipe, given: str | None, remedy: str = "Learn it with `rerank history`.") -> None:

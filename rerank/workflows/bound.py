@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,7 +25,7 @@ from rerank.lucene.shards import index_folders
 from rerank.retrieval.candidates import Candidates
 from rerank.runtime.progress import InOrder
 from rerank.types import Qrels, RankingData, Run, Topics
-from rerank.types.ids import QUERY
+from rerank.types.ids import QUERY, id_array
 from rerank.types.retriever import BM25, CONTENTS, K1, B
 from rerank.workflows.fingerprints import fingerprint_differences
 from rerank.workflows.resources import (
@@ -652,6 +652,16 @@ def log_judged(table: Run | RankingData, qrels: Qrels) -> None:
     _, judged = qrels.lookup(table.query_ids, table.query_ptr, table.doc_ids)
     text = "labels: %d queries, %d documents, of which %d are judged; the others count as label 0."
     _log.info(text, len(table), len(table.doc_ids), int(judged.sum()))
+
+
+def log_unknown(forward: ForwardIndex, qrels: Qrels, queries: Iterable[str]) -> None:
+    """Log a warning if documents that are judged for some queries are not in the index."""
+    known = [query_id for query_id in queries if query_id in qrels]
+    judged = id_array(list(dict.fromkeys(doc_id for query_id in known for doc_id in qrels[query_id])))
+    unknown = np.flatnonzero(forward.doc_numbers(judged) < 0)
+    if len(unknown):
+        text = "qrels: %d of the %d judged documents are not in the index, e.g. %s"
+        _log.warning(text, len(unknown), len(judged), judged[unknown[0]])
 
 
 def _warn_of_language(forward: ForwardIndex, query_terms: Mapping[str, list[str]]) -> None:

@@ -107,9 +107,9 @@ def rerank(
 def depth_of(model: Ranker, k: int | None) -> int:
     """Return the number of documents that are reranked; None is that of the model's training."""
     k = (model_candidates(model).k or DEPTH) if k is None else k
-    if k < 1:
-        raise InvalidInputError(f"k: expected a number of documents from 1, got {k}.")
-    return k
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise InvalidInputError(f"k: expected a whole number of documents from 1, got {k!r}. Pass e.g. 100.")
+    return int(k)
 
 
 def find_candidates(

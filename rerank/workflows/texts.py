@@ -21,7 +21,7 @@ from rerank.lucene.given import GivenDocument, GivenReader, check_characters
 from rerank.lucene.texts import TextAnalyser, TextIndex, UnusableTextError
 from rerank.retrieval.candidates import DEPTH
 from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
-from rerank.types.frames import is_frame, is_missing
+from rerank.types.frames import frame_rows, is_frame, is_missing
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
 from rerank.types.ordering import position_order
 from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Retriever
@@ -153,19 +153,9 @@ def listed(documents: Any) -> Any:
     """Return documents that are no mapping as a list: of a data frame, its rows."""
     if isinstance(documents, Mapping | str) or not isinstance(documents, Iterable):
         return documents
-    return _rows(documents) if is_frame(documents) else list(documents)
-
-
-def _rows(frame: Any) -> list[dict[str, Any]]:
-    """Return each row of a data frame as a mapping of its columns, without missing values."""
-    columns = {str(name): [_listed(value) for value in frame[name]] for name in frame.columns}
-    rows = [zip(columns, row, strict=True) for row in zip(*columns.values(), strict=True)]
-    return [{name: value for name, value in row if not is_missing(value)} for row in rows]
-
-
-def _listed(value: Any) -> Any:
-    """Return a cell's array, as of a column of lists in Parquet, as a list; other values as they are."""
-    return value.tolist() if isinstance(value, np.ndarray) else value
+    if not is_frame(documents):
+        return list(documents)
+    return [{name: value for name, value in row.items() if not is_missing(value)} for row in frame_rows(documents)]
 
 
 def position_ids(n: int) -> list[str]:

@@ -34,7 +34,7 @@ from rerank.retrieval.union import UnionRun
 from rerank.types import Qrels, RankingData, Run, Topics, query_blocks, query_rows
 from rerank.types.retriever import BM25
 from rerank.workflows.bm25_tuning import BM25Search
-from rerank.workflows.bound import log_judged
+from rerank.workflows.bound import log_judged, log_unknown
 from rerank.workflows.calibrating import Scored, without_relevant
 from rerank.workflows.folds import FoldData, FoldTraining, SameData, assign_folds, held_out
 from rerank.workflows.index import Index
@@ -176,6 +176,7 @@ def train(
     bm25 = BM25Search.of(index, topics, qrels, sources, measure) if tune_bm25 else None
     data = inputs.data(run, sources.k) if bm25 is None else inputs.searched(bm25.best(qrels))
     log_judged(data, qrels)
+    log_unknown(index.forward, qrels, data)
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
     folds = assign_folds(data, FOLDS, 0, relevant) if len(data) >= FOLDS else {}
     on_all, estimated, scored = tuning is not None or model.learns_from_all(len(data)), None, None
@@ -234,7 +235,8 @@ class TrainingInputs:
         bm25 = Candidates.parse(BM25, AS_TEXTS, k1=sources.k1, b=sources.b, field=sources.field)
         run = self.index.retrieve(Topics({query_id: self.topics[query_id] for query_id in data}), bm25)
         found = self.index.features(run, self.topics, self.qrels, recipe=recipe)
-        return replace(found, retriever=None)  # of texts, nobody knows it
+        # given as the model's own candidates, so that it does not warn of others
+        return replace(found, retriever=data.retriever, run_retrievers=data.run_retrievers)
 
     def searched(self, sources: Candidates) -> RankingData:
         """Return what `data` does of the run of these sources."""

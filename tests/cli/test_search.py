@@ -34,6 +34,9 @@ def test_search_prints_the_unsupervised_hits_and_those_of_a_model_with_the_words
 def test_search_without_hits_says_so(command: Command) -> None:
     assert command("search", "index", "nowhereword").out == "no hits\n"
     assert command("search", "nothing", "amber").code == 2
+    done = command("search", "index", "modle.json", "amber")
+    assert (done.code, done.out) == (2, "")
+    assert done.err == "rerank: modle.json: expected a model file, got nothing there. Check the path.\n"
 
 
 def test_search_prints_the_best_passage_where_the_index_keeps_passages(command: Command, tmp_path: Path) -> None:

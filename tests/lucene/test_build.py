@@ -8,10 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from decimal import Decimal
 from io import StringIO
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 import tqdm
 
@@ -153,6 +155,21 @@ def test_build_refuses_bad_documents_and_leaves_nothing(tmp_path: Path, document
         build_index(documents, tmp_path / "index")
     assert "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_build_takes_frames_and_numbers_of_numpy(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Missing values are no text; values that are neither text nor numbers are named."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"id": [1, 2, 3], "text": ["wing", None, "tail"], "year": [1999.0, 2000.0, np.nan]})
+    build_index(frame, tmp_path / "frame")
+    forward = open_forward(tmp_path / "frame")
+    assert (sorted(forward.doc_ids.tolist()), list(forward.numbers)) == (["1", "3"], ["year"])
+    assert "Empty documents left out of the index: 1 " in caplog.text
+    values = {"count": np.int64(2), "share": np.float32(0.5), "names": ["a", None], "price": Decimal("1")}
+    build_index([{"id": np.int64(7), "text": "wing", "flag": True, **values}], tmp_path / "values")
+    forward = open_forward(tmp_path / "values")
+    assert (forward.doc_ids.tolist(), sorted(forward.numbers)) == (["7"], ["count", "share"])
+    assert "left out values that are neither text nor numbers, of names (list), price (Decimal)" in caplog.text
 
 
 @pytest.mark.parametrize(

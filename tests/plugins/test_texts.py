@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import rerank
+from rerank.errors import InvalidInputError
 from rerank.plugins.texts import DocumentRetriever, TextReranker
 from tests.workflows.tiny import Tiny
 
@@ -120,6 +121,10 @@ def test_haystack_component_orders_documents_in_a_pipeline(
     kept = pipeline.run({"ranker": {"query": query, "documents": documents}})["ranker"]["documents"]
     assert [(int(each.id), each.score) for each in kept] == expected[:5]
     assert documents[0].score is None
+    opened = RerankRanker(index, str(model_file))
+    assert opened.to_dict()["init_parameters"]["index"] == str(index.path)
+    with pytest.raises(InvalidInputError, match="model: expected the path of a file, which a stored pipeline can name"):
+        RerankRanker(index, rerank.read_model(model_file)).to_dict()
     with pytest.raises(Exception, match="expected text, got none in 'none'"):
         pipeline.run({"ranker": {"query": query, "documents": [haystack.Document(id="none")]}})
 

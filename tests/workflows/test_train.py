@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.errors import InvalidInputError
+from rerank.cli.main import cli
+from rerank.errors import InvalidInputError, MissingFileError
 from rerank.plugins.texts import TextReranker
 from rerank.retrieval.candidates import Candidates
 from rerank.workflows.applying import model_candidates
@@ -95,6 +96,45 @@ def test_default_starts_from_the_unsupervised_sum_over_a_union(index: rerank.Ind
     texts = [f"{collection.topics['q0']} in a title", "nothing of it"]
     ranked = index.rerank_texts(model, collection.topics["q0"], texts)
     assert TextReranker(index, model).order(collection.topics["q0"], texts) == ranked
+
+
+def test_training_warns_of_judged_documents_that_the_index_does_not_hold_alone(
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not of candidates of its own calibration."""
+    train(index, collection.topics, collection.qrels, small())
+    assert not [each for each in caplog.messages if each.startswith(("qrels:", "model:"))]
+    first = next(iter(collection.qrels))
+    qrels = {**collection.qrels, first: {**collection.qrels[first], "elsewhere": 1}}
+    train(index, collection.topics, qrels, small(), estimate=False)
+    n_judged = len({doc_id for query_id in collection.qrels for doc_id in collection.qrels[query_id]}) + 1
+    assert f"qrels: 1 of the {n_judged} judged documents are not in the index, e.g. elsewhere" in caplog.messages
+
+
+def test_what_train_returns_is_no_model_and_a_text_no_topics(index: rerank.Index, collection: Tiny) -> None:
+    trained = train(index, collection.topics, collection.qrels, small(), estimate=False)
+    with pytest.raises(InvalidInputError, match=r"got Trained, what `train` returns\. Take its model \(\.model\)"):
+        rerank.rerank(index, trained, collection.topics)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="expected a file, or texts by query id, got a text: 'amber river'"):
+        rerank.rerank(index, trained.model, "amber river")
+    with pytest.raises(InvalidInputError, match="k: expected a whole number of documents from 1, got '10'"):
+        rerank.rerank(index, trained.model, collection.topics, k="10")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="k: expected a whole number of hits from 1, got '10'"):
+        index.search("amber", "10")  # type: ignore[arg-type]
+
+
+def test_command_refuses_an_index_or_a_folder_that_is_missing_before_it_trains(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for line, message in (
+        (
+            ["nowhere", "topics.tsv", "qrels.txt", "-o", "m.json"],
+            "nowhere: expected the folder of an index, got nothing",
+        ),
+        (["data.npz", "-o", "none/m.json"], "none: expected a folder to write into, got nothing there"),
+    ):
+        with pytest.raises(MissingFileError, match=message):
+            cli.main(["train", *line], standalone_mode=False)
 
 
 def test_depth_of_training_keeps_the_best_documents_of_each_source(index: rerank.Index, collection: Tiny) -> None:
