@@ -28,7 +28,7 @@ from rerank.metrics.registry import named
 from rerank.rankers.calibration import RELEVANT
 from rerank.rankers.ranker import Ranker, ranker_class
 from rerank.rankers.sizes import FEW
-from rerank.rankers.warm_start import UNSUPERVISED
+from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
 from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.retrieval.union import UnionRun
 from rerank.types import Qrels, RankingData, Run, Topics, query_blocks, query_rows
@@ -61,6 +61,8 @@ class Estimate:
         Means over the judged queries; those without candidates count as 0.
     folds, n_queries : int
         Numbers of folds and of judged queries.
+    unsupervised : float or None
+        Mean of the unsupervised ranking of the same documents, where models start from it.
 
     """
 
@@ -69,13 +71,23 @@ class Estimate:
     model: float
     folds: int
     n_queries: int
+    unsupervised: float | None = None
 
     def __str__(self) -> str:
         """Return one line."""
+        base = "" if self.unsupervised is None else f"unsupervised {self.unsupervised:.4f}, "
         return (
             f"{self.measure} by cross-validation in {self.folds} folds of {self.n_queries} queries: candidates "
-            f"{self.candidates:.4f}, model {self.model:.4f} ({self.model - self.candidates:+.4f})"
+            f"{self.candidates:.4f}, {base}model {self.model:.4f} ({self.model - self.candidates:+.4f})"
         )
+
+    def lesson(self) -> str:
+        """Return what to do where the model is not better than what needs no training; "" where it is."""
+        if self.model <= (self.unsupervised or 0.0):
+            return "The model is not better than `unsupervised`: judge more queries, or use that."
+        if self.model <= self.candidates:
+            return "The model is not better than its candidates: judge more queries."
+        return ""
 
 
 class Trained(NamedTuple):
@@ -285,13 +297,15 @@ def _estimate(
 ) -> tuple[Estimate, list[Ranker]]:
     """Return the measure of a run and of models like this one on queries that each had not seen, and the models."""
     models, _, held_out_run = held_out(index, training, "estimate")
-    runs = (run, held_out_run)
-    before, after = (evaluate(qrels, run, [measure], complete=True)[measure] for run in runs)
-    estimate = Estimate(measure, before, after, FOLDS, len(qrels))
-    if after <= before:
-        _log.warning(
-            "%s. The model is not better than its candidates: judge more queries, or use `unsupervised`.", estimate
-        )
+
+    def value(each: Run) -> float:
+        return evaluate(qrels, each, [measure], complete=True)[measure]
+
+    base, data = models[0].base_, training.data_of(0).data
+    unsupervised = value(data.run(base.scores(data))) if isinstance(base, UnsupervisedBase) else None
+    estimate = Estimate(measure, value(run), value(held_out_run), FOLDS, len(qrels), unsupervised)
+    if lesson := estimate.lesson():
+        _log.warning("%s. %s", estimate, lesson)
     return estimate, models
 
 

@@ -91,6 +91,13 @@ def test_default_starts_from_the_unsupervised_sum_over_a_union(index: rerank.Ind
     assert not [name for name in model.feature_names_ if name.startswith(("run.bm25", "run.rm3"))]
     assert estimate is not None
     assert estimate.model > estimate.candidates
+    assert estimate.unsupervised is not None
+    found = rerank.rerank(index, "unsupervised", collection.topics, index.search(collection.topics))
+    alone = rerank.evaluate(collection.qrels, found, [estimate.measure], complete=True)[estimate.measure]
+    assert estimate.unsupervised == pytest.approx(alone, abs=0.05)
+    assert f"candidates {estimate.candidates:.4f}, unsupervised {estimate.unsupervised:.4f}, model" in str(estimate)
+    assert estimate.lesson() == ""
+    assert "not better than `unsupervised`" in replace(estimate, model=estimate.unsupervised).lesson()
     run = rerank.rerank(index, model, collection.topics)
     assert len(run) == len(collection.topics)
     texts = [f"{collection.topics['q0']} in a title", "nothing of it"]
