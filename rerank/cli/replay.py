@@ -26,10 +26,10 @@ def command(given: Options) -> None:
     from rerank.cli.options import read_named_runs
     from rerank.files.data import read_data
     from rerank.workflows.index import Index
-    from rerank.workflows.record import provenance, read_provenance, read_record, write_provenance
+    from rerank.workflows.record import check_kept, provenance, read_provenance, read_record, write_provenance
     from rerank.workflows.replay import replay_experiment
 
-    read_record(given.folder)
+    check_kept(read_record(given.folder), given.folder)
     paths = {name: path for name, path in read_provenance(given.folder)["inputs"].items() if path}
     runs = paths.get("runs", {})
     names = {name: str(path) for name, path in {**paths, **runs}.items()}

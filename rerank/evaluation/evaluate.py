@@ -50,7 +50,7 @@ class EvalOptions:
 
     def __post_init__(self) -> None:
         for name, value in (("depth", self.depth), ("level", self.level)):
-            if value is not None and (not isinstance(value, int) or value < 1):
+            if value is not None and (not isinstance(value, int | np.integer) or value < 1):
                 raise InvalidInputError(f"{name}: expected a whole number of at least 1, got {value!r}.")
 
 

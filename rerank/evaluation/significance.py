@@ -20,6 +20,7 @@ from rerank.types import Floats
 SAMPLES = 10_000
 BLOCK = 1 << 20  # random numbers of a block
 MOST_SIGNED = 13  # queries: of up to so many, Wilcoxon's test tries all signs
+DIGITS = 12  # after the point, of differences: equal ones of a measure differ in later ones
 ROUNDING = 1e-10  # relative tolerance for ties of sums that are computed in different orders
 
 
@@ -166,8 +167,9 @@ def corrected(p_values: Sequence[float], correction: str) -> list[float]:
 
 
 def _summarised(difference: Floats, low: float, high: float, randomised: float) -> PairedDifference:
-    wins, losses = int((difference > 0).sum()), int((difference < 0).sum())
-    t, t_p, wilcoxon_p = _tests(difference)
+    rounded = np.round(difference, DIGITS)
+    wins, losses = int((rounded > 0).sum()), int((rounded < 0).sum())
+    t, t_p, wilcoxon_p = _tests(rounded)
     return PairedDifference(
         len(difference),
         float(difference.mean()),

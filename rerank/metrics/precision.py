@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
@@ -194,6 +195,10 @@ class AvgIPrec(_Interpolated):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.recalls, Iterable):
+            raise InvalidInputError(
+                f"AvgIPrec: expected recalls, got {self.recalls!r}. Write e.g. AvgIPrec(recalls=(0.2,0.5,0.8))."
+            )
         object.__setattr__(self, "recalls", tuple(self.recalls))
         if not self.recalls:
             raise InvalidInputError("AvgIPrec: expected recalls, got none. Write e.g. AvgIPrec(recalls=(0.2,0.5,0.8)).")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -164,7 +165,11 @@ class Utility(_SetMeasure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "worth", tuple(self.worth))
+        object.__setattr__(self, "worth", tuple(self.worth) if isinstance(self.worth, Iterable) else (self.worth,))
+        if not isinstance(self.n_docs, int) or self.n_docs < 0:
+            raise InvalidInputError(
+                f"Utility: expected a number of documents as n_docs, got {self.n_docs!r}. Write Utility(n_docs=1000)."
+            )
         if len(self.worth) != 4 or not all(isinstance(part, int | float) for part in self.worth):
             raise InvalidInputError(
                 f"Utility: expected four numbers as worth, got {self.worth!r}. Write e.g. Utility(worth=(2,-1,0,0))."

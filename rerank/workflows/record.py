@@ -179,6 +179,18 @@ def _flat(checksums: Mapping[str, Any]) -> dict[str, str]:
     return {name: each for name, each in {**checksums, **checksums.get("runs", {})}.items() if isinstance(each, str)}
 
 
+def check_kept(record: Mapping[str, Any], folder: Path) -> None:
+    """Refuse a study's folder whose files are not those of its record."""
+    for name, checksum in record["files"].items():
+        file = folder / name
+        if not file.is_file() or file_checksum(file) != checksum:
+            got = "another one" if file.is_file() else "nothing there"
+            raise InvalidInputError(
+                f"{file}: expected the file that the study wrote, got {got}. Fetch the folder again, or repeat the "
+                "study."
+            )
+
+
 def check_files(record: Mapping[str, Any], folder: Path) -> int:
     """Return the number of files, all equal to those of the record; raise InvalidInputError if one differs."""
     sums = {name: file_checksum(folder / name) if (folder / name).is_file() else "" for name in record["files"]}

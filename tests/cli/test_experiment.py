@@ -24,6 +24,12 @@ def test_experiment_replays_from_its_folder(command: Command, world: Path, tmp_p
     provenance = json.loads((one / "provenance.json").read_text())
     assert provenance["inputs"]["topics"] == str((world / "topics.tsv").resolve())
     assert set(provenance) == {"command", "date", "inputs"}
+    (one / "results.json").write_text("{}")
+    altered = command("replay", str(one))
+    assert altered.code == 2
+    assert f"{one}/results.json: expected the file that the study wrote, got another one. Fetch" in altered.err
+    (one / "results.json").unlink()
+    assert "results.json: expected the file that the study wrote, got nothing there." in command("replay", str(one)).err
 
 
 def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_best_chosen_on_dev_is_fused_alike_on_test_by_the_options_that_it_says(
     files = ["bm25.run", str(other)]
     chosen = command("fuse", *files, "--method", "best", "--qrels", "qrels.txt", "-m", "AP", "-o", str(best))
     assert chosen.code == 0
-    assert "on the qrels that chose it; fuse other queries with --method weighted --weights" in chosen.err
+    assert "may change it in a file); fuse other queries with --method weighted --weights" in chosen.err
     options = chosen.err.split(" with ")[-1].split()
     assert command("fuse", *files, *options, "--name", "best", "-o", str(tmp_path / "out")).code == 0
     assert (tmp_path / "out").read_bytes() == best.read_bytes()

@@ -110,6 +110,17 @@ def test_seed_decides_the_samples() -> None:
     assert paired_differences(columns, 500, seed=1) != paired_differences(columns, 500, seed=2)
 
 
+def test_equal_differences_tie_whatever_their_last_digits_are() -> None:
+    """0.3 - 0.2, 0.6 - 0.5 and 0.1 - 0 are one rank, and no difference is none."""
+    noisy = np.array([0.3 - 0.2, 0.6 - 0.5, 0.1, 0.2 - 0.3, 0.5 - 0.4, (0.1 + 0.2) - 0.3] * 5)
+    (found,) = paired_differences(noisy[:, None])
+    exact = np.round(noisy, 3)
+    assert (found.wins, found.ties, found.losses) == (20, 5, 5)
+    assert found.p_values["wilcoxon"] == pytest.approx(stats.wilcoxon(exact).pvalue, rel=1e-12)
+    (equal,) = paired_differences(np.array([0.3 - 0.2, 0.6 - 0.5, 0.1, 0.8 - 0.7, 0.9 - 0.8])[:, None])
+    assert (equal.t, equal.p_values["t"]) == (np.inf, 0.0)
+
+
 def test_equal_systems_do_not_differ() -> None:
     (result,) = paired_differences(np.zeros((5, 1)))
     assert (result.difference, result.t, result.effect_size, result.ties) == (0.0, 0.0, 0.0, 5)
