@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
-from rerank.cli.options import measures_option, option, path_argument, path_type, takes
+from rerank.cli.options import is_given, measures_option, option, path_argument, path_type, takes
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,7 @@ def command(given: Options) -> None:
     from rerank.workflows.card import model_card
 
     check_outputs({"--output": given.output})
-    if not given.data and click.get_current_context().get_parameter_source("measures") is not ParameterSource.DEFAULT:
+    if not given.data and is_given("measures"):
         raise click.UsageError("-m: expected DATA to measure the model on, got none. Name data, or leave it out")
     with errors_with_files({"data": " ".join(map(str, given.data))}):
         data = read_data(given.data) if given.data else None

@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
-from click.core import ParameterSource
 
-from rerank.cli.options import Whole, file_option, metric_option, option, output_option, path_argument, takes
+from rerank.cli.options import Whole, file_option, is_given, metric_option, option, output_option, path_argument, takes
 from rerank.errors import InvalidInputError
 
 METHOD = "rrf"
@@ -124,11 +123,10 @@ def _check_options(given: Options) -> None:
     mode = "--learn" if given.learn is not None else "--model" if given.model is not None else given.method
     if mode not in (*METHODS, "--learn", "--model"):
         return  # refused with the known ones
-    source = click.get_current_context().get_parameter_source
     for name, (field, modes) in USED_BY.items():
-        if mode not in modes and source(field) is not ParameterSource.DEFAULT:
+        if mode not in modes and is_given(field):
             other = mode if mode.startswith("--") else f"--method {mode}"
-            raise click.UsageError(f"{name}: expected it without {other}, on which it has no effect. Leave it out")
+            raise click.UsageError(f"{name}: expected it without {other}, with which it has no effect. Leave it out")
 
 
 def parse_weights(text: str) -> list[float]:

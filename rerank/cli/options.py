@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from rerank.errors import InvalidInputError, shown, unknown_name
 
@@ -39,6 +40,11 @@ def argument(**settings: Any) -> Any:
 def option(*names: str, **settings: Any) -> Any:
     """Declare a field as an option, with click's settings."""
     return field(metadata={"declare": click.option, "names": names, "settings": settings})
+
+
+def is_given(name: str) -> bool:
+    """Return whether the running verb was given a parameter, by its Python name, and does not have its default."""
+    return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
 
 
 def takes(kind: type[Given]) -> Callable[[Callable[[Given], None]], Callable[..., None]]:

@@ -112,7 +112,7 @@ def command(given: Options) -> None:
                 result = rerank_topics(index, ranker, queries, texts, k=given.k, base=base_run)
             if least is not None:
                 log.info(
-                    "%d documents are likely enough, for %d of %d queries",
+                    "%d documents have the probabilities asked for, of %d of %d queries",
                     *(result.n_rows, sum(len(result[query_id]) > 0 for query_id in result), len(queries)),
                 )
             if given.diversify is not None:

@@ -45,7 +45,7 @@ def command(given: Options) -> None:
     words = given.words
     with Index.open(given.index) as opened:
         has_model = len(words) > 1 and Path(words[0]).is_file()
-        if not has_model and words[0].endswith(".json"):
+        if not has_model and len(words) > 1 and words[0].endswith(".json"):
             raise MissingFileError(words[0], "a model file")
         query = " ".join(words[has_model:])
         run = rerank(opened, words[0] if has_model else UNSUPERVISED, {QUERY: query})

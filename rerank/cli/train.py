@@ -105,11 +105,10 @@ def command(given: Options) -> None:
     `--teacher` or `--clicks`, no judgements are needed. DATA are feature files (.npz, .parquet, .svm or .txt, the last
     two also with .gz), or folders of them.
     """
-    from rerank.runtime.output import check_outputs, check_target
+    from rerank.runtime.output import check_outputs
     from rerank.workflows.bound import is_index
 
     check_outputs({"--output": given.output, "--checkpoint": given.checkpoint})
-    check_target(given.output)
     sources = [name for name in INSTEAD if getattr(given, name) is not None]
     if len(sources) > 1:
         raise click.UsageError("--clicks: expected no --teacher beside it, got both. Leave one out.")

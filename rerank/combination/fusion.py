@@ -250,8 +250,8 @@ def _best_weights(runs: Sequence[Run], norm: str, qrels: QrelsLike, metric: str)
     best = combine(first, second, qrels, metric)
     weights = best.alpha, 1.0 - best.alpha
     log.info(
-        "best: alpha %r of %s, best from %r to %r: %s %.4f on the qrels that chose it (scores that are equal as "
-        "float32 may change it in a file); fuse other queries with "
+        "best: alpha %r of %s, best from %r to %r: %s %.4f on the qrels that chose it (a run file may differ "
+        "where scores are equal as float32); fuse other queries with "
         "--method weighted --weights %r,%r --norm %s --missing lowest",
         *(best.alpha, first.name, best.low, best.high, best.metric, best.value, *weights, norm),
     )

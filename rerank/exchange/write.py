@@ -187,12 +187,12 @@ def tree_model(model: Ranker, format: str) -> TreeModel:
     model._check_fitted()
     if isinstance(model, ImportedTrees):
         trees = model.forest_, model.n_features_in_, tuple(model.feature_names_)
-        constant, divisor, values = model.constant_, model.divisor_, _category_values(model)
+        constant, divisor, values = model.constant_, model.divisor_, _values_by_column(model)
         return TreeModel(*trees, constant, divisor, model.zero_missing_, model._ordered, values)
     if not isinstance(model, BoostedTrees):
         raise InvalidInputError(f"{format}: expected a ranker of trees, got {model.kind}. Export {KINDS}.")
     trees = model.forest_, model.n_features_in_, tuple(model.feature_names_)
-    own = TreeModel(*trees, model.constant_, category_values=_category_values(model))
+    own = TreeModel(*trees, model.constant_, category_values=_values_by_column(model))
     if not isinstance(model.base_, ModelBase):
         return own
     base = model.base_.model
@@ -204,7 +204,8 @@ def tree_model(model: Ranker, format: str) -> TreeModel:
     return _after(tree_model(base, format), own, format)
 
 
-def _category_values(model: Ranker) -> dict[int, list[Any]]:
+def _values_by_column(model: Ranker) -> dict[int, list[Any]]:
+    """Return the values of each category column of the frame that a model was trained on."""
     names = list(model.feature_names_)
     return {names.index(name): list(values) for name, values in model.categories_.items()}
 

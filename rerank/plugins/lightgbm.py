@@ -1,9 +1,9 @@
 """`LGBMRanker` of LightGBM: its parameters, arguments and attributes, for models of this package.
 
-A script runs after `from lightgbm import LGBMRanker` has become `from rerank.plugins.lightgbm import LGBMRanker`, or
-`import lightgbm as lgb` has become `import rerank.plugins.lightgbm as lgb`. LightGBM need not be installed; where it
-is, `fit` takes its callbacks. A parameter that changes the model and has no counterpart is refused; one that does not,
-such as `force_row_wise`, has no effect.
+A script that trains one runs after `from lightgbm import LGBMRanker` has become `from rerank.plugins.lightgbm import
+LGBMRanker`, or `import lightgbm as lgb` has become `import rerank.plugins.lightgbm as lgb`. LightGBM need not be
+installed; where it is, `fit` takes its callbacks. A parameter that changes the model and has no counterpart is refused;
+one that does not, such as `force_row_wise`, has no effect.
 
 Figures are LightGBM's: nDCG has the gain 2^label - 1 (or `label_gain`), a query without a relevant document counts as
 1, AP at k is divided by at most k, and equal scores keep the order of the rows.

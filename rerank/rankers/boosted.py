@@ -155,7 +155,8 @@ class BoostedTrees(WeightedRanker):
         Directions(),
         "Directions of features, by name or one for each feature: 1 where the score may not fall with the feature, -1 "
         "where it may not rise, 0 for neither. 'features': those that the families of features declare, of data with a "
-        "recipe. Missing values are free. They hold for what the trees add to a base. Only with split='newton'.",
+        "recipe. Missing values are free. The constraints hold for what the trees add to a base. Only with "
+        "split='newton'.",
     )
     interaction_constraints: Any = parameter(
         None,

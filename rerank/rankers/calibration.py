@@ -227,8 +227,10 @@ class Calibration:
         as_texts = np.full(len(sizes), self.texts is not None) & (texts | (sizes <= FIRST))
         for maps, chosen in ((self.candidates, ~as_texts), (self.texts, as_texts)):
             if maps is not None and chosen.any():
-                rows = chosen[query_rows(data.query_ptr)]
-                of_documents[rows], of_lists[chosen] = maps.probabilities(lists.select(np.flatnonzero(chosen)))
+                rows, some = chosen[query_rows(data.query_ptr)], lists
+                if not chosen.all():
+                    some = lists.select(np.flatnonzero(chosen))
+                of_documents[rows], of_lists[chosen] = maps.probabilities(some)
         return Probabilities(in_order_of(scores, data.query_ptr, of_documents), of_lists)
 
     def to_dict(self) -> dict[str, Any]:

@@ -135,6 +135,7 @@ class TrainingContext:
 
 
 def _checked_callbacks(callbacks: Iterable[Callback] | None) -> tuple[Callback, ...]:
+    """Return the callbacks; refuse a single function."""
     if callbacks is not None and not isinstance(callbacks, Iterable):
         raise InvalidInputError(f"callbacks: expected a list of functions, got {shown(callbacks)}. Pass [function].")
     return tuple(callbacks or ())

@@ -134,7 +134,7 @@ def learn_fusion(
         return weights
     trees_of = LambdaMART(metric=metric, random_state=random_state, monotone_constraints=directions(data.feature_names))
     model = _Choice(members=[trees_of], base=weights, metric=metric, random_state=random_state).fit(data)
-    chosen = "trees that start from the weights" if model.members_ else "the weights, which trees do not better"
+    chosen = "trees that start from the weights" if model.members_ else "the weights, as trees are not better"
     log.info("fusion: %s, by cross-validation of %d queries.", chosen, len(known))
     return Auto.from_dict(model.to_dict()) if model.members_ else weights
 

@@ -118,22 +118,16 @@ def replace_folder(folder: Path, target: Path, foreign: Callable[[Path], Iterabl
 
 
 def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
-    """Refuse outputs that are the same file: the one written later would replace the earlier one."""
+    """Refuse outputs in no folder, and those that are the same file: the later one would replace the earlier one."""
     names: dict[Path, str] = {}
     for name, path in outputs.items():
         if path is None or str(path) == "-" or Path(path).is_char_device():
             continue
-        first = names.setdefault(Path(path).resolve(), name)
+        first = names.setdefault(_target(Path(path))[0], name)
         if first != name:
             raise InvalidInputError(
                 f"{name}: expected another file than that of {first}, got {path} for both. Name another."
             )
-
-
-def check_target(path: str | Path) -> None:
-    """Refuse a file that cannot be written because its folder is missing, before work is done for it."""
-    if str(path) != "-":
-        _target(Path(path))
 
 
 class _Output(io.FileIO):

@@ -181,20 +181,17 @@ def _flat(checksums: Mapping[str, Any]) -> dict[str, str]:
 
 def check_kept(record: Mapping[str, Any], folder: Path) -> None:
     """Refuse a study's folder whose files are not those of its record."""
-    for name, checksum in record["files"].items():
-        file = folder / name
-        if not file.is_file() or file_checksum(file) != checksum:
-            got = "another one" if file.is_file() else "nothing there"
-            raise InvalidInputError(
-                f"{file}: expected the file that the study wrote, got {got}. Fetch the folder again, or repeat the "
-                "study."
-            )
+    for name in _differing(record, folder)[:1]:
+        got = "another one" if (folder / name).is_file() else "nothing there"
+        raise InvalidInputError(
+            f"{folder / name}: expected the file that the study wrote, got {got}. Fetch the folder again, or repeat "
+            "the study."
+        )
 
 
 def check_files(record: Mapping[str, Any], folder: Path) -> int:
     """Return the number of files, all equal to those of the record; raise InvalidInputError if one differs."""
-    sums = {name: file_checksum(folder / name) if (folder / name).is_file() else "" for name in record["files"]}
-    differing = [name for name, checksum in record["files"].items() if sums[name] != checksum]
+    differing = _differing(record, folder)
     if differing:
         then, now = record["versions"], versions()
         updates = [f"{name} {then.get(name)} then, {now[name]} now" for name in now if then.get(name) != now[name]]
@@ -203,6 +200,12 @@ def check_files(record: Mapping[str, Any], folder: Path) -> int:
             f"({'; '.join(updates) or 'the same versions'}). Install the versions of the record."
         )
     return len(record["files"])
+
+
+def _differing(record: Mapping[str, Any], folder: Path) -> list[str]:
+    """Return the names of the record's files that a folder does not have, or not with their content."""
+    sums = {name: file_checksum(folder / name) if (folder / name).is_file() else "" for name in record["files"]}
+    return [name for name, checksum in record["files"].items() if sums[name] != checksum]
 
 
 def file_checksum(path: Path) -> str:

@@ -45,7 +45,7 @@ def test_best_chosen_on_dev_is_fused_alike_on_test_by_the_options_that_it_says(
     files = ["bm25.run", str(other)]
     chosen = command("fuse", *files, "--method", "best", "--qrels", "qrels.txt", "-m", "AP", "-o", str(best))
     assert chosen.code == 0
-    assert "may change it in a file); fuse other queries with --method weighted --weights" in chosen.err
+    assert "where scores are equal as float32); fuse other queries with --method weighted --weights" in chosen.err
     options = chosen.err.split(" with ")[-1].split()
     assert command("fuse", *files, *options, "--name", "best", "-o", str(tmp_path / "out")).code == 0
     assert (tmp_path / "out").read_bytes() == best.read_bytes()
@@ -81,21 +81,21 @@ def test_options_name_every_method_norm_and_way_with_missing_documents() -> None
         ),
         (
             "fuse bm25.run bm25.run --method combsum --rrf-k 10 -o out",
-            "--rrf-k: expected it without --method combsum, on which it has no effect."
+            "--rrf-k: expected it without --method combsum, with which it has no effect."
             " Leave it out (see `rerank fuse -h`)",
         ),
         (
             "fuse bm25.run bm25.run --missing lowest -o out",
-            "--missing: expected it without --method rrf, on which it has no effect."
+            "--missing: expected it without --method rrf, with which it has no effect."
             " Leave it out (see `rerank fuse -h`)",
         ),
         (
             "fuse bm25.run bm25.run -m AP -o out",
-            "-m: expected it without --method rrf, on which it has no effect. Leave it out (see `rerank fuse -h`)",
+            "-m: expected it without --method rrf, with which it has no effect. Leave it out (see `rerank fuse -h`)",
         ),
         (
             "fuse bm25.run bm25.run --learn qrels.txt --rrf-k 10 -o out",
-            "--rrf-k: expected it without --learn, on which it has no effect. Leave it out (see `rerank fuse -h`)",
+            "--rrf-k: expected it without --learn, with which it has no effect. Leave it out (see `rerank fuse -h`)",
         ),
     ],
 )
@@ -117,7 +117,7 @@ def test_model_is_learned_from_judgements_and_fuses_other_runs(command: Command,
     assert out.read_bytes() == (tmp_path / "expected").read_bytes()
     for format in ("opensearch-pipeline", "elasticsearch-retriever"):
         assert command("export", str(model), "--to", format, "-o", str(tmp_path / "pipeline.json")).code == 0
-    for wrong, said in (("--learn qrels.txt", "got both"), ("--norm minmax", "on which it has no effect")):
+    for wrong, said in (("--learn qrels.txt", "got both"), ("--norm minmax", "with which it has no effect")):
         refused = command("fuse", *files, "--model", str(model), *wrong.split(), "-o", str(out))
         assert refused.code == 2
         assert said in refused.err
