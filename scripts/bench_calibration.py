@@ -74,6 +74,7 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--queries", type=int, help="of nfcorpus to learn from; all by default")
     parser.add_argument("--ranker", help="in place of the default of rerank.train; it starts from unsupervised, too")
+    parser.add_argument("--history", action="store_true", help="learn a history from the training queries first")
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
     results = {}
@@ -86,7 +87,7 @@ def main() -> None:
             corpus = {each.pop("id"): each for each in rerank.read_documents(folder / "corpus.jsonl")}
             observed = Observed(corpus)
             for model, topics, qrels in trained(index, folder, given):
-                observe(index, model, topics, qrels, observed)
+                observe(index, model, topics, qrels, observed, not given.history)
         results[name] = figures(observed)
         print(f"\n{name}, {time.perf_counter() - start:.0f} s")
         print(tabulate([[key, *values] for key, values in results[name].items()], floatfmt=".4f"), flush=True)
@@ -130,13 +131,17 @@ def trained(
     for learned, unseen in parts:
         learner = None if given.ranker is None else ranker_class(given.ranker)(base="unsupervised")
         own = Topics({query_id: topics[query_id] for query_id in learned})
+        if given.history:
+            index.learn_history(own, learned)
         model, estimate = rerank.train(index, own, learned, learner)
         print(estimate, "|", model.calibration_, flush=True)
         if model.calibration_ is not None:
             yield model, Topics({query_id: topics[query_id] for query_id in unseen}), unseen
 
 
-def observe(index: rerank.Index, model: Any, topics: Topics, qrels: rerank.Qrels, observed: Observed) -> None:
+def observe(
+    index: rerank.Index, model: Any, topics: Topics, qrels: rerank.Qrels, observed: Observed, with_texts: bool
+) -> None:
     """Add what a model promises of its candidates, and of the same without the relevant ones."""
     run = find_candidates(index, model, topics, None, DEPTH)
     data = candidate_features(index, model, topics, run, DEPTH)
@@ -161,7 +166,8 @@ def observe(index: rerank.Index, model: Any, topics: Topics, qrels: rerank.Qrels
     observed.stripped.append(
         np.array([without.get(name, 0.0) for name, has in zip(data, answered, strict=True) if has])
     )
-    observed.texts += list(of_texts(index, model, topics, qrels, observed.corpus))
+    if with_texts:
+        observed.texts += list(of_texts(index, model, topics, qrels, observed.corpus))
 
 
 def labels_of(qrels: rerank.Qrels, table: Any) -> np.ndarray:
@@ -194,13 +200,15 @@ def figures(observed: Observed) -> dict[str, list[float | str]]:
     query, rank, promised = map(np.concatenate, (observed.query, observed.rank, observed.promised))
     relevant = np.concatenate(observed.relevant)
     first = rank < 10
-    texts = np.array([value for value, _ in observed.texts]), np.array([found for _, found in observed.texts])
+    texts = np.array([found for _, found in observed.texts]), np.array([value for value, _ in observed.texts])
     found: dict[str, list[float | str]] = {}
     for name, (hits, values) in {
         "all candidates": (relevant, promised),
         "first ten": (relevant[first], promised[first]),
-        f"first {TEXTS} of BM25 as texts": texts[::-1],
+        f"first {TEXTS} of BM25 as texts": texts,
     }.items():
+        if not len(hits):
+            continue
         reliability = Reliability.of(hits, values)
         found[f"{name}: Brier, ECE, mean promise, relevant"] = [
             reliability.brier, reliability.error, float(values.mean()), float(hits.mean()),

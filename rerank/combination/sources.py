@@ -40,7 +40,7 @@ from rerank.types.ids import id_array, id_texts
 FIRST = 100  # documents of a list whose scores and overlap describe it
 OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
 OF_ALL = ("sources", "overlap")
-DIRECTIONS = {"rank": -1, **dict.fromkeys((*OF_SOURCE[1:-1], "sources"), 1)}  # in which a document is better
+DIRECTIONS = {"rank": -1, **dict.fromkeys((*OF_SOURCE[1:-1], "sources", "judged"), 1)}  # in which a document is better
 
 
 def source_names(n_sources: int) -> list[str]:

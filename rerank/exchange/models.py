@@ -110,6 +110,8 @@ def export_model(
         if vectors:
             raise InvalidInputError("vectors: expected a ranker of trees, got a linear one. Leave them out.")
         files = {"": kind.write_linear(linear, options)}
+    elif not kind.trees:
+        raise kind.not_linear(model.kind)
     else:
         trees = tree_model(model, format)
         if not (trees.is_ordered or kind.by_name):

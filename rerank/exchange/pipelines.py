@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from rerank.exchange.registry import Format, LinearModel, TreeModel, WriteOptions, cannot_say, register
+from rerank.errors import InvalidInputError
+from rerank.exchange.registry import Format, LinearModel, WriteOptions, cannot_say, register
 from rerank.exchange.structured import indented_json
 
 REMEDY = "Learn it with `rerank fuse --learn QRELS --norm minmax`."
@@ -28,10 +29,11 @@ class _Pipeline(Format):
     """A format of weights of runs."""
 
     writes = by_name = True
+    trees = False
 
-    def write(self, model: TreeModel, options: WriteOptions) -> bytes:
-        """Refuse trees."""
-        raise cannot_say(self.name, WANTED, "trees", REMEDY)
+    def not_linear(self, kind: str) -> InvalidInputError:
+        """Return the error for a ranker of another kind."""
+        return cannot_say(self.name, WANTED, f"a model of the kind {kind}", REMEDY)
 
 
 @register("opensearch-pipeline")

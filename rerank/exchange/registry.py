@@ -100,6 +100,7 @@ class Format(ABC):
     by_name  whether the owner finds features by their names, whatever their order
     categories  whether a node can test a set of categories
     writes_values  whether the file holds the values of the categories of a data frame
+    trees  whether the format is of trees; one that is not writes linear models alone
     """
 
     name: ClassVar[str] = ""
@@ -111,9 +112,14 @@ class Format(ABC):
     by_name: ClassVar[bool] = False
     categories: ClassVar[bool] = False
     writes_values: ClassVar[bool] = False
+    trees: ClassVar[bool] = True
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the content of a model file; raises InvalidInputError for what the format cannot say."""
+        raise NotImplementedError
+
+    def not_linear(self, kind: str) -> InvalidInputError:
+        """Return the error for a ranker of another kind, of a format that is not of trees."""
         raise NotImplementedError
 
     def write_linear(self, model: LinearModel, options: WriteOptions) -> bytes:

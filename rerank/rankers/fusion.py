@@ -13,8 +13,11 @@ strength  of several the one that is best on held-out queries: with few queries 
 The minimum is found by Newton's steps within the bounds, each a quadratic problem that is solved weight by weight.
 The second model is the convex combination of min-max scores whose weights, on a grid, have the best mean of the
 measure. The two err differently, and few queries cannot tell which is better: the result is the sum of both, each
-divided by its standard deviation within queries. From 100 judged queries on, `Auto` decides by cross-validation whether
-trees that start from it are better. Their score does not fall where a run ranks or scores a document higher.
+divided by its standard deviation within queries. To it is added what is relevant to judged queries with similar lists
+(`rerank/combination/judged_lists.py`), with the weight of a grid that has the best mean of the measure, where that is
+better by more than a standard error; the model then holds the judged queries. From 100 judged queries on, `Auto`
+decides by cross-validation whether trees that start from the weights are better. Their score does not fall where a run
+ranks or scores a document higher.
 
 References
 ----------
@@ -31,26 +34,29 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.combination.fusion import RRF_K, checked_runs
+from rerank.combination.judged_lists import JUDGED, JudgedLists, StoredJudgedLists
 from rerank.combination.sources import OF_SOURCE, directions, source_data, source_names
 from rerank.errors import InvalidInputError, ModelMismatchError, shown, unknown_name
-from rerank.files.records import QrelsLike, RunLike
+from rerank.files.records import QrelsLike, RunLike, qrels_of
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.plackett_luce import PlackettLuceObjective
 from rerank.rankers.auto import Auto
-from rerank.rankers.imported import ImportedWeights
+from rerank.rankers.base_scores import mean_and_error
+from rerank.rankers.imported import Imported, ImportedWeights
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.ranker import Ranker
+from rerank.rankers.ranker import Ranker, StoredModel, register_fitted
 from rerank.rankers.store import fitted_model
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries
 from rerank.runtime.kernels import kernel
 from rerank.runtime.products import cross_product, gram, product
+from rerank.runtime.schema import Field
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
 
@@ -61,6 +67,7 @@ LEARNED = "rerank fuse"  # the source of weights in model files
 STRENGTHS = (np.inf, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # of infinity: equal weights
 FOLDS, REPEATS = 5, 2
 STEPS, MOST_SHARES = 10, 1001  # of the grid of convex combinations
+FACTORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # of `judged`, both of deviation 1
 MOST_STEPS, MOST_ROUNDS, TOLERANCE = 50, 100, 1e-6
 TIE = 1e-12  # between means that are equal
 NORMS: Mapping[str, tuple[str, ...]] = {"zscore": ("deviations",), "minmax": ("minmax",)}
@@ -128,15 +135,87 @@ def learn_fusion(
         )
     data, features = data.select(known), BOTH if norm is None else NORMS[norm]
     _check_coverage(data)
-    weights = _learned_weights(data, features, parse_measure(metric), random_state)
+    measure, judged = parse_measure(metric), None
+    weights = _learned_weights(data, features, measure, random_state)
+    if norm is None:
+        judged = JudgedLists.of(data, qrels_of(qrels))
+        with_judged = judged.added(data)
+        factor = _best_factor(with_judged, weights.predict(data), measure)
+        if factor:
+            data, weights = with_judged, _weights([*weights.weights_, factor], with_judged)
+        judged = judged if factor else None
     tried = norm is None and len(known) >= FEW if trees is None else trees
-    if not tried:
-        return weights
-    trees_of = LambdaMART(metric=metric, random_state=random_state, monotone_constraints=directions(data.feature_names))
-    model = _Choice(members=[trees_of], base=weights, metric=metric, random_state=random_state).fit(data)
+    model = _with_trees(weights, data, metric, random_state) if tried else weights
+    return model if judged is None else Fusion.of(model, judged)
+
+
+def _with_trees(weights: ImportedWeights, data: RankingData, metric: str | Measure, random_state: int) -> Ranker:
+    """Return trees that start from the weights, or the weights, whichever is better in cross-validation."""
+    trees = LambdaMART(metric=metric, random_state=random_state, monotone_constraints=directions(data.feature_names))
+    model = _Choice(members=[trees], base=weights, metric=metric, random_state=random_state).fit(data)
     chosen = "trees that start from the weights" if model.members_ else "the weights, as trees are not better"
-    log.info("fusion: %s, by cross-validation of %d queries.", chosen, len(known))
+    log.info("fusion: %s, by cross-validation of %d queries.", chosen, len(data))
     return Auto.from_dict(model.to_dict()) if model.members_ else weights
+
+
+@register_fitted("fusion")
+@dataclass(eq=False, repr=False)
+class Fusion(Imported):
+    """A learned fusion that compares queries with judged ones, created by `learn_fusion`, not by `fit`.
+
+    Attributes
+    ----------
+    ranker_ : Ranker
+        Scores the features of the runs and `judged`.
+    judged_ : JudgedLists
+        The judged queries.
+
+    """
+
+    @classmethod
+    def of(cls, ranker: Ranker, judged: JudgedLists) -> Fusion:
+        """Return the fusion of a fitted ranker and its judged queries."""
+        model = cls._of(ranker.feature_names_, None, {"ranker": ranker, "judged": judged})
+        model.run_retrievers_ = dict(ranker.run_retrievers_)
+        return model
+
+    def fit(self, *arguments: Any, **named: Any) -> NoReturn:
+        """Refuse: `learn_fusion` makes the features that are learned from."""
+        raise InvalidInputError("fusion: expected a ranker that fit trains, got a learned fusion. Call learn_fusion.")
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Those of the ranker, (n_features,) float64."""
+        importances: Floats = getattr(self.ranker_, "feature_importances_", np.zeros(self.n_features_in_))
+        return importances
+
+    def with_judged(self, data: RankingData) -> RankingData:
+        """Return the features of runs with what the judged queries say of each document."""
+        return self.judged_.added(data)
+
+    def _scores(self, X: NDArray[np.float32]) -> Floats:
+        return self.ranker_.predict(self.ranker_._rows(X))
+
+    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        out += self.ranker_.contributions(self.ranker_._rows(X))
+
+    def _learned_nothing(self) -> str:
+        return self.ranker_._learned_nothing()
+
+    def _parts(self) -> dict[str, Field]:
+        return {"ranker": StoredModel(), "judged": StoredJudgedLists()}
+
+    def _learned(self) -> dict[str, Any]:
+        return {"ranker": self.ranker_.to_dict(), "judged": self.judged_.to_dict()}
+
+    def _restore(self, learned: Mapping[str, Any]) -> None:
+        self.ranker_: Ranker = learned["ranker"]
+        self.judged_: JudgedLists = learned["judged"]
+        self.best_iteration_: int = 0
+        self.evals_result_: dict[str, Any] = {}
+
+    def _largest_score(self) -> float:
+        return self.ranker_._largest_score()
 
 
 class _Choice(Auto):
@@ -202,7 +281,8 @@ def apply_fusion(model: Ranker | str | Path, runs: Sequence[RunLike], name: str 
     for first, last in query_blocks(pointers(sizes), ROWS_AT_ONCE):
         some = [run.select(run.query_numbers(query_ids[first:last])) for run in records]
         if any(run.n_rows for run in some):
-            parts.append(model.rank(source_data(some), name=name))
+            data = source_data(some)
+            parts.append(model.rank(model.with_judged(data) if isinstance(model, Fusion) else data, name=name))
     return Run.joined(parts)
 
 
@@ -291,7 +371,7 @@ class _Problem:
 
 def n_sources_of(data: RankingData) -> int:
     """Return the number of runs that data were made of."""
-    return (len(data.feature_names) - 2) // len(OF_SOURCE)
+    return sum(name.endswith(f".{OF_SOURCE[0]}") for name in data.feature_names)
 
 
 def _units(names: Sequence[str]) -> Floats:
@@ -358,18 +438,46 @@ def _learned_weights(data: RankingData, features: Sequence[str], measure: Measur
             shares = convex.shares[convex.best(np.arange(n_queries))]
             for name, weight in _scaled(_Problem.of(data, SCALED), shares, SCALED).items():
                 stored[name] = stored.get(name, 0.0) + weight
-    model = ImportedWeights.of([stored.get(name, 0.0) for name in data.feature_names], data.feature_names, LEARNED)
-    model.run_retrievers_ = dict(data.run_retrievers)
     log.info("fusion: weights %s.", _shown(stored))
+    return _weights([stored.get(name, 0.0) for name in data.feature_names], data)
+
+
+def _weights(weights: Sequence[float], data: RankingData) -> ImportedWeights:
+    """Return a ranker of weights of the features of data."""
+    model = ImportedWeights.of(weights, data.feature_names, LEARNED)
+    model.run_retrievers_ = dict(data.run_retrievers)
     return model
+
+
+def _best_factor(data: RankingData, scores: Floats, measure: Measure) -> float:
+    """Return the best weight of `judged` beside the scores of the runs' weights; 0 where none is better than chance."""
+    judged = data.column(JUDGED)
+    train = TrainingSet.of(data, np.zeros(data.n_rows))
+    unit = _deviation(scores, data.query_ptr) / (np.sqrt(np.mean(judged * judged)) or 1.0)
+    validation, n_queries = Validation(train, measure), len(data)
+    if not judged.any() or n_queries < 2 * FOLDS:
+        return 0.0
+    values = np.array([validation.values((scores + each * unit * judged)[train.order]) for each in FACTORS])
+    best = int(values.mean(axis=1).argmax())
+    gain, error = mean_and_error(values[best] - values[0], np.ones(n_queries))
+    chosen = FACTORS[best] * unit if gain > error else 0.0
+    log.info(
+        "fusion: judged queries with similar lists: %s %+.4f (standard error %.4f), weight %.3f.",
+        *(measure.name, gain, error, chosen),
+    )
+    return float(chosen)
+
+
+def _deviation(scores: Floats, query_ptr: Ints) -> float:
+    """Return the standard deviation of scores (n_rows,) within queries."""
+    query, sizes = query_rows(query_ptr), np.maximum(np.diff(query_ptr), 1)
+    away = scores - (np.bincount(query, scores, len(sizes)) / sizes)[query]
+    return float(np.sqrt(np.mean(away * away)))
 
 
 def _scaled(problem: _Problem, weights: Floats, features: Sequence[str]) -> dict[str, float]:
     """Return weights of inputs as those of features, of scores with a standard deviation of 1 within queries."""
-    scores, query = product(problem.inputs, weights), query_rows(problem.train.query_ptr)
-    sizes = np.maximum(np.diff(problem.train.query_ptr), 1)
-    away = scores - (np.bincount(query, scores, len(sizes)) / sizes)[query]
-    deviation = float(np.sqrt(np.mean(away * away)))
+    deviation = _deviation(product(problem.inputs, weights), problem.train.query_ptr)
     names = [f"{name}.{feature}" for feature in features for name in source_names(len(weights) // len(features))]
     scaled = weights * _units(names) / (deviation or 1.0)
     return dict(zip(names, scaled.tolist(), strict=True))

@@ -17,6 +17,7 @@ from rerank.evaluation.page.markup import Element, element, page_text, scrolling
 from rerank.features.columns import directions
 from rerank.files.records import data_of
 from rerank.metrics.registry import parse_measures
+from rerank.rankers.fusion import Fusion
 from rerank.rankers.model_file import FORMAT, VERSION
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import Ranker
@@ -233,6 +234,8 @@ def _training_data(model: Ranker) -> list[Row]:
     ]
     if calibration is not None:
         rows.append(("judged queries", f"{calibration.n_queries}, {calibration.n_relevant} relevant documents"))
+    if isinstance(model, Fusion):
+        rows.append(("judged queries", f"{len(model.judged_.query_ids):,}; the model file holds their labels"))
     return [row for row in rows if row[1]]
 
 

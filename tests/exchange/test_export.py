@@ -45,6 +45,7 @@ FLOAT32 = ("xgboost", "xgboost-dump", "vespa", "ranklib", "solr")
 NO_MISSING = ("ranklib", "quickrank")
 SIZES_ONLY = ("solr",)  # thresholds of a moderate size
 WRITERS = [name for name, kind in known_formats().items() if kind.writes]
+OF_TREES = [name for name in WRITERS if known_formats()[name].trees]
 REREAD = [name for name in WALKS if known_formats()[name].reads]
 
 
@@ -187,7 +188,7 @@ def test_rankers_without_trees_are_refused(name: str, ranker: str, tmp_path: Pat
         rerank.export_model(model, tmp_path / "model", name)
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("name", OF_TREES)
 def test_a_base_that_no_file_can_hold_is_refused(name: str, tmp_path: Path) -> None:
     data = ranking_data(1)
     run = data.run(data.base_scores, "x")
@@ -208,7 +209,7 @@ def test_a_start_from_bm25_is_added_by_the_engines_query(base: str, tmp_path: Pa
     data = ranking_data(1)
     data = replace(data, feature_names=names)
     model = rerank.LambdaMART(n_estimators=3, num_leaves=4, base=base).fit(data)
-    for name in WRITERS:
+    for name in OF_TREES:
         if not known_formats()[name].adds_first_score:
             with pytest.raises(
                 InvalidInputError, match=f"{name}: expected a model without a base, got one that starts"

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.combination.sources import directions
-from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.combination.judged_lists import JUDGED
+from rerank.combination.sources import directions, source_data
+from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.exchange.models import export_model
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.fusion import DEPTH, _Convex, _Problem
+from rerank.rankers.fusion import DEPTH, Fusion, _Convex, _Problem
 from rerank.rankers.imported import ImportedWeights
 from rerank.rankers.store import read_model
 from rerank.types import Run
@@ -42,8 +43,25 @@ def judged_runs(
 
 
 def weights_of(model: rerank.rankers.ranker.Ranker) -> dict[str, float]:
-    assert isinstance(model, ImportedWeights)
-    return {name: weight for name, weight in zip(model.feature_names_, model.weights_.tolist(), strict=True) if weight}
+    """Weights of the runs' features that are not 0."""
+    ranker = model.ranker_ if isinstance(model, Fusion) else model
+    assert isinstance(ranker, ImportedWeights)
+    weights = dict(zip(ranker.feature_names_, ranker.weights_.tolist(), strict=True))
+    return {name: weight for name, weight in weights.items() if weight and name != JUDGED}
+
+
+def similar_queries(n_queries: int, seed: int = 0) -> tuple[list[Run], dict[str, dict[str, int]]]:
+    """Runs of queries about ten subjects: what is relevant to one is relevant to the others of its subject."""
+    random = np.random.default_rng(seed)
+    qrels: dict[str, dict[str, int]] = {}
+    scores: list[dict[str, dict[str, float]]] = [{}, {}]
+    for query in range(n_queries):
+        subject = query % 10
+        qrels[f"q{query}"] = {f"s{subject}d{doc}": 1 for doc in random.permutation(8)[:5].tolist()}
+        for run in scores:
+            docs = [f"s{subject}d{doc}" for doc in range(20)] + [f"s{other}d1" for other in range(10)]
+            run[f"q{query}"] = {doc: float(value) for doc, value in zip(docs, random.normal(size=30), strict=True)}
+    return [Run.of(run) for run in scores], qrels
 
 
 def test_better_runs_have_larger_weights_and_the_fusion_is_better_than_rank_fusion() -> None:
@@ -169,6 +187,47 @@ def test_trees_start_from_the_weights(caplog: pytest.LogCaptureFixture) -> None:
         "sources": 1,
     }
     assert len(rerank.apply_fusion(model, runs)) == 40
+
+
+@pytest.mark.parametrize("trees", [False, True])
+def test_judged_queries_with_similar_lists_are_compared_where_they_help(trees: bool, tmp_path: Path) -> None:
+    runs, qrels = similar_queries(80)
+    train, test = [f"q{query}" for query in range(50)], [f"q{query}" for query in range(50, 80)]
+    model = rerank.learn_fusion(runs, {query: qrels[query] for query in train}, trees=trees)
+    assert isinstance(model, Fusion)
+    others = [run.select(run.query_numbers(test)) for run in runs]
+    fused = rerank.apply_fusion(model, others)
+    by_scores = rerank.apply_fusion(rerank.learn_fusion(runs, qrels, norm="zscore"), others)
+    assert rerank.evaluate(qrels, fused)["nDCG@10"] > rerank.evaluate(qrels, by_scores)["nDCG@10"] + 0.2
+    model.save(tmp_path / "fusion.json")
+    again = rerank.apply_fusion(tmp_path / "fusion.json", others)
+    np.testing.assert_array_equal(again.scores, fused.scores)
+    data = model.with_judged(source_data(others))
+    contributions = model.contributions(data)
+    np.testing.assert_allclose(contributions.sum(axis=1), model.predict(data), rtol=1e-9, atol=1e-9)
+    order = np.random.default_rng(1).permutation(80)
+    shuffled = [run.select(order) for run in runs]
+    assert rerank.learn_fusion(shuffled, {query: qrels[query] for query in train}, trees=trees).to_dict() == (
+        model.to_dict()
+    )
+
+
+def test_damaged_file_of_judged_queries_is_refused(tmp_path: Path) -> None:
+    runs, qrels = similar_queries(40)
+    rerank.learn_fusion(runs, qrels, trees=False).save(tmp_path / "fusion.json")
+    stored = json.loads((tmp_path / "fusion.json").read_text())
+    judged = stored["learned"]["judged"]
+    damages = {
+        "list_ptr": ([0, *judged["list_ptr"][:0:-1]], "expected ascending numbers from 0"),
+        "listed": ([len(judged["doc_ids"]), *judged["listed"][1:]], r"listed\[0\]: expected a whole number from 0 to"),
+        "labels": (judged["labels"][1:], "labels: expected"),
+        "doc_ids": (judged["doc_ids"][::-1], "doc_ids: expected ids in ascending order, got others"),
+    }
+    for name, (value, message) in damages.items():
+        learned = {**stored["learned"], "judged": {**judged, name: value}}
+        (tmp_path / "damaged.json").write_text(json.dumps({**stored, "learned": learned}))
+        with pytest.raises(FileFormatError, match=message):
+            rerank.apply_fusion(tmp_path / "damaged.json", runs)
 
 
 def test_source_that_lacks_queries_or_all_is_missing_there() -> None:
