@@ -13,6 +13,7 @@ from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate, judgements_of
 from rerank.evaluation.significance import LEVEL, SAMPLES, TESTS, PairedDifference, corrected, paired_differences
 from rerank.files.records import JudgementsLike, RunLike
+from rerank.metrics.base import MEAN
 from rerank.metrics.precision import RECALLS, IPrec
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.runtime.arithmetic import log2_of
@@ -88,10 +89,21 @@ class Comparison(Shown):
         """Names of the runs that are compared with the baseline."""
         return tuple(name for name in self.results if name != self.baseline)
 
+    @property
+    def compared(self) -> tuple[str, ...]:
+        """Names of the measures whose figure is a mean over queries: a sum or a geometric mean has no difference."""
+        kinds = self.results[self.baseline].kinds
+        return tuple(name for name in self.measures if kinds[name].averaging == MEAN)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Runs and measures that have a difference to the baseline."""
+        return [(run, measure) for run in self.systems for measure in self.compared]
+
     @cached_property
     def differences(self) -> dict[str, dict[str, PairedDifference]]:
-        """`differences[run][measure]`, over the queries of both the run and the baseline."""
-        vectors = {(run, measure): self._difference(run, measure) for run in self.systems for measure in self.measures}
+        """`differences[run][measure]`, over the queries of both the run and the baseline, of `compared` measures."""
+        vectors = {pair: self._difference(*pair) for pair in self.pairs}
         differences: dict[str, dict[str, PairedDifference]] = {run: {} for run in self.systems}
         for size in {len(vector) for vector in vectors.values()}:
             keys = [key for key, vector in vectors.items() if len(vector) == size]
@@ -104,11 +116,10 @@ class Comparison(Shown):
 
     @cached_property
     def p_values(self) -> dict[str, dict[str, float]]:
-        """`p_values[run][measure]` of `test`, corrected over all runs and measures."""
-        keys = [(run, measure) for run in self.systems for measure in self.measures]
-        raw = [self.differences[run][measure].p_values[self.test] for run, measure in keys]
+        """`p_values[run][measure]` of `test`, corrected over all runs and `compared` measures."""
+        raw = [self.differences[run][measure].p_values[self.test] for run, measure in self.pairs]
         p_values: dict[str, dict[str, float]] = {run: {} for run in self.systems}
-        for (run, measure), p_value in zip(keys, corrected(raw, self.correction), strict=True):
+        for (run, measure), p_value in zip(self.pairs, corrected(raw, self.correction), strict=True):
             p_values[run][measure] = p_value
         return p_values
 
@@ -135,7 +146,9 @@ class Comparison(Shown):
         return {**self.statistics(run, measure), "significant": self.is_significant(run, measure)}
 
     def statistics(self, run: str, measure: str) -> dict[str, float]:
-        """Return every statistic of a difference to the baseline, by name."""
+        """Return every statistic of a difference to the baseline, by name; none of a measure that is not `compared`."""
+        if measure not in self.compared:
+            return {}
         figures = dict(vars(self.differences[run][measure]))
         p_values = {f"p_{test}": p_value for test, p_value in figures.pop("p_values").items()}
         return {**figures, **p_values, "p_value": self.p_values[run][measure]}
@@ -168,7 +181,7 @@ class Comparison(Shown):
 
     def is_significant(self, run: str, measure: str) -> bool:
         """Whether the corrected p is below 0.05."""
-        return self.p_values[run][measure] < 1.0 - LEVEL
+        return measure in self.compared and self.p_values[run][measure] < 1.0 - LEVEL
 
     def changes(self, run: str, measure: str) -> list[QueryChange]:
         """Return the change of every query of both runs, the largest gain first, the largest loss last."""
@@ -187,12 +200,15 @@ class Comparison(Shown):
 
     def check_shared(self, run: str) -> None:
         """Refuse a run that shares fewer than two queries with the baseline."""
-        n_shared = len(self._shared(run)[0])
-        if n_shared < 2:
+        if self.n_shared(run) < 2:
             raise InvalidInputError(
                 f"run {run}: expected at least two queries that {self.baseline} answers too, to compare them, got "
-                f"{n_shared}. Evaluate both on the same queries, or one alone."
+                f"{self.n_shared(run)}. Evaluate both on the same queries, or one alone."
             )
+
+    def n_shared(self, run: str) -> int:
+        """Return the number of queries that a run and the baseline both answer."""
+        return len(self._shared(run)[0])
 
     def _shared(self, run: str) -> tuple[Ids, Ints, Ints]:
         return np.intersect1d(self.results[run].query_ids, self.results[self.baseline].query_ids, return_indices=True)

@@ -51,9 +51,10 @@ def means_with_marks(comparison: Comparison, rows: Sequence[Sequence[str]]) -> l
 
 def _marked(comparison: Comparison, run: str, column: int, cell: str, best: str) -> Raw:
     text = rf"\textbf{{{cell}}}" if cell == best else cell
-    if run == comparison.baseline:
+    measure = comparison.measures[column]
+    if run == comparison.baseline or measure not in comparison.compared:
         return Raw(text)
-    p_value = comparison.p_values[run][comparison.measures[column]]
+    p_value = comparison.p_values[run][measure]
     mark = next((mark for bound, mark in MARKS if p_value < bound), "")
     return Raw(text + (rf"$^{{{mark}}}$" if mark else ""))
 
@@ -115,15 +116,31 @@ def notes(comparison: Comparison) -> list[str]:
     policies = sorted({f"policy: {result.policy}" for result in comparison.results.values()})
     if not comparison.systems:
         return policies
-    over = f"{len(comparison.systems)} runs x {len(comparison.measures)} measures"
+    over = f"{len(comparison.systems)} runs x {len(comparison.compared)} measures"
     correction = CORRECTIONS[comparison.correction]
     return [
         f"difference to {comparison.baseline}, with the 95 % bootstrap interval of its mean (percentiles, "
         f"{comparison.samples:,} samples, seed {comparison.seed}); d: mean over standard deviation of the differences; "
         "W/T/L: queries won/tied/lost",
         f"p: {TESTS[comparison.test]}, {correction}{'' if comparison.correction == 'none' else f' over {over}'}",
+        *_exceptions(comparison),
         *policies,
     ]
+
+
+def _exceptions(comparison: Comparison) -> list[str]:
+    """Return notes of measures without a difference, and of runs that answer other queries than the baseline."""
+    baseline, of_baseline = comparison.baseline, len(comparison.results[comparison.baseline].query_ids)
+    others = [measure for measure in comparison.measures if measure not in comparison.compared]
+    lines = [f"no difference of {', '.join(others)}: the figure is no mean over queries"] if others else []
+    for run in comparison.systems:
+        n_shared, n_queries = comparison.n_shared(run), len(comparison.results[run].query_ids)
+        if n_shared < max(n_queries, of_baseline):
+            lines.append(
+                f"{run} answers {n_queries} queries, {baseline} {of_baseline}: differences are over the {n_shared} of "
+                "both, means over the queries of each"
+            )
+    return lines
 
 
 def figure(value: float) -> str:
@@ -166,10 +183,13 @@ def _comparison_text(comparison: Comparison, form: str) -> str:
     header = ["run", *comparison.measures]
     parts = [latex_table(means_with_marks(comparison, rows), header) if form == "latex" else _table(rows, header, form)]
     if comparison.systems:
-        pairs = [(run, measure) for run in comparison.systems for measure in comparison.measures]
-        parts.append(_table([difference_cells(comparison, *pair) for pair in pairs], DIFFERENCE_HEADER, form))
-    comment = "% " if form == "latex" else ""
-    return "\n\n".join([*parts, *(comment + line for line in notes(comparison))])
+        cells = [difference_cells(comparison, *pair) for pair in comparison.pairs]
+        parts.append(_table(cells, DIFFERENCE_HEADER, form))
+    lines = notes(comparison)
+    if form == "latex":
+        marks = ["bold: the highest mean; * and **: corrected p below 0.05 and 0.01"] if comparison.systems else []
+        lines = [f"% {line}" for line in (*marks, *lines)]
+    return "\n\n".join([*parts, *lines])
 
 
 def _per_query_table(name: str, result: EvaluationResult, form: str) -> str:
@@ -244,7 +264,7 @@ def _json(comparison: Comparison, per_query: bool, details: Sequence[QueryDetail
                     key: value if isfinite(value) else None
                     for key, value in comparison.statistics(name, measure).items()
                 }
-                for measure in result.measures
+                for measure in comparison.compared
             }
         if per_query:
             runs[name]["per_query"] = result.per_query

@@ -95,7 +95,7 @@ def _sections(content: PageContent) -> list[Element | None]:
     return [
         section("summary", "Summary", _cards(compared), _means(compared)),
         section("differences", "Differences", _difference_figures(content), _difference_table(compared))
-        if compared.systems
+        if compared.pairs
         else None,
         section("curves", "Curves", _grid([figures.recall_figure(curves), figures.cutoff_figure(curves)]))
         if curves
@@ -135,7 +135,7 @@ def _card(comparison: Comparison, name: str, measure: str) -> Element:
         element("h3", figures.key(name, number), class_="keys"),
         element("p", element("strong", figure(comparison.results[name][measure])), f" {measure}", class_="big"),
     ]
-    if name in comparison.systems:
+    if name in comparison.systems and measure in comparison.compared:
         difference, p_value = comparison.differences[name][measure], comparison.p_values[name][measure]
         side = "" if not comparison.is_significant(name, measure) else "gain" if difference.difference > 0 else "loss"
         parts.append(
@@ -149,7 +149,7 @@ def _card(comparison: Comparison, name: str, measure: str) -> Element:
         parts.append(
             element("p", f"{difference.wins} won, {difference.ties} tied, {difference.losses} lost", class_="quiet")
         )
-    elif comparison.systems:
+    elif name == comparison.baseline and comparison.systems:
         parts.append(element("p", "baseline", class_="quiet"))
     return element("div", parts, class_="card")
 
@@ -190,6 +190,5 @@ def _difference_figures(content: PageContent) -> Element:
 
 
 def _difference_table(comparison: Comparison) -> Element:
-    pairs = [(run, measure) for run in comparison.systems for measure in comparison.measures]
-    rows = [difference_cells(comparison, *pair) for pair in pairs]
+    rows = [difference_cells(comparison, *pair) for pair in comparison.pairs]
     return scrolling(table(DIFFERENCE_HEADER, rows, n_left=2), f"Difference to {comparison.baseline}.")

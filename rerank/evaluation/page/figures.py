@@ -71,7 +71,7 @@ def interval_figures(comparison: Comparison) -> list[Element]:
     """Return a chart of the differences to the baseline, with intervals, for each measure in which a query differs."""
     differing = [
         measure
-        for measure in comparison.measures
+        for measure in comparison.compared
         if any(
             comparison.differences[run][measure].ties < comparison.differences[run][measure].n_queries
             for run in comparison.systems
@@ -94,8 +94,8 @@ def _interval_figure(comparison: Comparison, number: int, measure: str) -> Eleme
 
 
 def query_figure(comparison: Comparison, run: str, number: int, topics: Mapping[str, str]) -> Element:
-    """Return a bar chart of the gain or loss of each query under the first measure."""
-    measure = comparison.measures[0]
+    """Return a bar chart of the gain or loss of each query under the first measure that is compared."""
+    measure = comparison.compared[0]
     paired = comparison.differences[run][measure]
     bars = [
         (f"{change.query_id} {topics.get(change.query_id, '')}: {change.difference:+.4f}", change.difference)

@@ -48,8 +48,7 @@ def notebook_part(comparison: Comparison) -> str:
     ]
     content = [element("style", STYLE), element("p", comparison.summary()), table(["run", *comparison.measures], means)]
     if comparison.systems:
-        pairs = [(run, measure) for run in comparison.systems for measure in comparison.measures]
-        content.append(table(DIFFERENCE_HEADER, [difference_cells(comparison, *pair) for pair in pairs]))
+        content.append(table(DIFFERENCE_HEADER, [difference_cells(comparison, *pair) for pair in comparison.pairs]))
         content += interval_figures(comparison)
     lines = element("ul", [element("li", line) for line in notes(comparison)])
     content.append(folded("What the figures rest on", lines))
