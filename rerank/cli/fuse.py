@@ -20,6 +20,7 @@ USED_BY = {  # options, and what they have an effect on
     "--rrf-k": ("k", (METHOD,)),
     "--missing": ("missing", SCORED),
     "--norm": ("norm", (*METHODS, "--learn")),
+    "--no-judged": ("no_judged", ("--learn",)),
     "-m": ("metric", ("best", "--learn")),
     "-k": ("hits", (*METHODS, "--model")),
     "--name": ("name", (*METHODS, "--model")),
@@ -69,6 +70,9 @@ class Options:
     qrels: Path | None = file_option("--qrels", "Judgements for which `best` optimises the weights.")
     learn: Path | None = file_option("--learn", "Learn a fusion model from these judgements.")
     model: Path | None = file_option("--model", "Fuse the runs with this model, written by --learn.")
+    no_judged: bool = option(
+        "--no-judged", is_flag=True, help="Keep no judged queries in the model of `--learn`, to compare queries with."
+    )
     metric: str = metric_option("-m", use="that `best` and `--learn` optimise.")
 
 
@@ -78,8 +82,9 @@ def command(given: Options) -> None:
     """Combine two or more RUNs into one: reciprocal rank fusion, sums of normalised scores, or a learned fusion.
 
     `--learn QRELS -o fusion.json` learns weights of at least 0, or trees with many judged queries, and writes a model;
-    `--model fusion.json` fuses RUNs of other queries with it, in the same order of systems. Weights of `--norm minmax`
-    can be exported for search engines (`rerank export`).
+    where comparing queries with judged ones helps, the model holds these with their labels. `--model fusion.json` fuses
+    RUNs of other queries with it, in the same order of systems. Weights of `--norm minmax` can be exported for search
+    engines (`rerank export`).
 
     `--method best --qrels QRELS` finds the weights of two runs that give the highest mean of the measure, and prints
     them on stderr; fuse other queries with the printed options. This is training, so evaluating the result on the same
@@ -92,7 +97,8 @@ def command(given: Options) -> None:
     if given.learn is not None:
         from rerank.rankers.fusion import learn_fusion
 
-        learn_fusion(runs, read_qrels(given.learn), given.metric, norm=given.norm).save(given.output)
+        qrels = read_qrels(given.learn)
+        learn_fusion(runs, qrels, given.metric, norm=given.norm, judged=not given.no_judged).save(given.output)
         return
     if given.model is not None:
         from rerank.rankers.fusion import apply_fusion

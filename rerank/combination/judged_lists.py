@@ -2,10 +2,12 @@
 
     judged(q, d) = sum over judged queries p other than q of cos(q, p) * label(p, d)
 
-cos  cosine of the first 10 documents of both queries by reciprocal rank fusion, each counted as 1 / log2(1 + rank)
+cos  cosine of the first 10 documents of both queries, each counted as 1 / log2(1 + rank); they are the first by
+     reciprocal rank fusion of the first 100 documents of each run
 
-Two queries are alike where the same documents come first for both; no text is read. A judged query is not compared with
-itself, which its id tells: the labels of a query that a model was learned from are not part of its own features.
+Two queries are alike where the same documents come first for both; no text is read. Labels below 0 count as 0. A judged
+query is not compared with itself, which its id tells: the labels of a query that a model was learned from are not part
+of its own features.
 
 References
 ----------
@@ -18,18 +20,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 
 from rerank.metrics.lists import ranks
 from rerank.runtime.elementary import array_log2
+from rerank.runtime.kernels import kernel
 from rerank.runtime.schema import Array, Field, Names, Record, SchemaError, Sizes
 from rerank.types import Floats, Ints, Qrels, RankingData, pointers, query_rows
-from rerank.types.ids import Ids, id_array
+from rerank.types.ids import ID_RULE, Ids, first_broken, first_broken_query, id_array
 
 JUDGED = "judged"  # the feature's name
 FIRST = 10  # documents of a list that are compared
+DEPTH = 100  # documents of each run that are fused for it
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +51,7 @@ class JudgedLists:
         Where the documents of each query begin.
     listed, relevant : ndarray of dtype int64
         Numbers of the documents: the first ones, best first, and the relevant ones.
-    labels : ndarray of shape (n_relevant,) and dtype float64
+    labels : ndarray of shape (n_relevant,) and dtype int64
         Labels of the relevant documents, above 0.
 
     """
@@ -57,25 +62,28 @@ class JudgedLists:
     listed: Ints
     relevant_ptr: Ints
     relevant: Ints
-    labels: Floats
+    labels: Ints
 
     @classmethod
     def of(cls, data: RankingData, qrels: Qrels) -> Self:
-        """Return the judged queries of the features of several runs, as `source_data` computes them."""
-        data = data.select(np.argsort(data.query_ids))
-        query_ptr, firsts = _first_documents(data)
+        """Return the queries with relevant documents of the features of several runs (`source_data`)."""
         judged = qrels.select(qrels.query_numbers(data.query_ids.tolist()))
         kept = judged.labels > 0
         counts = np.bincount(query_rows(judged.query_ptr)[kept], minlength=len(data))
-        doc_ids, numbers = np.unique(np.concatenate([firsts, judged.doc_ids[kept]]), return_inverse=True)
+        numbers = np.flatnonzero(counts)
+        numbers = numbers[np.argsort(data.query_ids[numbers])]
+        judged = judged.select(numbers)
+        kept, counts = judged.labels > 0, counts[numbers]
+        list_ptr, firsts = _first_documents(data.select(numbers))
+        doc_ids, documents = np.unique(np.concatenate([firsts, judged.doc_ids[kept]]), return_inverse=True)
         return cls(
-            query_ids=data.query_ids,
+            query_ids=data.query_ids[numbers],
             doc_ids=doc_ids,
-            list_ptr=query_ptr,
-            listed=numbers[: len(firsts)],
+            list_ptr=list_ptr,
+            listed=documents[: len(firsts)],
             relevant_ptr=pointers(counts),
-            relevant=numbers[len(firsts) :],
-            labels=judged.labels[kept].astype(np.float64),
+            relevant=documents[len(firsts) :],
+            labels=judged.labels[kept],
         )
 
     def added(self, data: RankingData) -> RankingData:
@@ -85,30 +93,23 @@ class JudgedLists:
 
     def relevance(self, data: RankingData) -> Floats:
         """Return `judged` of each row, (n_rows,) float64."""
-        from scipy.sparse import csr_array
+        list_ptr, firsts = _first_documents(data)
+        place = np.minimum(np.searchsorted(self.query_ids, data.query_ids), len(self.query_ids) - 1)
+        own = np.where(self.query_ids[place] == data.query_ids, place, -1)
+        lists = list_ptr, self._numbers(firsts), _unit_discounts(list_ptr), own
+        out = np.zeros(data.n_rows)
+        _fill_judged(data.query_ptr, self._numbers(data.doc_ids), lists, self._postings, self._judgements, out)
+        return out
 
-        n_queries, shape = len(self.query_ids), (len(data), len(self.doc_ids))
-        query_ptr, firsts = _first_documents(data)
-        column = self._numbers(firsts)
-        known, weights = column >= 0, _unit_discounts(query_ptr)
-        lists = csr_array((weights[known], (query_rows(query_ptr)[known], column[known])), shape=shape)
-        own = csr_array((_unit_discounts(self.list_ptr), self.listed, self.list_ptr), shape=(n_queries, shape[1]))
-        cosines = (lists @ own.T).tocoo()
-        other = data.query_ids[cosines.row] != self.query_ids[cosines.col]
-        cosines = csr_array(
-            (cosines.data[other], (cosines.row[other], cosines.col[other])), shape=(len(data), n_queries)
-        )
-        labels = csr_array((self.labels, self.relevant, self.relevant_ptr), shape=(n_queries, shape[1]))
-        sums = (cosines @ labels).tocsr()
-        sums.sort_indices()
-        # rows are looked up among the pairs of query and document that have a sum
-        pairs = query_rows(sums.indptr.astype(np.int64)) * shape[1] + sums.indices
-        numbers = self._numbers(data.doc_ids)
-        wanted = query_rows(data.query_ptr) * shape[1] + numbers
-        place = np.minimum(np.searchsorted(pairs, wanted), max(len(pairs) - 1, 0))
-        if not len(pairs):
-            return np.zeros(data.n_rows)
-        return np.where((numbers >= 0) & (pairs[place] == wanted), sums.data[place], 0.0)
+    @cached_property
+    def _postings(self) -> tuple[Ints, Ints, Floats]:
+        """Of each document, pointers to the queries that list it first, and their weights."""
+        return _by_document(self.listed, self.list_ptr, _unit_discounts(self.list_ptr), len(self.doc_ids))
+
+    @cached_property
+    def _judgements(self) -> tuple[Ints, Ints, Floats]:
+        """Of each document, pointers to the queries that it is relevant to, and the labels."""
+        return _by_document(self.relevant, self.relevant_ptr, self.labels.astype(np.float64), len(self.doc_ids))
 
     def _numbers(self, doc_ids: Ids) -> Ints:
         """Return the number of each document, -1 of others."""
@@ -121,19 +122,28 @@ class JudgedLists:
 
 
 class StoredJudgedLists(Field):
-    """Judged queries as `JudgedLists.to_dict` wrote them."""
+    """Judged queries as `JudgedLists.to_dict` wrote them; None where it is null."""
 
-    def read(self, value: object, sizes: Sizes) -> JudgedLists:
+    def read(self, value: object, sizes: Sizes) -> JudgedLists | None:
         """Return the judged queries, checked completely."""
+        if value is None:
+            return None
         values = Record(_STORED).read(value, sizes)
-        for name in ("query_ids", "doc_ids"):
+        for name, first in (("query_ids", first_broken_query), ("doc_ids", first_broken)):
+            if (broken := first(list(values[name]))) is not None:
+                raise SchemaError(f"ids {ID_RULE}", f"{broken[:20]!r}", path=name)
             values[name] = id_array(list(values[name]))
             if (values[name][1:] <= values[name][:-1]).any():
                 raise SchemaError("ids in ascending order", "others", path=name)
-        for name, rows in (("list_ptr", "listed"), ("relevant_ptr", "relevant")):
-            pointer = values[name]
-            if pointer[0] != 0 or pointer[-1] != len(values[rows]) or (np.diff(pointer) < 0).any():
-                raise SchemaError(f"ascending numbers from 0 to {len(values[rows])}", "others", path=name)
+        for name, rows, most in (("list_ptr", "listed", FIRST), ("relevant_ptr", "relevant", len(values["relevant"]))):
+            pointer, documents = values[name], values[rows]
+            sizes_of = np.diff(pointer)
+            if pointer[0] != 0 or pointer[-1] != len(documents) or (sizes_of < 0).any() or (sizes_of > most).any():
+                raise SchemaError(
+                    f"rising numbers from 0 to {len(documents)}, {most} apart at most", "others", path=name
+                )
+            if len(np.unique(query_rows(pointer) * len(values["doc_ids"]) + documents)) < len(documents):
+                raise SchemaError("each document once in a query", "one twice", path=rows)
         return JudgedLists(**values)
 
 
@@ -152,15 +162,19 @@ _STORED: dict[str, Field] = {
     "listed": Array(np.int64, low=0, high=_last_document),
     "relevant_ptr": Array(np.int64, _after_queries, low=0),
     "relevant": Array(np.int64, binds="n_relevant", low=0, high=_last_document),
-    "labels": Array(np.float64, "n_relevant", low=0.0),
+    "labels": Array(np.int64, "n_relevant", low=1),
 }
 
 
 def _first_documents(data: RankingData) -> tuple[Ints, Ids]:
     """Return the first documents of each query by reciprocal rank fusion, best first, as pointers and ids."""
-    columns = [number for number, name in enumerate(data.feature_names) if name.endswith(".reciprocal_rank")]
-    fused = data.run(np.nan_to_num(data.X[:, columns]).sum(axis=1, dtype=np.float64)).head(FIRST)
-    return fused.query_ptr, fused.doc_ids
+    rank, reciprocal = (
+        data.X[:, [number for number, name in enumerate(data.feature_names) if name.endswith(ending)]]
+        for ending in (".rank", ".reciprocal_rank")
+    )
+    fused = np.where(rank <= DEPTH, reciprocal, 0.0).sum(axis=1, dtype=np.float64)
+    firsts = data.run(fused).head(FIRST)
+    return firsts.query_ptr, firsts.doc_ids
 
 
 def _unit_discounts(query_ptr: Ints) -> Floats:
@@ -169,3 +183,43 @@ def _unit_discounts(query_ptr: Ints) -> Floats:
     query = query_rows(query_ptr)
     squares = np.bincount(query, discounts**2, len(query_ptr) - 1)
     return discounts / np.sqrt(squares)[query]
+
+
+def _by_document(documents: Ints, query_ptr: Ints, values: Floats, n_docs: int) -> tuple[Ints, Ints, Floats]:
+    """Return pointers by document, and the queries and values of its rows; queries ascend."""
+    order = np.argsort(documents, kind="stable")
+    return pointers(np.bincount(documents, minlength=n_docs)), query_rows(query_ptr)[order], values[order]
+
+
+@kernel()
+def _fill_judged(query_ptr, docs, lists, postings, judgements, out):  # type: ignore[no-untyped-def]
+    """Add `judged` of each row to `out` (n_rows,).
+
+    docs        (n_rows,) number of the document, -1 where no judged query has it
+    lists       list_ptr, numbers and weights of the queries' first documents; own judged query (n_queries,), or -1
+    postings    of each document, doc_ptr, the judged queries that list it first, and its weights there
+    judgements  of each document, doc_ptr, the judged queries that it is relevant to, and the labels
+    """
+    list_ptr, listed, weights, own = lists
+    posting_ptr, posting_query, posting_weight = postings
+    label_ptr, label_query, labels = judgements
+    n_judged = 0
+    for query in posting_query:
+        n_judged = max(n_judged, query + 1)
+    for query in label_query:
+        n_judged = max(n_judged, query + 1)
+    cosines = np.zeros(n_judged, np.float64)
+    for query in range(query_ptr.shape[0] - 1):
+        for place in range(list_ptr[query], list_ptr[query + 1]):
+            if listed[place] >= 0:
+                for posting in range(posting_ptr[listed[place]], posting_ptr[listed[place] + 1]):
+                    if posting_query[posting] != own[query]:
+                        cosines[posting_query[posting]] += weights[place] * posting_weight[posting]
+        for row in range(query_ptr[query], query_ptr[query + 1]):
+            if docs[row] >= 0:
+                for judgement in range(label_ptr[docs[row]], label_ptr[docs[row] + 1]):
+                    out[row] += cosines[label_query[judgement]] * labels[judgement]
+        for place in range(list_ptr[query], list_ptr[query + 1]):  # only what was changed is cleared
+            if listed[place] >= 0:
+                for posting in range(posting_ptr[listed[place]], posting_ptr[listed[place] + 1]):
+                    cosines[posting_query[posting]] = 0.0

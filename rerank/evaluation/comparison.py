@@ -141,14 +141,12 @@ class Comparison(Shown):
 
     def _figures(self, run: str, measure: str) -> dict[str, Any]:
         """Return every figure of a difference to the baseline, by name; nothing for the baseline itself."""
-        if run == self.baseline:
+        if run == self.baseline or measure not in self.compared:
             return {"significant": False}
         return {**self.statistics(run, measure), "significant": self.is_significant(run, measure)}
 
     def statistics(self, run: str, measure: str) -> dict[str, float]:
-        """Return every statistic of a difference to the baseline, by name; none of a measure that is not `compared`."""
-        if measure not in self.compared:
-            return {}
+        """Return every statistic of a difference to the baseline, by name, of a measure that is `compared`."""
         figures = dict(vars(self.differences[run][measure]))
         p_values = {f"p_{test}": p_value for test, p_value in figures.pop("p_values").items()}
         return {**figures, **p_values, "p_value": self.p_values[run][measure]}
@@ -181,7 +179,7 @@ class Comparison(Shown):
 
     def is_significant(self, run: str, measure: str) -> bool:
         """Whether the corrected p is below 0.05."""
-        return measure in self.compared and self.p_values[run][measure] < 1.0 - LEVEL
+        return self.p_values[run][measure] < 1.0 - LEVEL
 
     def changes(self, run: str, measure: str) -> list[QueryChange]:
         """Return the change of every query of both runs, the largest gain first, the largest loss last."""

@@ -11,6 +11,7 @@ from rerank.errors import unknown_name
 from rerank.evaluation.comparison import Comparison, Move, QueryDetail, compare_results, shows
 from rerank.evaluation.evaluate import EvaluationResult
 from rerank.evaluation.significance import CORRECTIONS, TESTS
+from rerank.types.display import counted
 
 MARKS = ((0.01, "**"), (0.05, "*"))  # marks for corrected p-values below the bounds
 _SPECIAL = {
@@ -52,7 +53,7 @@ def means_with_marks(comparison: Comparison, rows: Sequence[Sequence[str]]) -> l
 def _marked(comparison: Comparison, run: str, column: int, cell: str, best: str) -> Raw:
     text = rf"\textbf{{{cell}}}" if cell == best else cell
     measure = comparison.measures[column]
-    if run == comparison.baseline or measure not in comparison.compared:
+    if (run, measure) not in comparison.pairs:
         return Raw(text)
     p_value = comparison.p_values[run][measure]
     mark = next((mark for bound, mark in MARKS if p_value < bound), "")
@@ -116,7 +117,9 @@ def notes(comparison: Comparison) -> list[str]:
     policies = sorted({f"policy: {result.policy}" for result in comparison.results.values()})
     if not comparison.systems:
         return policies
-    over = f"{len(comparison.systems)} runs x {len(comparison.compared)} measures"
+    if not comparison.pairs:
+        return [*_exceptions(comparison), *policies]
+    over = f"{counted(len(comparison.systems), 'run')} x {counted(len(comparison.compared), 'measure')}"
     correction = CORRECTIONS[comparison.correction]
     return [
         f"difference to {comparison.baseline}, with the 95 % bootstrap interval of its mean (percentiles, "
@@ -182,12 +185,12 @@ def _comparison_text(comparison: Comparison, form: str) -> str:
     ]
     header = ["run", *comparison.measures]
     parts = [latex_table(means_with_marks(comparison, rows), header) if form == "latex" else _table(rows, header, form)]
-    if comparison.systems:
+    if comparison.pairs:
         cells = [difference_cells(comparison, *pair) for pair in comparison.pairs]
         parts.append(_table(cells, DIFFERENCE_HEADER, form))
     lines = notes(comparison)
     if form == "latex":
-        marks = ["bold: the highest mean; * and **: corrected p below 0.05 and 0.01"] if comparison.systems else []
+        marks = ["bold: the highest mean; * and **: corrected p below 0.05 and 0.01"] if comparison.pairs else []
         lines = [f"% {line}" for line in (*marks, *lines)]
     return "\n\n".join([*parts, *lines])
 
@@ -247,7 +250,7 @@ def _tsv(comparison: Comparison, per_query: bool) -> str:
                 values = zip(result.query_ids.tolist(), result.values[measure].tolist(), strict=True)
                 lines += [f"{name}\t{measure}\t{query_id}\t{figure(value)}" for query_id, value in values]
             lines.append(f"{name}\t{measure}\tall\t{figure(result[measure])}")
-            if name in comparison.systems:
+            if (name, measure) in comparison.pairs:
                 statistics = comparison.statistics(name, measure).items()
                 lines += [f"{name}\t{measure}\tall:{key}\t{value:.6g}" for key, value in statistics]
     return "\n".join(lines)

@@ -15,9 +15,9 @@ The second model is the convex combination of min-max scores whose weights, on a
 measure. The two err differently, and few queries cannot tell which is better: the result is the sum of both, each
 divided by its standard deviation within queries. To it is added what is relevant to judged queries with similar lists
 (`rerank/combination/judged_lists.py`), with the weight of a grid that has the best mean of the measure, where that is
-better by more than a standard error; the model then holds the judged queries. From 100 judged queries on, `Auto`
-decides by cross-validation whether trees that start from the weights are better. Their score does not fall where a run
-ranks or scores a document higher.
+better on held-out folds by more than a standard error; the model then holds the judged queries. From 100 judged queries
+on, cross-validation decides whether trees that start from the weights are better. For a given `judged`, a score does
+not fall where a run ranks or scores a document higher.
 
 References
 ----------
@@ -34,14 +34,14 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.combination.fusion import RRF_K, checked_runs
 from rerank.combination.judged_lists import JUDGED, JudgedLists, StoredJudgedLists
-from rerank.combination.sources import OF_SOURCE, directions, source_data, source_names
+from rerank.combination.sources import OF_ALL, OF_SOURCE, directions, source_data, source_names
 from rerank.errors import InvalidInputError, ModelMismatchError, shown, unknown_name
 from rerank.files.records import QrelsLike, RunLike, qrels_of
 from rerank.metrics.base import Measure
@@ -49,14 +49,15 @@ from rerank.metrics.registry import parse_measure
 from rerank.objectives.plackett_luce import PlackettLuceObjective
 from rerank.rankers.auto import Auto
 from rerank.rankers.base_scores import mean_and_error
-from rerank.rankers.imported import Imported, ImportedWeights
+from rerank.rankers.imported import ImportedWeights
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.ranker import Ranker, StoredModel, register_fitted
+from rerank.rankers.ranker import Ranker, register_fitted
 from rerank.rankers.store import fitted_model
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries
+from rerank.rankers.warm_start import ModelBase
 from rerank.runtime.kernels import kernel
 from rerank.runtime.products import cross_product, gram, product
-from rerank.runtime.schema import Field
+from rerank.runtime.schema import Field, SchemaError
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
 
@@ -83,6 +84,7 @@ def learn_fusion(
     *,
     norm: str | None = None,
     trees: bool | None = None,
+    judged: bool = True,
     random_state: int = 0,
 ) -> Ranker:
     """Learn how to fuse several runs from judgements.
@@ -101,13 +103,17 @@ def learn_fusion(
     trees : bool, optional
         Whether trees that start from the weights are tried; None is yes from 100 judged queries on, and no where a
         norm is given.
+    judged : bool
+        Whether queries may be compared with the judged ones. The model then holds their ids, the ids of their first
+        and their relevant documents, and the labels. A norm has no such part.
     random_state : int
         Seed of the folds.
 
     Returns
     -------
     Ranker
-        Weights of at least 0, or trees that start from them; `save` writes it, `apply_fusion` fuses runs.
+        Weights of at least 0, or a `Fusion` of weights, trees that start from them, and judged queries, of which the
+        log says what was chosen; `save` writes it, `apply_fusion` fuses runs.
 
     Raises
     ------
@@ -124,7 +130,9 @@ def learn_fusion(
         )
     if not isinstance(trees, bool | np.bool_ | None):
         raise InvalidInputError(f"trees: expected True, False or None, got {shown(trees)}. Leave it out for None.")
-    data = source_data(runs, qrels, DEPTH)
+    if not isinstance(judged, bool | np.bool_):
+        raise InvalidInputError(f"judged: expected True or False, got {shown(judged)}. Leave it out for True.")
+    data, lists = source_data(runs, qrels, DEPTH), None
     relevant = np.zeros(data.n_rows) if data.labels is None else data.labels > 0
     positive = np.bincount(query_rows(data.query_ptr), relevant, len(data))
     known = np.flatnonzero((positive > 0) & (positive < np.diff(data.query_ptr)))
@@ -133,96 +141,84 @@ def learn_fusion(
             "qrels: expected a judged query with relevant and other documents in the runs, got none. Check that runs "
             "and qrels have the same query and document ids."
         )
-    data, features = data.select(known), BOTH if norm is None else NORMS[norm]
+    everything, data, features = data, data.select(known), BOTH if norm is None else NORMS[norm]
     _check_coverage(data)
-    measure, judged = parse_measure(metric), None
+    measure = parse_measure(metric)
     weights = _learned_weights(data, features, measure, random_state)
-    if norm is None:
-        judged = JudgedLists.of(data, qrels_of(qrels))
-        with_judged = judged.added(data)
-        factor = _best_factor(with_judged, weights.predict(data), measure)
-        if factor:
-            data, weights = with_judged, _weights([*weights.weights_, factor], with_judged)
-        judged = judged if factor else None
+    if norm is None and judged:
+        lists = JudgedLists.of(everything, qrels_of(qrels))
+        with_judged = lists.added(data)
+        weight = _weight_of_judged(with_judged, weights.predict(data), measure, random_state)
+        if weight:
+            data, weights = with_judged, _weights([*weights.weights_, weight], with_judged)
+        else:
+            lists = None
     tried = norm is None and len(known) >= FEW if trees is None else trees
-    model = _with_trees(weights, data, metric, random_state) if tried else weights
-    return model if judged is None else Fusion.of(model, judged)
-
-
-def _with_trees(weights: ImportedWeights, data: RankingData, metric: str | Measure, random_state: int) -> Ranker:
-    """Return trees that start from the weights, or the weights, whichever is better in cross-validation."""
-    trees = LambdaMART(metric=metric, random_state=random_state, monotone_constraints=directions(data.feature_names))
-    model = _Choice(members=[trees], base=weights, metric=metric, random_state=random_state).fit(data)
-    chosen = "trees that start from the weights" if model.members_ else "the weights, as trees are not better"
-    log.info("fusion: %s, by cross-validation of %d queries.", chosen, len(data))
-    return Auto.from_dict(model.to_dict()) if model.members_ else weights
+    if tried:
+        model = Fusion.with_trees(weights, data, metric, random_state)
+        if model.members_:
+            model.judged_ = lists
+            return model
+    return weights if lists is None else Fusion.of(weights, lists)
 
 
 @register_fitted("fusion")
-@dataclass(eq=False, repr=False)
-class Fusion(Imported):
-    """A learned fusion that compares queries with judged ones, created by `learn_fusion`, not by `fit`.
+class Fusion(Auto):
+    """A learned fusion: weights of the runs as the base, trees that start from them, and judged queries.
 
     Attributes
     ----------
-    ranker_ : Ranker
-        Scores the features of the runs and `judged`.
-    judged_ : JudgedLists
-        The judged queries.
+    judged_ : JudgedLists or None
+        The judged queries that a query is compared with; their feature is added to data that lack it.
 
     """
 
+    judged_: JudgedLists | None = None
+
     @classmethod
-    def of(cls, ranker: Ranker, judged: JudgedLists) -> Fusion:
-        """Return the fusion of a fitted ranker and its judged queries."""
-        model = cls._of(ranker.feature_names_, None, {"ranker": ranker, "judged": judged})
-        model.run_retrievers_ = dict(ranker.run_retrievers_)
+    def of(cls, weights: ImportedWeights, judged: JudgedLists) -> Fusion:
+        """Return the fusion of weights alone."""
+        stored = {**weights.to_dict(), "ranker": cls.kind, "parameters": {}, "base": ModelBase(weights).to_dict()}
+        learned = {
+            "best_iteration": 0,
+            "evals_result": {},
+            "members": [],
+            "weights": [],
+            "choices": {},
+            "chosen": "base",
+        }
+        return cls.from_dict({**stored, "learned": {**learned, "judged": judged.to_dict()}})
+
+    @classmethod
+    def with_trees(
+        cls, weights: ImportedWeights, data: RankingData, metric: str | Measure, random_state: int
+    ) -> Fusion:
+        """Return trees that start from the weights; without a tree where they are not better in cross-validation."""
+        trees = LambdaMART(
+            metric=metric, random_state=random_state, monotone_constraints=directions(data.feature_names)
+        )
+        model = cls(members=[trees], base=weights, metric=metric, random_state=random_state).fit(data)
+        chosen = "trees that start from the weights" if model.members_ else "the weights, as trees are not better"
+        log.info("fusion: %s, by cross-validation of %d queries.", chosen, len(data))
         return model
 
-    def fit(self, *arguments: Any, **named: Any) -> NoReturn:
-        """Refuse: `learn_fusion` makes the features that are learned from."""
-        raise InvalidInputError("fusion: expected a ranker that fit trains, got a learned fusion. Call learn_fusion.")
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """Those of the ranker, (n_features,) float64."""
-        importances: Floats = getattr(self.ranker_, "feature_importances_", np.zeros(self.n_features_in_))
-        return importances
-
-    def with_judged(self, data: RankingData) -> RankingData:
-        """Return the features of runs with what the judged queries say of each document."""
-        return self.judged_.added(data)
-
-    def _scores(self, X: NDArray[np.float32]) -> Floats:
-        return self.ranker_.predict(self.ranker_._rows(X))
-
-    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
-        out += self.ranker_.contributions(self.ranker_._rows(X))
-
-    def _learned_nothing(self) -> str:
-        return self.ranker_._learned_nothing()
+    def _matching(self, data: RankingData) -> RankingData:
+        lacks_judged = JUDGED not in data.feature_names and {*data.feature_names} >= {*self.feature_names_[:-1]}
+        return super()._matching(self.judged_.added(data) if self.judged_ is not None and lacks_judged else data)
 
     def _parts(self) -> dict[str, Field]:
-        return {"ranker": StoredModel(), "judged": StoredJudgedLists()}
-
-    def _learned(self) -> dict[str, Any]:
-        return {"ranker": self.ranker_.to_dict(), "judged": self.judged_.to_dict()}
+        return {**super()._parts(), "judged": StoredJudgedLists()}
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.ranker_: Ranker = learned["ranker"]
-        self.judged_: JudgedLists = learned["judged"]
-        self.best_iteration_: int = 0
-        self.evals_result_: dict[str, Any] = {}
-
-    def _largest_score(self) -> float:
-        return self.ranker_._largest_score()
-
-
-class _Choice(Auto):
-    """The choice between the weights and trees, of which either is a good result."""
+        super()._restore(learned)
+        names = tuple(self.feature_names_)
+        runs = sum(name.endswith(f".{OF_SOURCE[0]}") for name in names)
+        made = *(f"{name}.{each}" for name in source_names(runs) for each in OF_SOURCE), *OF_ALL
+        if names != (made if self.judged_ is None else (*made, JUDGED)):
+            raise SchemaError("the features of runs in their order", "others")
 
     def _warn_of_nothing(self) -> None:
-        return
+        """Say nothing: weights without trees are a good result."""
 
 
 def _check_coverage(data: RankingData) -> None:
@@ -275,15 +271,25 @@ def apply_fusion(model: Ranker | str | Path, runs: Sequence[RunLike], name: str 
     """
     model, records = fitted_model(model), checked_runs(runs)
     _check_sources(model, records)
+    _log_judged(model, records)
     query_ids = list(dict.fromkeys(query_id for run in records for query_id in run))
     sizes = [sum(run.rows(each).stop - run.rows(each).start for run in records if each in run) for each in query_ids]
     parts = []
     for first, last in query_blocks(pointers(sizes), ROWS_AT_ONCE):
         some = [run.select(run.query_numbers(query_ids[first:last])) for run in records]
         if any(run.n_rows for run in some):
-            data = source_data(some)
-            parts.append(model.rank(model.with_judged(data) if isinstance(model, Fusion) else data, name=name))
+            parts.append(model.rank(source_data(some), name=name))
     return Run.joined(parts)
+
+
+def _log_judged(model: Ranker, runs: Sequence[Run]) -> None:
+    """Log how many queries have the id of a judged query, and so do not read its labels."""
+    if isinstance(model, Fusion) and model.judged_ is not None:
+        shared = set(model.judged_.query_ids.tolist()) & {query_id for run in runs for query_id in run}
+        if shared:
+            log.info(
+                "fusion: %d queries have ids of judged queries; they do not read the labels of these.", len(shared)
+            )
 
 
 def n_sources(model: Ranker) -> int:
@@ -449,23 +455,34 @@ def _weights(weights: Sequence[float], data: RankingData) -> ImportedWeights:
     return model
 
 
-def _best_factor(data: RankingData, scores: Floats, measure: Measure) -> float:
-    """Return the best weight of `judged` beside the scores of the runs' weights; 0 where none is better than chance."""
-    judged = data.column(JUDGED)
-    train = TrainingSet.of(data, np.zeros(data.n_rows))
-    unit = _deviation(scores, data.query_ptr) / (np.sqrt(np.mean(judged * judged)) or 1.0)
-    validation, n_queries = Validation(train, measure), len(data)
+def _weight_of_judged(data: RankingData, scores: Floats, measure: Measure, seed: int) -> float:
+    """Return the weight of `judged` beside the scores of the runs' weights; 0 where it is not better on held-out folds.
+
+    The factor of the grid that is best on the other folds has to better a fold's queries by more than a standard error.
+    """
+    judged, n_queries = data.column(JUDGED), len(data)
     if not judged.any() or n_queries < 2 * FOLDS:
         return 0.0
+    unit = _deviation(scores, data.query_ptr) / np.sqrt(np.mean(judged * judged))
+    train = TrainingSet.of(data, np.zeros(data.n_rows))
+    validation, fold = Validation(train, measure), fold_of_queries(FOLDS, n_queries, seed)
     values = np.array([validation.values((scores + each * unit * judged)[train.order]) for each in FACTORS])
-    best = int(values.mean(axis=1).argmax())
-    gain, error = mean_and_error(values[best] - values[0], np.ones(n_queries))
-    chosen = FACTORS[best] * unit if gain > error else 0.0
+    held_out = np.empty(n_queries)
+    for number in range(FOLDS):
+        held_out[fold == number] = values[_first_best(values[:, fold != number]), fold == number]
+    gain, error = mean_and_error(held_out - values[0], np.ones(n_queries))
+    factor = FACTORS[_first_best(values)] if gain > error else 0.0
     log.info(
-        "fusion: judged queries with similar lists: %s %+.4f (standard error %.4f), weight %.3f.",
-        *(measure.name, gain, error, chosen),
+        "fusion: judged queries with similar lists %s: %s %+.4f on held-out queries, standard error %.4f.",
+        *(f"are compared, factor {factor:g}" if factor else "are not used", measure.name, gain, error),
     )
-    return float(chosen)
+    return float(factor * unit)
+
+
+def _first_best(values: Floats) -> int:
+    """Return the first factor with the best mean over the queries, of values (n_factors, n_queries)."""
+    means = values.mean(axis=1)
+    return int(np.flatnonzero(means >= means.max() - TIE)[0])
 
 
 def _deviation(scores: Floats, query_ptr: Ints) -> float:

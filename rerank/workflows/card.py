@@ -234,7 +234,7 @@ def _training_data(model: Ranker) -> list[Row]:
     ]
     if calibration is not None:
         rows.append(("judged queries", f"{calibration.n_queries}, {calibration.n_relevant} relevant documents"))
-    if isinstance(model, Fusion):
+    if isinstance(model, Fusion) and model.judged_ is not None:
         rows.append(("judged queries", f"{len(model.judged_.query_ids):,}; the model file holds their labels"))
     return [row for row in rows if row[1]]
 

@@ -121,6 +121,9 @@ def test_model_is_learned_from_judgements_and_fuses_other_runs(command: Command,
         refused = command("fuse", *files, "--model", str(model), *wrong.split(), "-o", str(out))
         assert refused.code == 2
         assert said in refused.err
+    assert command("fuse", *files, "--learn", "qrels.txt", "--no-judged", "-o", str(model)).code == 0
+    weights = rerank.learn_fusion(runs, rerank.read_qrels(world / "qrels.txt"), judged=False)
+    assert rerank.read_model(model).to_dict() == weights.to_dict()
     swapped = command("fuse", *files[::-1], "--model", str(model), "-o", str(out))
     assert swapped.code == 2
     assert "runs: expected the order of training (bm25-k1=0.9-b=0.4, bm25-k1=0.9-b=0.0), got" in swapped.err

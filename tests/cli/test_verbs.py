@@ -208,7 +208,7 @@ def reranked(world: Path) -> str:
 def test_evaluate_compares_with_the_baseline_that_is_named(command: Command, reranked: str) -> None:
     first = command(f"evaluate qrels.txt bm25.run {reranked} -m nDCG@10 --test wilcoxon --correction bh")
     assert "p: two-sided Wilcoxon signed-rank test" in first.out
-    assert "Benjamini-Hochberg over 1 runs x 1 measures" in first.out
+    assert "Benjamini-Hochberg over 1 run x 1 measure" in first.out
     other = command(f"evaluate qrels.txt bm25.run {reranked} -m nDCG@10 --baseline {reranked} --format json")
     figures = json.loads(other.out)
     assert figures["baseline"] == reranked

@@ -33,7 +33,7 @@ def test_table_shows_means_differences_and_what_they_rest_on(compared) -> None:
     assert f"{compared.p_values['good_1%']['nDCG@10']:.4f}" in text
     assert f"{result.wins}/{result.ties}/{result.losses}" in text
     assert "difference to bad, with the 95 % bootstrap interval" in text
-    assert "p: two-sided paired t-test, Holm over 1 runs x 2 measures" in text
+    assert "p: two-sided paired t-test, Holm over 1 run x 2 measures" in text
     assert "policy: as trec_eval" in text
 
 

@@ -9,8 +9,8 @@ from tests.oracles.sources import Lists, ordered
 
 
 def first_documents(lists: Lists) -> list[str]:
-    """The first ten documents by reciprocal rank fusion."""
-    ranks = [{doc: rank for rank, doc in enumerate(ordered(scores), 1)} for scores in lists]
+    """The first ten documents by reciprocal rank fusion of the first hundred of each list."""
+    ranks = [{doc: rank for rank, doc in enumerate(ordered(scores)[:100], 1)} for scores in lists]
     fused = {doc: sum(1 / (60 + of[doc]) for of in ranks if doc in of) for doc in set().union(*lists)}
     return ordered(fused)[:10]
 

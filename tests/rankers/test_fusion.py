@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.combination.judged_lists import JUDGED
+from rerank.combination.judged_lists import JUDGED, JudgedLists
 from rerank.combination.sources import directions, source_data
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.exchange.models import export_model
@@ -44,7 +44,7 @@ def judged_runs(
 
 def weights_of(model: rerank.rankers.ranker.Ranker) -> dict[str, float]:
     """Weights of the runs' features that are not 0."""
-    ranker = model.ranker_ if isinstance(model, Fusion) else model
+    ranker = model.base_.model if isinstance(model, Fusion) else model
     assert isinstance(ranker, ImportedWeights)
     weights = dict(zip(ranker.feature_names_, ranker.weights_.tolist(), strict=True))
     return {name: weight for name, weight in weights.items() if weight and name != JUDGED}
@@ -189,45 +189,103 @@ def test_trees_start_from_the_weights(caplog: pytest.LogCaptureFixture) -> None:
     assert len(rerank.apply_fusion(model, runs)) == 40
 
 
+def some_of(runs: list[Run], queries: list[str]) -> list[Run]:
+    return [run.select(run.query_numbers(queries)) for run in runs]
+
+
+TRAIN, TEST = [f"q{query}" for query in range(50)], [f"q{query}" for query in range(50, 80)]
+
+
 @pytest.mark.parametrize("trees", [False, True])
-def test_judged_queries_with_similar_lists_are_compared_where_they_help(trees: bool, tmp_path: Path) -> None:
+def test_judged_queries_with_similar_lists_are_compared_where_they_help(
+    trees: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level("INFO", "rerank")
     runs, qrels = similar_queries(80)
-    train, test = [f"q{query}" for query in range(50)], [f"q{query}" for query in range(50, 80)]
-    model = rerank.learn_fusion(runs, {query: qrels[query] for query in train}, trees=trees)
+    of_train, others = {query: qrels[query] for query in TRAIN}, some_of(runs, TEST)
+    model = rerank.learn_fusion(runs, of_train, "AP", trees=trees)
     assert isinstance(model, Fusion)
-    others = [run.select(run.query_numbers(test)) for run in runs]
+    assert bool(model.members_) == trees
+    assert "judged queries with similar lists are compared, factor" in caplog.text
+    caplog.clear()
     fused = rerank.apply_fusion(model, others)
-    by_scores = rerank.apply_fusion(rerank.learn_fusion(runs, qrels, norm="zscore"), others)
+    assert caplog.text == ""  # of runs of the same tags
+    by_scores = rerank.apply_fusion(rerank.learn_fusion(runs, of_train, judged=False, trees=False), others)
     assert rerank.evaluate(qrels, fused)["nDCG@10"] > rerank.evaluate(qrels, by_scores)["nDCG@10"] + 0.2
     model.save(tmp_path / "fusion.json")
+    monkeypatch.setattr("rerank.rankers.fusion.ROWS_AT_ONCE", 100)  # blocks have no effect
     again = rerank.apply_fusion(tmp_path / "fusion.json", others)
     np.testing.assert_array_equal(again.scores, fused.scores)
-    data = model.with_judged(source_data(others))
-    contributions = model.contributions(data)
-    np.testing.assert_allclose(contributions.sum(axis=1), model.predict(data), rtol=1e-9, atol=1e-9)
     order = np.random.default_rng(1).permutation(80)
-    shuffled = [run.select(order) for run in runs]
-    assert rerank.learn_fusion(shuffled, {query: qrels[query] for query in train}, trees=trees).to_dict() == (
-        model.to_dict()
-    )
+    shuffled = rerank.learn_fusion([run.select(order) for run in runs], of_train, "AP", trees=trees)
+    assert shuffled.to_dict() == model.to_dict()
+
+
+def test_fusion_predicts_the_features_of_runs_and_explains_its_scores() -> None:
+    runs, qrels = similar_queries(80)
+    model = rerank.learn_fusion(runs, {query: qrels[query] for query in TRAIN}, trees=True)
+    data = source_data(some_of(runs, TEST), qrels)
+    assert JUDGED not in data.feature_names
+    scores = model.predict(data)
+    np.testing.assert_allclose(model.contributions(data).sum(axis=1), scores, rtol=1e-9, atol=1e-9)
+    np.testing.assert_array_equal(rerank.apply_fusion(model, some_of(runs, TEST)).scores, data.run(scores).scores)
+    assert JUDGED in model.features_read()
+    assert "judged queries | 50; the model file holds their labels" in str(rerank.model_card(model))
+
+
+def test_own_labels_and_those_of_an_equal_id_are_not_read(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "rerank")
+    runs, qrels = similar_queries(60)
+    model = rerank.learn_fusion(runs, qrels, trees=False)
+    before = rerank.apply_fusion(model, runs)
+    assert "fusion: 60 queries have ids of judged queries; they do not read the labels of these." in caplog.text
+    flipped = dict(qrels["q7"].items()) | {f"s7d{doc}": 1 for doc in range(10, 20)}
+    other = JudgedLists.of(source_data(runs), rerank.Qrels.of({**qrels, "q7": flipped}))
+    assert model.judged_.labels.sum() < other.labels.sum()
+    model.judged_ = other
+    after = rerank.apply_fusion(model, runs)
+    assert after["q7"] == before["q7"]
+    assert after["q17"] != before["q17"]  # of the same subject
+
+
+@pytest.mark.parametrize("queries", [9, 40])
+def test_judged_queries_are_not_kept_where_they_do_not_help(queries: int, caplog: pytest.LogCaptureFixture) -> None:
+    """Documents are named anew in each query, or there are too few queries to tell."""
+    caplog.set_level("INFO", "rerank")
+    runs, qrels = judged_runs(queries) if queries < 10 else similar_queries(queries)
+    if queries >= 10:
+        qrels = {query: {f"{query}{doc}": label for doc, label in of.items()} for query, of in qrels.items()}
+        runs = [Run.of({query: {f"{query}{doc}": s for doc, s in run[query].items()} for query in run}) for run in runs]
+    model = rerank.learn_fusion(runs, qrels)
+    assert isinstance(model, ImportedWeights)
+    assert "judged" not in json.dumps(model.to_dict())
+    assert not isinstance(rerank.learn_fusion(*similar_queries(80), judged=False, trees=False), Fusion)
 
 
 def test_damaged_file_of_judged_queries_is_refused(tmp_path: Path) -> None:
     runs, qrels = similar_queries(40)
     rerank.learn_fusion(runs, qrels, trees=False).save(tmp_path / "fusion.json")
     stored = json.loads((tmp_path / "fusion.json").read_text())
-    judged = stored["learned"]["judged"]
+    learned, judged = stored["learned"], stored["learned"]["judged"]
     damages = {
-        "list_ptr": ([0, *judged["list_ptr"][:0:-1]], "expected ascending numbers from 0"),
+        "list_ptr": ([0, *judged["list_ptr"][:0:-1]], "expected rising numbers from 0"),
         "listed": ([len(judged["doc_ids"]), *judged["listed"][1:]], r"listed\[0\]: expected a whole number from 0 to"),
-        "labels": (judged["labels"][1:], "labels: expected"),
+        "relevant": ([judged["relevant"][0]] * 2 + judged["relevant"][2:], "expected each document once in a query"),
+        "labels": ([0, *judged["labels"][1:]], r"labels\[0\]: expected a whole number from 1 to"),
         "doc_ids": (judged["doc_ids"][::-1], "doc_ids: expected ids in ascending order, got others"),
+        "query_ids": (["q" * 600, *judged["query_ids"][1:]], "query_ids: expected ids of 1 to 512 characters"),
     }
-    for name, (value, message) in damages.items():
-        learned = {**stored["learned"], "judged": {**judged, name: value}}
-        (tmp_path / "damaged.json").write_text(json.dumps({**stored, "learned": learned}))
+    files = [({**learned, "judged": {**judged, name: value}}, message) for name, (value, message) in damages.items()]
+    for part, message in [
+        *files,
+        ({**learned, "judged": None}, "learned: expected the features of runs in their order"),
+    ]:
+        (tmp_path / "damaged.json").write_text(json.dumps({**stored, "learned": part}))
         with pytest.raises(FileFormatError, match=message):
             rerank.apply_fusion(tmp_path / "damaged.json", runs)
+    (tmp_path / "damaged.json").write_text(json.dumps({**stored, "feature_names": stored["feature_names"][::-1]}))
+    with pytest.raises(FileFormatError, match="learned: expected the features of runs in their order"):
+        rerank.apply_fusion(tmp_path / "damaged.json", runs)
 
 
 def test_source_that_lacks_queries_or_all_is_missing_there() -> None:
@@ -248,6 +306,8 @@ def test_refusals_name_the_remedy(tmp_path: Path) -> None:
         rerank.apply_fusion(model, runs[::-1])
     with pytest.raises(InvalidInputError, match="qrels: expected a judged query with relevant and other documents"):
         rerank.learn_fusion(runs, {"other": {"d1": 1}})
+    with pytest.raises(InvalidInputError, match="judged: expected True or False, got 'no'"):
+        rerank.learn_fusion(runs, qrels, judged="no")
     with pytest.raises(InvalidInputError, match="expected a known name, got 'sum'"):
         rerank.learn_fusion(runs, qrels, norm="sum")
     other = rerank.LambdaMART(n_estimators=2, min_child_samples=2).fit(

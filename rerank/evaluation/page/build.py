@@ -135,7 +135,7 @@ def _card(comparison: Comparison, name: str, measure: str) -> Element:
         element("h3", figures.key(name, number), class_="keys"),
         element("p", element("strong", figure(comparison.results[name][measure])), f" {measure}", class_="big"),
     ]
-    if name in comparison.systems and measure in comparison.compared:
+    if (name, measure) in comparison.pairs:
         difference, p_value = comparison.differences[name][measure], comparison.p_values[name][measure]
         side = "" if not comparison.is_significant(name, measure) else "gain" if difference.difference > 0 else "loss"
         parts.append(
@@ -168,14 +168,14 @@ def _means(comparison: Comparison) -> Element:
         for name in comparison.results
     ]
     caption = "Mean of each measure; the best in bold"
-    legend = "; ▲ better and ▼ worse than the baseline, corrected p below 0.05" if comparison.systems else ""
+    legend = "; ▲ better and ▼ worse than the baseline, corrected p below 0.05" if comparison.pairs else ""
     return scrolling(table(["run", *comparison.measures], rows), caption + legend + ".")
 
 
 def _mean(comparison: Comparison, name: str, measure: str, best: str) -> Element:
     value = figure(comparison.results[name][measure])
     cell = element("span", element("strong", value) if value == best else value)
-    if name in comparison.systems and comparison.is_significant(name, measure):
+    if (name, measure) in comparison.pairs and comparison.is_significant(name, measure):
         better = comparison.differences[name][measure].difference > 0
         sign = element("span", "▲" if better else "▼", class_=f"mark {'gain' if better else 'loss'}")
         return element("span", cell, sign)

@@ -47,7 +47,7 @@ def notebook_part(comparison: Comparison) -> str:
         for name, result in comparison.results.items()
     ]
     content = [element("style", STYLE), element("p", comparison.summary()), table(["run", *comparison.measures], means)]
-    if comparison.systems:
+    if comparison.pairs:
         content.append(table(DIFFERENCE_HEADER, [difference_cells(comparison, *pair) for pair in comparison.pairs]))
         content += interval_figures(comparison)
     lines = element("ul", [element("li", line) for line in notes(comparison)])
