@@ -7,19 +7,22 @@ unset PYTHONDONTWRITEBYTECODE
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 venv=${RERANK_VENV:-$root/.venv}
 
+make_venv() {
+    [ ! -x "$venv/bin/python" ] || return 0
+    local python=${PYTHON:-python3}
+    "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+        echo "scripts: expected Python 3.11 or later, got $("$python" --version 2>&1). Set PYTHON to a newer one." >&2
+        exit 2
+    }
+    echo "Making $venv ..." >&2
+    "$python" -m venv "$venv"
+}
+
 install() {  # install NAME FILE...: install requirement files, once for each state of them; `package`: and the package
     local name=$1 stamp="$venv/.installed-$1" state
     shift
     state=$(cat "$root/pyproject.toml" "$@" | cksum)
-    if [ ! -x "$venv/bin/python" ]; then
-        local python=${PYTHON:-python3}
-        "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
-            echo "scripts: expected Python 3.11 or later, got $("$python" --version 2>&1). Set PYTHON to a newer one." >&2
-            exit 2
-        }
-        echo "Making $venv ..." >&2
-        "$python" -m venv "$venv"
-    fi
+    make_venv
     if [ "$(cat "$stamp" 2>/dev/null)" != "$state" ]; then
         echo "Installing pinned packages ..." >&2
         local files=()
