@@ -159,7 +159,7 @@ def learn_fusion(
         if model.members_:
             model.judged_ = lists
             return model
-    return weights if lists is None else Fusion.of(weights, lists)
+    return weights if lists is None else Fusion.of(weights, lists, measure)
 
 
 @register_fitted("fusion")
@@ -176,9 +176,10 @@ class Fusion(Auto):
     judged_: JudgedLists | None = None
 
     @classmethod
-    def of(cls, weights: ImportedWeights, judged: JudgedLists) -> Fusion:
-        """Return the fusion of weights alone."""
-        stored = {**weights.to_dict(), "ranker": cls.kind, "parameters": {}, "base": ModelBase(weights).to_dict()}
+    def of(cls, weights: ImportedWeights, judged: JudgedLists, measure: Measure) -> Fusion:
+        """Return the fusion of weights alone, which were chosen by a measure."""
+        parameters, base = {"metric": measure.name}, ModelBase(weights).to_dict()
+        stored = {**weights.to_dict(), "ranker": cls.kind, "parameters": parameters, "base": base}
         learned = {
             "best_iteration": 0,
             "evals_result": {},
