@@ -122,26 +122,9 @@ def learn_fusion(
         scores are equal within the queries of all runs, and for what `source_data` refuses.
 
     """
-    if norm is not None and norm not in NORMS:
-        raise unknown_name("norm", str(norm), NORMS)
-    if not isinstance(random_state, int | np.integer) or random_state < 0:
-        raise InvalidInputError(
-            f"random_state: expected a whole number from 0, got {shown(random_state)}. Leave it out for 0."
-        )
-    if not isinstance(trees, bool | np.bool_ | None):
-        raise InvalidInputError(f"trees: expected True, False or None, got {shown(trees)}. Leave it out for None.")
-    if not isinstance(judged, bool | np.bool_):
-        raise InvalidInputError(f"judged: expected True or False, got {shown(judged)}. Leave it out for True.")
-    data, lists = source_data(runs, qrels, DEPTH), None
-    relevant = np.zeros(data.n_rows) if data.labels is None else data.labels > 0
-    positive = np.bincount(query_rows(data.query_ptr), relevant, len(data))
-    known = np.flatnonzero((positive > 0) & (positive < np.diff(data.query_ptr)))
-    if not len(known):
-        raise InvalidInputError(
-            "qrels: expected a judged query with relevant and other documents in the runs, got none. Check that runs "
-            "and qrels have the same query and document ids."
-        )
-    everything, data, features = data, data.select(known), BOTH if norm is None else NORMS[norm]
+    _check_choices(norm, trees, judged, random_state)
+    everything, lists = source_data(runs, qrels, DEPTH), None
+    data, features = everything.select(_learned_queries(everything)), BOTH if norm is None else NORMS[norm]
     _check_coverage(data)
     measure = parse_measure(metric)
     weights = _learned_weights(data, features, measure, random_state)
@@ -153,13 +136,40 @@ def learn_fusion(
             data, weights = with_judged, _weights([*weights.weights_, weight], with_judged)
         else:
             lists = None
-    tried = norm is None and len(known) >= FEW if trees is None else trees
+    tried = norm is None and len(data) >= FEW if trees is None else trees
     if tried:
         model = Fusion.with_trees(weights, data, metric, random_state)
         if model.members_:
             model.judged_ = lists
             return model
     return weights if lists is None else Fusion.of(weights, lists, measure)
+
+
+def _check_choices(norm: object, trees: object, judged: object, random_state: object) -> None:
+    """Refuse what `learn_fusion` does not know."""
+    if norm is not None and norm not in NORMS:
+        raise unknown_name("norm", str(norm), NORMS)
+    if not isinstance(random_state, int | np.integer) or random_state < 0:
+        raise InvalidInputError(
+            f"random_state: expected a whole number from 0, got {shown(random_state)}. Leave it out for 0."
+        )
+    if not isinstance(trees, bool | np.bool_ | None):
+        raise InvalidInputError(f"trees: expected True, False or None, got {shown(trees)}. Leave it out for None.")
+    if not isinstance(judged, bool | np.bool_):
+        raise InvalidInputError(f"judged: expected True or False, got {shown(judged)}. Leave it out for True.")
+
+
+def _learned_queries(data: RankingData) -> Ints:
+    """Return the numbers of the queries with relevant and other documents; refuse data without one."""
+    relevant = np.zeros(data.n_rows) if data.labels is None else data.labels > 0
+    positive = np.bincount(query_rows(data.query_ptr), relevant, len(data))
+    known = np.flatnonzero((positive > 0) & (positive < np.diff(data.query_ptr)))
+    if not len(known):
+        raise InvalidInputError(
+            "qrels: expected a judged query with relevant and other documents in the runs, got none. Check that runs "
+            "and qrels have the same query and document ids."
+        )
+    return known
 
 
 @register_fitted("fusion")
