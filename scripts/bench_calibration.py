@@ -200,12 +200,12 @@ def figures(observed: Observed) -> dict[str, list[float | str]]:
     query, rank, promised = map(np.concatenate, (observed.query, observed.rank, observed.promised))
     relevant = np.concatenate(observed.relevant)
     first = rank < 10
-    texts = np.array([found for _, found in observed.texts]), np.array([value for value, _ in observed.texts])
+    texts = np.array([value for value, _ in observed.texts]), np.array([found for _, found in observed.texts])
     found: dict[str, list[float | str]] = {}
     for name, (hits, values) in {
         "all candidates": (relevant, promised),
         "first ten": (relevant[first], promised[first]),
-        f"first {TEXTS} of BM25 as texts": texts,
+        f"first {TEXTS} of BM25 as texts": texts[::-1],
     }.items():
         if not len(hits):
             continue

@@ -70,9 +70,7 @@ class Options:
     qrels: Path | None = file_option("--qrels", "Judgements for which `best` optimises the weights.")
     learn: Path | None = file_option("--learn", "Learn a fusion model from these judgements.")
     model: Path | None = file_option("--model", "Fuse the runs with this model, written by --learn.")
-    no_judged: bool = option(
-        "--no-judged", is_flag=True, help="Keep no judged queries in the model of `--learn`, to compare queries with."
-    )
+    no_judged: bool = option("--no-judged", is_flag=True, help="Store no judged queries in the model of `--learn`.")
     metric: str = metric_option("-m", use="that `best` and `--learn` optimise.")
 
 

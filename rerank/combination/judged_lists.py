@@ -25,14 +25,15 @@ from typing import Any, Self
 
 import numpy as np
 
+from rerank.combination.sources import JUDGED
 from rerank.metrics.lists import ranks
 from rerank.runtime.elementary import array_log2
 from rerank.runtime.kernels import kernel
 from rerank.runtime.schema import Array, Field, Names, Record, SchemaError, Sizes
 from rerank.types import Floats, Ints, Qrels, RankingData, pointers, query_rows
+from rerank.types.arrays import are_pointers, by_number
 from rerank.types.ids import ID_RULE, Ids, first_broken, first_broken_query, id_array
 
-JUDGED = "judged"  # the feature's name
 FIRST = 10  # documents of a list that are compared
 DEPTH = 100  # documents of each run that are fused for it
 
@@ -67,17 +68,14 @@ class JudgedLists:
     @classmethod
     def of(cls, data: RankingData, qrels: Qrels) -> Self:
         """Return the queries with relevant documents of the features of several runs (`source_data`)."""
-        judged = qrels.select(qrels.query_numbers(data.query_ids.tolist()))
+        judged = qrels.select(qrels.query_numbers(np.sort(data.query_ids).tolist()))
         kept = judged.labels > 0
-        counts = np.bincount(query_rows(judged.query_ptr)[kept], minlength=len(data))
-        numbers = np.flatnonzero(counts)
-        numbers = numbers[np.argsort(data.query_ids[numbers])]
-        judged = judged.select(numbers)
-        kept, counts = judged.labels > 0, counts[numbers]
-        list_ptr, firsts = _first_documents(data.select(numbers))
+        counts = np.bincount(query_rows(judged.query_ptr)[kept], minlength=len(judged))
+        query_ids, counts = judged.query_ids[counts > 0], counts[counts > 0]
+        list_ptr, firsts = _first_documents(data.select(data.query_numbers(query_ids.tolist())))
         doc_ids, documents = np.unique(np.concatenate([firsts, judged.doc_ids[kept]]), return_inverse=True)
         return cls(
-            query_ids=data.query_ids[numbers],
+            query_ids=query_ids,
             doc_ids=doc_ids,
             list_ptr=list_ptr,
             listed=documents[: len(firsts)],
@@ -94,27 +92,23 @@ class JudgedLists:
     def relevance(self, data: RankingData) -> Floats:
         """Return `judged` of each row, (n_rows,) float64."""
         list_ptr, firsts = _first_documents(data)
-        place = np.minimum(np.searchsorted(self.query_ids, data.query_ids), len(self.query_ids) - 1)
-        own = np.where(self.query_ids[place] == data.query_ids, place, -1)
-        lists = list_ptr, self._numbers(firsts), _unit_discounts(list_ptr), own
-        out = np.zeros(data.n_rows)
-        _fill_judged(data.query_ptr, self._numbers(data.doc_ids), lists, self._postings, self._judgements, out)
+        own = _numbers(self.query_ids, data.query_ids)
+        lists = list_ptr, _numbers(self.doc_ids, firsts), _unit_discounts(list_ptr), own
+        docs, cosines, out = _numbers(self.doc_ids, data.doc_ids), np.zeros(len(self.query_ids)), np.zeros(data.n_rows)
+        _fill_judged(data.query_ptr, docs, lists, self._postings, self._judgements, cosines, out)
         return out
 
     @cached_property
     def _postings(self) -> tuple[Ints, Ints, Floats]:
         """Of each document, pointers to the queries that list it first, and their weights."""
-        return _by_document(self.listed, self.list_ptr, _unit_discounts(self.list_ptr), len(self.doc_ids))
+        ptr, order = by_number(self.listed, len(self.doc_ids))
+        return ptr, query_rows(self.list_ptr)[order], _unit_discounts(self.list_ptr)[order]
 
     @cached_property
     def _judgements(self) -> tuple[Ints, Ints, Floats]:
         """Of each document, pointers to the queries that it is relevant to, and the labels."""
-        return _by_document(self.relevant, self.relevant_ptr, self.labels.astype(np.float64), len(self.doc_ids))
-
-    def _numbers(self, doc_ids: Ids) -> Ints:
-        """Return the number of each document, -1 of others."""
-        place = np.minimum(np.searchsorted(self.doc_ids, doc_ids), len(self.doc_ids) - 1)
-        return np.where(self.doc_ids[place] == doc_ids, place, -1)
+        ptr, order = by_number(self.relevant, len(self.doc_ids))
+        return ptr, query_rows(self.relevant_ptr)[order], self.labels[order].astype(np.float64)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the judged queries as plain JSON values."""
@@ -137,8 +131,8 @@ class StoredJudgedLists(Field):
                 raise SchemaError("ids in ascending order", "others", path=name)
         for name, rows, most in (("list_ptr", "listed", FIRST), ("relevant_ptr", "relevant", len(values["relevant"]))):
             pointer, documents = values[name], values[rows]
-            sizes_of = np.diff(pointer)
-            if pointer[0] != 0 or pointer[-1] != len(documents) or (sizes_of < 0).any() or (sizes_of > most).any():
+            is_rising = are_pointers(pointer, len(values["query_ids"]), len(documents))
+            if not is_rising or (np.diff(pointer) > most).any():
                 raise SchemaError(
                     f"rising numbers from 0 to {len(documents)}, {most} apart at most", "others", path=name
                 )
@@ -185,30 +179,25 @@ def _unit_discounts(query_ptr: Ints) -> Floats:
     return discounts / np.sqrt(squares)[query]
 
 
-def _by_document(documents: Ints, query_ptr: Ints, values: Floats, n_docs: int) -> tuple[Ints, Ints, Floats]:
-    """Return pointers by document, and the queries and values of its rows; queries ascend."""
-    order = np.argsort(documents, kind="stable")
-    return pointers(np.bincount(documents, minlength=n_docs)), query_rows(query_ptr)[order], values[order]
+def _numbers(known: Ids, ids: Ids) -> Ints:
+    """Return the number of each id among known ones, which ascend; -1 of others."""
+    place = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+    return np.where(known[place] == ids, place, -1)
 
 
 @kernel()
-def _fill_judged(query_ptr, docs, lists, postings, judgements, out):  # type: ignore[no-untyped-def]
+def _fill_judged(query_ptr, docs, lists, postings, judgements, cosines, out):  # type: ignore[no-untyped-def]
     """Add `judged` of each row to `out` (n_rows,).
 
     docs        (n_rows,) number of the document, -1 where no judged query has it
     lists       list_ptr, numbers and weights of the queries' first documents; own judged query (n_queries,), or -1
     postings    of each document, doc_ptr, the judged queries that list it first, and its weights there
     judgements  of each document, doc_ptr, the judged queries that it is relevant to, and the labels
+    cosines     (n_judged,) zeros, which are zeros again at the end
     """
     list_ptr, listed, weights, own = lists
     posting_ptr, posting_query, posting_weight = postings
     label_ptr, label_query, labels = judgements
-    n_judged = 0
-    for query in posting_query:
-        n_judged = max(n_judged, query + 1)
-    for query in label_query:
-        n_judged = max(n_judged, query + 1)
-    cosines = np.zeros(n_judged, np.float64)
     for query in range(query_ptr.shape[0] - 1):
         for place in range(list_ptr[query], list_ptr[query + 1]):
             if listed[place] >= 0:

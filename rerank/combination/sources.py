@@ -40,12 +40,23 @@ from rerank.types.ids import id_array, id_texts
 FIRST = 100  # documents of a list whose scores and overlap describe it
 OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
 OF_ALL = ("sources", "overlap")
-DIRECTIONS = {"rank": -1, **dict.fromkeys((*OF_SOURCE[1:-1], "sources", "judged"), 1)}  # in which a document is better
+JUDGED = "judged"  # added by judged_lists.py
+DIRECTIONS = {"rank": -1, **dict.fromkeys((*OF_SOURCE[1:-1], "sources", JUDGED), 1)}  # in which a document is better
 
 
 def source_names(n_sources: int) -> list[str]:
     """Return the names of runs in features."""
     return [f"source{number}" for number in range(1, n_sources + 1)]
+
+
+def data_names(n_sources: int) -> tuple[str, ...]:
+    """Return the names of the features of `source_data`."""
+    return (*(f"{name}.{feature}" for name in source_names(n_sources) for feature in OF_SOURCE), *OF_ALL)
+
+
+def count_sources(feature_names: Sequence[str]) -> int:
+    """Return the number of runs that features are of."""
+    return sum(name.endswith(f".{OF_SOURCE[0]}") for name in feature_names)
 
 
 def directions(feature_names: Sequence[str]) -> dict[str, int]:
@@ -87,7 +98,6 @@ def source_data(runs: Sequence[RunLike], qrels: QrelsLike | None = None, depth: 
         kept = ((pool.ranks > 0) & (pool.ranks <= depth)).any(axis=0)
         pool = Pool(pool.query[kept], pool.doc_ids[kept], pool.scores[:, kept], pool.ranks[:, kept])
     query_ptr = pointers(np.bincount(pool.query, minlength=len(query_ids)))
-    names = source_names(len(records))
     X = np.empty((len(pool.query), len(OF_SOURCE) * len(records) + len(OF_ALL)), dtype=np.float32)
     for number, (each, own) in enumerate(zip(lists, rows, strict=True)):
         first = number * len(OF_SOURCE)
@@ -99,9 +109,11 @@ def source_data(runs: Sequence[RunLike], qrels: QrelsLike | None = None, depth: 
         query_ptr=query_ptr,
         doc_ids=id_texts(pool.doc_ids),
         X=X,
-        feature_names=(*(f"{name}.{feature}" for name in names for feature in OF_SOURCE), *OF_ALL),
+        feature_names=data_names(len(records)),
         run_retrievers={
-            name: run.retriever for name, run in zip(names, records, strict=True) if run.retriever is not None
+            name: run.retriever
+            for name, run in zip(source_names(len(records)), records, strict=True)
+            if run.retriever is not None
         },
     )
     return data if qrels is None else _labelled(data, qrels)

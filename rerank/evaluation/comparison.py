@@ -89,13 +89,13 @@ class Comparison(Shown):
         """Names of the runs that are compared with the baseline."""
         return tuple(name for name in self.results if name != self.baseline)
 
-    @property
+    @cached_property
     def compared(self) -> tuple[str, ...]:
         """Names of the measures whose figure is a mean over queries: a sum or a geometric mean has no difference."""
         kinds = self.results[self.baseline].kinds
         return tuple(name for name in self.measures if kinds[name].averaging == MEAN)
 
-    @property
+    @cached_property
     def pairs(self) -> list[tuple[str, str]]:
         """Runs and measures that have a difference to the baseline."""
         return [(run, measure) for run in self.systems for measure in self.compared]
@@ -198,10 +198,10 @@ class Comparison(Shown):
 
     def check_shared(self, run: str) -> None:
         """Refuse a run that shares fewer than two queries with the baseline."""
-        if self.n_shared(run) < 2:
+        if (n_shared := self.n_shared(run)) < 2:
             raise InvalidInputError(
                 f"run {run}: expected at least two queries that {self.baseline} answers too, to compare them, got "
-                f"{self.n_shared(run)}. Evaluate both on the same queries, or one alone."
+                f"{n_shared}. Evaluate both on the same queries, or one alone."
             )
 
     def n_shared(self, run: str) -> int:

@@ -113,26 +113,32 @@ def export_model(
     elif not kind.trees:
         raise kind.not_linear(model.kind)
     else:
-        trees = tree_model(model, format)
-        if not (trees.is_ordered or kind.by_name):
-            by_name = ", ".join(each.name for each in known_formats().values() if each.by_name)
-            remedy = f"Import it with feature_names, or export it as {by_name}."
-            raise cannot_say(format, "features in the order of training", "a model whose file only names them", remedy)
-        if len(trees.forest.categories) and not kind.categories:
-            able = " or ".join(each.name for each in known_formats().values() if each.writes and each.categories)
-            remedy = f"Export it as {able}, or train it without categorical_feature."
-            raise cannot_say(format, "trees that compare numbers", "a model with categories", remedy)
+        trees = _trees_for(kind, model)
         trees = _missing_as_zero(trees) if missing_as_zero else trees
-        if trees.category_values and not kind.writes_values:
-            _log.warning(
-                "%s: the values of the categories of %s are not written; give the model their codes, from 0.",
-                *(format, ", ".join(model.categories_)),
-            )
         files = _tree_files(kind, trees, _start_for(kind, model), options, split_leaves, vectors)
     if feature_set is None:
         return _write_files(path, files)
     queries = _feature_set(model, trees, format)
     return _write_files(path, files) + _write_files(feature_set, {"": queries})
+
+
+def _trees_for(kind: Format, model: Ranker) -> TreeModel:
+    """Return the trees of a model; refuse what the format cannot hold of them."""
+    trees = tree_model(model, kind.name)
+    if not (trees.is_ordered or kind.by_name):
+        by_name = ", ".join(each.name for each in known_formats().values() if each.by_name)
+        remedy = f"Import it with feature_names, or export it as {by_name}."
+        raise cannot_say(kind.name, "features in the order of training", "a model whose file only names them", remedy)
+    if len(trees.forest.categories) and not kind.categories:
+        able = " or ".join(each.name for each in known_formats().values() if each.writes and each.categories)
+        remedy = f"Export it as {able}, or train it without categorical_feature."
+        raise cannot_say(kind.name, "trees that compare numbers", "a model with categories", remedy)
+    if trees.category_values and not kind.writes_values:
+        _log.warning(
+            "%s: the values of the categories of %s are not written; give the model their codes, from 0.",
+            *(kind.name, ", ".join(model.categories_)),
+        )
+    return trees
 
 
 def _start_for(kind: Format, model: Ranker) -> str | None:

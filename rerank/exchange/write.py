@@ -176,10 +176,6 @@ def refuse_missing_direction(model: TreeModel, format: str, features: Sequence[i
 
 
 KINDS = "LambdaMART, MART, GBRank, LogistRank, or an imported model"
-OF_FUSION = (
-    "A learned fusion is exported as opensearch-pipeline or elasticsearch-retriever; learn it with "
-    "`rerank fuse --learn QRELS --norm minmax`."
-)
 FIRST_SCORE = "the score of the first stage"
 
 
@@ -194,8 +190,7 @@ def tree_model(model: Ranker, format: str) -> TreeModel:
         constant, divisor, values = model.constant_, model.divisor_, _values_by_column(model)
         return TreeModel(*trees, constant, divisor, model.zero_missing_, model._ordered, values)
     if not isinstance(model, BoostedTrees):
-        remedy = OF_FUSION if model.kind == "fusion" else f"Export {KINDS}."
-        raise InvalidInputError(f"{format}: expected a ranker of trees, got {model.kind}. {remedy}")
+        raise InvalidInputError(f"{format}: expected a ranker of trees, got {model.kind}. Export {KINDS}.")
     trees = model.forest_, model.n_features_in_, tuple(model.feature_names_)
     own = TreeModel(*trees, model.constant_, category_values=_values_by_column(model))
     if not isinstance(model.base_, ModelBase):

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.runtime.elementary import array_log
 from rerank.types import Floats, Ints, Qrels, joined_rows, pointers, query_rows
+from rerank.types.arrays import by_number
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ids, id_array
 
@@ -140,9 +141,8 @@ class Judged:
 
     def by_word(self) -> tuple[Ints, NDArray[np.int32], Ints]:
         """Return the queries of each word: pointers (n_words + 1,), queries, and their indices in `query_words`."""
-        order = np.argsort(self.query_words, kind="stable")
-        counts = np.bincount(self.query_words, minlength=len(self.words))
-        return pointers(counts), query_rows(self.word_ptr)[order].astype(np.int32), order
+        ptr, order = by_number(self.query_words, len(self.words))
+        return ptr, query_rows(self.word_ptr)[order].astype(np.int32), order
 
 
 def _relevant(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.base_scores import WeightedBase, mean_and_error, spread_at_the_top
+from rerank.rankers.base_scores import WeightedBase, deviation_in_queries, mean_and_error, spread_at_the_top
 from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.members import (
     Members,
@@ -252,13 +252,6 @@ def _is_open(member: Ranker) -> bool:
 
 def _mixing(data: TrainingSet, held_out: Floats) -> Floats:
     """Return the weights, which sum to 1, with which members' scores have equal deviations inside queries."""
-    deviations = [_deviation(data, column) for column in held_out.T]
+    deviations = [deviation_in_queries(column, data.query_ptr) for column in held_out.T]
     inverse = np.array([1.0 / deviation if deviation > 0.0 else 0.0 for deviation in deviations])
     return inverse / inverse.sum() if inverse.any() else np.full(len(inverse), 1.0 / max(len(inverse), 1))
-
-
-def _deviation(data: TrainingSet, scores: Floats) -> float:
-    """Return the root of the mean squared distance of scores (n_rows,) from their query's mean."""
-    query, sizes = query_rows(data.query_ptr), np.maximum(np.diff(data.query_ptr), 1)
-    means: Floats = np.bincount(query, scores, len(sizes)) / sizes
-    return float(np.sqrt(np.mean((scores - means[query]) ** 2)))

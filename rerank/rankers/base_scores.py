@@ -27,7 +27,7 @@ from rerank.metrics.base import Measure
 from rerank.rankers.training import TrainingSet, Validation
 from rerank.runtime.elementary import array_exp, array_log
 from rerank.runtime.schema import Field, Number, Record, Sizes, Table
-from rerank.types import Floats, query_rows
+from rerank.types import Floats, Ints, query_rows
 
 DEPTH_OF_SPREAD = 30
 LEAST_SHARE = 2.0**-40  # of the largest score: a smaller unit would leave learned scores too few digits beside it
@@ -172,6 +172,13 @@ class WeightedBase:
 
     def _spread_of(self, learned: Floats) -> float:
         return spread_at_the_top(replace(self._data, start_scores=learned))
+
+
+def deviation_in_queries(scores: Floats, query_ptr: Ints) -> float:
+    """Return the root of the mean squared distance of scores (n_rows,) from their query's mean."""
+    query, sizes = query_rows(query_ptr), np.maximum(np.diff(query_ptr), 1)
+    means: Floats = np.bincount(query, scores, len(sizes)) / sizes
+    return float(np.sqrt(np.mean((scores - means[query]) ** 2)))
 
 
 def mean_and_error(differences: Floats, weights: Floats) -> tuple[float, float]:

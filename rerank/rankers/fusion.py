@@ -13,11 +13,11 @@ strength  of several the one that is best on held-out queries: with few queries 
 The minimum is found by Newton's steps within the bounds, each a quadratic problem that is solved weight by weight.
 The second model is the convex combination of min-max scores whose weights, on a grid, have the best mean of the
 measure. The two err differently, and few queries cannot tell which is better: the result is the sum of both, each
-divided by its standard deviation within queries. To it is added what is relevant to judged queries with similar lists
-(`rerank/combination/judged_lists.py`), with the weight of a grid that has the best mean of the measure, where that is
-better on held-out folds by more than a standard error; the model then holds the judged queries. From 100 judged queries
-on, cross-validation decides whether trees that start from the weights are better. For a given `judged`, a score does
-not fall where a run ranks or scores a document higher.
+divided by its standard deviation within queries. The feature `judged` (`rerank/combination/judged_lists.py`) is added
+where this betters the measure on held-out folds by more than a standard error, with the weight of a grid that has the
+best mean; the model then holds the judged queries. From 100 judged queries on, cross-validation decides whether trees
+that start from the weights are better. For a given `judged`, a score does not fall where a run ranks or scores a
+document higher.
 
 References
 ----------
@@ -40,15 +40,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.combination.fusion import RRF_K, checked_runs
-from rerank.combination.judged_lists import JUDGED, JudgedLists, StoredJudgedLists
-from rerank.combination.sources import OF_ALL, OF_SOURCE, directions, source_data, source_names
+from rerank.combination.judged_lists import JudgedLists, StoredJudgedLists
+from rerank.combination.sources import (
+    JUDGED,
+    OF_SOURCE,
+    count_sources,
+    data_names,
+    directions,
+    source_data,
+    source_names,
+)
 from rerank.errors import InvalidInputError, ModelMismatchError, shown, unknown_name
 from rerank.files.records import QrelsLike, RunLike, qrels_of
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.plackett_luce import PlackettLuceObjective
 from rerank.rankers.auto import Auto
-from rerank.rankers.base_scores import mean_and_error
+from rerank.rankers.base_scores import deviation_in_queries, mean_and_error
 from rerank.rankers.imported import ImportedWeights
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker, register_fitted
@@ -112,8 +120,8 @@ def learn_fusion(
     Returns
     -------
     Ranker
-        Weights of at least 0, or a `Fusion` of weights, trees that start from them, and judged queries, of which the
-        log says what was chosen; `save` writes it, `apply_fusion` fuses runs.
+        Weights of at least 0, or a `Fusion` that has trees, judged queries or both beside them; the log says which.
+        `save` writes it, `apply_fusion` fuses runs.
 
     Raises
     ------
@@ -123,13 +131,13 @@ def learn_fusion(
 
     """
     _check_choices(norm, trees, judged, random_state)
-    everything, lists = source_data(runs, qrels, DEPTH), None
-    data, features = everything.select(_learned_queries(everything)), BOTH if norm is None else NORMS[norm]
+    of_judged, lists = source_data(runs, qrels, DEPTH), None
+    data, features = of_judged.select(_learned_queries(of_judged)), BOTH if norm is None else NORMS[norm]
     _check_coverage(data)
     measure = parse_measure(metric)
     weights = _learned_weights(data, features, measure, random_state)
     if norm is None and judged:
-        lists = JudgedLists.of(everything, qrels_of(qrels))
+        lists = JudgedLists.of(of_judged, qrels_of(qrels))
         with_judged = lists.added(data)
         weight = _weight_of_judged(with_judged, weights.predict(data), measure, random_state)
         if weight:
@@ -222,10 +230,8 @@ class Fusion(Auto):
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         super()._restore(learned)
-        names = tuple(self.feature_names_)
-        runs = sum(name.endswith(f".{OF_SOURCE[0]}") for name in names)
-        made = *(f"{name}.{each}" for name in source_names(runs) for each in OF_SOURCE), *OF_ALL
-        if names != (made if self.judged_ is None else (*made, JUDGED)):
+        made = data_names(count_sources(self.feature_names_))
+        if tuple(self.feature_names_) != (made if self.judged_ is None else (*made, JUDGED)):
             raise SchemaError("the features of runs in their order", "others")
 
     def _warn_of_nothing(self) -> None:
@@ -234,7 +240,7 @@ class Fusion(Auto):
 
 def _check_coverage(data: RankingData) -> None:
     """Refuse a run that ranks nothing for the queries that are learned from, and runs whose scores say nothing."""
-    names = source_names(n_sources_of(data))
+    names = source_names(count_sources(data.feature_names))
     empty = [number for number, name in enumerate(names, 1) if np.isnan(data.column(f"{name}.{OF_SOURCE[0]}")).all()]
     if empty:
         raise InvalidInputError(
@@ -250,7 +256,7 @@ def _check_coverage(data: RankingData) -> None:
 def _informative(data: RankingData) -> NDArray[np.bool_]:
     """Return whether each run says something, (n_runs,): not where several documents are equal in all queries."""
     found = []
-    for name in source_names(n_sources_of(data)):
+    for name in source_names(count_sources(data.feature_names)):
         ranks, deviations = (np.nan_to_num(data.column(f"{name}.{feature}")) for feature in (OF_SOURCE[0], BOTH[0]))
         found.append(bool(deviations.any() or ranks.max() <= 1.0))
     return np.array(found)
@@ -306,7 +312,7 @@ def _log_judged(model: Ranker, runs: Sequence[Run]) -> None:
 def n_sources(model: Ranker) -> int:
     """Return the number of runs that a model was learned from; raises ModelMismatchError for another model."""
     names = tuple(model.feature_names_)
-    count = sum(name.endswith(f".{OF_SOURCE[0]}") for name in names)
+    count = count_sources(names)
     if count < 2 or not set(names) >= {f"{name}.{OF_SOURCE[0]}" for name in source_names(count)}:
         raise ModelMismatchError(
             "model: expected one that was learned from runs, got one of other features. Learn it with "
@@ -345,7 +351,9 @@ class _Problem:
     def of(cls, data: RankingData, features: Sequence[str]) -> _Problem:
         """Return the problem of all queries."""
         train = TrainingSet.of(data, np.zeros(data.n_rows))
-        names = [f"{name}.{feature}" for feature in features for name in source_names(n_sources_of(data))]
+        names = [
+            f"{name}.{feature}" for feature in features for name in source_names(count_sources(data.feature_names))
+        ]
         columns, kept = [data.feature_names.index(name) for name in names], np.tile(_informative(data), len(features))
         inputs = np.nan_to_num(data.X[train.order][:, columns].astype(np.float64)) * _units(names) * kept
         start = np.array([float(not name.endswith(BOTH[1])) for name in names])
@@ -386,11 +394,6 @@ class _Problem:
         return weights
 
 
-def n_sources_of(data: RankingData) -> int:
-    """Return the number of runs that data were made of."""
-    return sum(name.endswith(f".{OF_SOURCE[0]}") for name in data.feature_names)
-
-
 def _units(names: Sequence[str]) -> Floats:
     """Return what the features are multiplied by as inputs: a reciprocal rank of 1 / 61 is 1."""
     return np.array([RRF_K + 1.0 if name.endswith(BOTH[1]) else 1.0 for name in names])
@@ -427,7 +430,7 @@ class _Convex:
     @classmethod
     def of(cls, data: RankingData, measure: Measure) -> _Convex:
         """Return the combinations of the runs of data, in the finest steps that are not too many."""
-        problem, n_runs = _Problem.of(data, SCALED), n_sources_of(data)
+        problem, n_runs = _Problem.of(data, SCALED), count_sources(data.feature_names)
         steps = max((n for n in range(1, STEPS + 1) if comb(n + n_runs - 1, n) <= MOST_SHARES), default=1)
         bars = np.array(list(combinations(range(steps + n_runs - 1), n_runs - 1)))
         edges = np.pad(bars, ((0, 0), (1, 1)), constant_values=((0, 0), (-1, steps + n_runs - 1)))
@@ -474,7 +477,7 @@ def _weight_of_judged(data: RankingData, scores: Floats, measure: Measure, seed:
     judged, n_queries = data.column(JUDGED), len(data)
     if not judged.any() or n_queries < 2 * FOLDS:
         return 0.0
-    unit = _deviation(scores, data.query_ptr) / np.sqrt(np.mean(judged * judged))
+    unit = deviation_in_queries(scores, data.query_ptr) / np.sqrt(np.mean(judged * judged))
     train = TrainingSet.of(data, np.zeros(data.n_rows))
     validation, fold = Validation(train, measure), fold_of_queries(FOLDS, n_queries, seed)
     values = np.array([validation.values((scores + each * unit * judged)[train.order]) for each in FACTORS])
@@ -496,16 +499,9 @@ def _first_best(values: Floats) -> int:
     return int(np.flatnonzero(means >= means.max() - TIE)[0])
 
 
-def _deviation(scores: Floats, query_ptr: Ints) -> float:
-    """Return the standard deviation of scores (n_rows,) within queries."""
-    query, sizes = query_rows(query_ptr), np.maximum(np.diff(query_ptr), 1)
-    away = scores - (np.bincount(query, scores, len(sizes)) / sizes)[query]
-    return float(np.sqrt(np.mean(away * away)))
-
-
 def _scaled(problem: _Problem, weights: Floats, features: Sequence[str]) -> dict[str, float]:
     """Return weights of inputs as those of features, of scores with a standard deviation of 1 within queries."""
-    deviation = _deviation(product(problem.inputs, weights), problem.train.query_ptr)
+    deviation = deviation_in_queries(product(problem.inputs, weights), problem.train.query_ptr)
     names = [f"{name}.{feature}" for feature in features for name in source_names(len(weights) // len(features))]
     scaled = weights * _units(names) / (deviation or 1.0)
     return dict(zip(names, scaled.tolist(), strict=True))

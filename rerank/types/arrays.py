@@ -22,6 +22,11 @@ def pointers(counts: ArrayLike) -> Ints:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 
+def by_number(numbers: NDArray[np.int32 | np.int64], n: int) -> tuple[Ints, Ints]:
+    """Return pointers (n + 1,) to the rows of each of n numbers, and these rows, ascending within a number."""
+    return pointers(np.bincount(numbers, minlength=n)), np.argsort(numbers, kind="stable")
+
+
 def are_pointers(ptr: ArrayLike, n: int, end: int) -> bool:
     """Return whether `ptr` has n + 1 whole numbers that rise from 0 to `end`; differences could overflow."""
     ptr = np.asarray(ptr)

@@ -47,10 +47,6 @@ AS_TEXTS = 20  # documents of a list like those that are handed over
 BLOCK_ROWS = 1 << 18  # whose features are in memory at once
 DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter
 _log = logging.getLogger("rerank")
-WITHOUT_HISTORY = (
-    "history: the index has none. `rerank history INDEX TOPICS QRELS` before training adds features of similar judged "
-    "queries."
-)
 
 
 @dataclass(frozen=True)
@@ -191,10 +187,7 @@ def train(
     run = index.search(topics, candidates=sources)
     bm25 = BM25Search.of(index, topics, qrels, sources, measure) if tune_bm25 else None
     data = inputs.data(run, sources.k) if bm25 is None else inputs.searched(bm25.best(qrels))
-    log_judged(data, qrels)
-    log_unknown(index.forward, qrels, data)
-    if recipe is None and index.history is None:
-        _log.info(WITHOUT_HISTORY)
+    _log_inputs(inputs, data, qrels)
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
     folds = assign_folds(data, FOLDS, 0, relevant) if len(data) >= FOLDS else {}
     on_all, estimated, scored = tuning is not None or model.learns_from_all(len(data)), None, None
@@ -211,6 +204,17 @@ def train(
     if scored is not None:
         scored.calibrate(model, learned)
     return Trained(model, estimated)
+
+
+def _log_inputs(inputs: TrainingInputs, data: RankingData, qrels: Qrels) -> None:
+    """Log what of the judgements is learned from, and features of an index that has no history."""
+    log_judged(data, qrels)
+    log_unknown(inputs.index.forward, qrels, data)
+    if inputs.recipe is None and inputs.index.history is None:
+        _log.info(
+            "history: the index has none. `rerank history INDEX TOPICS QRELS` before training adds features of similar "
+            "judged queries."
+        )
 
 
 def default_ranker(n_queries: int) -> str:

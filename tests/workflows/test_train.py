@@ -74,6 +74,7 @@ def test_topics_without_judgements_are_left_out_and_fewer_than_ten_are_refused(
         train(index, topics, collection.qrels, small(), candidates="bm25", k=20, estimate=False)
     assert f"topics: 2 of {len(topics)} have no judgements" in caplog.text
     assert "labels: 10 queries" in caplog.text
+    assert "history: the index has none. `rerank history INDEX TOPICS QRELS` before training adds" in caplog.text
     few = {query_id: collection.qrels[query_id] for query_id in list(collection.qrels)[:9]}
     with pytest.raises(InvalidInputError, match="expected at least 10 judged queries to learn from, got 9") as error:
         train(index, collection.topics, few)
