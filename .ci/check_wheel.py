@@ -1,9 +1,10 @@
-"""Try the wheel in an empty environment: check_wheel.py [--lowest] PYTHON WHEEL; that of the jar is beside it.
+"""Try the wheel in an empty environment: check_wheel.py [--smoke | --lowest] PYTHON WHEEL; the jar's is beside it.
 
 The core first, without Java: README's example on arrays, the time to import, the time of `rerank -h`. Then the
 command that the error message names, after which `pip check` finds nothing, an index, and the tests of everything
 about Lucene, without pyserini.
---lowest installs the lowest version that pyproject.toml allows of each dependency of the core, and tries that alone.
+--smoke leaves the tests out. --lowest installs the lowest version that pyproject.toml allows of each dependency of the
+core, and tries that alone.
 """
 
 import os
@@ -102,11 +103,11 @@ def check_lucene(env: Environment) -> str:
 
 def check_tests(env: Environment) -> str:
     """Run the tests that need Lucene, on the installed package."""
-    for name in ("tests", "scripts"):
+    for name in ("tests", "benchmarks", "scripts"):
         shutil.copytree(ROOT / name, env.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", env.folder)
     env.run("pip", "install", "-q", "-c", ROOT / "scripts" / "requirements-test.txt", *TEST_PACKAGES)
-    done = env.run("python", "-m", "pytest", "-n", "2", "--dist", "loadfile", *TESTS)
+    done = env.run("python", "-m", "pytest", "-n", "2", *TESTS)
     return done.stdout.strip().splitlines()[-1]
 
 
@@ -130,7 +131,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         env = Environment(python, Path(folder), wheel.parent)
         env.run("pip", "install", "-q", *(lowest() if option == ["--lowest"] else []), wheel)
-        checks = [check_core] if option else [check_core, check_lucene, check_tests]
+        checks = {"--lowest": [check_core], "--smoke": [check_core, check_lucene]}.get(
+            "".join(option), [check_core, check_lucene, check_tests]
+        )
         print("; ".join(check(env) for check in checks))
 
 

@@ -29,6 +29,19 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
+    """Run the tests of a package in one process, which makes its indexes and compiles its kernels once."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Folders(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            folder = nodeid.partition("::")[0].rpartition("/")[0]
+            return nodeid if folder == "tests" else folder
+
+    return Folders(config, log)
+
+
 def pytest_collection_finish() -> None:
     """Keep what was collected out of later garbage collections, which would look at 8,000 tests each time."""
     gc.collect()

@@ -7,10 +7,14 @@ import json
 import os
 import random
 import re
+import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
+from typing import IO
 
+from tests.warm import ask, write_shim
 from tests.workflows.tiny import FILLER, WORDS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,16 +27,45 @@ def blocks(page: Path) -> list[tuple[str, str]]:
     return [(language, text) for language, text in FENCE.findall(page.read_text("utf8")) if not SCRIPT.search(text)]
 
 
-def run_block(language: str, text: str, folder: Path) -> str:
-    """Run an example in a folder and return its output; AssertionError with its messages where it fails."""
-    program = [sys.executable, "-c", text] if language == "python" else ["bash", "-euo", "pipefail", "-c", text]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        program, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, f"{text}\n{done.stderr}"
-    assert "Traceback" not in done.stderr, f"{text}\n{done.stderr}"
-    return done.stdout
+class Examples:
+    """Runs examples in a folder: bash runs a command line, one warm process all `rerank` commands and programs."""
+
+    def __init__(self, folder: Path) -> None:
+        self._address = folder / "socket"
+        self._bin = folder / "bin"
+        self._bin.mkdir()
+        write_shim(self._bin / "rerank", self._address)
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(str(self._address))
+            server.listen()
+            command = [sys.executable, "-m", "tests.warm", str(server.fileno())]
+            self._process = subprocess.Popen(command, cwd=ROOT, pass_fds=[server.fileno()])
+
+    def run(self, language: str, text: str, folder: Path) -> str:
+        """Return the output of an example; AssertionError with its messages where it fails."""
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            if language == "python":
+                code = ask(self._address, folder, text, out.fileno(), err.fileno())
+            else:
+                path = os.pathsep.join([str(self._bin), str(Path(sys.executable).parent), os.environ["PATH"]])
+                program = ["bash", "-euo", "pipefail", "-c", text]
+                variables = {**os.environ, "PATH": path}
+                done = subprocess.run(program, cwd=folder, env=variables, stdout=out, stderr=err, timeout=300)
+                code = done.returncode
+            output, messages = (_text(file) for file in (out, err))
+        assert code == 0, f"{text}\n{messages}"
+        assert "Traceback" not in messages, f"{text}\n{messages}"
+        return output
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf8")
 
 
 def write_collection(folder: Path, n_docs: int = 160, n_topics: int = 75) -> None:

@@ -13,6 +13,8 @@ import pytest
 
 import rerank
 
+pytestmark = pytest.mark.slow("11 s: processes")
+
 ROOT = Path(__file__).resolve().parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf8")
 BLOCKS = re.findall(r"^```python\n# (\S+?\.py)(?:, in (\w+))?\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow("77 s: processes")
+
 ROOT = Path(__file__).resolve().parents[1]
 FUZZ = ROOT / "scripts" / "fuzz.py"
 

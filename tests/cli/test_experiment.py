@@ -10,6 +10,7 @@ from tests.cli.conftest import SMALL, Command
 STUDY = ("experiment", "index", "topics.tsv", "qrels.txt", "-k", "30", *SMALL)
 
 
+@pytest.mark.slow("5 s: a study twice")
 def test_experiment_replays_from_its_folder(command: Command, world: Path, tmp_path: Path) -> None:
     (tmp_path / "folds").write_text("".join(f"q{number}\t{number % 3 + 1}\n" for number in range(10)))
     one, other = tmp_path / "one", tmp_path / "other"

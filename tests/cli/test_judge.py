@@ -96,6 +96,7 @@ def test_other_judgements_are_not_asked_for(command: Command, answers: Type, fir
     assert rerank.read_qrels(tmp_path / "own.txt")["q0"] == {first[1]: 2}
 
 
+@pytest.mark.slow("5 s: processes")
 def test_interruption_loses_no_answer(world: Path, first: list[str], tmp_path: Path) -> None:
     arguments = ["judge", "index", "topics.tsv", "-o", str(tmp_path / "own.txt")]
     process = subprocess.Popen(

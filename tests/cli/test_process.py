@@ -82,6 +82,7 @@ def test_process_says_done_or_whose_fault_it_is(program: list[str], world: Path)
     assert tree(world) == before
 
 
+@pytest.mark.slow("3 s: processes")
 def test_broken_pipe_is_no_fault(world: Path, tmp_path: Path) -> None:
     lines = [f"q{query} Q0 d{doc} 1 {-doc}.0 x\n" for query in range(10) for doc in range(3000)]
     (tmp_path / "long.run").write_text("".join(lines))
@@ -129,6 +130,7 @@ def test_stdout_is_utf8_in_any_locale(world: Path, tmp_path: Path) -> None:
         assert (b"caf\xe9.run" if arguments[0] == "evaluate" else "é".encode()) in done.stdout
 
 
+@pytest.mark.slow("2 s: processes")
 def test_stdout_that_grows_too_large_is_said(world: Path, tmp_path: Path) -> None:
     line = f"ulimit -f 1; {SCRIPT} -q rank model.json data.npz -o - > {tmp_path / 'out'}"
     done = _run(["bash", "-c", line], world)
@@ -153,6 +155,7 @@ def _interrupt(arguments: list[str], folder: Path, is_due: Callable[[int], bool]
     return process.returncode, err
 
 
+@pytest.mark.slow("2 s: processes")
 def test_ctrl_c_leaves_no_half_index(tmp_path: Path) -> None:
     (tmp_path / "big.jsonl").write_text(
         "".join(json.dumps({"id": f"d{number}", "body": f"word{number} " * 20}) + "\n" for number in range(200_000))
@@ -164,6 +167,7 @@ def test_ctrl_c_leaves_no_half_index(tmp_path: Path) -> None:
     assert list(output.iterdir()) == []
 
 
+@pytest.mark.slow("2 s: processes")
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc to see what a process has loaded")
 def test_ctrl_c_leaves_no_half_model(world: Path, tmp_path: Path) -> None:
     def has_loaded_numba(process: int) -> bool:
@@ -187,6 +191,7 @@ def test_ctrl_c_leaves_no_half_model(world: Path, tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
+@pytest.mark.slow("47 s: processes")
 def test_kernels_compile_once_on_a_machine_and_this_is_said(world: Path, tmp_path: Path) -> None:
     message = "rerank: compiling kernels, once on this machine (up to a minute) ...\n"
     arguments = [SCRIPT, "train", "data.npz", "-o", str(tmp_path / "m.json"), *SMALL]

@@ -134,6 +134,7 @@ def test_credits_of_a_log_are_what_clicks_count() -> None:
     assert -0.25 <= result.low <= result.high <= 0.5
 
 
+@pytest.mark.slow("9 s: thousands of trials")
 @pytest.mark.parametrize("method", METHODS)
 def test_better_ranker_wins_and_the_log_can_be_written(method: str, judged: Judged, tmp_path: Path) -> None:
     run, qrels = judged
@@ -148,6 +149,7 @@ def test_better_ranker_wins_and_the_log_can_be_written(method: str, judged: Judg
     assert experiment_result(read_clicks(tmp_path / "log.csv")) == result
 
 
+@pytest.mark.slow("11 s: thousands of trials")
 @pytest.mark.parametrize("method", METHODS)
 def test_rankers_that_are_equally_good_are_seldom_told_apart(method: str, judged: Judged) -> None:
     """Each of the two has, for each session, one of two rankings by chance."""

@@ -13,7 +13,7 @@ from tests.examples import write_collection
 pytest.importorskip("distributed", reason="Dask is not installed (pip install 'lucene-rerank[cluster]')")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a collection, its index and what the local commands made of it."""
     path = tmp_path_factory.mktemp("cluster")
@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster() -> Iterator[rerank.Cluster]:
     """Three processes, shared by the tests that kill none."""
     with rerank.Cluster("local:3") as opened:

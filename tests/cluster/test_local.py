@@ -46,6 +46,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow("2 s: processes")
 def test_workers_killed_while_they_start_are_one_line(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "command.py").write_text(COMMAND)
     environment = {**os.environ, "PYTHONPATH": str(Path(rerank.__file__).parents[1])}

@@ -16,6 +16,8 @@ from rerank.errors import ClusterError, InvalidInputError
 from rerank.files.source import file_mark
 from tests.cluster.processes import started, wait_for_workers
 
+pytestmark = pytest.mark.slow("31 s: processes of Dask")
+
 
 def same(left: Path, right: Path) -> bool:
     return left.read_bytes() == right.read_bytes()

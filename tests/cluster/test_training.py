@@ -21,6 +21,8 @@ from rerank.types import RankingData
 from tests.cluster.processes import Processes, started, wait_for_workers
 from tests.cluster.test_queries import write_certificates
 
+pytestmark = pytest.mark.slow("63 s: processes of Dask")
+
 
 def collection(seed: int, n_queries: int = 60, n_features: int = 12) -> RankingData:
     draw = np.random.default_rng(seed)

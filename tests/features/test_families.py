@@ -198,6 +198,7 @@ def test_features_of_a_long_query_and_document_take_no_longer_than_either(n_toke
     assert process_time() - start < 1.0
 
 
+@pytest.mark.slow("4 s: a real collection")
 @pytest.mark.parametrize("name", FAMILIES)
 def test_family_equals_oracle_on_cranfield(name: str, shared_data: Path) -> None:
     lines = (shared_data / "collections/cranfield/corpus.jsonl").read_text("utf8").splitlines()[:25]

@@ -13,6 +13,8 @@ import pytest
 from rerank.lucene import jvm
 from rerank.lucene.archive import archive_options, archive_path, make_archive
 
+pytestmark = pytest.mark.slow("23 s: processes")
+
 SEARCH = """
 import sys
 from rerank.lucene import jvm

@@ -233,16 +233,16 @@ class Bar(tqdm.tqdm):  # type: ignore[type-arg]
 def test_build_and_search_show_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tqdm, "tqdm", Bar)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    documents = ({"id": str(number), "body": "wing"} for number in range(30_000))
+    documents = ({"id": str(number), "body": "wing"} for number in range(3_000))
     with show_progress():
         build_index(documents, tmp_path / "index")
         with Searcher(tmp_path / "index") as searcher:
             searcher.search({"q": "wing"})
-    assert Bar.ends["reading documents"] == (30_000, None)
+    assert Bar.ends["reading documents"] == (3_000, None)
     assert Bar.ends["forward arrays"] == (2, 2)
     assert Bar.ends["searching"] == (1, 1)
     done, total = Bar.ends["indexing"]
-    assert 0 <= done <= total == 30_000
+    assert 0 <= done <= total == 3_000
 
 
 @pytest.mark.parametrize("packed", [False, True])
@@ -326,6 +326,7 @@ def test_every_accepted_id_is_read_again_unchanged(tmp_path: Path) -> None:
         assert set(open_forward(tmp_path / name).doc_ids.tolist()) == ids
 
 
+@pytest.mark.slow("2 s: processes")
 @pytest.mark.parametrize("blocks", [8, 12, 16, 24])
 def test_build_on_a_disk_that_is_too_small_is_one_line_and_leaves_nothing(tmp_path: Path, blocks: int) -> None:
     """No file may be larger than some blocks of 1024 bytes: Python's files and Lucene's run against it."""
@@ -356,6 +357,7 @@ def signalled(target: Path, number: int) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess(command, process.returncode, out, error)
 
 
+@pytest.mark.slow("9 s: processes")
 def test_interrupted_build_stops_soon_and_leaves_nothing(tmp_path: Path) -> None:
     started = time.monotonic()
     done = signalled(tmp_path / "index", signal.SIGINT)
@@ -365,6 +367,7 @@ def test_interrupted_build_stops_soon_and_leaves_nothing(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow("7 s: processes")
 def test_killed_build_leaves_no_index_and_the_next_build_removes_its_folder(tmp_path: Path) -> None:
     index = tmp_path / "index"
     assert signalled(index, signal.SIGKILL).returncode == -signal.SIGKILL

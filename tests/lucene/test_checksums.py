@@ -42,6 +42,7 @@ def lucene_files(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.iterdir()) if path.is_file() and is_lucene_file(path)]
 
 
+@pytest.mark.slow("2 s: every bit")
 def test_every_flipped_bit_of_every_file_is_refused(index: Path) -> None:
     files, generator = lucene_files(index), random.Random(0)
     assert {path.suffix for path in files} >= {".doc", ".pos", ".nvd", ".dvd", ".tim", ".fdt", ".si", ""}

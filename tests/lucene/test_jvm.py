@@ -125,6 +125,7 @@ def test_jar_of_pyserini_goes_before_that_of_the_package_of_the_jar(
     assert (anserini_jar().parent.name, anserini_version()) == ("lucene_rerank_jar", "2.3.0")
 
 
+@pytest.mark.slow("3 s: processes")
 def test_jar_of_the_package_of_the_jar_is_searched_with_where_no_pyserini_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +165,7 @@ def test_unknown_question_is_a_fault_of_ours() -> None:
         ask_json("nonsense")
 
 
+@pytest.mark.slow("5 s: processes")
 def test_building_and_searching_print_nothing(tmp_path: Path) -> None:
     program = (
         "import os; before = os.environ.get('JAVA_HOME');"
@@ -178,6 +180,7 @@ def test_building_and_searching_print_nothing(tmp_path: Path) -> None:
     assert done.stderr == "Empty documents left out of the index: 1 (no run can retrieve them).\n"
 
 
+@pytest.mark.slow("4 s: processes")
 def test_running_java_machine_is_used(small_index: Path) -> None:
     start = START_ONE + "jnius_config.set_classpath(str(anserini_jar())); import jnius;"
     done = run(start + SEARCH.format(index=str(small_index)))
@@ -191,6 +194,7 @@ def test_java_that_already_runs_without_anserini_is_refused(small_index: Path) -
     assert f"put {anserini_jar()} on its class path" in done.stderr
 
 
+@pytest.mark.slow("2 s: processes")
 def test_java_answers_on_any_thread(small_index: Path) -> None:
     program = (
         "import threading; from rerank.lucene.search import Searcher; counts = [];"
@@ -202,6 +206,7 @@ def test_java_answers_on_any_thread(small_index: Path) -> None:
     assert run(program).stdout == "4 1\n"
 
 
+@pytest.mark.slow("3 s: processes")
 def test_path_that_java_cannot_read_is_refused_with_a_remedy(tmp_path: Path, small_index: Path) -> None:
     shutil.copytree(small_index, tmp_path / "naïve")
     program = SEARCH.format(index=str(tmp_path / "naïve"))

@@ -54,6 +54,7 @@ def test_forward_arrays_equal_document_vectors(small_index: Path) -> None:
     check_against_anserini(small_index, forward, forward.doc_ids.tolist()[::5])
 
 
+@pytest.mark.slow("16 s: a real collection")
 def test_forward_arrays_equal_document_vectors_on_nfcorpus(nfcorpus_index: Path) -> None:
     forward = open_forward(nfcorpus_index)
     check_against_anserini(nfcorpus_index, forward, forward.doc_ids.tolist()[::40])
@@ -274,6 +275,7 @@ def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -
     assert cache_folder() == Path("/elsewhere")
 
 
+@pytest.mark.slow("7 s: processes")
 def test_two_processes_can_write_forward_arrays_at_once(tmp_path: Path, small_index: Path) -> None:
     index = tmp_path / "index"
     shutil.copytree(small_index, index, ignore=shutil.ignore_patterns("rerank"))

@@ -42,6 +42,7 @@ def test_search_equals_anserini_with_other_parameters(small_index: Path) -> None
     assert {query_id: rows(run, query_id) for query_id in run} == expected
 
 
+@pytest.mark.slow("15 s: a real collection")
 def test_search_equals_anserini_on_nfcorpus(nfcorpus: Path, nfcorpus_index: Path) -> None:
     judged = {line.split()[0] for line in (nfcorpus / "qrels.test.txt").read_text().splitlines()}
     lines = (line.split("\t") for line in (nfcorpus / "topics.tsv").read_text(encoding="utf8").splitlines())

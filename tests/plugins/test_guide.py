@@ -10,6 +10,8 @@ import pytest
 
 from tests.examples import write_collection
 
+pytestmark = pytest.mark.slow("14 s: the guide, in processes")
+
 GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
 SECTIONS = {"PyTerrier": "pyterrier", "LangChain": "langchain_core", "LlamaIndex": "llama_index"}
 SECTIONS |= {"Pyserini": "pyserini", "Pyserini's LuceneSearcher": "torch", "ir_datasets": "ir_datasets"}

@@ -202,6 +202,7 @@ def test_time_between_checkpoints_grows_with_the_time_to_write_one(train, tmp_pa
     assert len(read_checkpoint(state.path)["forest"].node_ptr) == 1  # that of the beginning
 
 
+@pytest.mark.slow("12 s: processes")
 def test_training_that_is_killed_at_any_moment_goes_on_to_the_same_model(tmp_path: Path) -> None:
     """`kill -9` of a real process, until one is quick enough to end."""
     write_data(ranking_data(5, 300, 12), tmp_path / "train.npz")

@@ -117,6 +117,7 @@ def test_any_edits_are_refused_or_can_be_used(stored, seed: int, n_edits: int) -
     _assert_refused_or_usable(_edited(stored, random.Random(seed), n_edits=n_edits))
 
 
+@pytest.mark.slow("28 s: every value of every model file")
 def test_every_value_of_a_key_is_checked(stored) -> None:
     """Each key in turn, which random edits of long lists would hardly meet."""
     edited = copy.deepcopy(stored)

@@ -80,6 +80,7 @@ def routing():
         yield
 
 
+@pytest.mark.slow("9 s: scikit-learn's checks")
 @pytest.mark.parametrize("name", ["ensemble", "lambdamart", "lambdarank", "logisticregression", "rankboost", "ranksvm"])
 def test_ranker_passes_the_checks_of_scikit_learn(name: str, caplog) -> None:
     caplog.set_level(logging.CRITICAL, logger="rerank")
@@ -173,6 +174,7 @@ def test_unfitted_ranker_is_known_as_such() -> None:
     check_is_fitted(model.fit(X, Y, qid=QID))
 
 
+@pytest.mark.slow("3 s: processes")
 def test_package_trains_and_predicts_without_scikit_learn() -> None:
     code = (
         "import sys; sys.modules['sklearn'] = None\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -38,9 +39,13 @@ def _names(node: ast.AST) -> set[str]:
 @cache
 def _uses() -> dict[Path, set[tuple[str, str]]]:
     """Return the (module, name) pairs that each file imports, and those that it writes as `module.name`."""
-    users = [path for folder in ("tests", "scripts") for path in (ROOT.parent / folder).rglob("*.py")]
+    helpers = {helper.name for tree in _trees().values() for helper in _compiled(tree, "helper")}
+    named = re.compile(rf"\b({'|'.join(helpers)})\b")
     uses: dict[Path, set[tuple[str, str]]] = {}
-    for path, tree in {**_trees(), **{user: ast.parse(user.read_text("utf8")) for user in users}}.items():
+    users = [path for folder in ("tests", "benchmarks") for path in (ROOT.parent / folder).rglob("*.py")]
+    texts = {user: user.read_text("utf8") for user in users}
+    others = {user: ast.parse(text) for user, text in texts.items() if named.search(text)}
+    for path, tree in {**_trees(), **others}.items():
         pairs = uses.setdefault(path, set())
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and node.module:

@@ -76,9 +76,9 @@ def test_command_logs_progress_unless_quiet(
 ) -> None:
     import rerank.cli.main as main
 
-    lines = "".join(f'{{"id": "{number}", "title": "heat"}}\n' for number in range(60_000))
+    lines = "".join(f'{{"id": "{number}", "title": "heat"}}\n' for number in range(2_000))
     (tmp_path / "docs.jsonl").write_text(lines)
-    monkeypatch.setattr(main, "show_progress", lambda shown: show_progress(shown, interval=SHORT))
+    monkeypatch.setattr(main, "show_progress", lambda shown: show_progress(shown, interval=1e-4))
     options = ["-q"] if quiet else []
     assert main.run([*options, "index", str(tmp_path / "docs.jsonl"), "-o", str(tmp_path / "index")]) == 0
     assert ("reading documents: " in capfd.readouterr().err) == (not quiet)

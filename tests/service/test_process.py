@@ -17,9 +17,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import rerank
 from tests.service.server import httpx
 from tests.workflows.tiny import Tiny
+
+pytestmark = pytest.mark.slow("81 s: processes")
 
 _CONNECTS_WHEN_READY = """
 import logging, os, re, socket

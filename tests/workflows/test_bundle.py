@@ -16,6 +16,8 @@ import rerank
 from rerank.features.functions import functions, load_functions
 from tests.workflows.tiny import Tiny
 
+pytestmark = pytest.mark.slow("29 s: processes")
+
 OWN = """
 import rerank
 

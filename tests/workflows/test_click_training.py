@@ -32,6 +32,7 @@ def log(index: rerank.Index, collection: Tiny, topics: dict[str, str]) -> rerank
     return rerank.simulate_clicks(run, more_queries(collection)[1], rerank.Users(eta=1.0), passes=40, spread=3.0)
 
 
+@pytest.mark.slow("5 s: trainings on simulated clicks")
 @pytest.mark.parametrize("bias", ["ignored", "propensity"])
 def test_model_of_clicks_is_better_than_the_ranking_that_made_them(
     bias: str, index: rerank.Index, collection: Tiny, topics: dict[str, str], log: rerank.Clicks

@@ -54,6 +54,7 @@ print(json.dumps([len(ahead), sorted(called() - ahead)]))
 """
 
 
+@pytest.mark.slow("8 s: processes")
 def test_parts_compile_every_kernel_of_a_study(tmp_path: Path) -> None:
     command = [sys.executable, "-c", STUDY, str(tmp_path / "index")]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
@@ -62,6 +63,7 @@ def test_parts_compile_every_kernel_of_a_study(tmp_path: Path) -> None:
     assert missed == []
 
 
+@pytest.mark.slow("4 s: processes")
 def test_compile_kernels_runs_each_part_in_one_process_that_succeeds(monkeypatch: pytest.MonkeyPatch) -> None:
     finished, ended = ahead._finished, []
 

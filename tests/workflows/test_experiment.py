@@ -17,6 +17,7 @@ from tests.workflows.tiny import Tiny, more_queries
 STUDY = Study(folds=5, k=30, parameters={"n_estimators": 4, "min_child_samples": 5, "num_leaves": 4})
 OF_BM25 = replace(STUDY, candidates="bm25", base="run")
 SYSTEMS = ("LambdaMART", "LambdaSMART")
+REPEATED = pytest.mark.slow("3 s: a study twice")
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +63,10 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
     ("tune", "learn_history", "with_vectors", "candidates"),
     [
         (0, False, False, None),
-        (2, False, False, None),
-        (0, True, False, None),
+        pytest.param(2, False, False, None, marks=REPEATED),
+        pytest.param(0, True, False, None, marks=REPEATED),
         (0, True, True, None),
-        (0, False, False, "bm25"),
+        pytest.param(0, False, False, "bm25", marks=REPEATED),
         (0, True, False, "bm25:20,history:10"),
     ],
 )

@@ -32,6 +32,7 @@ def _files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.slow("3 s: a study twice")
 def test_repeats_deal_other_folds_and_a_query_counts_its_mean(result: StudyResult, collection: Tiny) -> None:
     one, other = result.trials
     assert one.folds != other.folds
@@ -54,6 +55,7 @@ def test_record_holds_every_choice(result: StudyResult, folder: Path) -> None:
                 assert {"parameters": choice["chosen"], "value": best} in choice["tried"]
 
 
+@pytest.mark.slow("3 s: a study twice")
 def test_same_study_elsewhere_gives_the_same_bytes(
     index: rerank.Index, collection: Tiny, result: StudyResult, folder: Path, tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ def test_steps_in_python_learn_what_the_titles_tell(
     assert after.per_query["AP"].keys() == collection.topics.keys()
 
 
+@pytest.mark.slow("6 s: a real collection")
 def test_steps_from_a_real_collection_to_figures(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "collections" / "med"
     topics, qrels = rerank.read_topics(folder / "topics.tsv"), rerank.read_qrels(folder / "qrels.txt")

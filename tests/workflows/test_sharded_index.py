@@ -127,6 +127,7 @@ def test_sharded_index_gives_what_one_index_gives(
     assert names == ["rerank", *[f"shard-{number:03d}" for number in range(shards)], "shards.json"]
 
 
+@pytest.mark.slow("14 s: a real collection")
 def test_shards_of_cranfield_give_what_one_index_gives(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "collections" / "cranfield"
     corpus, topics = folder / "corpus.jsonl", rerank.read_topics(folder / "topics.tsv")
@@ -180,6 +181,7 @@ DOCUMENT = st.fixed_dictionaries(
 IDS = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S")), min_size=1, max_size=12)
 
 
+@pytest.mark.slow("5 s: many indexes are built")
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(documents=st.dictionaries(IDS, DOCUMENT, min_size=1, max_size=12), shards=st.integers(1, 9))
 def test_any_documents_give_the_same_run_and_features_with_shards(

@@ -237,6 +237,7 @@ def cranfield(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> It
         yield index, rerank.read_topics(folder / "topics.tsv"), documents
 
 
+@pytest.mark.slow("7 s: a real collection")
 def test_texts_without_scores_have_the_features_of_hits_on_real_documents(
     cranfield: tuple[rerank.Index, rerank.Topics, Any],
 ) -> None:
@@ -517,6 +518,7 @@ def test_command_refuses_a_faulty_line(
     assert not (files / "run.txt").exists()
 
 
+@pytest.mark.slow("22 s: a real collection")
 def test_features_of_texts_equal_those_of_the_index_on_nfcorpus(shared_data: Path, tmp_path: Path) -> None:
     folder = shared_data / "collections" / "nfcorpus"
     documents = {}

@@ -130,6 +130,7 @@ def test_every_kind_of_ranker_is_tuned(ranker: str) -> None:
     model.set_params(**tuned.parameters).fit(TRAIN)
 
 
+@pytest.mark.slow("6 s: searches of hyper-parameters")
 @pytest.mark.parametrize("n_before", [1, 4])
 def test_search_goes_on_from_its_file_as_if_it_had_not_stopped(tmp_path: Path, n_before: int) -> None:
     model, whole = rerank.LambdaMART(**MODEL), tmp_path / "whole.jsonl"
