@@ -93,7 +93,7 @@ def _labels(qrels: rerank.Qrels, table: Any) -> np.ndarray:
     """Return the label of each row of a run or of data."""
     labels: list[int] = []
     for query_id in table:
-        own = qrels.get(query_id, {})
+        own = qrels[query_id] if query_id in qrels else {}  # noqa: SIM401 - not a dictionary
         labels += [own.get(doc_id, 0) for doc_id in table.doc_ids[table.rows(query_id)].tolist()]
     return np.array(labels)
 

@@ -1,4 +1,4 @@
-"""Click logs: reading, training, click models, off-policy values and interleaving, on simulated users."""
+"""Click logs: reading, training, examination and interleaving, on simulated users."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ETAS, SHARES = (0.0, 0.5, 1.0, 2.0), (0.01, 0.1, 1.0)
 TREES = {"num_leaves": 15, "min_child_samples": 30, "learning_rate": 0.05, "n_jobs": 1}
 BIASES = ("propensity", "unbiased", "additive")
 FORMATS = ("csv", "jsonl", "csv.gz", "parquet")
-N_RANKERS, SESSIONS, DIFFERENCE = 30, 200, 0.01  # features as rankers; of an A/A trial; of nDCG@10, that is to be seen
+SESSIONS, DIFFERENCE = 200, 0.01  # of an A/A trial; of nDCG@10, that is to be seen
 
 
 @dataclass(frozen=True)
@@ -183,25 +183,6 @@ def click_warm_starts(options: Options) -> Iterator[Row]:
             yield {"data": name, "share of the log": share, **means, "warm, worst seed": min(gains["warm"])}
 
 
-@benchmark(data="MQ2008, 200,000 lists", peer="training without a model of position bias")
-def click_times(options: Options) -> Iterator[Row]:
-    """Processor seconds of LambdaMART on lists of clicks, by its model of position bias."""
-    (name, collection), *_ = _collections(replace(options, collections=("mq2008",)))
-    clicks = collection.log(1.0, 0, passes=options.pick(200_000, 2000) // len(collection.train))
-    jobs = {bias: partial(collection.of_lists, bias, clicks) for bias in ("ignored", *BIASES)}
-    for job in jobs.values():
-        job()  # compiles
-    seconds: dict[str, list[float]] = {bias: [] for bias in jobs}
-    for _ in range(options.n_repeats()):
-        for bias, job in jobs.items():
-            start = time.process_time()
-            job()
-            seconds[bias].append(time.process_time() - start)
-    plain = np.median(seconds["ignored"])
-    for bias, each in seconds.items():
-        yield {"data": name, "position_bias": bias, "s": np.median(each), "times ignored": np.median(each) / plain}
-
-
 @benchmark(data="generated logs of 1 and 10 million impressions of simulated users", needs=("pyarrow",))
 def click_logs(options: Options) -> Iterator[Row]:
     """Seconds and memory to read a log in each format and to estimate examination and attractiveness."""
@@ -292,42 +273,6 @@ def _expectation_maximised(cells: Cells, prior: float, start: np.ndarray, rounds
         theta = np.clip(cells.by_place(examined) / at, 1e-6, 1 - 1e-9)
         gamma = np.clip((cells.by_pair(attractive) + prior * mean) / (shown + prior), 1e-9, 1 - 1e-9)
     return theta / theta[0]
-
-
-@benchmark(data="MQ2008, logs of simulated users")
-def click_values(options: Options) -> Iterator[Row]:
-    """True nDCG@10 of each click model's values as a ranking of what was shown."""
-    from rerank.clicks.estimates import MODELS
-
-    data = with_relevant(options)
-    collection, qrels = Collection(data, data, options), qrels_of(data)
-    for eta, model in product(ETAS, MODELS.known()):
-        values = []
-        for seed in range(options.n_seeds(5)):
-            found = rerank.estimate_clicks(collection.log(eta, seed), model)
-            pairs = found.query_ids[found.query], found.doc_ids[found.document]
-            values.append(mean_of_run(qrels, rerank.Run.from_rows(*pairs, found.values)))
-        yield {"eta": eta, "model": model, MEASURE: np.mean(values)}
-
-
-@benchmark(data="MQ2008, logs of simulated users, 30 rankers of one feature each", peer="values with theta = 1")
-def off_policy(options: Options) -> Iterator[Row]:
-    """Rank correlation of off-policy values with true nDCG@10, and the value of the log's own ranker."""
-    from scipy.stats import spearmanr
-
-    data, rules = with_relevant(options), rerank.ValueRules(samples=10, most_unseen=1.0)
-    qrels = qrels_of(data)
-    runs = [data.run(np.nan_to_num(data.X[:, n].astype(np.float64)), f"f{n + 1}") for n in range(N_RANKERS)]
-    true = [mean_of_run(qrels, run) for run in runs]
-    for model, noise in product(("pbm", "cascade"), (0.0, 0.1)):
-        users = rerank.Users(model, noise=noise)
-        log_run = data.run(data.base_scores)
-        clicks = rerank.simulate_clicks(log_run, qrels, users, passes=options.pick(50, 5), spread=2.0)
-        for theta in (None, np.ones(10)):
-            values = [rerank.off_policy_value(clicks, run, rules, theta=theta) for run in runs]
-            row = {"users": model, "noise": noise, "theta": "estimated" if theta is None else "1"}
-            row["correlation"] = float(spearmanr([each.value for each in values], true).statistic)
-            yield {**row, "log's ranker": values[24].value, "never shown": np.mean([each.unseen for each in values])}
 
 
 def _parts(clicks: rerank.Clicks, sessions: int) -> Iterator[rerank.Clicks]:

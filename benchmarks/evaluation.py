@@ -1,4 +1,4 @@
-"""Evaluation from files, combination of two runs, the doctor, and swaps of measures."""
+"""Evaluation from files, and swaps of measures."""
 
 from __future__ import annotations
 
@@ -9,11 +9,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-import rerank
 from benchmarks.measuring import Times, Usage, compared, run_command, run_verb, timed, times_in_turns
 from benchmarks.registry import BenchmarkError, Options, Row, benchmark
 
@@ -115,55 +113,6 @@ def _check(results: dict[str, dict[str, float]]) -> None:
         for measure, value in results.get(name, {}).items():
             if abs(value - results["rerank"][measure]) > margin:
                 raise BenchmarkError(f"{measure} is {results['rerank'][measure]} here and {value} by {name}")
-
-
-@benchmark(data="generated, 1,000 queries x 1,000 documents, 20 or 500 of them relevant")
-def combination(options: Options) -> Iterator[Row]:
-    """Seconds that `combine` takes to find the exact best weight of two runs; its value must be that of `evaluate`."""
-    for n_relevant, measure in product((20, 500), ("nDCG@10", "nDCG", "P@10", "AP", "RR")):
-        _combined(2, 20, measure)  # compiles
-        found, value, seconds = _combined(options.pick(1000, 20), n_relevant, measure)
-        if abs(found.value - value) > 1e-9:
-            raise BenchmarkError(f"{measure}: combine says {found.value}, evaluate {value}")
-        row = {"relevant": n_relevant, "measure": measure, "alpha": found.alpha}
-        yield {**row, "width": found.high - found.low, "value": value, "s": seconds}
-
-
-def _combined(n_queries: int, n_relevant: int, measure: str) -> tuple[Any, float, float]:
-    """Return the combination of two runs that are each correlated with the labels, its value, and the seconds."""
-    from rerank.types import pointers
-    from rerank.types.ids import id_array
-
-    random, n_rows = np.random.default_rng(0), n_queries * DEPTH
-    query_ids = id_array([f"q{number}" for number in range(n_queries)])
-    doc_ids = id_array(np.tile([f"d{number}" for number in range(DEPTH)], n_queries))
-    labels = random.integers(1, 5, n_rows) * (random.random(n_rows) < n_relevant / DEPTH)
-    runs = [
-        rerank.Run(
-            query_ids, pointers(np.full(n_queries, DEPTH)), doc_ids, random.normal(size=n_rows) + 0.3 * labels, name
-        )
-        for name in "ab"
-    ]
-    qrels = rerank.Qrels.from_rows(np.repeat(query_ids, DEPTH), doc_ids, labels)
-    found: list[Any] = []
-    ordered = [run.take(run.trec_order()) for run in runs]
-    seconds = timed(lambda: found.append(rerank.combine(*ordered, qrels, measure)))
-    return found[0], rerank.evaluate(qrels, found[0].run, [measure])[measure], seconds
-
-
-@benchmark(data="generated: a run of 2,000,000 lines, judgements, 50,000 x 136 features as text")
-def doctor(options: Options) -> Iterator[Row]:
-    """Seconds and memory of `rerank doctor` as a process."""
-    random, n_queries, n_rows = np.random.default_rng(0), options.pick(2000, 50), options.pick(50_000, 1000)
-    with tempfile.TemporaryDirectory(dir=options.folder) as name:
-        folder = Path(name)
-        write_files(folder, "sorted", n_queries)
-        with open(folder / "data.svm", "w") as file:
-            for row, values in enumerate(random.random((n_rows, 136)).tolist()):
-                pairs = " ".join(f"{number}:{value:.6f}" for number, value in enumerate(values, 1))
-                file.write(f"{row % 5} qid:{row // 100} {pairs}\n")
-        for line in ("sorted.run", "sorted.run sorted.qrels", "data.svm", "--train data.svm --test data.svm"):
-            yield run_verb("doctor", *line.split(), folder=folder).row(line)
 
 
 @benchmark(data="one generated list of 1,000 documents, a tenth relevant")

@@ -1,4 +1,4 @@
-"""Features and reranking: pairs a second, one query's milliseconds, forward arrays, texts, passages, histories."""
+"""Features and reranking: pairs a second, one query's milliseconds, forward arrays, texts, passages, diversity."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from benchmarks.registry import BenchmarkError, Options, Row, benchmark
 K, THREADS, TERMS_A_SAMPLE = 1000, 2, 50
 CANDIDATES = (10, 30, 100, 300, 1000, 3000, 10_000)
 JOBS = ("retrieval", "reranking", "Pyserini's retrieval")
-QUERY_TOKENS, FEW_WORDS = (4, 100, 1_000, 10_000), 4
 LONG = 10  # documents that are joined to a long one
 
 
@@ -208,60 +207,6 @@ def _positions(field: Any, doc: int, term: int) -> list[int]:
     return field.positions[first : first + field.freqs[rows][here]].tolist()
 
 
-@benchmark(data="one generated document of 5 MB")
-def worst_query(options: Options) -> Iterator[Row]:
-    """Seconds of all features for a long query and one document of 800,000 tokens whose terms are all in the query."""
-    from rerank.features.extract import extract
-    from rerank.features.families.proximity import MOST_TERMS
-    from rerank.features.registry import index_family_names
-
-    n_tokens, draw = options.pick(800_000, 80_000), np.random.default_rng(0)
-    recipe, run = rerank.Recipe(families=index_family_names()), rerank.Run.of({"q": {"d": 1.0}})
-    for length in QUERY_TOKENS:
-        for kind, n_words in (("four words repeated", FEW_WORDS), ("distinct words", length)):
-            forward = _one_document(draw.integers(0, min(n_words, MOST_TERMS), n_tokens), n_words)
-            query = {"q": [f"t{position % n_words:06d}" for position in range(length)]}
-            extract(forward, query, run, recipe)
-            seconds = times_in_turns({"": partial(extract, forward, query, run, recipe)}, options.n_repeats(3))[""]
-            yield {"tokens of the query": length, "words": kind, "s": seconds.median}
-
-
-def _one_document(tokens: np.ndarray, n_terms: int) -> Any:
-    """Return the forward arrays of one document, whose tokens are numbers of terms below `n_terms`."""
-    from rerank.types import pointers
-    from rerank.types.forward import ForwardIndex, document_slots
-
-    words = [f"t{number:06d}".encode() for number in range(n_terms)]
-    parts = {"title": tokens[:8], "body": tokens[8:], "contents": tokens}
-    return ForwardIndex(
-        doc_ids=np.array(["d"]),
-        doc_slots=document_slots(np.array(["d"])),
-        vocabulary=np.frombuffer(b"".join(words), dtype=np.uint8),
-        term_ptr=pointers([len(word) for word in words]),
-        fields={name: _field(name, part, n_terms) for name, part in parts.items()},
-    )
-
-
-def _field(name: str, tokens: np.ndarray, n_terms: int) -> Any:
-    from rerank.types import pointers
-    from rerank.types.forward import FieldArrays
-
-    terms, freqs = np.unique(tokens, return_counts=True)
-    occurrences = np.bincount(tokens, minlength=n_terms)
-    return FieldArrays(
-        name=name,
-        doc_ptr=pointers([len(terms)]),
-        terms=terms.astype(np.int32),
-        freqs=freqs.astype(np.int32),
-        positions=np.argsort(tokens, kind="stable").astype(np.int32),
-        position_ptr=pointers([len(tokens)]),
-        lengths=np.array([len(tokens)], dtype=np.int32),
-        doc_freq=(occurrences > 0).astype(np.int32),
-        collection_freq=occurrences.astype(np.int64),
-        n_docs_with=1,
-    )
-
-
 @benchmark(data="nfcorpus, test queries, 1,000 documents each", peer="features of the same documents by id")
 def texts(options: Options) -> Iterator[Row]:
     """Milliseconds of the default features of 1,000 texts against one query; all values must be those by id."""
@@ -337,37 +282,6 @@ def _thread_seconds(job: Callable[[], Any]) -> float:
         job()
         taken.append(time.thread_time() - start)
     return min(taken)
-
-
-@benchmark(data="nfcorpus, BM25's 1,000 of the dev queries and of as many training queries")
-def history(options: Options) -> Iterator[Row]:
-    """Seconds of learning a history of 2,590 judged queries, and pairs a second of the features learned from it."""
-    from rerank.features.extract import extract
-    from rerank.features.inputs import Records
-    from rerank.features.registry import history_family_names
-
-    (train, qrels), (dev, _) = judged(options, "nfcorpus", "train"), judged(options, "nfcorpus", "dev")
-    with opened(options, "nfcorpus") as built:
-        index = built.using(threads=options.threads)
-        learned = rerank.History.learn(index, train, qrels)
-        seconds = times_in_turns({"": partial(rerank.History.learn, index, train, qrels)}, options.n_repeats(3))[""]
-        yield {"work": "learning the history", "s": seconds.median}
-        vectors = rerank.Vectors.learn(index)
-        for name, topics in (("dev queries", dev), ("training queries", dict(list(train.items())[: len(dev)]))):
-            terms = dict(zip(topics, index.searcher.analyze(list(topics.values())), strict=True))
-            run = index.search(topics)
-            for records in (Records(history=learned), Records(history=learned, vectors=vectors)):
-                spaces = () if records.vectors is None else records.vectors.spaces
-                recipe = rerank.Recipe(families=history_family_names(spaces))
-                job = partial(extract, index.forward, terms, run, recipe, records=records, threads=options.threads)
-                n_features = job().n_features
-                taken = times_in_turns({"": job}, options.n_repeats(3))[""].median
-                yield {
-                    "queries": name,
-                    "pairs": run.n_rows,
-                    "features": n_features,
-                    "pairs a second": run.n_rows / taken,
-                }
 
 
 @benchmark(data="random vectors of 384 and 400 dimensions")

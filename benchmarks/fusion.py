@@ -1,4 +1,4 @@
-"""Fusion of runs, pipelines of other frameworks, two stages, and texts in place of documents of an index."""
+"""Fusion of runs, pipelines of other frameworks, and two stages."""
 
 from __future__ import annotations
 
@@ -288,40 +288,3 @@ def _two_models(
     )
     first = rerank.MART(n_estimators=40, num_leaves=8, metric="R@100")
     return first.fit(index.features(run, topics, qrels, recipe=cheap)), full.fit(train, eval_set=stop)
-
-
-@benchmark(data="cranfield, five folds, BM25's first 100", peer="the same documents by id")
-def text_forms(options: Options) -> Iterator[Row]:
-    """nDCG@10 of `train`'s model on documents that are handed over as texts, in the ways of plugins."""
-    from rerank.plugins.texts import TextReranker
-
-    topics, qrels = judged(options, "cranfield")
-    documents = {each["id"]: each for each in documents_of(options, "cranfield")}
-    ranked: dict[str, dict[str, dict[str, float]]] = {}
-    with opened(options, "cranfield") as index:
-        run, names = index.search(topics, k=DEPTH), list(topics)
-        for train, test in folds(len(names), 0):
-            own = {names[number]: topics[names[number]] for number in train.tolist()}
-            reranker = TextReranker(index, rerank.train(index, own, qrels, estimate=False).model)
-            for query_id in (names[number] for number in test.tolist()):
-                doc_ids, topic = list(run[query_id]), {query_id: topics[query_id]}
-                by_id = reranker.model.rank(index.features(run.select(run.query_numbers([query_id])), topic))
-                ranked.setdefault("by id", {})[query_id] = dict(by_id[query_id])
-                for form, given in _forms(reranker, [documents[doc_id] for doc_id in doc_ids]).items():
-                    order = reranker.order(topics[query_id], given)
-                    ranked.setdefault(form, {})[query_id] = {doc_ids[number]: score for number, score in order}
-    for form, of_queries in ranked.items():
-        yield {"documents": form, MEASURE: mean_of_run(qrels, of_queries)}
-
-
-def _forms(reranker: Any, documents: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Return documents as plugins hand them over."""
-    whole = [f"{each['title']} {each['body']}" for each in documents]
-    return {
-        "one text": [reranker.with_metadata(text, {}) for text in whole],
-        "body": [reranker.with_metadata(each["body"], {}) for each in documents],
-        "body, title as metadata": [
-            reranker.with_metadata(each["body"], {"title": each["title"]}) for each in documents
-        ],
-        "contents": [{"contents": text} for text in whole],
-    }

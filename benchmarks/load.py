@@ -1,26 +1,22 @@
 """Clients of an HTTP service on the loopback: little work of their own, so that the service is what is measured.
 
-One process, one thread, epoll, and requests that are bytes already: about 40 microseconds of processor time a request.
+One process and one thread, whose requests are bytes already.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
-import select
-import socket
 import time
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.measuring import in_process
 
 MOST_CONNECTIONS = 900
-_PATIENCE = 60.0  # seconds after the last request, in which its answer must have come
-_AT_ONCE = 1 << 20  # bytes
+PATIENCE = 60.0  # seconds after the last request, in which its answer must have come
 
 
 @dataclass
@@ -33,10 +29,6 @@ class Answers:
     processor: float = 0.0  # seconds of the clients' own
     not_sent: int = 0  # for want of a connection
     unanswered: int = 0
-
-    def add(self, status: int, seconds: float) -> None:
-        """Add one request."""
-        self.seconds.setdefault(status, []).append(seconds)
 
     def per_second(self) -> float:
         """Return the number of requests a second that were answered with 200."""
@@ -51,13 +43,12 @@ class Answers:
         """Add the answers of another measurement."""
         for status, each in other.seconds.items():
             self.seconds.setdefault(status, []).extend(each)
-        self.wrong, self.not_sent = self.wrong + other.wrong, self.not_sent + other.not_sent
-        self.elapsed, self.processor = self.elapsed + other.elapsed, self.processor + other.processor
-        self.unanswered += other.unanswered
+        for name in ("wrong", "elapsed", "processor", "not_sent", "unanswered"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
 
     def counts(self) -> dict[int, int]:
         """Return the number of requests by status."""
-        return dict(sorted(Counter({status: len(each) for status, each in self.seconds.items()}).items()))
+        return {status: len(self.seconds[status]) for status in sorted(self.seconds)}
 
 
 def request(path: str, body: Mapping[str, Any]) -> bytes:
@@ -74,149 +65,132 @@ def essence(body: bytes) -> bytes:
 
 def closed_loop(port: int, requests: Sequence[bytes], clients: int, seconds: float) -> Answers:
     """Return the answers to clients of which each sends its next request when it has its answer."""
-    return in_process(_closed, port, list(requests), clients, seconds).result
+    return in_process(run_closed, port, list(requests), clients, seconds).result
 
 
 def open_loop(
     port: int, requests: Sequence[bytes], per_second: float, seconds: float, expected: Sequence[bytes]
 ) -> Answers:
     """Return the answers to requests that are sent at a rate, whatever the service does."""
-    return in_process(_open, port, list(requests), per_second, seconds, list(expected)).result
+    return in_process(run_open, port, list(requests), per_second, seconds, list(expected)).result
 
 
-def _closed(port: int, requests: list[bytes], clients: int, seconds: float) -> Answers:
-    return _Clients(port, requests, None).closed(clients, seconds)
+def run_closed(port: int, requests: list[bytes], clients: int, seconds: float) -> Answers:
+    """Be the clients of `closed_loop`."""
+    return asyncio.run(_Clients(port, requests, []).closed(clients, seconds))
 
 
-def _open(port: int, requests: list[bytes], per_second: float, seconds: float, expected: list[bytes]) -> Answers:
-    return _Clients(port, requests, expected).open(per_second, seconds)
+def run_open(port: int, requests: list[bytes], per_second: float, seconds: float, expected: list[bytes]) -> Answers:
+    """Be the clients of `open_loop`."""
+    return asyncio.run(_Clients(port, requests, expected).open(per_second, seconds))
 
 
-class _Connection:
+class _Connection(asyncio.Protocol):
     """A connection, and the request that it waits for."""
 
-    def __init__(self, port: int) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=10)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self.number, self.sent, self.missing = 0, 0.0, 0
-        self.parts: list[bytes] = []
+    def __init__(self, clients: _Clients) -> None:
+        self._clients, self.number, self._sent, self._parts = clients, -1, 0.0, b""
 
-    def answer(self) -> tuple[int, bytes] | None:
-        """Return status and body of a whole answer, status 0 where the connection broke; None before that."""
-        try:
-            part = self.socket.recv(_AT_ONCE)
-        except OSError:
-            part = b""
-        if not part:
-            return 0, b""
-        self.parts.append(part)
-        self.missing -= len(part)
-        if self.missing > 0:
-            return None
-        whole = part if len(self.parts) == 1 else b"".join(self.parts)
-        head, separator, body = whole.partition(b"\r\n\r\n")
-        if not separator:
-            return None
-        length = head.lower().partition(b"content-length:")[2].partition(b"\r")[0]
-        self.missing = int(length) - len(body)
-        if self.missing > 0:
-            self.parts = [whole]
-            return None
-        self.parts = []
-        return int(head[9:12]), body
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+
+    def send(self, number: int, start: float) -> None:
+        """Send a request that was due at a time."""
+        self.number, self._sent, self._parts = number, start, b""
+        self.transport.write(self._clients.requests[number])  # type: ignore[attr-defined]
+
+    def data_received(self, data: bytes) -> None:
+        self._parts += data
+        head, separator, body = self._parts.partition(b"\r\n\r\n")
+        if separator and len(body) >= int(head.lower().partition(b"content-length:")[2].partition(b"\r")[0]):
+            number, self.number = self.number, -1
+            self._clients.add(int(head[9:12]), time.perf_counter() - self._sent, number, body)
+            self._clients.idle.append(self)
+            self._clients.wake.set()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        if self.number >= 0:
+            self._clients.add(0, time.perf_counter() - self._sent, self.number, b"")
+        elif self in self._clients.idle:
+            self._clients.idle.remove(self)
+        self._clients.n_open -= 1
+        self._clients.wake.set()
 
 
 class _Clients:
     """Connections to one service."""
 
-    def __init__(self, port: int, requests: list[bytes], expected: Sequence[bytes] | None) -> None:
-        self._port, self._requests, self._expected = port, requests, expected
-        self._poll, self._busy = select.epoll(), dict[int, _Connection]()
-        self._idle: list[_Connection] = []
-        self._answers = Answers()
+    def __init__(self, port: int, requests: list[bytes], expected: list[bytes]) -> None:
+        self._port, self.requests, self._expected = port, requests, expected
+        self.idle: list[_Connection] = []
+        self.n_open = self._n_waiting = 0
+        self._answers, self._tasks = Answers(), set[asyncio.Task[None]]()
 
-    def closed(self, clients: int, seconds: float) -> Answers:
+    def add(self, status: int, seconds: float, number: int, body: bytes) -> None:
+        """Note the end of a request."""
+        self._n_waiting -= 1
+        self._answers.seconds.setdefault(status, []).append(seconds)
+        if status == 200 and self._expected:
+            self._answers.wrong += essence(body) != self._expected[number]
+
+    def _send(self, count: int) -> None:
+        """Send a request on an idle connection, or on a new one."""
+        number, start = count % len(self.requests), time.perf_counter()
+        self._n_waiting += 1
+        if self.idle:
+            self.idle.pop().send(number, start)
+            return
+        self.n_open += 1
+        task = asyncio.create_task(self._send_new(number, start))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _send_new(self, number: int, start: float) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            _, connection = await loop.create_connection(lambda: _Connection(self), "127.0.0.1", self._port)
+        except OSError:
+            self.n_open -= 1
+            self.add(0, time.perf_counter() - start, number, b"")
+            self.wake.set()
+            return
+        connection.send(number, start)
+
+    async def closed(self, clients: int, seconds: float) -> Answers:
         """Send requests of some clients, each when it has its last answer."""
-        start, processor, count = time.perf_counter(), time.process_time(), 0
-        end = start + seconds
-        while (now := time.perf_counter()) < end or (self._busy and now < end + _PATIENCE):
-            for _ in range(clients - len(self._busy) if now < end else 0):
+        self.wake, start, processor, count = asyncio.Event(), time.perf_counter(), time.process_time(), 0
+        while (now := time.perf_counter() - start) < seconds or (self._n_waiting and now < seconds + PATIENCE):
+            for _ in range(clients - self._n_waiting if now < seconds else 0):
                 self._send(count)
                 count += 1
-            self._take(1.0)
+            await self._wait(1.0)
         return self._finish(start, processor)
 
-    def open(self, per_second: float, seconds: float) -> Answers:
+    async def open(self, per_second: float, seconds: float) -> Answers:
         """Send requests at a rate."""
-        start, processor = time.perf_counter(), time.process_time()
-        count, n_requests = 0, int(per_second * seconds)
-        while count < n_requests or self._busy:
-            now = time.perf_counter()
-            due = min(n_requests, int((now - start) * per_second) + 1)
+        self.wake, start, processor, count = asyncio.Event(), time.perf_counter(), time.process_time(), 0
+        n_requests = int(per_second * seconds)
+        while (now := time.perf_counter() - start) < seconds + PATIENCE and (count < n_requests or self._n_waiting):
+            due = min(n_requests, int(now * per_second) + 1)
             for number in range(count, due):
-                if self._idle or len(self._busy) < MOST_CONNECTIONS:
+                if self.idle or self.n_open < MOST_CONNECTIONS:
                     self._send(number)
                 else:
                     self._answers.not_sent += 1
             count = due
-            if now > start + seconds + _PATIENCE:
-                break
-            self._take(max(0.0, start + count / per_second - now) if count < n_requests else 1.0)
+            await self._wait(max(0.0, count / per_second - now) if count < n_requests else 1.0)
         return self._finish(start, processor)
 
-    def _send(self, number: int) -> None:
-        """Send a request on a connection without one, or on a new one."""
-        number %= len(self._requests)
-        start = time.perf_counter()
-        connection = self._idle.pop() if self._idle else self._opened()
-        if connection is None:
-            self._answers.add(0, time.perf_counter() - start)
-            return
-        connection.number, connection.sent = number, start
-        self._busy[connection.socket.fileno()] = connection
-        with suppress(OSError):  # a connection that broke is reported by the next poll
-            connection.socket.sendall(self._requests[number])
-
-    def _opened(self) -> _Connection | None:
-        """Return a new connection, or None where the service takes none."""
+    async def _wait(self, seconds: float) -> None:
+        """Wait for an answer, or so long."""
+        self.wake.clear()
         try:
-            connection = _Connection(self._port)
-        except OSError:
-            return None
-        self._poll.register(connection.socket.fileno(), select.EPOLLIN)
-        return connection
-
-    def _take(self, wait: float) -> None:
-        """Take the answers that have come, or that come while one waits."""
-        for descriptor, _ in self._poll.poll(wait):
-            connection = self._busy.get(descriptor)
-            if connection is None:  # closed by the service while idle
-                self._close(next(each for each in self._idle if each.socket.fileno() == descriptor))
-                continue
-            answer = connection.answer()
-            if answer is None:
-                continue
-            status, body = answer
-            del self._busy[descriptor]
-            self._answers.add(status, time.perf_counter() - connection.sent)
-            if status == 200 and self._expected is not None:
-                self._answers.wrong += essence(body) != self._expected[connection.number]
-            self._idle.append(connection)
-            if status == 0:
-                self._close(connection)
-
-    def _close(self, connection: _Connection) -> None:
-        """Close a connection without a request."""
-        self._idle.remove(connection)
-        self._poll.unregister(connection.socket.fileno())
-        connection.socket.close()
+            await asyncio.wait_for(self.wake.wait(), seconds)
+        except TimeoutError:
+            return
 
     def _finish(self, start: float, processor: float) -> Answers:
-        """Close all connections; return the answers."""
         answers = self._answers
         answers.elapsed, answers.processor = time.perf_counter() - start, time.process_time() - processor
-        answers.unanswered = len(self._busy)
-        for connection in [*self._idle, *self._busy.values()]:
-            connection.socket.close()
-        self._poll.close()
+        answers.unanswered = self._n_waiting
         return answers

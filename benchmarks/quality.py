@@ -23,7 +23,7 @@ from benchmarks.data import (
     read_topics,
     some_queries,
 )
-from benchmarks.measuring import MEASURE, folds, mean_of, mean_of_run, timed, values_of, values_of_run
+from benchmarks.measuring import MEASURE, folds, mean_of, mean_of_run, timed, values_of, values_of_run, warm_up
 from benchmarks.registry import Options, Row, benchmark
 
 if TYPE_CHECKING:
@@ -146,6 +146,7 @@ def mq2008(options: Options) -> Iterator[Row]:
     import lightgbm
 
     n_trees, results = options.trees or options.pick(100, 10), []
+    warm_up()
     for number, (train, _, test) in enumerate(letor_folds(mq2008_parts(options)), 1):
         qid = np.repeat(np.arange(len(train)), np.diff(train.query_ptr))
         ours = rerank.LambdaMART(n_estimators=n_trees, **SHARED)
@@ -294,7 +295,7 @@ def _splits_of_defaults(options: Options, name: str) -> dict[str, list[tuple[rer
     qrels = judged(options, name)[1]
     splits = []
     for seed in range(n_seeds):
-        for parts in folds(len(qrels), seed):
+        for parts in list(folds(len(qrels), seed))[: options.pick(5, 1)]:
             train_ids, test_ids = ([list(qrels)[number] for number in part.tolist()] for part in parts)
             splits.append((some_queries(qrels, train_ids), some_queries(qrels, test_ids)))
     return {str(len(qrels) * 4 // 5): splits}

@@ -1,4 +1,4 @@
-"""Scores of trees, and contributions of features to them, beside LightGBM, compiled trees and Yggdrasil."""
+"""Scores of trees beside LightGBM and compiled trees."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes
 import importlib.util
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,13 +36,13 @@ def train(X: np.ndarray, labels: np.ndarray, n_leaves: int, n_trees: int) -> lig
 
 @benchmark(
     data="generated, 136 features, a tenth of every seventh missing",
-    peer="LightGBM; lleaves, tl2cgen and Yggdrasil where they are installed",
+    peer="LightGBM; lleaves and tl2cgen where they are installed",
     needs=("lightgbm",),
 )
 def scoring(options: Options) -> Iterator[Row]:
     """Milliseconds of the same LightGBM trees, 200 of 31 and of 255 leaves, one thread; a batch, one row, many rows.
 
-    All systems must give the same scores. Yggdrasil trains trees of its own of the same size.
+    All systems must give the same scores.
     """
     from rerank.runtime.threads import kernel_threads
 
@@ -64,7 +64,6 @@ def scoring(options: Options) -> Iterator[Row]:
         yield from compared(
             f"{n_trees} x {n_leaves}, {MANY:,} rows, 2 threads", times_in_turns(jobs, _repeats(options))
         )
-    yield from _yggdrasil(X[: n_rows // 10], labels[: n_rows // 10], options)
 
 
 def _repeats(options: Options) -> int:
@@ -153,61 +152,3 @@ class FastSingleRow:
             self._handle, place, ctypes.byref(self._length), self._score
         )
         return self._score[0]
-
-
-def _yggdrasil(X: np.ndarray, labels: np.ndarray, options: Options) -> Iterator[Row]:
-    """Yield the times of Yggdrasil's own trees of up to 31 leaves, from Python and by its own benchmark."""
-    if importlib.util.find_spec("ydf") is None:
-        return
-    import ydf
-
-    ydf.verbose(0)
-    learner = ydf.GradientBoostedTreesLearner(
-        label="label",
-        task=ydf.Task.REGRESSION,
-        num_trees=options.trees or options.pick(N_TREES, 20),
-        growing_strategy="BEST_FIRST_GLOBAL",
-        max_num_nodes=31,
-        max_depth=-1,
-        validation_ratio=0.0,
-        early_stopping="NONE",
-        num_threads=2,
-    )
-    model = learner.train(_columns(X) | {"label": labels.astype(np.float32)})
-    rows, some = _columns(X[:BATCH]), {"label": labels[:BATCH].astype(np.float32)}
-    seconds = times_in_turns({"": lambda: model.predict(rows, num_threads=1)}, _repeats(options))[""].median
-    inside = [
-        model.benchmark(rows | some, 0.5, 0.2, BATCH, num_threads=1).duration_per_example
-        for _ in range(options.n_repeats())
-    ]
-    for name, each in (("predict", seconds / BATCH), ("its own benchmark()", float(np.median(inside)))):
-        yield {"Yggdrasil, own trees": name, "trees": model.num_trees(), "us a row": 1e6 * each}
-
-
-def _columns(X: np.ndarray) -> Mapping[str, np.ndarray]:
-    """Return the features by name, as Yggdrasil takes them."""
-    return {f"f{number}": column for number, column in enumerate(np.ascontiguousarray(X.T))}
-
-
-@benchmark(data="generated, 1,000 x 136", peer="LightGBM's pred_contrib", needs=("lightgbm",))
-def contributions(options: Options) -> Iterator[Row]:
-    """Milliseconds of the contributions of features to scores, for the same 200 trees of 31 leaves, one thread each."""
-    import lightgbm
-
-    random = np.random.default_rng(0)
-    X = random.normal(size=(20_000, 136)).astype(np.float32)
-    X[random.random(X.shape) < 0.05] = np.nan
-    known = np.nan_to_num(X)
-    labels = (known[:, 0] + known[:, 1] * known[:, 2] > 0.5).astype(int)
-    settings = {"objective": "lambdarank", "num_leaves": 31, "verbose": -1, "num_threads": 1}
-    data = lightgbm.Dataset(X, labels, group=[100] * (len(X) // 100))
-    booster = lightgbm.train(settings, data, num_boost_round=options.trees or options.pick(200, 10))
-    model, rows = rerank.import_model(booster).set_params(n_jobs=1), X[: options.rows or options.pick(1000, 100)]
-    jobs = {
-        "rerank": lambda: model.contributions(rows),
-        "LightGBM": lambda: booster.predict(rows, pred_contrib=True, num_threads=1),
-    }
-    ours, theirs = (np.asarray(job()) for job in jobs.values())
-    difference = float((np.abs(ours - theirs) / np.maximum(np.abs(theirs), 1e-300)).max())
-    yield {"largest relative difference": difference}
-    yield from compared(f"contributions of {len(rows):,} rows", times_in_turns(jobs, options.n_repeats()))

@@ -301,23 +301,3 @@ def service_kill(options: Options) -> Iterator[Row]:
         answers = open_loop(server.port, sent, share, options.pick(30.0, 12.0), expected)
         thread.join()
     yield {"sustained a second": rate, "back after, s": back[0], **described(answers)}
-
-
-@benchmark(data="the demo's 7,000 docstrings", needs=NEEDS)
-def service_soak(options: Options) -> Iterator[Row]:
-    """Answers and memory under 80 % of the sustained load, for an hour or `--repeats` minutes."""
-    seconds = 60.0 * options.repeats if options.repeats else options.pick(3600.0, 10.0)
-    with loaded(options, _workers(options)) as (server, sent, expected, rate):
-        sizes, ends = [server.resident()], threading.Event()
-
-        def look() -> None:
-            while not ends.wait(min(60.0, seconds / 10)):
-                sizes.append(server.resident())
-
-        thread = threading.Thread(target=look)
-        thread.start()
-        answers = open_loop(server.port, sent, 0.8 * rate, seconds, expected)
-        ends.set()
-        thread.join()
-    yield {"sustained a second": rate, "seconds": seconds, **described(answers)}
-    yield {"resident MB": " ".join(f"{size:.0f}" for size in sizes), "end by start": sizes[-1] / sizes[0]}

@@ -23,22 +23,15 @@ import argparse
 import sys
 import tempfile
 import time
-from collections import Counter
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 NEEDED = {
-    "lightgbm": "lightgbm",
-    "xgboost": "xgboost-cpu",
-    "onnx": "onnx",
-    "onnxruntime": "onnxruntime",
-    "treelite": "treelite",
-    "catboost": "catboost",
-    "sklearn": "scikit-learn",
-    "shap": "shap",
-}
+    "lightgbm": "lightgbm", "xgboost": "xgboost-cpu", "onnx": "onnx", "onnxruntime": "onnxruntime",
+    "treelite": "treelite", "catboost": "catboost", "sklearn": "scikit-learn", "shap": "shap",
+}  # fmt: skip
 missing = [package for module, package in NEEDED.items() if find_spec(module) is None]
 if missing:
     sys.exit(f"exchange: expected {', '.join(NEEDED.values())}, got none of: pip install {' '.join(missing)}")
@@ -51,20 +44,14 @@ import xgboost  # noqa: E402
 from tabulate import tabulate  # noqa: E402
 
 import rerank  # noqa: E402
-from rerank.exchange import treelite as treelite_format  # noqa: E402
 from rerank.exchange.write import boundary_rows, tree_model  # noqa: E402
-from rerank.rankers.imported import ImportedTrees  # noqa: E402
 from tests.checks import DATA  # noqa: E402
 from tests.oracles import exchange as walks  # noqa: E402
 
 LIST = 100  # rows of a list whose order is compared
 MARGIN = 1e-5  # share of the largest score that float32 sums may differ by
 SINGLE = ("xgboost", "xgboost-dump", "vespa", "ranklib", "solr")
-BELOW = (
-    "xgboost",
-    "xgboost-dump",
-    "vespa",
-)  # infinite values are refused by XGBoost, and have no exact `x < threshold`
+BELOW = ("xgboost", "xgboost-dump", "vespa")  # XGBoost refuses infinite values, which have no exact `x < threshold`
 ZERO_READS = ("ranklib", "quickrank")  # a missing value is 0
 BOUNDARY = 20_000
 
@@ -91,10 +78,7 @@ def main() -> int:
         failures += check_exports(data, given.rows, Path(folder))
         failures += check_contributions(data, Path(folder))
         failures += check_imports(data, given.rows, Path(folder))
-        failures += check_checkpoints(data, Path(folder))
         failures += check_real_models(Path(folder), not given.no_timing)
-    if not given.no_timing:
-        print_timing(data)
     print(f"{failures} failures")
     return min(failures, 1)
 
@@ -171,19 +155,8 @@ def check_exports(data: Any, n_random: int, folder: Path) -> int:
             apart = difference > MARGIN * largest if name in SINGLE else same < 1.0
             fails = again == "no" or apart or (orders > 0 and (split or name not in SINGLE))
             failures += bool(fails)
-            table.append(
-                [
-                    kind,
-                    f"{name} {split}".strip(),
-                    library,
-                    len(X),
-                    f"{difference:.2g}",
-                    f"{100 * same:.4g} %",
-                    orders,
-                    again,
-                    "FAILS" if fails else "",
-                ]
-            )
+            figures = len(X), f"{difference:.2g}", f"{100 * same:.4g} %", orders, again
+            table.append([kind, f"{name} {split}".strip(), library, *figures, "FAILS" if fails else ""])
     head = ["model", "format", "scored by", "rows", "largest difference", "equal float32", "other orders", "imported"]
     print(f"\nExports; lists of {LIST} rows; imported: the file read here scores as its owner, bit for bit")
     print(tabulate(table, [*head, ""]))
@@ -212,30 +185,6 @@ def check_contributions(data: Any, folder: Path) -> int:
     return failures
 
 
-def check_checkpoints(data: Any, folder: Path) -> int:
-    """Read damaged checkpoints of treelite, which crash or hang its library; return the number of failures."""
-    path, ends, slowest = folder / "damaged.tl", Counter[str](), 0.0
-    rerank.export_model(rerank.MART(n_estimators=2, num_leaves=8).fit(data), path, "treelite")
-    content, random = path.read_bytes(), np.random.default_rng(0)
-    damages = [
-        (2689, b"\xff\xff\xff\x7f"),
-        *((int(at), random.bytes(4)) for at in random.integers(0, len(content), 30)),
-    ]
-    treelite_format.SECONDS = 3
-    for at, new in damages:
-        path.write_bytes((content[:at] + new + content[at + len(new) :])[: len(content)])
-        start = time.perf_counter()
-        try:
-            rerank.import_model(path, format="treelite")
-            ends["read"] += 1
-        except rerank.RerankError as error:
-            ends["not read in time" if "is not read in" in str(error) else "refused"] += 1
-            ends["in several lines"] += "\n" in str(error)
-        slowest = max(slowest, time.perf_counter() - start)
-    print(f"\nDamaged checkpoints of treelite, {len(content)} bytes: {dict(ends)}; the slowest took {slowest:.1f} s")
-    return int(ends["in several lines"] > 0 or slowest > 2 * treelite_format.SECONDS)
-
-
 def exact_scores(model: Any, X: np.ndarray) -> np.ndarray:
     """Return the model's scores, of infinite values too, which `predict` refuses."""
     base = getattr(model.base_, "model", None)
@@ -246,11 +195,10 @@ def again_of(path: Path, name: str, X: np.ndarray, scores: np.ndarray) -> str:
     """Return whether an import of the export scores as its owner, and another export and import the same."""
     if name in ("onnx", "elasticsearch", "vespa"):
         return "not read"
-    model = rerank.import_model(path, format=name, feature_names=FEATURES if name == "xgboost-dump" else None)
+    names = FEATURES if name == "xgboost-dump" else None
+    model = rerank.import_model(path, format=name, feature_names=names)
     rerank.export_model(model, path.with_suffix(".again"), name)
-    twice = rerank.import_model(
-        path.with_suffix(".again"), format=name, feature_names=FEATURES if name == "xgboost-dump" else None
-    )
+    twice = rerank.import_model(path.with_suffix(".again"), format=name, feature_names=names)
     ours = model._scores(X)
     same = np.array_equal(ours, twice._scores(X)) and np.array_equal(ours.astype(scores.dtype), scores)
     return "yes" if same else "no"
@@ -351,23 +299,11 @@ def check_imports(data: Any, n_random: int, folder: Path) -> int:
             fails = same < 1.0 or orders > 0 or not kept
             failures += bool(fails)
             what = source.suffix if isinstance(source, Path) else "object"
-            table.append(
-                [
-                    f"{name}, {what}",
-                    len(X),
-                    f"{difference:.2g}",
-                    f"{100 * same:.4g} %",
-                    orders,
-                    "float32" if single else "float64",
-                    "FAILS" if fails else "",
-                ]
-            )
+            figures = len(X), f"{difference:.2g}", f"{100 * same:.4g} %", orders, "float32" if single else "float64"
+            table.append([f"{name}, {what}", *figures, "FAILS" if fails else ""])
     print("\nImports; sums: the type in which the owner sums")
-    print(
-        tabulate(
-            table, ["trained and scored by", "rows", "largest difference", "equal float32", "other orders", "sums", ""]
-        )
-    )
+    head = ["trained and scored by", "rows", "largest difference", "equal float32", "other orders", "sums"]
+    print(tabulate(table, [*head, ""]))
     return failures
 
 
@@ -457,14 +393,8 @@ def real_models() -> dict[str, tuple[Any, Any]]:
         )
         if more.get("objective") == "rank:ndcg":
             rows.set_group(sizes)
-        settings = {
-            "objective": "reg:squarederror",
-            "max_depth": 6,
-            "nthread": 1,
-            "tree_method": "hist",
-            "seed": 1,
-            **more,
-        }
+        settings = {"objective": "reg:squarederror", "max_depth": 6, "nthread": 1, "tree_method": "hist", "seed": 1}
+        settings |= more
         trained = xgboost.train(settings, rows, TREES)
         trained.set_param({"nthread": 1})
         made[f"XGBoost {name}"] = (
@@ -614,27 +544,6 @@ def best_time(call: Any, repeats: int) -> float:
         call()
         times.append(time.perf_counter() - start)
     return 1e6 * min(times)
-
-
-def print_timing(data: Any) -> None:
-    """Print the time of `predict` here and of LightGBM, one thread each."""
-    gaps = with_missing(data)
-    settings = {"objective": "lambdarank", "num_leaves": 31, "verbose": -1, "num_threads": 1}
-    booster = lightgbm.train(settings, lightgbm.Dataset(gaps.X, gaps.labels, group=np.diff(gaps.query_ptr)), 500)
-    model: ImportedTrees = rerank.import_model(booster, feature_names=[str(n) for n in range(1, 47)])
-    model.n_jobs = 1
-    table = []
-    for n_rows, repeats in ((1000, 30), (1, 2000)):
-        X = np.ascontiguousarray(gaps.X[:n_rows])
-        theirs = best_time(lambda X=X: booster.predict(X, num_threads=1), repeats)
-        ours = best_time(lambda X=X: model.predict(X), repeats)
-        table.append([n_rows, f"{theirs:.1f}", f"{ours:.1f}", f"{theirs / ours:.1f}"])
-    print(
-        "\nA LightGBM model of 500 trees x 31 leaves, 46 features, float32 rows; one thread; best of many, microseconds"
-    )
-    print(
-        tabulate(table, ["rows", "Booster.predict(X, num_threads=1)", "imported: model.predict(X), n_jobs=1", "ratio"])
-    )
 
 
 if __name__ == "__main__":

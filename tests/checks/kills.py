@@ -24,10 +24,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -81,57 +82,31 @@ class Verb:
 
 JUDGE = "judge {in}/index {in}/topics.tsv -k 6 --judge judges:judge -o {out}/labels.txt"
 JUDGED = ("labels.txt", "labels.txt.provenance.json")
+INDEX = "index {in}/docs.jsonl -o {out}/index --threads 1"
+RETRIEVE = "retrieve {in}/index {in}/topics.tsv -k 20 -o {out}/a.run"
+FEATURES = "{in}/topics.tsv {in}/bm25.run --qrels {in}/qrels.txt -o {out}/"
+STUDY = "experiment {in}/index {in}/topics.tsv {in}/qrels.txt -k 20 -p n_estimators=3 --folds 3 -o {out}/study"
 VERBS = {
-    "index": Verb("index {in}/docs.jsonl -o {out}/index --threads 1", ("index",)),
-    "index --overwrite": Verb(
-        "index {in}/docs.jsonl -o {out}/index --threads 1 --overwrite", ("index",), ("docs.jsonl", "others.jsonl")
-    ),
-    "retrieve": Verb("retrieve {in}/index {in}/topics.tsv -k 20 -o {out}/a.run", ("a.run",)),
-    "retrieve, again": Verb("retrieve {in}/index {in}/topics.tsv -k 20 -o {out}/a.run", ("a.run",), ("20", "10")),
-    "arrays on first use": Verb(
-        "features {out}/bare {in}/topics.tsv {in}/bm25.run --qrels {in}/qrels.txt -o {out}/data.npz",
-        ("data.npz", "bare/rerank"),
-    ),
-    "features": Verb(
-        "features {in}/index {in}/topics.tsv {in}/bm25.run --qrels {in}/qrels.txt -o {out}/data.npz", ("data.npz",)
-    ),
-    "features as text": Verb(
-        "features {in}/index {in}/topics.tsv {in}/bm25.run --qrels {in}/qrels.txt -o {out}/data.svm.gz",
-        ("data.svm.gz",),
-    ),
+    "index": Verb(INDEX, ("index",)),
+    "index --overwrite": Verb(f"{INDEX} --overwrite", ("index",), ("docs.jsonl", "others.jsonl")),
+    "retrieve": Verb(RETRIEVE, ("a.run",)),
+    "retrieve, again": Verb(RETRIEVE, ("a.run",), ("20", "10")),
+    "arrays on first use": Verb("features {out}/bare " + FEATURES + "data.npz", ("data.npz", "bare/rerank")),
+    "features": Verb("features {in}/index " + FEATURES + "data.npz", ("data.npz",)),
+    "features as text": Verb("features {in}/index " + FEATURES + "data.svm.gz", ("data.svm.gz",)),
     "train": Verb("train {in}/data.npz -p n_estimators=5 -o {out}/model.json", ("model.json",)),
     "rank": Verb("rank {in}/model.json {in}/data.npz -o {out}/b.run", ("b.run",)),
     "rerank": Verb("rerank {in}/index {in}/model.json {in}/topics.tsv -k 20 -o {out}/b.run", ("b.run",)),
     "evaluate": Verb("evaluate {in}/qrels.txt {in}/bm25.run {in}/other.run -o {out}/table.txt", ("table.txt",)),
     "report": Verb("report {in}/qrels.txt {in}/bm25.run {in}/other.run -o {out}/page.html", ("page.html",)),
     "fuse": Verb("fuse {in}/bm25.run {in}/other.run -o {out}/fused.run.gz", ("fused.run.gz",)),
-    "experiment": Verb(
-        "experiment {in}/index {in}/topics.tsv {in}/qrels.txt -k 20 -p n_estimators=3 --folds 3 -o {out}/study",
-        ("study",),
-    ),
-    "experiment, again": Verb(
-        "experiment {in}/index {in}/topics.tsv {in}/qrels.txt -k 20 -p n_estimators=3 --folds 3 -o {out}/study",
-        ("study",),
-        ("-p n_estimators=3", "-p n_estimators=4"),
-    ),
+    "experiment": Verb(STUDY, ("study",)),
+    "experiment, again": Verb(STUDY, ("study",), ("-p n_estimators=3", "-p n_estimators=4")),
     "judge": Verb(JUDGE, JUDGED),
     "judge, again": Verb(JUDGE, JUDGED, ("-k 6", "-k 3")),
     "compile": Verb("compile", ()),
 }
-
-
-@dataclass
-class Tally:
-    """What came of one verb's moments."""
-
-    by_time: int = 0
-    by_change: int = 0
-    killed: int = 0
-    half_written: int = 0
-    failed: int = 0
-    differing: int = 0
-    left_over: int = 0
-    notes: list[str] = field(default_factory=list)
+WRONG = ("half-written", "rerun fails", "bytes differ", "left over")
 
 
 class Bench:
@@ -276,7 +251,8 @@ class Kills:
     """Kills one verb at many moments."""
 
     def __init__(self, bench: Bench, name: str, seed: int) -> None:
-        self.bench, self.name, self.verb, self.tally = bench, name, VERBS[name], Tally()
+        self.bench, self.name, self.verb = bench, name, VERBS[name]
+        self.tally, self.notes = Counter[str](), list[str]()
         self.draw = random.Random(f"{seed} {name}")
         out = bench.fresh(f"{_plain(name)}-whole", self.verb)
         self.earlier = all_contents(out, self.verb)
@@ -290,7 +266,7 @@ class Kills:
         bench.run(self.verb, out, check=True)
         self.seconds = time.perf_counter() - start
         if all_contents(out, self.verb) != self.whole:
-            self.tally.notes.append("two undisturbed runs differ")
+            self.notes.append("two undisturbed runs differ")
 
     def at(self, number: int, of: int) -> None:
         """Kill at the moment `number` of `of`: a change of files, or a time."""
@@ -299,40 +275,38 @@ class Kills:
         if number < n_by_change:
             change = self.n_changes - number * self.n_changes // n_by_change  # the last ones are of the final names
             process = self.bench.start(self.verb, out, kill_at=change)
-            self.tally.by_change += 1
+            self.tally["by change"] += 1
             process.communicate()
             moment = f"change {change} of {self.n_changes}"
         else:
             share = (number - n_by_change + self.draw.random()) / (of - n_by_change)
             process = self.bench.start(self.verb, out)
-            self.tally.by_time += 1
+            self.tally["by time"] += 1
             time.sleep(self.seconds * share)
             moment = f"{self.seconds * share:.2f} s of {self.seconds:.2f}"
         with _no_process():
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        self.tally.killed += process.returncode == -signal.SIGKILL
+        self.tally["killed"] += process.returncode == -signal.SIGKILL
         self._look(out, moment)
         shutil.rmtree(out)
 
     def _look(self, out: Path, moment: str) -> None:
         """See what the kill left, and run the command again."""
         for name, there in all_contents(out, self.verb).items():
-            fits = self._fits(name, there)
-            if not fits:
-                self.tally.half_written += 1
-                self.tally.notes.append(f"{moment}: {name} is half-written")
+            if not self._fits(name, there):
+                self._note("half-written", moment, name)
         code, errors = self.bench.run(self._rerun(out), out)
         if code:
-            self.tally.failed += 1
-            self.tally.notes.append(f"{moment}: rerun ends with {code}: {errors[-300:]}")
+            self._note("rerun fails", moment, f"{code}: {errors[-300:]}")
         elif all_contents(out, self.verb) != self.whole:
-            self.tally.differing += 1
-            self.tally.notes.append(f"{moment}: rerun gives other bytes")
-        left = stale(out)
-        if left:
-            self.tally.left_over += 1
-            self.tally.notes.append(f"{moment}: left over: {left[:3]}")
+            self._note("bytes differ", moment, "")
+        if left := stale(out):
+            self._note("left over", moment, str(left[:3]))
+
+    def _note(self, fault: str, moment: str, text: str) -> None:
+        self.tally[fault] += 1
+        self.notes.append(f"{moment}: {fault} {text}")
 
     def _fits(self, name: str, there: dict[str, str]) -> bool:
         """Return whether an output is whole: a study is, file by file, once it has its record."""
@@ -499,25 +473,11 @@ def _report_kills(bench: Bench, given: argparse.Namespace) -> int:
         moments = [(kill, number) for number in range(share) for kill in kills]
         for _ in pool.map(lambda moment: moment[0].at(moment[1], share), moments):
             pass
-    rows = []
-    for kill in kills:
-        tally = kill.tally
-        figures = (tally.half_written, tally.failed, tally.differing, tally.left_over)
-        rows.append([kill.name, kill.seconds, tally.by_time, tally.by_change, tally.killed, *figures])
-    total = ["all", sum(row[1] for row in rows), *(sum(row[position] for row in rows) for position in range(2, 9))]
-    headers = [
-        "verb",
-        "s",
-        "by time",
-        "by change",
-        "killed",
-        "half-written",
-        "rerun fails",
-        "bytes differ",
-        "left over",
-    ]
-    print(tabulate([*rows, total], headers=headers, floatfmt=".1f"), flush=True)
-    notes = [f"{kill.name}: {note}" for kill in kills for note in kill.tally.notes]
+    columns = ("by time", "by change", "killed", *WRONG)
+    rows = [[kill.name, kill.seconds, *(kill.tally[column] for column in columns)] for kill in kills]
+    total = ["all", *(sum(row[position] for row in rows) for position in range(1, len(rows[0])))]
+    print(tabulate([*rows, total], headers=["verb", "s", *columns], floatfmt=".1f"), flush=True)
+    notes = [f"{kill.name}: {note}" for kill in kills for note in kill.notes]
     print("\n".join(notes))
     return len(notes)
 
