@@ -16,7 +16,6 @@ FAULTS = """
 import os, sys, time, warnings
 from pathlib import Path
 from tests.fuzz import files as fuzz
-fuzz.load_readers()
 from tests.fuzz.readers import Reader
 from rerank.errors import InvalidInputError
 
@@ -55,8 +54,7 @@ faults = {{
 jobs = []
 for name, fault in faults.items():
     folder = Path({folder!r}) / name
-    (folder / "corpus").mkdir(parents=True)
-    (folder / "seeds").mkdir()
+    (folder / "seeds").mkdir(parents=True)
     (folder / "seeds" / "0").write_bytes(b"seed")
     reader = Reader(lambda work: [b"seed"], read(fault), lambda record, folder: None, "input.txt")
     jobs.append(fuzz.Job(name, reader, folder, Path({folder!r}) / "findings", 1, 60.0))

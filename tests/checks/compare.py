@@ -1,15 +1,11 @@
-"""Compare two states of the repository: what they compute, the instructions that they take, the size of the package.
+"""Compare two states of the repository: what they compute, and the size of the package.
 
     python -m tests.checks.compare outputs BEFORE [AFTER]        # commits; AFTER is HEAD by default
-    python -m tests.checks.compare instructions BEFORE [AFTER]
     python -m tests.checks.compare size BEFORE [AFTER]
 
-outputs       each state indexes cranfield, retrieves, computes features, trains, reranks, evaluates and exports in a
-              folder of its own; the numbers are compared bit for bit. Exit code 1 if any differs
-instructions  those of training and scoring, by valgrind: times of one training differ by a fifth on a shared machine,
-              the number of instructions is the same each time. It is that of 60 trees less that of 10; kernels are
-              compiled before, for one processor with AVX2, since valgrind knows no later one. About 10 minutes
-size          statements without docstrings, options, long functions, circles of imports, local ones included
+outputs  each state indexes cranfield, retrieves, computes features, trains, reranks, evaluates and exports in a
+         folder of its own; the numbers are compared bit for bit. Exit code 1 if any differs
+size     statements without docstrings, options, long functions, circles of imports, local ones included
 """
 
 from __future__ import annotations
@@ -21,7 +17,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -51,30 +47,6 @@ LINES = (
     "export cold.json --to lightgbm -o cold.txt",
     "export cold.json --to xgboost -o cold.xgboost.json",
 )
-FEW, MANY, SCORED = 10, 60, 20  # trees, and repeats of the scores of 12,000 rows
-ONE_PROCESSOR = {
-    "NUMBA_CPU_NAME": "haswell",
-    "NUMBA_CPU_FEATURES": "+avx2,+avx,+fma,+bmi,+bmi2,+sse4.2,+popcnt,+lzcnt",
-    "NUMBA_NUM_THREADS": "1",
-    "OPENBLAS_CORETYPE": "Haswell",
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYTHONHASHSEED": "0",
-}
-WORK = """
-import sys
-import numpy as np
-import rerank
-n_trees, repeats = int(sys.argv[1]), int(sys.argv[2])
-random = np.random.default_rng(0)
-X = random.normal(size=(12_000, 60)).astype(np.float32)
-X[random.random(X.shape) < 0.05] = np.nan
-signal = np.nan_to_num(X)
-y = np.clip(signal[:, 0] + signal[:, 1] * signal[:, 2] + random.normal(size=len(X)), 0, 4).astype(int)
-model = rerank.LambdaMART(n_estimators=n_trees, num_leaves=31, n_jobs=1).fit(X, y, qid=np.repeat(np.arange(120), 100))
-for _ in range(repeats):
-    scores = model.predict(X)
-print(repr(float(model.predict(X).sum())))
-"""
 OPTIONS = """
 import json
 from importlib import import_module
@@ -89,7 +61,7 @@ MOST_PARAMETERS, MOST_LINES = 8, 40
 def main() -> int:
     """Compare two commits; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["outputs", "instructions", "size"])
+    parser.add_argument("what", choices=["outputs", "size"])
     parser.add_argument("before")
     parser.add_argument("after", nargs="?", default="HEAD")
     given = parser.parse_args()
@@ -97,7 +69,7 @@ def main() -> int:
         folders = [checked_out(commit, Path(name) / commit) for commit in (given.before, given.after)]
         if given.what == "outputs":
             return print_differing(*map(outputs, folders))
-        print_table((given.before, given.after), instructions if given.what == "instructions" else size, folders)
+        print_sizes((given.before, given.after), folders)
     return 0
 
 
@@ -109,9 +81,9 @@ def checked_out(commit: str, folder: Path) -> Path:
     return folder
 
 
-def print_table(commits: tuple[str, str], measure: Callable[[Path], dict[str, float]], folders: list[Path]) -> None:
+def print_sizes(commits: tuple[str, str], folders: list[Path]) -> None:
     """Print the figures of both states."""
-    columns = [measure(folder) for folder in folders]
+    columns = [size(folder) for folder in folders]
     print(f"{'':44}{commits[0][:12]:>16}{commits[1][:12]:>16}{'ratio':>8}")
     for name, before in columns[0].items():
         after = columns[1][name]
@@ -162,32 +134,6 @@ def numbers(value: object) -> list[float | bool | None]:
     if isinstance(value, list):
         return [each for item in value for each in numbers(item)]
     return [value] if isinstance(value, int | float) or value is None else []
-
-
-def instructions(source: Path) -> dict[str, float]:
-    """Return the instructions for one tree and for the score of one row, and the sum of all scores."""
-    (few, total), (many, _), (scored, _) = (
-        counted(source, *numbers) for numbers in ((FEW, 0), (MANY, 0), (FEW, SCORED))
-    )
-    return {
-        "instructions for a tree": round((many - few) / (MANY - FEW)),
-        "instructions for a row's score": round((scored - few) / (SCORED * 12_000), 1),
-        f"sum of the scores, {FEW} trees": total,
-    }
-
-
-def counted(source: Path, n_trees: int, repeats: int) -> tuple[int, float]:
-    """Return the instructions of a process that trains and scores, and the sum of its scores."""
-    command = [sys.executable, "-c", WORK, str(n_trees), str(repeats)]
-    own = {"PYTHONPATH": str(source), "NUMBA_CACHE_DIR": str(source / "kernels")}
-    environment = {**os.environ, **ONE_PROCESSOR, **own}
-    subprocess.run(command, cwd=source, env=environment, check=True, capture_output=True)  # compiles
-    valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={source / 'calls'}", *command]
-    done = subprocess.run(valgrind, cwd=source, env=environment, check=True, capture_output=True, text=True)
-    found = re.search(r"Collected : (\d+)", done.stderr)
-    if found is None:
-        sys.exit(f"compare: expected valgrind's number of instructions, got {done.stderr[-300:]}.")
-    return int(found[1]), float(done.stdout)
 
 
 def size(source: Path) -> dict[str, float]:

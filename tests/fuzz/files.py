@@ -4,10 +4,10 @@
     python -m tests.fuzz.files --replay FILE
     python -m tests.fuzz.files --list
 
-Seeds are real files and what the package writes; they are mutated by structure (tests/fuzz/mutations.py) and, where
-`pip install atheris` was done, by coverage. A finding is any other exception, a message of several lines, a warning, a
-process that ends, over 5 s, over 1 GB, or a record that cannot be used or differs once written and read again
-(tests/fuzz/readers.py). Each is kept in FOLDER with its trace. Ends with 1 where there are findings.
+Seeds are real files and what the package writes; they are mutated by structure (tests/fuzz/mutations.py). A finding is
+any other exception, a message of several lines, a warning, a process that ends, over 5 s, over 1 GB, or a record that
+cannot be used or differs once written and read again (tests/fuzz/readers.py). Each is kept in FOLDER with its trace.
+Ends with 1 where there are findings.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import hashlib
-import importlib.util
-import io
 import logging
 import mmap
 import os
@@ -30,7 +28,6 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
-from contextlib import redirect_stderr
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -47,7 +44,7 @@ SLOWEST, STUCK = 5.0, 60.0  # seconds for one input: of the processor, and of th
 MEMORY = 1 << 30  # bytes that an input may take beyond what the process had
 LONGEST_MESSAGE = 5000  # characters
 MOST_RESTARTS = 20
-LARGEST_KEPT, MOST_KEPT = 1 << 16, 100  # bytes, and number, of inputs that are mutated further
+LARGEST_KEPT = 1 << 16  # bytes of an input that is mutated further
 WARM_UP = 600.0  # seconds to read the seeds, kernels compiling meanwhile
 _STATE = "6d"  # tried, accepted, refused, findings, when the present input began (0: none), whether seeds are done
 
@@ -178,9 +175,7 @@ def work(job: Job, inputs: int | None) -> None:
     if not job.reader.java:
         resource.setrlimit(resource.RLIMIT_AS, (_virtual_memory() + MEMORY, resource.RLIM_INFINITY))
     job.state["warm"] = 1.0
-    by_coverage = "atheris" in sys.modules and not job.reader.java
-    seconds = job.deadline - time.time() if job.deadline else job.seconds
-    (_by_coverage if by_coverage else _by_outcome)(job, seeds, seconds, inputs)
+    _mutate(job, seeds, job.deadline - time.time() if job.deadline else job.seconds, inputs)
     os._exit(0)
 
 
@@ -188,7 +183,7 @@ def _virtual_memory() -> int:
     return int(Path("/proc/self/statm").read_text("ascii").split()[0]) * mmap.PAGESIZE
 
 
-def _by_outcome(job: Job, seeds: list[bytes], seconds: float, inputs: int | None) -> None:
+def _mutate(job: Job, seeds: list[bytes], seconds: float, inputs: int | None) -> None:
     """Mutate seeds, and inputs whose outcome was new."""
     random = Random(f"{job.seed} {job.name} {job.restarts}")
     pool, known, end = list(seeds), set[str](), time.time() + seconds
@@ -200,38 +195,6 @@ def _by_outcome(job: Job, seeds: list[bytes], seconds: float, inputs: int | None
         if outcome not in known and len(data) < LARGEST_KEPT:
             known.add(outcome)
             pool.append(data)
-
-
-def _by_coverage(job: Job, seeds: list[bytes], seconds: float, inputs: int | None) -> None:
-    """Let libFuzzer choose the inputs to mutate further, and mutate some of them."""
-    import atheris
-
-    accepted = list(seeds)
-
-    def mutator(data: bytes, most: int, seed: int) -> bytes:
-        random = Random(seed)
-        if random.random() < 0.1:
-            return bytes(atheris.Mutate(data, most))
-        if random.random() < 0.5:  # libFuzzer mostly chooses inputs that were refused
-            data = random.choice(accepted)
-        for _ in range(random.choice((1, 1, 1, 3))):
-            data = job.reader.mutate(data, random)
-        return data[:most]
-
-    def feed(data: bytes) -> None:
-        if attempt(job, data).startswith("accepted") and len(data) < LARGEST_KEPT:
-            accepted[len(seeds) :] = [*accepted[len(seeds) :][-MOST_KEPT:], data]
-
-    runs_left = [] if inputs is None else [f"-runs={max(int(inputs - job.state['tried']), 1)}"]
-    options = [f"-seed={job.seed + 1000 * job.restarts + 1}", f"-max_total_time={max(int(seconds), 1)}", *runs_left]
-    options += ["-max_len=4194304", "-len_control=0", "-rss_limit_mb=0", "-timeout=100000", "-verbosity=0"]
-    options += [f"-handle_{name}=0" for name in ("segv", "bus", "abrt", "ill", "fpe", "int", "term", "xfsz")]
-    atheris.Setup(
-        [sys.argv[0], *options, str(job.folder / "corpus"), str(job.folder / "seeds")],
-        feed,
-        custom_mutator=mutator,
-    )
-    atheris.Fuzz()
 
 
 def fuzz(jobs: list[Job], inputs: int | None, at_once: int) -> None:
@@ -345,8 +308,7 @@ def prepare(names: list[str], work_folder: Path, options: argparse.Namespace) ->
     jobs = []
     for name in names:
         folder = work_folder / name
-        for part in ("seeds", "corpus"):
-            (folder / part).mkdir(parents=True)
+        (folder / "seeds").mkdir(parents=True)
         job = Job(name, READERS[name], folder, options.findings, options.seed, seconds)
         in_child(lambda job=job: _write_seeds(job))
         jobs.append(job)
@@ -379,27 +341,6 @@ def replay(file: Path) -> int:
     return int(kind not in ("accepted", "refused"))
 
 
-def load_readers() -> None:
-    """Import the readers, instrumented for coverage if atheris is installed; files with kernels are not."""
-    import numba.np.linalg  # noqa: F401 - once, not in each of the processes that are forked
-    import scipy.stats  # noqa: F401
-
-    if importlib.util.find_spec("atheris") is None:
-        import tests.fuzz.readers
-    else:
-        import atheris
-
-        sources = (ROOT / "rerank").rglob("*.py")
-        compiled = [
-            path
-            for path in sources
-            if "rerank.runtime.kernels import" in path.read_text("utf8") or path.name == "kernels.py"
-        ]
-        names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in compiled]
-        with redirect_stderr(io.StringIO()), atheris.instrument_imports(include=["rerank", "tomllib"], exclude=names):
-            import tests.fuzz.readers  # noqa: F401
-
-
 def main() -> None:
     """Fuzz and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -414,7 +355,9 @@ def main() -> None:
     parser.add_argument("--replay", type=Path, metavar="FILE")
     parser.add_argument("--list", action="store_true", help="print the readers' names")
     options = parser.parse_args()
-    load_readers()
+    import numba.np.linalg  # noqa: F401 - once, not in each of the processes that are forked
+    import scipy.stats  # noqa: F401
+
     from tests.fuzz.readers import READERS
 
     if options.replay:
@@ -430,8 +373,6 @@ def main() -> None:
 
 
 def _report(jobs: list[Job], findings: Path) -> int:
-    engine = "coverage (atheris) and structure" if "atheris" in sys.modules else "structure"
-    print(f"\nMutations by {engine}.")
     columns = ("tried", "accepted", "refused", "findings")
     rows = [[job.name, *(int(job.state[name]) for name in columns), job.restarts] for job in jobs]
     total = ["all", *(sum(row[column] for row in rows) for column in range(1, 6))]
