@@ -162,7 +162,7 @@ def test_rankers_that_are_equally_good_are_seldom_told_apart(method: str, judged
         part = clicks.select(rows)
         swapped = random.integers(2, size=10_000)[part.session]
         rejected += experiment_result(replace(part, ranker=part.ranker ^ swapped), samples=10).p_value < 0.05
-    assert rejected <= 12  # of 100; scripts/check_clicks.py makes 1,000 trials
+    assert rejected <= 12  # of 100; benchmarks interleaving-equal makes 1,000 trials
 
 
 def test_sessions_of_one_ranker_each_are_compared_by_their_first_clicks() -> None:

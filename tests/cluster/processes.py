@@ -1,4 +1,4 @@
-"""A scheduler and workers of Dask as processes of their own, which tests and scripts/check_cluster_kills.py kill."""
+"""A scheduler and workers of Dask as processes of their own, which tests and tests/checks/cluster_kills.py kill."""
 
 from __future__ import annotations
 

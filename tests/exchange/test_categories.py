@@ -186,7 +186,7 @@ def test_other_splits_of_catboost_are_refused(split: dict[str, Any], words: str,
 
 
 def test_lightgbms_own_model_with_categories_keeps_its_scores(tmp_path: Path) -> None:
-    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed; scripts/check_exchange.py covers it")
+    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed; tests/checks/exchange.py covers it")
     random = np.random.default_rng(0)
     X = random.normal(size=(2000, 4))
     X[:, 1], X[:, 2] = random.integers(0, 70, 2000), random.integers(0, 3, 2000)

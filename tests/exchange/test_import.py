@@ -125,7 +125,7 @@ def test_real_files_score_as_their_owner_documents(file: str, real_models: Path)
 @pytest.mark.parametrize("parameters", [{}, {"zero_as_missing": True}, {"use_missing": False}])
 @pytest.mark.parametrize("boosting", ["gbdt", "rf"])
 def test_lightgbm_models_score_as_lightgbm(parameters: dict[str, Any], boosting: str, tmp_path: Path) -> None:
-    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed; scripts/check_exchange.py covers it")
+    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed; tests/checks/exchange.py covers it")
     data = ranking_data(1, missing=0.1)
     X = data.X.copy()
     X[:, 3] = np.round(2 * X[:, 3])
@@ -146,7 +146,7 @@ def test_lightgbm_models_score_as_lightgbm(parameters: dict[str, Any], boosting:
 
 
 def test_lightgbm_loads_an_export(tmp_path: Path) -> None:
-    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed; scripts/check_exchange.py covers it")
+    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed; tests/checks/exchange.py covers it")
     model = random_model(3)
     model.forest_.threshold[np.abs(model.forest_.threshold) < 1e-34] = np.float32(0.25)  # 0 to LightGBM
     rerank.export_model(model, tmp_path / "model.txt", "lightgbm")
@@ -155,7 +155,7 @@ def test_lightgbm_loads_an_export(tmp_path: Path) -> None:
 
 
 def test_the_lightgbm_estimator_is_imported() -> None:
-    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed; scripts/check_exchange.py covers it")
+    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed; tests/checks/exchange.py covers it")
     data = ranking_data(1)
     ranker = lightgbm.LGBMRanker(n_estimators=5, num_leaves=7, verbose=-1)
     ranker.fit(data.X, data.labels.astype(int), group=np.diff(data.query_ptr))

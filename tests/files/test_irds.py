@@ -18,7 +18,7 @@ from rerank.cli.main import run
 from rerank.files.corpus import read_documents
 from tests.workflows.tiny import Tiny, tiny
 
-irds = pytest.importorskip("ir_datasets", reason="ir_datasets is not installed; scripts/check_plugins.py covers it")
+irds = pytest.importorskip("ir_datasets", reason="ir_datasets is not installed; tests/checks/plugins.py covers it")
 from ir_datasets.formats import (  # noqa: E402
     BaseDocs,
     BaseQrels,

@@ -15,8 +15,8 @@ from rerank.rankers.parameters import declared_parameters, read_value
 from rerank.rankers.ranker import known_rankers, ranker_class
 
 ROOT = Path(__file__).resolve().parents[2]
-SCRIPT = runpy.run_path(str(ROOT / "scripts" / "write_rankers.py"))
-REMEDY = "run scripts/write_rankers.py"
+SCRIPT = runpy.run_path(str(ROOT / "docs" / "write_rankers.py"))
+REMEDY = "run docs/write_rankers.py"
 
 
 def test_page_of_rankers_is_that_of_the_declarations() -> None:

@@ -1,6 +1,6 @@
 """Clients of other services, unchanged: each test is skipped where its client is not installed.
 
-`scripts/check_plugins.py` installs them.
+`tests/checks/plugins.py` installs them.
 """
 
 from __future__ import annotations

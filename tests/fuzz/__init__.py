@@ -1,0 +1,1 @@
+"""Fuzzing of the readers of files (`python -m tests.fuzz.files`) and of the service (`tests.fuzz.service`)."""
