@@ -16,6 +16,7 @@ from rerank.features.candidates import Candidates, gather_candidates
 from rerank.features.columns import ColumnGroup, field_columns
 from rerank.features.inputs import Records, check_scores, doc_numbers, labels_of, resolve_recipe, scores_in, tokens_of
 from rerank.features.match import match
+from rerank.features.near_duplicates import query_groups
 from rerank.features.normalise import normalise
 from rerank.features.plan import ColumnPlan
 from rerank.features.recipe import Recipe
@@ -102,6 +103,8 @@ def _prepare(
     )
     plan = ColumnPlan.of(forward, recipe)
     data = rows_without_features(run, qrels, runs, plan.names, recipe.to_dict(), dict(forward.fingerprint))
+    if qrels is not None:
+        data = replace(data, query_groups=query_groups(forward, tokens))
     filled = plan if needed is None else plan.of_names(frozenset(needed))
     return data, partial(_blocks, forward, candidates, filled, recipe, threads)
 

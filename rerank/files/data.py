@@ -50,6 +50,7 @@ def _declared(mapped: bool) -> dict[str, Stored]:
         "base_scores": numbers("n_rows"),
         "weights": numbers("n_queries"),
         "row_weights": numbers("n_rows"),
+        "query_groups": Stored(np.int64, ("n_queries",), kinds=_WHOLE, optional=True),
         "ideal_labels": numbers("n_ideal"),
         "ideal_ptr": offsets("n_queries", "n_ideal", kinds=_WHOLE, optional=True),
         "X": Stored(np.float32, ("n_rows", "n_features"), kinds=_NUMBERS, mapped=mapped),

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.candidates import Candidates
-from rerank.history.collection import DocTerms, Neighbours, known_idf, source_terms, word_idf
-from rerank.history.judged import Judged, Key, key_of, unit_weights
+from rerank.features.near_duplicates import known_idf, word_idf
+from rerank.history.collection import DocTerms, Neighbours, source_terms
+from rerank.history.judged import Judged, Key, key_of
 from rerank.runtime.elementary import array_log
 from rerank.types import Floats, Ints
 from rerank.types.forward import ForwardIndex
@@ -145,7 +146,7 @@ class IndexHistory:
 
     def query_weights(self, judged: Judged) -> Floats:
         """Return the weights of the words of each query, of norm 1, (n_query_words,) float64."""
-        return unit_weights(judged, self.idf)
+        return judged.unit_weights(self.idf)
 
     @cached_property
     def _fold_of_id(self) -> dict[str, int]:

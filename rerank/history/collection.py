@@ -11,25 +11,21 @@ Salton & Buckley, Information Processing & Management 1988 (the weights).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.statistics import cached_by_field
-from rerank.runtime.elementary import array_log, log
+from rerank.features.near_duplicates import term_idf
+from rerank.runtime.elementary import log
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.runtime.views import read_only_view
-from rerank.types import Floats, Ints, pointers
+from rerank.types import Ints, pointers
 from rerank.types.forward import ForwardIndex
 from rerank.types.retriever import CONTENTS
-from rerank.types.vocabulary import find_terms
-from rerank.vectors.space import log_idf
 
-_cached_log_idf = cached_by_field(log_idf)
 TITLE = "title"
 TERMS = 40  # heaviest terms of a document that are kept
 NEAREST = 20  # documents of each document
@@ -68,25 +64,6 @@ class Neighbours:
         docs[numbers[held]] = np.where(self.docs[held] >= 0, numbers[self.docs[held]], -1)
         cosines[numbers[held]] = self.cosines[held]
         return Neighbours(docs, cosines)
-
-
-def term_idf(forward: ForwardIndex) -> Floats:
-    """Return ln(N / df) of each term of the index in the whole document, (n_terms,) float64, 0 for an absent one."""
-    return _cached_log_idf(forward.fields[CONTENTS])
-
-
-def word_idf(forward: ForwardIndex, words: Sequence[str]) -> Floats:
-    """Return the idf of words, (n_words,) float64; a word that no document holds has that of one document."""
-    return known_idf(forward, find_terms(forward, [word.encode("utf8") for word in words]))
-
-
-def known_idf(forward: ForwardIndex, terms: Ints) -> Floats:
-    """Return the idf of terms by number, (n_terms,) float64; -1 has the idf of a term of one document."""
-    idf, most = term_idf(forward), float(array_log(max(forward.n_docs, 1)))
-    if not len(idf):
-        return np.full(len(terms), most)
-    values = np.where(terms >= 0, idf[np.maximum(terms, 0)], 0.0)
-    return np.where(values > 0.0, values, np.where(terms >= 0, 0.0, most))
 
 
 def heaviest_terms(forward: ForwardIndex, threads: int = 1) -> DocTerms:

@@ -19,19 +19,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
+from rerank.features.near_duplicates import NEAR, word_idf
 from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.history.bound import Arrays, IndexHistory, Part
-from rerank.history.collection import Neighbours, heaviest_terms, nearest_documents, word_idf
-from rerank.history.judged import Judged, folds_of_groups, near_duplicates, unit_weights
+from rerank.history.collection import Neighbours, heaviest_terms, nearest_documents
+from rerank.history.judged import Judged
 from rerank.history.store import MOST_FOLDS, learned_families, write_history
 from rerank.runtime.progress import track
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Ints, Qrels
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ids
+from rerank.types.query_folds import folds_of_groups
 
 FOLDS = 20
-NEAR = 0.8  # least cosine of near-duplicate queries
 
 
 class SearchableIndex(Protocol):
@@ -168,8 +169,8 @@ class History:
         judged = Judged.of(forward, query_terms, qrels)
         with kernel_threads(threads) as n_threads:
             neighbours = nearest_documents(heaviest_terms(forward, n_threads), len(forward.term_ptr) - 1, n_threads)
-            weights = unit_weights(judged, word_idf(forward, judged.words))
-            fold_of = folds_of_groups(near_duplicates(judged, weights, near), folds, random_state)
+            weights = judged.unit_weights(word_idf(forward, judged.words))
+            fold_of = _largest_first(judged.near_duplicates(weights, near), folds, random_state)
             parts = parts_of(judged, fold_of, [{} for _ in range(folds + 1)])
             bound = IndexHistory(judged, fold_of, parts, neighbours, forward)
             for part in track(parts, "history"):
@@ -262,6 +263,13 @@ class History:
         bound = _on(self, forward)
         self._bound[:] = [bound]
         return bound
+
+
+def _largest_first(groups: Ints, n_folds: int, random_state: int) -> Ints:
+    """Return the fold of each query, (n_queries,) int64; groups of the same size are taken in random order."""
+    sizes = np.bincount(groups)
+    shuffled = np.random.default_rng(random_state).permutation(len(sizes))
+    return folds_of_groups(groups, shuffled[np.argsort(-sizes[shuffled], kind="stable")], n_folds)
 
 
 def parts_of(judged: Judged, folds: Ints, learned: Sequence[Mapping[str, Arrays]]) -> list[Part]:

@@ -1,4 +1,4 @@
-"""Judged queries as arrays: their terms, the documents that are relevant to them, and groups of near duplicates.
+"""Judged queries as arrays: their terms, the documents that are relevant to them.
 
 word   a distinct term of the judged queries, numbered in alphabetical order
 label  a positive label: documents that are judged not relevant are left out
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.runtime.elementary import array_log
+from rerank.features.near_duplicates import near_duplicates, unit_weights
 from rerank.types import Floats, Ints, Qrels, joined_rows, pointers, query_rows
 from rerank.types.arrays import by_number
 from rerank.types.forward import ForwardIndex
@@ -118,6 +118,16 @@ class Judged:
         counts, ptr = self.freqs.tolist(), self.word_ptr.tolist()
         return [key_of(texts[first:last], counts[first:last]) for first, last in pairwise(ptr)]
 
+    def near_duplicates(self, weights: Floats, cosine: float) -> Ints:
+        """Return the group of near duplicates of each query, (n_queries,) int64, by weights of `query_words`."""
+        number: dict[Key, int] = {}
+        first = np.array([number.setdefault(key, query) for query, key in enumerate(self.keys())], dtype=np.int64)
+        return near_duplicates(weights, self.query_words, self.word_ptr, first, cosine)
+
+    def unit_weights(self, idf: Floats) -> Floats:
+        """Return the weights of `query_words`, from the idf of each word."""
+        return unit_weights(self.freqs, idf[self.query_words], self.word_ptr)
+
     def select(self, queries: Ints) -> Judged:
         """Return some queries, given by number, with the same words."""
         words, word_ptr = joined_rows(self.word_ptr[queries], np.diff(self.word_ptr)[queries])
@@ -160,58 +170,3 @@ def _relevant(
         labels.append(qrels.labels[rows][positive][order].astype(np.float32))
         counts.append(len(order))
     return np.concatenate(docs), np.concatenate(labels), counts
-
-
-_BLOCK = 512  # queries that are compared with all others at once
-
-
-def near_duplicates(judged: Judged, weights: Floats, cosine: float) -> Ints:
-    """Return the group of each query, (n_queries,) int64: the components of the graph of near duplicates.
-
-    Two queries are near duplicates where the cosine of their vectors is at least `cosine`, or their analysed terms are
-    the same.
-
-    Shapes: weights float64 (n_query_words,).
-    """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    n_queries = judged.n_queries
-    vectors = csr_array((weights, judged.query_words, judged.word_ptr), shape=(n_queries, len(judged.words)))
-    by_word = vectors.T.tocsr()
-    left, right = [], []
-    for first in range(0, n_queries, _BLOCK):
-        products = (vectors[first : first + _BLOCK] @ by_word).tocoo()
-        near = np.flatnonzero(products.data >= cosine)
-        left.append(products.coords[0][near] + first)
-        right.append(products.coords[1][near])
-    number: dict[object, int] = {}
-    same = [number.setdefault(key, query) for query, key in enumerate(judged.keys())]
-    rows = np.concatenate([*left, np.arange(n_queries)])
-    columns = np.concatenate([*right, np.array(same, dtype=np.int64)])
-    graph = csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n_queries, n_queries))
-    _, groups = connected_components(graph, directed=False)
-    return np.asarray(groups, dtype=np.int64)
-
-
-def folds_of_groups(groups: Ints, n_folds: int, random_state: int) -> Ints:
-    """Return the fold of each query: the largest groups first, each to the fold with the fewest queries.
-
-    Groups of the same size are taken in random order.
-    """
-    sizes = np.bincount(groups)
-    shuffled = np.random.default_rng(random_state).permutation(len(sizes))
-    order = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
-    filled, fold_of_group = np.zeros(n_folds, dtype=np.int64), np.empty(len(sizes), dtype=np.int64)
-    for group in order.tolist():
-        fold_of_group[group] = fold = int(np.argmin(filled))
-        filled[fold] += sizes[group]
-    return fold_of_group[groups]
-
-
-def unit_weights(judged: Judged, idf: Floats) -> Floats:
-    """Return (1 + ln tf) * idf of the words of each query, divided by the query's norm, (n_query_words,) float64."""
-    weights = (1.0 + array_log(judged.freqs)) * idf[judged.query_words]
-    query = query_rows(judged.word_ptr)
-    norms = np.sqrt(np.bincount(query, weights**2, judged.n_queries))
-    return weights / np.where(norms > 0.0, norms, 1.0)[query]

@@ -128,7 +128,7 @@ class Auto(Ranker):
         Members whose number of iterations is not given stop early on the fold that is held out, and are set to the
         mean of the folds' numbers.
         """
-        fold = fold_of_queries(self.n_folds, len(data.weights), self.random_state)
+        fold = fold_of_queries(self.n_folds, data, self.random_state)
         rows, held_out = fold[query_rows(data.query_ptr)], np.empty((len(data.order), len(members)))
         stops = [_is_open(member) for member in members]
         iterations = np.zeros((self.n_folds, len(members)))

@@ -429,9 +429,9 @@ class BoostedTrees(WeightedRanker):
         matters = order_matters(parse_measure(self.metric), train.lists) & (train.weights > 0.0)
         if matters.sum() < HALVES:
             return None
-        half = fold_of_queries(HALVES, len(train.weights), self.random_state)
+        half = fold_of_queries(HALVES, train, self.random_state)
         if len(np.unique(half[matters])) < HALVES:
-            half[matters] = np.arange(matters.sum()) % HALVES
+            half[matters] = np.arange(matters.sum()) % HALVES  # one group of near duplicates
         return half
 
     def _held_out_scores(

@@ -189,7 +189,7 @@ class Ensemble(Ranker):
         members = [learner_of(self, member) for member in new_members(self.members, common)]
         stage = self._new_stage([member._keeps_directions() for member in members])
         cold, cold_valid = binned_for(members, without_start(train)), valid and without_start(valid)
-        fold = fold_of_queries(self.n_folds, len(train.weights), SEEDS + self.random_state)
+        fold = fold_of_queries(self.n_folds, train, SEEDS + self.random_state)
         held_out = np.empty((len(train.order), len(members)), dtype=np.float32)
         for number in track(range(self.n_folds), "members on folds", self.n_folds):
             rest, part = cold.select(np.flatnonzero(fold != number)), cold.select(np.flatnonzero(fold == number))

@@ -479,7 +479,7 @@ def _weight_of_judged(data: RankingData, scores: Floats, measure: Measure, seed:
         return 0.0
     unit = deviation_in_queries(scores, data.query_ptr) / np.sqrt(np.mean(judged * judged))
     train = TrainingSet.of(data, np.zeros(data.n_rows))
-    validation, fold = Validation(train, measure), fold_of_queries(FOLDS, n_queries, seed)
+    validation, fold = Validation(train, measure), fold_of_queries(FOLDS, train, seed)
     values = np.array([validation.values((scores + each * unit * judged)[train.order]) for each in FACTORS])
     held_out = np.empty(n_queries)
     for number in range(FOLDS):
@@ -514,7 +514,7 @@ def _best_strength(problem: _Problem, measure: Measure, seed: int) -> float:
         return float(np.inf)
     values = np.zeros(len(STRENGTHS))
     for repeat in range(REPEATS):
-        fold = fold_of_queries(FOLDS, n_queries, seed + repeat)
+        fold = fold_of_queries(FOLDS, problem.train, seed + repeat)
         for number in range(FOLDS):
             rest, held = problem.select(np.flatnonzero(fold != number)), problem.select(np.flatnonzero(fold == number))
             validation, weights = Validation(held.train, measure), problem.start

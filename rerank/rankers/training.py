@@ -32,6 +32,7 @@ from rerank.trees.binned import BinnedData
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_blocks, query_rows
 from rerank.types.ordering import query_order
 from rerank.types.preferences import Preferences
+from rerank.types.query_folds import folds_of_groups, numbered_groups
 
 log = logging.getLogger("rerank")
 SMALLEST_BASE, LARGEST_BASE = 1e-30, 1e30
@@ -115,6 +116,7 @@ class TrainingSet:
                   which held-out queries ask for
     binned        the rows as boosted trees read them, where several rankers learn from them; None: each bins them
     names         of the features, which constraints refer to; empty where the features are scores of members
+    groups        (n_queries,) int64, near-duplicate queries, which are in the same fold; empty: each query is one
     """
 
     X: NDArray[np.float32]
@@ -130,6 +132,7 @@ class TrainingSet:
     binned: BinnedData | None = None
     names: tuple[str, ...] = ()
     row_weights: Floats = field(default_factory=partial(np.empty, 0))
+    groups: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     @classmethod
     def of(
@@ -160,6 +163,7 @@ class TrainingSet:
             pairs,
             names=data.feature_names,
             row_weights=np.empty(0) if data.row_weights is None else data.row_weights[order],
+            groups=np.empty(0, np.int64) if data.query_groups is None else data.query_groups[queries],
         )
 
     @property
@@ -183,6 +187,7 @@ class TrainingSet:
             binned=self.binned and self.binned.select(rows),
             names=self.names,
             row_weights=self.row_weights[rows] if len(self.row_weights) else self.row_weights,
+            groups=self.groups[queries] if len(self.groups) else self.groups,
         )
 
     def queries(self) -> Iterator[TrainingSet]:
@@ -287,14 +292,17 @@ def without_start(data: TrainingSet) -> TrainingSet:
     return replace(data, start_scores=np.zeros(len(data.start_scores)))
 
 
-def fold_of_queries(n_folds: int, n_queries: int, seed: int | None) -> Ints:
+def fold_of_queries(n_folds: int, train: TrainingSet, seed: int | None) -> Ints:
     """Return the fold of each query, (n_queries,) int64; raises InvalidInputError where a fold would be empty."""
-    if not 2 <= n_folds <= n_queries:
+    n_queries = len(train.weights)
+    groups, first = numbered_groups(train.groups if len(train.groups) else np.arange(n_queries))
+    if not 2 <= n_folds <= len(first):
         raise InvalidInputError(
-            f"n_folds: expected 2 folds or more and a query for each, got {n_folds} for {n_queries} queries. Change "
-            "it, or give more queries."
+            f"n_folds: expected 2 folds or more and a query for each, got {n_folds} for {len(first)} queries, near "
+            "duplicates counted once. Change it, or give more queries."
         )
-    return np.random.default_rng(seed).permutation(n_queries) % n_folds
+    order = np.argsort(np.random.default_rng(seed).permutation(n_queries)[first])
+    return folds_of_groups(groups, order, n_folds)
 
 
 def pair_counts(train: TrainingSet) -> Floats:

@@ -31,6 +31,7 @@ class PairTable(QueryTable):
     base_scores: Floats | None = None
     weights: Floats | None = None
     row_weights: Floats | None = None
+    query_groups: Ints | None = None
     ideal_labels: Floats | None = None
     ideal_ptr: Ints | None = None
     recipe: Mapping[str, Any] | None = None

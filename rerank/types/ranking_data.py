@@ -51,6 +51,9 @@ class RankingData(PairTable):
         not retrieve. None if the rows are all that is judged.
     ideal_ptr : ndarray of shape (n_queries + 1,), dtype int64, or None
         Ideal labels of query q: [ideal_ptr[q], ideal_ptr[q + 1]).
+    query_groups : ndarray of shape (n_queries,), dtype int64, or None
+        Number of the group of near-duplicate queries that each query belongs to: all of a group are in the same fold
+        wherever queries are divided. None if it is unknown.
     recipe : mapping or None
         How the features were computed, as plain JSON values.
     fingerprint : mapping or None
@@ -149,6 +152,7 @@ class RankingData(PairTable):
             "base_scores": None if self.base_scores is None else self.base_scores[rows],
             "weights": None if self.weights is None else self.weights[queries],
             "row_weights": None if self.row_weights is None else self.row_weights[rows],
+            "query_groups": None if self.query_groups is None else self.query_groups[queries],
             "ideal_labels": ideal_labels,
             "ideal_ptr": ideal_ptr,
         }
@@ -196,6 +200,7 @@ def check_shapes(data: RankingData) -> None:
     """Refuse arrays whose sizes do not agree."""
     n_queries, n_rows = len(data.query_ids), data.n_rows
     sizes = {"labels": n_rows, "base_scores": n_rows, "weights": n_queries, "row_weights": n_rows}
+    sizes["query_groups"] = n_queries
     for name, size in sizes.items():
         values = getattr(data, name)
         if values is not None and np.shape(values) != (size,):

@@ -42,7 +42,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.types import Floats, RankingData, Topics
 from rerank.workflows.distil import Distilled, fit_student
-from rerank.workflows.folds import assign_folds
+from rerank.workflows.folds import assign_folds, groups_by_id
 from rerank.workflows.index import Index
 from rerank.workflows.train import FOLDS, LEAST_QUERIES, TRAINED, TrainingInputs, sources_of
 
@@ -98,7 +98,7 @@ def _threads(rows: RankingData) -> int | None:
 
 def _held_out_predictions(rows: RankingData, model: MART, n_folds: int) -> Floats:
     """Return the prediction of each row's label by a model that has not seen its query, (n_rows,)."""
-    fold_of, predicted = assign_folds(rows, n_folds, 0), np.empty(rows.n_rows)
+    fold_of, predicted = assign_folds(rows, n_folds, 0, groups=groups_by_id(rows)), np.empty(rows.n_rows)
     folds = np.array([fold_of[query_id] for query_id in rows])
     for fold in range(n_folds):
         model.fit(rows.select(np.flatnonzero(folds != fold)))

@@ -28,7 +28,6 @@ from rerank.version import __version__
 from rerank.workflows.experiment import StudyResult, run_experiment
 from rerank.workflows.index import Index
 from rerank.workflows.output_folder import check_output_folder
-from rerank.workflows.prepared import trial_folds
 from rerank.workflows.study import Study
 
 NO_LIBRARY = frozenset(
@@ -98,12 +97,13 @@ def run_demo(output: str | Path, root: str | Path | None = None, study: Study = 
     collection = library_collection(root)
     folder.mkdir(parents=True, exist_ok=True)
     _write_documents(collection.documents, folder / "docs.jsonl")
-    folds = trial_folds(collection.qrels, study)[0]
     _write_topics(collection, collection.topics, folder, "")
-    _write_topics(collection, [query_id for query_id in folds if folds[query_id] != 0], folder, ".train")
-    _write_topics(collection, [query_id for query_id in folds if folds[query_id] == 0], folder, ".test")
     with Index.build(folder / "docs.jsonl", folder / "index", overwrite=True) as index:
         result = run_experiment(index, collection.topics, collection.qrels, folder, study)
+    for part, held_out in ((".train", False), (".test", True)):
+        _write_topics(
+            collection, [name for name, fold in result.folds.items() if (fold == 0) == held_out], folder, part
+        )
     return Demo(result, _example(collection, result))
 
 

@@ -25,7 +25,7 @@ from rerank.rankers.ranker import Ranker, ranker_class
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.types import Floats, RankingData, Run, Topics, query_rows
-from rerank.workflows.folds import FoldTraining, SameData, assign_folds, held_out
+from rerank.workflows.folds import FoldTraining, SameData, assign_folds, groups_by_id, held_out
 from rerank.workflows.held_out import query_values
 from rerank.workflows.index import Index
 from rerank.workflows.rerank import rerank
@@ -168,7 +168,7 @@ def fit_student(
     source  what the labels are made of
     """
     model = ranker_class(default_ranker(len(data)))(base=UNSUPERVISED) if model is None else model
-    on_all, folds = model.learns_from_all(len(data)), assign_folds(data, FOLDS, 0)
+    on_all, folds = model.learns_from_all(len(data)), assign_folds(data, FOLDS, 0, groups=groups_by_id(data))
     before = after = None
     if judged is not None:
         training = FoldTraining(SameData(data), folds, partial(fit_best, model, None, clicks=clicks), on_all)

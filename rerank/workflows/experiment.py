@@ -182,7 +182,7 @@ def run_experiment(
     with opened_source(source, topics) as opened:
         inputs = StudyInputs.of(opened, topics, qrels, runs)
         study = inputs.study(study)
-        folds_of_trials = trial_folds(inputs.judgements, study)
+        folds_of_trials = trial_folds(inputs.judgements, study, inputs.groups())
         tuning = None if not study.tune else Tuning(study.tune, random_state=study.random_state)
         if tuning is not None:
             search_space(new_model(study, study.ranker, None))  # before features are computed

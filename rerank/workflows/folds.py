@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -10,9 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.features.near_duplicates import query_groups
 from rerank.rankers.ranker import Ranker
-from rerank.types import RankingData, Run, query_rows
+from rerank.types import Ints, RankingData, Run, Topics, query_rows
+from rerank.types.query_folds import folds_of_groups, groups_of_queries, numbered_groups
+from rerank.workflows.index import Index
 
+_log = logging.getLogger("rerank")
 FEWEST = 3  # for training, validation and test
 
 
@@ -25,18 +30,51 @@ class Try:
 
 
 def assign_folds(
-    query_ids: Iterable[str], folds: int, random_state: int, relevant: Mapping[str, int] | None = None
+    query_ids: Iterable[str],
+    folds: int,
+    random_state: int,
+    relevant: Mapping[str, int] | None = None,
+    groups: Mapping[str, int] | None = None,
 ) -> dict[str, int]:
-    """Return a random fold of every query; sizes differ by at most one."""
+    """Return a random fold of every query.
+
+    Sizes differ by at most one where no queries are near duplicates; those that are have the same fold.
+
+    relevant  number of relevant documents of each query, of which each fold gets a share
+    groups    group of near duplicates of each query; None: each is one
+    """
     query_ids = list(query_ids)
-    _check_number(folds, len(query_ids))
     names = sorted(query_ids)
+    given = np.array([groups[name] for name in names]) if groups else np.arange(len(names))
+    numbers, first = numbered_groups(given)
+    _check_number(folds, len(first))
     random_order = np.random.default_rng(random_state).permutation(len(names))
     strata = np.array([relevant[name] if relevant else 0 for name in names])
-    position = np.empty(len(names), dtype=np.int64)
-    position[np.lexsort((random_order, strata))] = np.arange(len(names))
-    fold_of = dict(zip(names, (position % folds).tolist(), strict=True))
+    order = np.lexsort((random_order[first], strata[first]))
+    fold_of = dict(zip(names, folds_of_groups(numbers, order, folds).tolist(), strict=True))
     return {query_id: fold_of[query_id] for query_id in query_ids}
+
+
+def groups_by_id(data: RankingData) -> dict[str, int]:
+    """Return the group of near duplicates of each query of data; see `logged_groups`."""
+    return logged_groups(data, groups_of_queries(data))
+
+
+def groups_of_topics(index: Index, topics: Topics) -> Ints:
+    """Return the group of near duplicates of each topic, (n_topics,) int64."""
+    return query_groups(index.forward, index.searcher.analyze(list(topics.values())))
+
+
+def logged_groups(query_ids: Collection[str], groups: Ints) -> dict[str, int]:
+    """Return the group of near duplicates of each query; the log says how many queries are near duplicates."""
+    sizes = np.bincount(numbered_groups(groups)[0], minlength=1)
+    if sizes.max() > 1:
+        _log.info(
+            "queries: %d of %d are near duplicates of others; folds and estimates keep these together.",
+            int(sizes[sizes > 1].sum()),
+            len(query_ids),
+        )
+    return dict(zip(query_ids, groups.tolist(), strict=True))
 
 
 def given_folds(query_ids: Iterable[str], folds: Mapping[str, int]) -> dict[str, int]:

@@ -16,6 +16,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.runtime.progress import track
 from rerank.types import Floats, RankingData
 from rerank.types.ordering import trec_order
+from rerank.workflows.folds import assign_folds, groups_by_id
 
 MODEL: dict[str, Any] = {"num_leaves": 15, "learning_rate": 0.1, "min_child_samples": 50, "random_state": 0}
 
@@ -35,9 +36,8 @@ class HeldOutSplit:
     """The split of the queries, and the small model on all features."""
 
     def __init__(self, data: RankingData, measure: Measure, trees: int, threads: int | None) -> None:
-        folds = np.random.default_rng(0).permutation(len(data)) % 3
-        positions = np.argsort(np.argsort(data.query_ids))  # the split does not depend on the order of the queries
-        fold = folds[positions]
+        fold_of = assign_folds(data, 3, 0, groups=groups_by_id(data))
+        fold = np.array([fold_of[query_id] for query_id in data])
         self.train, self.held_out = data.select(np.flatnonzero(fold)), data.select(np.flatnonzero(fold == 0))
         self.measure, self._threads = measure, threads
         self._settings = {**MODEL, "n_estimators": trees, "n_jobs": threads, "metric": measure.name}

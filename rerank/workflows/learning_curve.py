@@ -208,7 +208,7 @@ def learning_curve(
     with opened_source(source, topics) as opened:
         inputs = StudyInputs.of(opened, topics, qrels)
         study = inputs.study(study)
-        (folds,) = trial_folds(inputs.judgements, study)
+        (folds,) = trial_folds(inputs.judgements, study, inputs.groups())
         prepared = Prepared.of(inputs, study)
         points = [_point(prepared, folds, system, 0, run) for system, run in prepared.runs.items()]
         for ranker in dict.fromkeys((*RANKERS, study.ranker)):

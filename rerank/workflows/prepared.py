@@ -76,8 +76,8 @@ class Prepared:
         return FoldTraining(data_of, folds, search, learns_from_all(self.study, ranker, training_size(folds)))
 
 
-def trial_folds(qrels: Qrels, study: Study) -> list[dict[str, int]]:
-    """Return the folds of the judged queries in each trial."""
+def trial_folds(qrels: Qrels, study: Study, groups: Mapping[str, int] | None) -> list[dict[str, int]]:
+    """Return the folds of the judged queries in each trial; those of a group are in the same fold."""
     if study.repeats < 1:
         raise InvalidInputError(f"repeats: expected a number from 1, got {study.repeats}.")
     if not isinstance(study.folds, int):
@@ -88,7 +88,7 @@ def trial_folds(qrels: Qrels, study: Study) -> list[dict[str, int]]:
         return [given_folds(qrels, study.folds)]
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in qrels}
     seeds = range(study.random_state, study.random_state + study.repeats)
-    return [assign_folds(qrels, study.folds, seed, relevant) for seed in seeds]
+    return [assign_folds(qrels, study.folds, seed, relevant, groups) for seed in seeds]
 
 
 def _of_index(

@@ -16,6 +16,7 @@ from rerank.errors import InvalidInputError, shown
 from rerank.files.data import read_data
 from rerank.files.records import QrelsLike, RunLike, TopicsLike, qrels_of, topics_of
 from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.workflows.folds import groups_by_id, groups_of_topics, logged_groups
 from rerank.workflows.index import Index
 from rerank.workflows.resources import named_runs
 from rerank.workflows.study import NO_BASE, SYSTEMS, UNSUPERVISED, Study
@@ -80,6 +81,13 @@ class StudyInputs:
     def index(self) -> Index | None:
         """The index; None for data."""
         return None if isinstance(self.source, RankingData) else self.source
+
+    def groups(self) -> dict[str, int]:
+        """Return the group of near duplicates of each judged query."""
+        if isinstance(self.source, RankingData):
+            return groups_by_id(self.source)
+        judged = self.judged
+        return logged_groups(judged, groups_of_topics(self.source, judged))
 
     def study(self, study: Study) -> Study:
         """Return the study with its base; refuse settings of an index for data, and names of runs that are taken."""

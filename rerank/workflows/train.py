@@ -36,7 +36,15 @@ from rerank.types.retriever import BM25
 from rerank.workflows.bm25_tuning import BM25Search
 from rerank.workflows.bound import log_judged, log_unknown
 from rerank.workflows.calibrating import Scored, without_relevant
-from rerank.workflows.folds import FoldData, FoldTraining, SameData, assign_folds, held_out
+from rerank.workflows.folds import (
+    FoldData,
+    FoldTraining,
+    SameData,
+    assign_folds,
+    groups_by_id,
+    groups_of_topics,
+    held_out,
+)
 from rerank.workflows.index import Index
 from rerank.workflows.tuning import Tuning, fit_best
 from rerank.workflows.unsupervised import best_candidates
@@ -189,7 +197,8 @@ def train(
     data = inputs.data(run, sources.k) if bm25 is None else inputs.searched(bm25.best(qrels))
     _log_inputs(inputs, data, qrels)
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
-    folds = assign_folds(data, FOLDS, 0, relevant) if len(data) >= FOLDS else {}
+    groups = groups_by_id(data)
+    folds = assign_folds(data, FOLDS, 0, relevant, groups) if len(set(groups.values())) >= FOLDS else {}
     on_all, estimated, scored = tuning is not None or model.learns_from_all(len(data)), None, None
     if estimate and folds:
         data_of = SameData(data) if bm25 is None else _tuned_data(inputs, bm25, folds)
@@ -247,6 +256,9 @@ class TrainingInputs:
                 some = some.without_sources()
             parts.append(self.index.features(some, self.topics, self.qrels, recipe=self.recipe).of_rows(chosen))
         data = joined_parts(parts)
+        if self.qrels is not None:
+            topics = Topics({query_id: self.topics[query_id] for query_id in data})
+            data = replace(data, query_groups=groups_of_topics(self.index, topics))
         return data if data.retriever is None else replace(data, retriever=replace(data.retriever, depth=k))
 
     def as_texts(self, data: RankingData, sources: Candidates) -> RankingData | None:

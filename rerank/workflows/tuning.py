@@ -29,7 +29,7 @@ from rerank.rankers.plots import BAR_COLOR, ROW_HEIGHT, new_axes, png
 from rerank.rankers.ranker import Ranker
 from rerank.runtime.output import whole_file
 from rerank.types import RankingData
-from rerank.workflows.folds import Try, assign_folds
+from rerank.workflows.folds import Try, assign_folds, groups_by_id
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -257,7 +257,7 @@ def _optuna() -> Any:
 
 def _thirds(data: RankingData, random_state: int) -> list[tuple[RankingData, RankingData]]:
     """Return training data and the queries that they are compared on, for each fold."""
-    fold_of = assign_folds(data, FOLDS, random_state)
+    fold_of = assign_folds(data, FOLDS, random_state, groups=groups_by_id(data))
     folds = np.array([fold_of[query_id] for query_id in data])
     return [
         (data.select(np.flatnonzero(folds != fold)), data.select(np.flatnonzero(folds == fold)))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
-from rerank.rankers.training import DEEPEST_INSERTION, TrainingSet, Validation
+from rerank.rankers.training import DEEPEST_INSERTION, TrainingSet, Validation, fold_of_queries
 from rerank.types import ideal_of_rows, pointers
+from tests.rankers.conftest import ranking_data
 
 
 @pytest.mark.parametrize("measure", ["nDCG@5", f"nDCG@{DEEPEST_INSERTION}", f"nDCG@{DEEPEST_INSERTION + 1}", "AP"])
@@ -39,3 +41,13 @@ def test_validation_equals_the_measure_of_sorted_rows_with_ties(measure: str) ->
     expected = np.average(parse_measure(measure).scores(lists), weights=weights)
     assert watch.value(scores) == pytest.approx(expected, rel=1e-12)
     assert watch.value(-scores) != pytest.approx(expected, rel=1e-3)
+
+
+def test_near_duplicate_queries_are_in_the_same_fold() -> None:
+    data = replace(ranking_data(0), query_groups=np.arange(len(ranking_data(0))) // 2)
+    train = TrainingSet.of(data, np.zeros(data.n_rows))
+    fold = fold_of_queries(3, train, 0)
+    assert len({(group, number) for group, number in zip(train.groups.tolist(), fold.tolist(), strict=True)}) == len(
+        np.unique(train.groups)
+    )
+    assert len(np.unique(fold)) == 3

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rerank.errors import InvalidInputError
-from rerank.workflows.folds import assign_folds, given_folds
+from rerank.workflows.folds import assign_folds, given_folds, logged_groups
 
 
 @given(
@@ -39,3 +40,16 @@ def test_given_folds_are_checked(folds: dict, message: str) -> None:
     with pytest.raises(InvalidInputError) as error:
         given_folds(["a", "b", "c"], folds)
     assert str(error.value).startswith(message)
+
+
+def test_near_duplicates_are_in_one_fold_and_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    queries = [f"q{number}" for number in range(12)]
+    with caplog.at_level("INFO", "rerank"):
+        groups = logged_groups(queries, np.arange(12) % 8)
+    assert caplog.messages == [
+        "queries: 8 of 12 are near duplicates of others; folds and estimates keep these together."
+    ]
+    for seed in range(5):
+        dealt = assign_folds(queries, 3, seed, groups=groups)
+        assert all(dealt[f"q{number}"] == dealt[f"q{number + 8}"] for number in range(4))
+        assert all(3 <= list(dealt.values()).count(fold) <= 5 for fold in range(3))

@@ -16,7 +16,9 @@ from rerank.plugins.texts import TextReranker
 from rerank.retrieval.candidates import Candidates
 from rerank.workflows.applying import model_candidates
 from rerank.workflows.bm25_tuning import SETTINGS, BM25Search
-from rerank.workflows.train import default_ranker, train
+from rerank.workflows.folds import groups_by_id
+from rerank.workflows.study_inputs import StudyInputs
+from rerank.workflows.train import TrainingInputs, default_ranker, train
 from tests.workflows.tiny import Tiny
 
 
@@ -236,3 +238,13 @@ def test_ranker_that_is_tuned_is_one_with_parameters_where_none_is_named(index: 
 def test_tuned_bm25_is_refused_when_candidates_have_parameters(index: rerank.Index, collection: Tiny) -> None:
     with pytest.raises(InvalidInputError, match="expected sources without k1 and b, which are tuned"):
         train(index, collection.topics, collection.qrels, candidates="bm25-k1=1.2-b=0.75:30", tune_bm25=True)
+
+
+def test_training_data_and_studies_know_near_duplicate_queries(index: rerank.Index, collection: Tiny) -> None:
+    first, second, *_ = collection.topics
+    topics = rerank.Topics({**collection.topics, "twin": " ".join(reversed(collection.topics[first].split()))})
+    qrels = rerank.Qrels.of({**collection.qrels, "twin": collection.qrels[first]})
+    inputs = TrainingInputs(index, topics, qrels, rerank.Recipe(families=("run",)), 10, keep_sources=True)
+    data = inputs.data(index.search(topics, 10), 10)
+    for groups in (groups_by_id(data), StudyInputs.of(index, topics, qrels).groups()):
+        assert groups["twin"] == groups[first] != groups[second]

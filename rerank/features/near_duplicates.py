@@ -1,0 +1,99 @@
+"""Groups of near-duplicate queries.
+
+    w(t, q)   (1 + ln tf) * ln(N / df), divided by the norm of the query's weights
+
+Two queries are near duplicates where the cosine of their weights is at least NEAR, or their analysed terms are the
+same; a group is a component of the graph of near duplicates.
+
+References
+----------
+Salton & Buckley, Information Processing & Management 1988 (the weights).
+
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.features.statistics import cached_by_field
+from rerank.runtime.elementary import array_log
+from rerank.types import Floats, Ints, pointers, query_rows
+from rerank.types.forward import ForwardIndex
+from rerank.types.retriever import CONTENTS
+from rerank.types.vocabulary import find_terms
+from rerank.vectors.space import log_idf
+
+NEAR = 0.8  # least cosine of near-duplicate queries
+_BLOCK = 512  # queries that are compared with all others at once
+_cached_log_idf = cached_by_field(log_idf)
+
+
+def query_groups(forward: ForwardIndex, tokens: Sequence[Sequence[str]]) -> Ints:
+    """Return the group of each query, (n_queries,) int64, by its analysed terms; see `near_duplicates`."""
+    counters = [Counter(of_query) for of_query in tokens]
+    words = sorted({word for counter in counters for word in counter})
+    number = {word: place for place, word in enumerate(words)}
+    rows = [sorted((number[word], count) for word, count in counter.items()) for counter in counters]
+    flat = np.array([pair for row in rows for pair in row], dtype=np.int32).reshape(-1, 2)
+    query_words, freqs, word_ptr = flat[:, 0], flat[:, 1], pointers([len(row) for row in rows])
+    weights = unit_weights(freqs, word_idf(forward, words)[query_words], word_ptr)
+    same: dict[object, int] = {}
+    first = np.array([same.setdefault(tuple(row), query) for query, row in enumerate(rows)], dtype=np.int64)
+    return near_duplicates(weights, query_words, word_ptr, first, NEAR)
+
+
+def near_duplicates(
+    weights: Floats, query_words: NDArray[np.int32], word_ptr: Ints, first: Ints, cosine: float
+) -> Ints:
+    """Return the group of each query, (n_queries,) int64: the components of the graph of near duplicates.
+
+    Shapes: weights and query_words (n_query_words,); word_ptr (n_queries + 1,); first (n_queries,) the first query of
+    the same terms.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    n_queries = len(first)
+    vectors = csr_array((weights, query_words, word_ptr), shape=(n_queries, int(query_words.max(initial=-1)) + 1))
+    by_word = vectors.T.tocsr()
+    left, right = [np.arange(n_queries)], [first]
+    for start in range(0, n_queries, _BLOCK):
+        products = (vectors[start : start + _BLOCK] @ by_word).tocoo()
+        near = np.flatnonzero(products.data >= cosine)
+        left.append(products.coords[0][near] + start)
+        right.append(products.coords[1][near])
+    rows, columns = np.concatenate(left), np.concatenate(right)
+    graph = csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n_queries, n_queries))
+    _, groups = connected_components(graph, directed=False)
+    return np.asarray(groups, dtype=np.int64)
+
+
+def unit_weights(freqs: NDArray[np.int32], idf: Floats, word_ptr: Ints) -> Floats:
+    """Return (1 + ln tf) * idf of the words of each query, divided by the query's norm, (n_query_words,) float64."""
+    weights = (1.0 + array_log(freqs)) * idf
+    query = query_rows(word_ptr)
+    norms = np.sqrt(np.bincount(query, weights**2, len(word_ptr) - 1))
+    return weights / np.where(norms > 0.0, norms, 1.0)[query]
+
+
+def term_idf(forward: ForwardIndex) -> Floats:
+    """Return ln(N / df) of each term of the index in the whole document, (n_terms,) float64, 0 for an absent one."""
+    return _cached_log_idf(forward.fields[CONTENTS])
+
+
+def word_idf(forward: ForwardIndex, words: Sequence[str]) -> Floats:
+    """Return the idf of words, (n_words,) float64; a word that no document holds has that of one document."""
+    return known_idf(forward, find_terms(forward, [word.encode("utf8") for word in words]))
+
+
+def known_idf(forward: ForwardIndex, terms: Ints) -> Floats:
+    """Return the idf of terms by number, (n_terms,) float64; -1 has the idf of a term of one document."""
+    idf, most = term_idf(forward), float(array_log(max(forward.n_docs, 1)))
+    if not len(idf):
+        return np.full(len(terms), most)
+    values = np.where(terms >= 0, idf[np.maximum(terms, 0)], 0.0)
+    return np.where(values > 0.0, values, np.where(terms >= 0, 0.0, most))
