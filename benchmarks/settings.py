@@ -221,16 +221,16 @@ def adaptation(options: Options) -> Iterator[Row]:
     """
     import lightgbm
 
-    n_trees = options.trees or options.pick(100, 10)
+    few = {"n_estimators": options.trees or 10} if options.trees or options.quick else {}
     for study in options.chosen_collections(tuple(SIZES)):
         lines: dict[int, list[list[float]]] = {}
         for old, new, test in _draws(options, study, options.n_seeds(5)):
-            theirs = lightgbm.LGBMRanker(n_estimators=n_trees, **LIGHTGBM_TREES, verbosity=-1)
+            theirs = lightgbm.LGBMRanker(**LIGHTGBM_TREES, **few, verbosity=-1)
             theirs.fit(old.X, old.labels, group=np.diff(old.query_ptr))
             base = rerank.import_model(theirs, feature_names=list(old.feature_names))
             for size in SIZES[study]:
                 some = new.select(np.arange(min(size, len(new))))
-                cold, warm = (rerank.LambdaMART(n_estimators=n_trees, base=start).fit(some) for start in (None, base))
+                cold, warm = (rerank.LambdaMART(**few, base=start).fit(some) for start in (None, base))
                 lines.setdefault(size, []).append([mean_of(test, model.predict(test)) for model in (base, cold, warm)])
         for size, figures in lines.items():
             row = dict(zip(("base", "cold", "adapted"), np.mean(figures, axis=0).tolist(), strict=True))
