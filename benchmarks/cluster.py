@@ -41,7 +41,10 @@ def _rows(work: str, times: Mapping[str, Times]) -> Iterator[Row]:
     data="generated, 223,531 x 136", peer="lightgbm.dask, xgboost.dask", needs=("distributed", "lightgbm", "xgboost")
 )
 def cluster_training(options: Options) -> Iterator[Row]:
-    """Seconds of training on a cluster, and megabytes that two workers send for each tree; the models must be equal."""
+    """Seconds of training on a cluster, and megabytes that two workers send for each tree; the models must be equal.
+
+    The peers train on the cluster of one worker.
+    """
     from rerank.cluster.training import ClusterBooster
 
     n_trees, sent, close = options.trees or options.pick(100, 3), list[int](), ClusterBooster.close
@@ -62,9 +65,10 @@ def cluster_training(options: Options) -> Iterator[Row]:
         if len(set(models)) != 1:
             raise BenchmarkError("the model of a cluster is another than that of one process")
         yield {"MB that two workers send for each tree": sent[-1] / n_trees / 1e6}
-        peers = {"lightgbm.dask, one worker": _lightgbm_job, "xgboost.dask, one worker": _xgboost_job}
-        for name, make in peers.items():
-            jobs[name] = partial(make, systems["one worker"].client, X, labels, groups, n_trees)
+        peers = {"lightgbm.dask": _lightgbm_job, "xgboost.dask": _xgboost_job}
+        for name in options.chosen(tuple(peers)):
+            jobs[name] = partial(peers[name], systems["one worker"].client, X, labels, groups, n_trees)
+            jobs[name]()
         yield from _rows(f"{n_trees} trees", times_in_turns(jobs, options.n_repeats(3)))
 
 

@@ -45,7 +45,7 @@ def evaluation(options: Options) -> Iterator[Row]:
                     run_command, sys.executable, "-m", "ir_measures", qrels, run, *MEASURES, "-p", "9"
                 ),
             }
-            if find_spec("ranx"):
+            if find_spec("ranx") and not options.quick:  # it compiles for half a minute at each start
                 commands["ranx"] = partial(run_command, sys.executable, "-c", RANX, qrels, run, *MEASURES.values())
             _check({name: _parsed(name, command().result) for name, command in commands.items()})
             usages = {name: [command() for _ in range(options.n_repeats())] for name, command in commands.items()}

@@ -73,7 +73,7 @@ def passages(options: Options) -> Iterator[Row]:
                 reference: list[dict[str, float]] = []
                 for recipe_name, recipe in recipes.items():
                     data = index.features(run, topics, labels, recipe=recipe)
-                    own = [_values(data, labels, test, seed) for seed in range(options.n_seeds(3))]
+                    own = [_values(options, data, labels, test, seed) for seed in range(options.n_seeds(3))]
                     reference = reference or own
                     gains = [
                         np.mean([new[query_id] - old[query_id] for query_id in new])
@@ -84,7 +84,9 @@ def passages(options: Options) -> Iterator[Row]:
                     yield {**row, "gain": np.mean(gains), "seeds with a gain": sum(gain > 0 for gain in gains)}
 
 
-def _values(data: rerank.RankingData, labels: Any, test: Sequence[str], seed: int) -> dict[str, float]:
+def _values(
+    options: Options, data: rerank.RankingData, labels: Any, test: Sequence[str], seed: int
+) -> dict[str, float]:
     """Return the measure of each test query: of queries of other folds, or of 500 that are not tested."""
     names, values = data.query_ids.tolist(), dict[str, float]()
     apart = np.isin(names, test, invert=True)
@@ -96,7 +98,7 @@ def _values(data: rerank.RankingData, labels: Any, test: Sequence[str], seed: in
     for train, held_out in splits:
         stops = np.random.default_rng(seed).permutation(len(train)) % 10 == 0
         parts = data.select(train[~stops]), data.select(train[stops])
-        model = trained(*parts, random_state=seed, n_jobs=1, early_stopping_rounds=60)
+        model = trained(options, *parts, random_state=seed, n_jobs=1, early_stopping_rounds=60)
         run = model.rank(data.select(held_out))
         own = {names[number]: labels[names[number]] for number in held_out.tolist()}
         values |= dict(zip(own, values_of_run(own, run).tolist(), strict=True))

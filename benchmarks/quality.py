@@ -78,9 +78,11 @@ QUICK_SETTINGS = {
 TRAINED_FOR = ("nDCG@10", "AP", "RR", "ERR@20", "P@10")
 
 
-def trained(train: rerank.RankingData, stop: rerank.RankingData, **more: Any) -> rerank.LambdaMART:
+def trained(options: Options, train: rerank.RankingData, stop: rerank.RankingData, **more: Any) -> rerank.LambdaMART:
     """Return a model with the settings that were chosen on nfcorpus's train and dev."""
-    return rerank.LambdaMART(**{**SETTINGS, "early_stopping_rounds": 100, **more}).fit(train, eval_set=stop)
+    n_trees = options.trees or options.pick(SETTINGS["n_estimators"], 10)
+    settings = {**SETTINGS, "n_estimators": n_trees, "early_stopping_rounds": 100, **more}
+    return rerank.LambdaMART(**settings).fit(train, eval_set=stop)
 
 
 def nfcorpus_study(
@@ -89,8 +91,8 @@ def nfcorpus_study(
     """Return the test runs of BM25, LambdaMART, LambdaSMART and all seeds together, the two models, and judgements."""
     train, dev, test = bm25_features(options, "nfcorpus", "train", "dev", "test", k=1000)
     train = train.head(TRAIN_DEPTH)
-    cold = [trained(train, dev, random_state=seed) for seed in range(n_seeds)]
-    warm = trained(train, dev, base="run")
+    cold = [trained(options, train, dev, random_state=seed) for seed in range(n_seeds)]
+    warm = trained(options, train, dev, base="run")
     runs = {
         "BM25": test.run(test.base_scores, "BM25"),
         "LambdaMART": cold[0].rank(test),
@@ -129,7 +131,7 @@ def families(options: Options) -> Iterator[Row]:
     trials |= {f"all but {name}": tuple(set(names) - {name}) for name in others}
     for trial, wanted in trials.items():
         some_train, some_dev = (_of_families(part, wanted, family_of) for part in (train.head(TRAIN_DEPTH), dev))
-        model = trained(some_train, some_dev)
+        model = trained(options, some_train, some_dev)
         yield {"families": trial, "features": some_dev.n_features, MEASURE: mean_of(some_dev, model.predict(some_dev))}
 
 
@@ -180,7 +182,8 @@ def resources(options: Options) -> Iterator[Row]:
             train, test = (bound.features(runs[side], *sides[side]) for side in ("train", "test"))
             train = train.of_rows(np.flatnonzero(_first_documents(runs["train"])))
             values = [
-                values_of_run(sides["test"][1], _stopped(train, seed).rank(test)) for seed in range(options.n_seeds(5))
+                values_of_run(sides["test"][1], _stopped(options, train, seed).rank(test))
+                for seed in range(options.n_seeds(5))
             ]
             means = np.mean(values, axis=1)
             row = {"system": name, "features": test.n_features, "documents": test.n_rows / len(test)}
@@ -214,11 +217,11 @@ def _apart_from_training(
     return np.asarray((cosines <= FURTHEST_COSINE) & (coefficients <= FURTHEST_JACCARD))
 
 
-def _stopped(train: rerank.RankingData, seed: int) -> rerank.LambdaMART:
+def _stopped(options: Options, train: rerank.RankingData, seed: int) -> rerank.LambdaMART:
     """Return a model that stopped on a tenth of the queries."""
     held_out = np.random.default_rng(seed).permutation(len(train)) % 10 == 0
     parts = train.select(np.flatnonzero(~held_out)), train.select(np.flatnonzero(held_out))
-    return trained(*parts, random_state=seed, early_stopping_rounds=60)
+    return trained(options, *parts, random_state=seed, early_stopping_rounds=60)
 
 
 @benchmark(data="med, cacm, five folds", peer="BM25")

@@ -42,15 +42,10 @@ MACHINES: dict[str, dict[str, str]] = {
     "NumPy without AVX2": {"NPY_DISABLE_CPU_FEATURES": NO_AVX2},
     "C library without FMA": {"GLIBC_TUNABLES": C_LIBRARY},
 }
-LEAST = {
-    "GLIBC_TUNABLES": C_LIBRARY,
-    "NUMBA_CPU_NAME": "generic",
-    "NUMBA_CPU_FEATURES": "",
-    "OPENBLAS_CORETYPE": "Prescott",
-}
+LEAST = ("1 thread", "kernels generic", "BLAS Prescott", "NumPy without AVX2", "C library without FMA")
 QUICK: dict[str, dict[str, str]] = {
     THIS: {},
-    "least of each, 1 thread": {**LEAST, "NPY_DISABLE_CPU_FEATURES": NO_AVX2, "NUMBA_NUM_THREADS": "1"},
+    "least of each, 1 thread": {name: value for machine in LEAST for name, value in MACHINES[machine].items()},
 }
 FEW = {"n_estimators": 15, "num_leaves": 15}
 NET = {"n_epochs": 3, "hidden_units": 8}
@@ -90,16 +85,17 @@ def main() -> int:
         make(given.make, given.data, given.quick)
         return 0
     machines = QUICK if given.quick else MACHINES
-    chosen = {name: env for name, env in machines.items() if name == THIS or not given.only or _any(given.only, name)}
+    wanted = given.only or [""]
+    chosen = {name: env for name, env in machines.items() if name == THIS or any(part in name for part in wanted)}
     digests: dict[str, dict[str, str]] = {}
     with tempfile.TemporaryDirectory() as scratch:
         for number, (name, env) in enumerate(chosen.items()):
-            folder, caches = Path(scratch) / str(number), Path(scratch) / f"kernels-{number}"
+            folder = Path(scratch) / str(number)
             folder.mkdir()
-            variables = (
-                {**os.environ, **env, "NUMBA_CACHE_DIR": str(caches)} if _compiles(env) else {**os.environ, **env}
-            )
-            command = [sys.executable, "-m", "tests.checks.machines", "--make", str(folder), "--data", str(given.data)]
+            variables = {**os.environ, **env}
+            if "NUMBA_CPU_NAME" in env:  # kernels for another CPU need a cache of their own
+                variables["NUMBA_CACHE_DIR"] = str(Path(scratch) / f"kernels-{number}")
+            command = [sys.executable, "-m", "tests.checks.machines", "--make", folder, "--data", given.data.resolve()]
             subprocess.run([*command, *(["--quick"] if given.quick else [])], env=variables, check=True, cwd=ROOT)
             files = sorted(path for path in folder.iterdir() if path.is_file())
             digests[name] = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
@@ -112,15 +108,6 @@ def main() -> int:
     print(tabulate(differ, headers=["file", "differs on"]) if differ else "all files are the same")
     print(f"{len(rows)} files, {len(digests)} machines: {len(differ)} differ")
     return 1 if differ or any(own.keys() != digests[THIS].keys() for own in digests.values()) else 0
-
-
-def _any(parts: list[str], name: str) -> bool:
-    return any(part in name for part in parts)
-
-
-def _compiles(env: dict[str, str]) -> bool:
-    """Return whether the kernels are compiled for another CPU, and need a cache of their own."""
-    return "NUMBA_CPU_NAME" in env
 
 
 def make(folder: Path, data: Path, quick: bool) -> None:

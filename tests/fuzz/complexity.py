@@ -25,11 +25,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from tabulate import tabulate
 
 from tests.fuzz import files as fuzz
-from tests.fuzz.mutations import archive_of, members, saved_array
 
 if TYPE_CHECKING:
     from tests.fuzz.readers import Reader
@@ -40,6 +38,7 @@ FIRST_BYTES = 1 << 13
 clock = time.process_time
 POSITIONS = 4  # in a seed, besides its beginning and its end
 LARGEST_SEED = 1 << 14
+PACKED = (b"\x1f\x8b", b"PK")  # gzip, zip: their seeds are timed as they are
 TEXT_READERS = (
     "qrels", "run", "topics", "svmlight", "preferences", "folds", "corpus", "texts", "names", "recipe", "documents",
 )  # fmt: skip
@@ -92,40 +91,10 @@ def positions(text: bytes) -> list[int]:
 
 
 def templates(seed: bytes) -> Iterator[Callable[[bytes], bytes]]:
-    """Yield functions that put a repeated token into an input: into its text, or into a part of an archive."""
-    parts = members(seed) if seed.startswith(b"PK") else None
-    if parts is None:
-        seed = seed[:LARGEST_SEED]
-        for at in positions(seed):
-            yield lambda payload, at=at: seed[:at] + payload + seed[at:]
-        return
-    for name, content in parts.items():
-        text = _text_of(name, content)
-        if text is not None:
-            for at in positions(text):
-                yield lambda payload, at=at, name=name, text=text: archive_of(
-                    {**parts, name: _content_of(name, text[:at] + payload + text[at:])}
-                )
-
-
-def _text_of(name: str, content: bytes) -> bytes | None:
-    """Return the text that a part of an archive holds: JSON in an array of bytes, the header of an array, or text."""
-    if name == "about.npy":
-        return content[10 + int.from_bytes(content[8:10], "little") :]
-    if name.endswith(".npy"):
-        return (
-            content[10 : 10 + int.from_bytes(content[8:10], "little")] if name in ("X.npy", "query_ptr.npy") else None
-        )
-    return content[:LARGEST_SEED]
-
-
-def _content_of(name: str, text: bytes) -> bytes:
-    """Return a part of an archive that holds a text."""
-    if name == "about.npy":
-        return saved_array(np.frombuffer(text, dtype=np.uint8))
-    if name.endswith(".npy"):
-        return b"\x93NUMPY\x02\x00" + len(text).to_bytes(4, "little") + text
-    return text
+    """Yield functions that put a repeated token into a text."""
+    seed = seed[:LARGEST_SEED]
+    for at in positions(seed):
+        yield lambda payload, at=at: seed[:at] + payload + seed[at:]
 
 
 def seconds_of(reader: Reader, path: Path, data: bytes, repeats: int = 1) -> float:
@@ -174,7 +143,7 @@ def check(
     slowest: tuple[float, str, int] = (0.0, "", 0)
     rows = []
     seeds = [path.read_bytes() for path in sorted((folder / "seeds").iterdir())]
-    puts = [put for seed in seeds if not seed.startswith(b"\x1f\x8b") for put in templates(seed)]
+    puts = [put for seed in seeds if not seed.startswith(PACKED) for put in templates(seed)]
     path = folder / reader.name
     for seed in seeds:  # compiles kernels, and fills caches
         seconds_of(reader, path, seed)
