@@ -24,6 +24,7 @@ from rerank.exchange.build import (
     Splits,
     at_most,
     categories_of,
+    first_number_of,
     joined,
     leaf_tree,
     numbers,
@@ -33,6 +34,7 @@ from rerank.exchange.build import (
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
 from rerank.exchange.structured import decoded
 from rerank.exchange.write import decimals, node_counts, whole_counts, with_constant
+from rerank.rankers.imported import stored_name
 from rerank.runtime.schema import SchemaError
 from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import MOST_ROWS, WORD_BITS, Forest, Tree, set_members
@@ -81,16 +83,19 @@ class LightGBM(Format):
         if sizes and len(sizes) != len(trees):
             raise FormatFault(f"{len(sizes)} trees, as the header says", str(len(trees)), line)
         divisor = float(len(trees)) if "average_output" in header else 1.0
-        feature_names = tuple(header["feature_names"].split()) if "feature_names" in header else None
+        feature_names = _feature_names(header)
         if feature_names == tuple(f"Column_{index}" for index in range(n_features)):
             feature_names = None  # LightGBM's names for columns that had none
+        is_empty = header.get("feature_infos", "").startswith("none ")  # the first column was constant in training
+        forest = joined(trees, n_features)
         return TreeModel(
-            joined(trees, n_features),
+            forest,
             n_features,
             feature_names,
             divisor=divisor,
             zero_missing=zero.features(),
             category_values=_category_values(content, header),
+            first_number=0 if is_empty else first_number_of(forest),
         )
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
@@ -100,10 +105,11 @@ class LightGBM(Format):
 
 def model_text(model: TreeModel, format: str) -> str:
     """Return the text of a model, which `format` is made of."""
-    names = model.feature_names or ()
+    names = tuple(map(stored_name, model.feature_names or ()))
     for name in names:
-        if re.search(r"[\s\",:\[\]{}]", name):
-            raise cannot_say("lightgbm", "feature names without spaces and JSON's signs", shown(name), "Rename it.")
+        if re.search(r"[\s\",:\[\]{}]", name) or names.count(name) > 1:
+            expected = "feature names without tabs and JSON's signs that differ with _ for blanks"
+            raise cannot_say("lightgbm", expected, shown(name), "Rename it.")
     forest = model.forest
     if model.divisor != 1.0 and (model.constant or model.divisor != model.forest.n_trees):
         raise cannot_say("lightgbm", "a mean over the trees without a constant", "another model")
@@ -185,8 +191,14 @@ def _check_header(header: Mapping[str, str], n_features: int) -> None:
         if header.get(key, "1").strip() != "1":
             remedy = "Only models of one score can rank."
             raise FormatFault(f"{key}=1", shown(header[key]), remedy=remedy)
-    if "feature_names" in header and len(header["feature_names"].split()) != n_features:
-        raise FormatFault(f"{n_features} feature names", str(len(header["feature_names"].split())))
+    names = _feature_names(header)
+    if names is not None and len(names) != n_features:
+        raise FormatFault(f"{n_features} feature names", str(len(names)))
+
+
+def _feature_names(header: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return the feature names of a header: blanks are between them, other white space may be in them."""
+    return tuple(filter(None, header["feature_names"].split(" "))) if "feature_names" in header else None
 
 
 class _ZeroFeatures:
