@@ -46,6 +46,7 @@ ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
 MOST_LEAVES = 1 << 24
 ENDS = ("end of trees", "feature importances:")  # of version 3 and later, and of older ones
 FRAME = b"\npandas_categorical:"  # begins the last line of a model of a data frame
+_CATEGORICAL = re.compile(rb"\n\[categorical_feature: (\d+(?:,\d+)*)\]")
 _NUMBERS = re.compile(r"(?:[-+0-9.eE ]|inf|nan)*")
 
 
@@ -133,14 +134,15 @@ def model_text(model: TreeModel, format: str) -> str:
 def _category_values(content: bytes, header: Mapping[str, str]) -> dict[int, list[Any]]:
     """Return the values of the category columns of the data frame that the model was trained on, by column.
 
-    The file lists them by category column. Which columns these are is known where there is a range of codes for each;
-    a column that no tree could split on has none.
+    The file lists them by category column. Which columns these are its parameters say; else they are those with a list
+    of codes, which a column has that a tree could split on.
     """
     _, found, text = content.rpartition(FRAME)
-    infos = header.get("feature_infos", "").split()
-    columns = [column for column, info in enumerate(infos) if info != "none" and not info.startswith("[")]
     if not found:
         return {}
+    infos, named = header.get("feature_infos", "").split(), _CATEGORICAL.search(content)
+    columns = [column for column, info in enumerate(infos) if info != "none" and not info.startswith("[")]
+    columns = columns if named is None else [int(column) for column in named[1].split(b",")]
     try:
         values = json.loads(text.decode().strip().partition("\n")[0])
         fields = [CategoryValues().read(each, {}) for each in values or ()]
@@ -148,7 +150,7 @@ def _category_values(content: bytes, header: Mapping[str, str]) -> dict[int, lis
         raise FormatFault(
             "lists of values behind pandas_categorical", shown(text[:40].decode(errors="replace"))
         ) from None
-    known = [max(map(int, infos[column].split(":"))) for column in columns]
+    known = [max(map(int, infos[column].split(":"))) if ":" in infos[column] else -1 for column in columns]
     fits = len(fields) == len(columns) and all(code < len(each) for code, each in zip(known, fields, strict=True))
     return dict(zip(columns, fields, strict=True)) if fits else {}
 

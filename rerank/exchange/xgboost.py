@@ -17,6 +17,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -151,8 +152,32 @@ def _model(stored: object, is_estimator: bool) -> TreeModel:
         raise FormatFault(f"{n_features} feature names", str(len(stored_names)))
     forest = joined(trees, n_features, np.float32)
     return TreeModel(
-        forest, n_features, stored_names or None, unlisted_missing=True, first_number=first_number_of(forest)
+        forest,
+        n_features,
+        stored_names or None,
+        category_values=_category_values(stored, n_features),
+        unlisted_missing=True,
+        first_number=first_number_of(forest),
     )
+
+
+def _category_values(stored: object, n_features: int) -> dict[int, list[Any]]:
+    """Return the values of the category columns of the frame of training, by column; files before 3.1 have none."""
+    columns = (member(stored, _model_path(stored), dict).get("cats") or {}).get("enc") or []
+    values = {}
+    for column, encoded in enumerate(columns[:n_features]):
+        codes = member(encoded, "values", list)
+        if "offsets" in encoded:  # texts, one after the other; XGBoost 3.2 cuts them where a letter has several bytes
+            ends = wholes("offsets of categories", member(encoded, "offsets", list), 0, len(codes)).tolist()
+            letters = bytes(wholes("letters of categories", codes, -128, 255).astype(np.uint8))
+            codes = [letters[a:b].decode() for a, b in pairwise(ends)] if letters.isascii() else []
+        if codes:
+            values[column] = codes
+    return values
+
+
+def _model_path(stored: object) -> str:
+    return MODEL if member(stored, f"{BOOSTER}.name", str) == TREES else f"{BOOSTER}.gbtree.model"
 
 
 def _check_kind(stored: object) -> None:
@@ -171,7 +196,7 @@ def _check_kind(stored: object) -> None:
 
 def _trees(stored: object, is_estimator: bool) -> list[Any]:
     """Return the trees that the owner's `predict` uses: an estimator's end with its best iteration."""
-    model = MODEL if member(stored, f"{BOOSTER}.name", str) == TREES else f"{BOOSTER}.gbtree.model"
+    model = _model_path(stored)
     trees: list[Any] = member(stored, f"{model}.trees", list)
     count = whole("num_trees", member(stored, f"{model}.gbtree_model_param.num_trees"), 0, MOST_NODES)
     if count != len(trees):
