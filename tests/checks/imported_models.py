@@ -4,9 +4,9 @@
     python tests/checks/imported_models.py
 
 It needs lightgbm, xgboost, catboost and pandas. Each model is compared on rows with missing values, in the form in
-which it is imported: the estimator, its booster, a file, or an estimator that was pickled. Where an objective transforms
-the sum, the owner's raw score is the one that is compared. Exit code 1 where a score differs, or a model is refused that
-should not be.
+which it is imported: the estimator, its booster, a file, or an estimator that was pickled. Where an objective
+transforms the sum, the owner's raw score is the one that is compared. Exit code 1 where a score differs, or a model is
+refused that should not be.
 """
 
 from __future__ import annotations

@@ -76,5 +76,5 @@ def test_wrong_runs_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="runs: expected rows, got none in any run"):
         source_data([{}, {}])
     bad = rerank.Run.from_rows(["q"], ["a"], [np.inf])
-    with pytest.raises(InvalidInputError, match="expected finite scores .as float32., got inf"):
+    with pytest.raises(InvalidInputError, match=r"expected finite scores \(as float32\), got inf"):
         source_data([run, bad])
