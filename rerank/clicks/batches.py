@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -110,96 +111,22 @@ class RawLog:
 
 def batch_of(path: Path, block: Block) -> Batch:
     """Return the values of a block; a value that is not as expected is an error with its line."""
-    batch = None if block.table is None else _of_table(block.table, block.columns)
-    return _of_rows(path, block) if batch is None else batch
-
-
-def _of_table(table: Any, columns: Mapping[str, str]) -> Batch | None:
-    """Return the values of a pyarrow table, None where one is not as expected."""
-    import pyarrow as arrow
-
-    try:
-        texts = {
-            column: _coded(table.column(columns[column]).combine_chunks(), arrow)
-            for column in ("query", "document", "session", "ranker")
-            if column in columns
-        }
-        position = table.column(columns["position"]).cast(arrow.int64()).fill_null(MISSING).to_numpy()
-        clicked = table.column(columns["clicked"])
-        times = _table_times(table.column(columns["time"]), arrow) if "time" in columns else None
-        if clicked.null_count or None in texts.values() or ("time" in columns and times is None):
-            return None
-        credit = _table_credits(table.column(columns["credit"]), arrow) if "credit" in columns else None
-        counts = clicked.cast(arrow.int64()).to_numpy()
-    except (arrow.ArrowException, ValueError):
-        return None
-    if ((counts < 0) | (counts > 1)).any() or first_broken(texts["document"].values):  # type: ignore[union-attr]
-        return None
-    if not all(_are_texts(coded.values) for coded in texts.values()):  # type: ignore[union-attr]
-        return None
-    return Batch(position=position, clicked=counts.astype(np.bool_), time=times, credit=credit, **texts)  # type: ignore[arg-type]
-
-
-def _coded(column: Any, arrow: Any) -> Coded | None:
-    """Return a column of text or whole numbers, None for another or one with missing values."""
-    if isinstance(column, arrow.ChunkedArray):
-        column = column.combine_chunks()
-    if column.null_count:
-        return None
-    if arrow.types.is_dictionary(column.type):
-        coded = column
-    elif arrow.types.is_integer(column.type) or arrow.types.is_string(column.type):
-        coded = column.cast(arrow.string()).dictionary_encode()
-    elif arrow.types.is_large_string(column.type):
-        coded = column.dictionary_encode()
-    else:
-        return None
-    values = coded.dictionary.cast(arrow.string()).to_pylist()
-    return None if None in values else Coded(values, coded.indices.to_numpy(zero_copy_only=False))
-
-
-def _table_times(column: Any, arrow: Any) -> Floats | None:
-    """Return the seconds of a column of numbers, of texts of either form, or of times; NaN for missing ones."""
-    kinds = arrow.types
-    if kinds.is_dictionary(column.type):
-        column = column.cast(arrow.string())
-    if kinds.is_string(column.type) or kinds.is_large_string(column.type):
-        for kind in (arrow.float64(), arrow.timestamp("us"), arrow.timestamp("us", tz="UTC")):
+    values: dict[str, list[Any]] = {}
+    faults: list[tuple[int, LineFault]] = []
+    for column, name in block.columns.items():
+        keys = list(map(_key, block.values[column]))
+        known: dict[Any, Any] = dict.fromkeys(keys)  # each value is read once
+        for key in known:
             try:
-                return _table_times(column.cast(kind), arrow)
-            except arrow.ArrowInvalid:
-                continue
-        return None
-    if kinds.is_timestamp(column.type):
-        column = column.cast(arrow.timestamp("us")).cast(arrow.int64()).cast(arrow.float64(), safe=False)
-        micros: Floats = column.fill_null(math.nan).to_numpy()
-        return micros / 1e6
-    if not (kinds.is_integer(column.type) or kinds.is_floating(column.type)):
-        return None
-    numbers: Floats = column.cast(arrow.float64()).fill_null(math.nan).to_numpy()
-    if np.isinf(numbers).any():
-        return None
-    return np.where(numbers >= MILLISECONDS, numbers / 1000.0, numbers)
-
-
-def _table_credits(column: Any, arrow: Any) -> Floats:
-    """Return a column of credits; ValueError where one is missing or negative."""
-    values: Floats = column.cast(arrow.float64()).to_numpy()
-    if not (values >= 0.0).all():
-        raise ValueError("credit: expected numbers from 0")
-    return values
-
-
-def _of_rows(path: Path, block: Block) -> Batch:
-    """Return the values of a block, read row by row."""
-    values: dict[str, list[Any]] = {column: [] for column in block.columns}
-    for place, row in block.rows():
-        for column, name in block.columns.items():
-            try:
-                values[column].append(_PARSE[column](row.get(name), name))
+                known[key] = _PARSE[column](key[1], name)
             except LineFault as fault:
-                in_row = "" if block.what == "line" else f"row {place}: "
-                raise FileFormatError(path, place if block.what == "line" else None, f"{in_row}{fault}") from None
+                faults.append((keys.index(key), fault))
+                break
+        values[column] = list(map(known.__getitem__, keys))
+    if faults:
+        row, fault = min(faults, key=itemgetter(0))
+        in_row = "" if block.what == "line" else f"row {block.places[row]}: "
+        raise FileFormatError(path, block.places[row] if block.what == "line" else None, f"{in_row}{fault}")
     texts = {name: _numbered(values[name]) for name in ("query", "document", "session", "ranker") if name in values}
     return Batch(
         position=np.array(values["position"], dtype=np.int64),
@@ -208,6 +135,11 @@ def _of_rows(path: Path, block: Block) -> Batch:
         credit=np.array(values["credit"], dtype=np.float64) if "credit" in values else None,
         **texts,
     )
+
+
+def _key(value: Any) -> tuple[type, Any]:
+    """Return a value and its type, which tell it from others: 1, 1.0 and True are equal."""
+    return value.__class__, value if value.__hash__ else repr(value)
 
 
 def _numbered(texts: list[str]) -> Coded:

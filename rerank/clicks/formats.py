@@ -1,16 +1,13 @@
 """Blocks of rows of a click log: JSONL, CSV and TSV (plain or gzip), and Parquet.
 
-A block is read as a whole by pyarrow where it is installed and can; otherwise, and where a value is not as expected,
-row by row, which accepts the same values and names the first wrong line.
+A value is read by one function, in whatever format it comes (`batches.py`).
 """
 
 from __future__ import annotations
 
 import csv
-import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,21 +28,20 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "credit": ("credit",),
 }
 REQUIRED = ("query", "document", "position", "clicked")
-Rows = Iterator[tuple[int, Mapping[str, Any]]]
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
     """Rows of a log.
 
-    table    a pyarrow table with the columns that are read; None where pyarrow is missing or does not read the block
-    rows     yields the number of the line (or row) and the values of each row, by the names of the columns in the file
+    values   of each row, by column; None where there is none
+    places   number of the line (or row) of each row
     columns  name of each column in the file
     what     "line" or "row"
     """
 
-    table: Any
-    rows: Callable[[], Rows]
+    values: Mapping[str, Sequence[Any]]
+    places: Sequence[int]
     columns: Mapping[str, str]
     what: str = "line"
 
@@ -80,104 +76,42 @@ def columns_of(path: Path, line: int | None, names: list[str]) -> dict[str, str]
 
 def _json_blocks(path: Path) -> Iterator[Block]:
     columns: dict[str, str] = {}
-    schema: Any = None
     for first, chunk in chunks(path, CHUNK_BYTES):
-
-        def rows(first: int = first, chunk: bytes = chunk) -> Rows:
-            for line, raw in enumerate(chunk.split(b"\n"), first):
-                if raw.strip():
-                    yield line, of_line(path, line, json_object, of_line(path, line, text, raw))
-
-        if not columns:
-            line, members = next(rows(), (first, None))
-            if members is None:
-                continue
-            columns = columns_of(path, line, list(members))
-            schema = _json_schema(columns, members)
-        yield Block(_json_table(chunk, schema), rows, columns)
-
-
-def _json_schema(columns: Mapping[str, str], members: Mapping[str, Any]) -> Any:
-    """Return pyarrow's schema of the columns, with the types of the first object; None without pyarrow."""
-    try:
-        import pyarrow as arrow
-    except ImportError:
-        return None
-    kinds = {int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_()}
-    fixed = {"position": arrow.int64(), "credit": arrow.float64()}
-    return arrow.schema(
-        [
-            (name, fixed.get(column) or kinds.get(type(members.get(name)), arrow.string()))
-            for column, name in columns.items()
-        ]
-    )
-
-
-def _json_table(chunk: bytes, schema: Any) -> Any:
-    if schema is None:
-        return None
-    import pyarrow as arrow
-    from pyarrow import json
-
-    options = json.ParseOptions(explicit_schema=schema, unexpected_field_behavior="ignore")
-    try:
-        return json.read_json(io.BytesIO(chunk), parse_options=options)
-    except arrow.ArrowException:
-        return None
+        lines = [(line, raw) for line, raw in enumerate(_texts(path, first, chunk), first) if raw.strip()]
+        objects = [of_line(path, line, json_object, raw) for line, raw in lines]
+        if objects:
+            columns = columns or columns_of(path, lines[0][0], list(objects[0]))
+            values = {column: [members.get(name) for members in objects] for column, name in columns.items()}
+            yield Block(values, [line for line, _ in lines], columns)
 
 
 def _csv_blocks(path: Path, delimiter: str) -> Iterator[Block]:
-    parts = chunks(path, CHUNK_BYTES)
-    first, beginning = next(parts, (1, b""))
-    head, _, rest = beginning.partition(b"\n")
-    names = next(csv.reader([of_line(path, first, text, head.rstrip(b"\r"))], delimiter=delimiter), [])
-    columns = columns_of(path, first, names) if beginning else {}
-    for line, chunk in chain([(first + 1, rest)], parts):
-
-        def rows(line: int = line, chunk: bytes = chunk) -> Rows:
-            for number, raw in enumerate(chunk.split(b"\n"), line):
-                if raw.strip():
-                    yield number, _csv_row(path, number, names, raw, delimiter)
-
-        if chunk:
-            yield Block(_csv_table(chunk, names, columns, delimiter), rows, columns)
-
-
-def _csv_row(path: Path, line: int, names: list[str], raw: bytes, delimiter: str) -> dict[str, Any]:
-    values = next(csv.reader([of_line(path, line, text, raw.rstrip(b"\r"))], delimiter=delimiter))
-    if len(values) != len(names):
-        raise FileFormatError(
-            path,
-            line,
-            f"expected {len(names)} columns, as in the first line, got {len(values)}. Put a field with a separator "
-            "into quotes.",
-        )
-    return {name: value if value else None for name, value in zip(names, values, strict=True)}
+    names: list[str] = []
+    for first, chunk in chunks(path, CHUNK_BYTES):
+        reader = csv.reader(_texts(path, first, chunk), delimiter=delimiter)
+        rows = [(first + reader.line_num - 1, row) for row in reader if "".join(row).strip() or len(row) > 1]
+        if not names and rows:
+            names = rows.pop(0)[1]
+        columns = columns_of(path, first, names)
+        wrong = next(((line, row) for line, row in rows if len(row) != len(names)), None)
+        if wrong is not None:
+            raise FileFormatError(
+                path,
+                wrong[0],
+                f"expected {len(names)} columns, as in the first line, got {len(wrong[1])}. Put a field with a "
+                "separator into quotes.",
+            )
+        numbers = {column: names.index(name) for column, name in columns.items()}
+        values = {column: [row[number] or None for _, row in rows] for column, number in numbers.items()}
+        yield Block(values, [line for line, _ in rows], columns)
 
 
-def _csv_table(chunk: bytes, names: list[str], columns: Mapping[str, str], delimiter: str) -> Any:
-    try:
-        import pyarrow as arrow
-        from pyarrow import csv as arrow_csv
-    except ImportError:
-        return None
-    coded = arrow.dictionary(arrow.int32(), arrow.string())
-    types = {"position": arrow.int64(), "clicked": arrow.bool_(), "time": arrow.string(), "credit": arrow.float64()}
-    try:
-        return arrow_csv.read_csv(
-            io.BytesIO(chunk),
-            read_options=arrow_csv.ReadOptions(column_names=names),
-            parse_options=arrow_csv.ParseOptions(delimiter=delimiter),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types={name: types.get(column, coded) for column, name in columns.items()},
-                include_columns=list(columns.values()),
-                null_values=[""],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=True,
-            ),
-        )
-    except arrow.ArrowException:
-        return None
+def _texts(path: Path, first: int, chunk: bytes) -> list[str]:
+    """Return the lines of a chunk as text; the fault of a byte that is none is that of its line."""
+    lines = chunk.split(b"\n")
+    if chunk.isascii() and b"\0" not in chunk:
+        return [raw.removesuffix(b"\r").decode() for raw in lines]
+    return [of_line(path, line, text, raw.removesuffix(b"\r")) for line, raw in enumerate(lines, first)]
 
 
 def _parquet_blocks(path: Path) -> Iterator[Block]:
@@ -194,12 +128,9 @@ def _parquet_blocks(path: Path) -> Iterator[Block]:
             columns = columns_of(path, None, list(file.schema_arrow.names))
             first = 0
             for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=list(columns.values())):
-                table = arrow.Table.from_batches([batch])
-
-                def rows(first: int = first, table: Any = table) -> Rows:
-                    return enumerate(table.to_pylist(), first)
-
-                yield Block(table, rows, columns, "row")
+                read = batch.to_pydict()
+                values = {column: read[name] for column, name in columns.items()}
+                yield Block(values, range(first, first + batch.num_rows), columns, "row")
                 first += batch.num_rows
     except (arrow.ArrowException, OSError) as fault:
         if isinstance(fault, FileNotFoundError | FileFormatError):

@@ -4,13 +4,14 @@ A new method or normalization is a function here under `@method` or `@norm`. A p
 holds each document of a query once, whichever runs retrieved it. Conventions, on which tools disagree:
 
 rank     position in trec_eval's order (score, then document id, descending), from 1
-norm     per query and run; a query whose scores are all equal gets 0 for each document, except by `rank` and `max`
+norm     per query and run; equal scores, or only one, are 1 by minmax and zscore, as in OpenSearch, and 1 / n by sum:
+         a document that is retrieved counts more than one that is not
 missing  a document that a run does not hold adds nothing (`zero`, as in ranx), or has the lowest normalized score
          that its query has there (`lowest`); a run without the query adds 0 either way
 best     the weights are chosen on the qrels that are given: a figure on those qrels is a figure on training data
 
-minmax, zscore and rank are those of a recipe's features, computed here on float64 without missing values; features
-(rerank/features) are float32, with NaN, in columns.
+minmax and zscore are those of a recipe's features but for equal scores, which are 0 there: a feature says what sets the
+documents apart, and what is not retrieved is missing (rerank/features).
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.files.records import QrelsLike, RunLike, run_of
 from rerank.metrics.lists import ranks
 from rerank.types import Floats, Ints, Run, pointers, query_blocks
-from rerank.types.ids import Ids, id_array
+from rerank.types.ids import Ids, id_array, sort_keys
 
 log = logging.getLogger("rerank")
 BATCH_ROWS = 1 << 16  # rows that are pooled at a time, so that temporary arrays fit in a core's cache
 RRF_K = 60
 MISSING = ("zero", "lowest")
+LARGEST = float(np.finfo(np.float32).max)
 
 
 Method = Callable[[Pool, Floats, float], Floats]  # pool, weight of each run, k of RRF -> new scores
@@ -85,9 +87,9 @@ def _none(scores: Floats, first: Ints, counts: Ints) -> Floats:
 
 @norm("minmax")
 def min_max(scores: Floats, first: Ints, counts: Ints) -> Floats:
-    """(s - min) / (max - min)."""
+    """(s - min) / (max - min); 1 where all are equal."""
     low, high = np.minimum.reduceat(scores, first), np.maximum.reduceat(scores, first)
-    return _quotient(scores - np.repeat(low, counts), high - low, counts)
+    return _quotient(scores - np.repeat(low, counts), high - low, counts, np.ones(len(counts)))
 
 
 @norm("max")
@@ -103,18 +105,18 @@ def _max(scores: Floats, first: Ints, counts: Ints) -> Floats:
 
 @norm("sum")
 def _sum(scores: Floats, first: Ints, counts: Ints) -> Floats:
-    """(s - min) / sum of (s - min)."""
+    """(s - min) / sum of (s - min); 1 / n where all n are equal."""
     above = scores - np.repeat(np.minimum.reduceat(scores, first), counts)
-    return _quotient(above, np.add.reduceat(above, first), counts)
+    return _quotient(above, np.add.reduceat(above, first), counts, 1.0 / counts)
 
 
 @norm("zscore")
 def z_score(scores: Floats, first: Ints, counts: Ints) -> Floats:
-    """(s - mean) / standard deviation, of the query's documents as the whole population."""
+    """(s - mean) / standard deviation, of the query's documents as the whole population; 1 where all are equal."""
     equal = np.minimum.reduceat(scores, first) == np.maximum.reduceat(scores, first)
     centred = scores - np.repeat(np.add.reduceat(scores, first) / counts, counts)
     deviation = np.sqrt(np.add.reduceat(centred * centred, first) / counts)
-    return _quotient(centred, np.where(equal, 0.0, deviation), counts)
+    return _quotient(centred, np.where(equal, 0.0, deviation), counts, np.ones(len(counts)))
 
 
 @norm("rank")
@@ -165,7 +167,8 @@ def fuse(
     Returns
     -------
     Run
-        The fused run, named as the method; equal scores are ordered as trec_eval orders them. `head(k)` cuts it.
+        The fused run, named as the method. Documents with equal scores are in the order of trec_eval; with `minmax` by
+        ascending id, as in search engines. `head(k)` cuts it.
 
     Raises
     ------
@@ -194,7 +197,8 @@ def fuse(
     rows = [QueryRows.of(replace(run, scores=_normalized(run, chosen)), query_ids) for run in ordered]
     blocks = query_blocks(pointers(np.sum([run.counts for run in rows], axis=0)), BATCH_ROWS)
     pools = (pooled(rows, first, last, missing == "lowest") for first, last in blocks)
-    return _united(query_ids, [(pool.query, pool.doc_ids, _METHODS[method](pool, given, k)) for pool in pools], method)
+    parts = [(pool.query, pool.doc_ids, _METHODS[method](pool, given, k)) for pool in pools]
+    return _united(query_ids, parts, method, ascending=chosen == "minmax")
 
 
 def checked_runs(runs: Sequence[RunLike]) -> list[Run]:
@@ -208,8 +212,11 @@ def checked_runs(runs: Sequence[RunLike]) -> list[Run]:
     if len(records) < 2:
         raise InvalidInputError(f"runs: expected at least two to fuse, got {len(records)}. Name more runs.")
     for run in records:
-        if not np.isfinite(run.scores).all():
-            raise InvalidInputError(f"run {run.name}: expected finite scores, got NaN or infinity. Correct the run.")
+        wrong = run.scores[~(np.abs(run.scores) <= LARGEST)]
+        if len(wrong):
+            raise InvalidInputError(
+                f"run {run.name}: expected finite scores (as float32), got {wrong[0]}. Correct the run."
+            )
     if not any(run.n_rows for run in records):
         raise InvalidInputError("runs: expected rows, got none in any run. Name runs with rows.")
     for run in filter(_is_constant, records):
@@ -258,17 +265,18 @@ def _best_weights(runs: Sequence[Run], norm: str, qrels: QrelsLike, metric: str)
     return weights
 
 
-def _united(query_ids: Ids, parts: list[tuple[Ints, NDArray[np.bytes_], Floats]], name: str) -> Run:
+def _united(query_ids: Ids, parts: list[tuple[Ints, NDArray[np.bytes_], Floats]], name: str, ascending: bool) -> Run:
+    """Return the documents as a run; `ascending`: those with equal scores by id, as in search engines."""
     query, doc_ids, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
     counts = np.bincount(query, minlength=len(query_ids))
     run = Run(query_ids, pointers(counts), doc_ids, scores, name)
-    return run.take(run.trec_order())
+    return run.take(np.lexsort((*sort_keys(doc_ids), -scores, query)) if ascending else run.trec_order())
 
 
-def _quotient(scores: Floats, divisors: Floats, counts: Ints) -> Floats:
-    """Return the scores over their query's divisor; 0 where that is 0."""
+def _quotient(scores: Floats, divisors: Floats, counts: Ints, equal: Floats) -> Floats:
+    """Return the scores over their query's divisor; that of `equal` where it is 0."""
     spread = np.repeat(divisors, counts)
-    return np.divide(scores, spread, out=np.zeros_like(scores), where=spread > 0)
+    return np.divide(scores, spread, out=np.repeat(equal, counts), where=spread > 0)
 
 
 def _check(

@@ -4,9 +4,9 @@ Of each run, `source1` and so on in their order, missing where it does not hold 
 
 rank              position in trec_eval's order, from 1
 reciprocal_rank   1 / (60 + rank)
-score, zscore, minmax   as `fuse` normalises them: over all documents of the query in the run; 0 where all are equal
+score, zscore, minmax   as `fuse` normalises them: over all documents of the query in the run; 1 where all are equal
 deviations        (score - lowest score of the query) / standard deviation: orders a query's documents as zscore does,
-                  and is 0 for the lowest, so that a missing document may count as the lowest
+                  and is 0 for the lowest, so that a missing document may count as the lowest; 1 where all are equal
 spread            standard deviation of the query's first 100 scores / their mean size, a predictor of how good the list
                   is (NQC), the same for all documents of the query
 
@@ -140,7 +140,8 @@ class _SourceList:
             none = np.empty(0)
             return cls(run, none, none, none, np.full(len(sizes), np.nan))
         scaled, standard = min_max(run.scores, first, counts), z_score(run.scores, first, counts)
-        above = standard - np.repeat(np.minimum.reduceat(standard, first), counts)
+        lowest = np.minimum.reduceat(standard, first)
+        above = standard - np.repeat(np.where(np.maximum.reduceat(standard, first) > lowest, lowest, 0.0), counts)
         spread = np.full(len(sizes), np.nan)
         spread[filled] = _spreads(run, filled)
         return cls(run, standard, scaled, above, spread)

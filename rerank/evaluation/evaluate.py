@@ -184,7 +184,8 @@ def evaluate(
         Judgements: `{query id: {document id: label}}`, a data frame as `Qrels.from_frame` takes it, or their file; for
         measures of diversity (alpha_nDCG@10), `SubtopicQrels`, a data frame as it takes it, or their file.
     run : Run, mapping, DataFrame or path
-        Ranking: `{query id: {document id: score}}`, a data frame as `Run.from_frame` takes it, or its run file.
+        Ranking: `{query id: {document id: score}}`, a data frame as `Run.from_frame` takes it, or its run file. A query
+        with an empty mapping counts 0.
     measures : iterable of str, Measure or measure of ir_measures
         Names as ir_measures or trec_eval write them, or objects (`nDCG @ 10` of ir_measures). A name may mean several
         measures (`P.5,10`, `all_trec`).
@@ -203,16 +204,17 @@ def evaluate(
         need those of documents, or the reverse.
 
     """
+    with_empty = isinstance(run, Mapping)
     run, options = run_of(run), EvalOptions(complete, depth, judged_only, level)
     parsed = {measure.name: measure for measure in parse_measures(measures, level)}
     if not parsed:
         raise InvalidInputError("measures: expected at least one, got none. Name e.g. nDCG@10.")
     judgements = judgements_of(qrels, parsed.values())
     if isinstance(judgements, SubtopicQrels):
-        lists, query_ids = _subtopic_lists(judgements, run, options)
+        lists, query_ids = _subtopic_lists(judgements, run, options, with_empty)
     else:
         with_judged = any(measure.needs_judged for measure in parsed.values())
-        lists, query_ids = ranked_lists(judgements, run, options, with_judged)
+        lists, query_ids = ranked_lists(judgements, run, options, with_judged, with_empty)
     order = np.argsort(query_ids, kind="stable")
     values: dict[str, NDArray[Any]] = {name: measure.scores(lists)[order] for name, measure in parsed.items()}
     texts = {name: values.pop(name) for name, measure in parsed.items() if measure.averaging == TEXT}
@@ -230,10 +232,10 @@ def judgements_of(qrels: JudgementsLike, measures: Iterable[Measure]) -> Qrels |
     return subtopic_qrels_of(qrels) if True in kinds else qrels_of(qrels)
 
 
-def _subtopic_lists(qrels: SubtopicQrels, run: Run, options: EvalOptions) -> tuple[RankedLists, Ids]:
+def _subtopic_lists(qrels: SubtopicQrels, run: Run, options: EvalOptions, with_empty: bool) -> tuple[RankedLists, Ids]:
     """Return what `ranked_lists` does for judgements of subtopics."""
     documents, numbers = qrels.numbered()
-    lists, query_ids = ranked_lists(documents, run, options, with_judged=False)
+    lists, query_ids = ranked_lists(documents, run, options, False, with_empty)
     judgements, judged_ptr = qrels.rows_of(query_ids)
     position = np.empty(qrels.n_rows, dtype=np.int64)
     position[judgements] = np.arange(len(judgements))
@@ -248,15 +250,19 @@ def _subtopic_lists(qrels: SubtopicQrels, run: Run, options: EvalOptions) -> tup
     return replace(lists, subtopics=SubtopicJudgements(rows, position[pairs], judged_ptr, *judged)), query_ids
 
 
-def ranked_lists(qrels: Qrels, run: Run, options: EvalOptions, with_judged: bool) -> tuple[RankedLists, Ids]:
+def ranked_lists(
+    qrels: Qrels, run: Run, options: EvalOptions, with_judged: bool, with_empty: bool = False
+) -> tuple[RankedLists, Ids]:
     """Return the labels of the judged queries' documents in trec_eval's order, and the ids of those queries.
 
     with_judged  whether to return which documents are judged, too
+    with_empty   whether a query of the run without a row is evaluated; a run file cannot contain it
     """
     check_scores(run)
     ordered, known = _ranked_labels(qrels, run, with_judged or options.judged_only)
-    # A query without a row is not in the run, as a run file cannot contain it.
-    answered = np.array([query_id in qrels for query_id in run], dtype=np.bool_) & (np.diff(run.query_ptr) > 0)
+    answered = np.array([query_id in qrels for query_id in run], dtype=np.bool_)
+    if not with_empty:
+        answered &= np.diff(run.query_ptr) > 0
     if not answered.any():
         raise InvalidInputError(
             f"run {run.name}: expected a query that is judged, got none (run has {next(iter(run), 'no query')!r}, "

@@ -246,6 +246,14 @@ def joined(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64) -> F
     return replace(forest, leaf_value=values)
 
 
+def first_number_of(forest: Forest) -> int:
+    """Return the number of the first column in LETOR text: 1 where a tree tests it, else -1.
+
+    LightGBM and XGBoost number columns from 0: the first one is empty where they read features numbered from 1.
+    """
+    return 1 if (forest.feature == 0).any() else -1
+
+
 def _in_its_tree(trees: Sequence[Tree], whole: SchemaError) -> FormatFault:
     """Return the fault of the first tree that is wrong by itself."""
     for number, tree in enumerate(trees, 1):

@@ -1,7 +1,7 @@
 """CatBoost's JSON (`save_model(format="json")`) of oblivious trees, whose nodes of one depth share a test.
 
 Values and borders are float32; `x > border` sets a bit of the leaf's number, the first split the lowest one. Leaf
-values and sums are float64; the score is scale * sum + bias.
+values and sums are float64; the score is sum + bias.
 
 A category is known by the lower half of the CityHash64 (version 1.0) of its text, "7" for 7. A split of one category
 (OneHotFeature) sets the bit of rows that have it, and is read where the category is a whole number below 65536. Splits
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -86,11 +86,9 @@ class CatBoost(Format):
         n_features = max(names_of, default=0) + 1
         read = _Trees(columns, missing_right, categories)
         trees = each_tree(member(stored, "oblivious_trees", list), read.tree)
-        scale, bias = _scale_and_bias(stored.get("scale_and_bias"))
-        with np.errstate(over="ignore"):  # an infinite score is refused below
-            scaled = [replace(tree, leaf_value=scale * tree.leaf_value) for tree in trees]
+        bias = _bias(stored.get("scale_and_bias"))
         column_names = tuple(names_of.get(column, "") for column in range(n_features))
-        return TreeModel(joined(scaled, n_features), n_features, column_names if all(column_names) else None, bias)
+        return TreeModel(joined(trees, n_features), n_features, column_names if all(column_names) else None, bias)
 
 
 def _columns(info: Any, kind: str) -> tuple[list[int], list[bool], dict[int, str]]:
@@ -187,12 +185,15 @@ def _city_hash(text: bytes) -> int:
     return (b ^ b >> 47) * k_mul % 2**64
 
 
-def _scale_and_bias(value: object) -> tuple[float, float]:
+def _bias(value: object) -> float:
     if value is None:
-        return 1.0, 0.0
+        return 0.0
     if not isinstance(value, list) or len(value) != 2:
         raise FormatFault("scale_and_bias as two values", shown(value))
+    if value[0] != 1:
+        remedy = "Call set_scale_and_bias(1, bias), which does not change the order."
+        raise FormatFault("the scale 1", shown(value[0]), remedy=remedy)
     biases = value[1] if isinstance(value[1], list) else [value[1]]
     if len(biases) > 1:
         raise FormatFault("one bias", str(len(biases)), remedy="Only models of one score can rank.")
-    return float(numbers("scale", [value[0]], 1)[0]), float(numbers("bias", biases or [0.0], 1)[0])
+    return float(numbers("bias", biases or [0.0], 1)[0])

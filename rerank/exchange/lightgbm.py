@@ -24,6 +24,7 @@ from rerank.exchange.build import (
     Splits,
     at_most,
     categories_of,
+    first_number_of,
     joined,
     leaf_tree,
     numbers,
@@ -33,6 +34,7 @@ from rerank.exchange.build import (
 from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
 from rerank.exchange.structured import decoded
 from rerank.exchange.write import decimals, node_counts, whole_counts, with_constant
+from rerank.rankers.imported import stored_name
 from rerank.runtime.schema import SchemaError
 from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import MOST_ROWS, WORD_BITS, Forest, Tree, set_members
@@ -44,6 +46,7 @@ ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
 MOST_LEAVES = 1 << 24
 ENDS = ("end of trees", "feature importances:")  # of version 3 and later, and of older ones
 FRAME = b"\npandas_categorical:"  # begins the last line of a model of a data frame
+_CATEGORICAL = re.compile(rb"\n\[categorical_feature: (\d+(?:,\d+)*)\]")
 _NUMBERS = re.compile(r"(?:[-+0-9.eE ]|inf|nan)*")
 
 
@@ -81,16 +84,19 @@ class LightGBM(Format):
         if sizes and len(sizes) != len(trees):
             raise FormatFault(f"{len(sizes)} trees, as the header says", str(len(trees)), line)
         divisor = float(len(trees)) if "average_output" in header else 1.0
-        feature_names = tuple(header["feature_names"].split()) if "feature_names" in header else None
+        feature_names = _feature_names(header)
         if feature_names == tuple(f"Column_{index}" for index in range(n_features)):
             feature_names = None  # LightGBM's names for columns that had none
+        is_empty = header.get("feature_infos", "").startswith("none ")  # the first column was constant in training
+        forest = joined(trees, n_features)
         return TreeModel(
-            joined(trees, n_features),
+            forest,
             n_features,
             feature_names,
             divisor=divisor,
             zero_missing=zero.features(),
             category_values=_category_values(content, header),
+            first_number=0 if is_empty else first_number_of(forest),
         )
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
@@ -100,10 +106,11 @@ class LightGBM(Format):
 
 def model_text(model: TreeModel, format: str) -> str:
     """Return the text of a model, which `format` is made of."""
-    names = model.feature_names or ()
+    names = tuple(map(stored_name, model.feature_names or ()))
     for name in names:
-        if re.search(r"[\s\",:\[\]{}]", name):
-            raise cannot_say("lightgbm", "feature names without spaces and JSON's signs", shown(name), "Rename it.")
+        if re.search(r"[\s\",:\[\]{}]", name) or names.count(name) > 1:
+            expected = "feature names without tabs and JSON's signs that differ with _ for blanks"
+            raise cannot_say("lightgbm", expected, shown(name), "Rename it.")
     forest = model.forest
     if model.divisor != 1.0 and (model.constant or model.divisor != model.forest.n_trees):
         raise cannot_say("lightgbm", "a mean over the trees without a constant", "another model")
@@ -127,14 +134,15 @@ def model_text(model: TreeModel, format: str) -> str:
 def _category_values(content: bytes, header: Mapping[str, str]) -> dict[int, list[Any]]:
     """Return the values of the category columns of the data frame that the model was trained on, by column.
 
-    The file lists them by category column. Which columns these are is known where there is a range of codes for each;
-    a column that no tree could split on has none.
+    The file lists them by category column. Which columns these are its parameters say; else they are those with a list
+    of codes, which a column has that a tree could split on.
     """
     _, found, text = content.rpartition(FRAME)
-    infos = header.get("feature_infos", "").split()
-    columns = [column for column, info in enumerate(infos) if info != "none" and not info.startswith("[")]
     if not found:
         return {}
+    infos, named = header.get("feature_infos", "").split(), _CATEGORICAL.search(content)
+    columns = [column for column, info in enumerate(infos) if info != "none" and not info.startswith("[")]
+    columns = columns if named is None else [int(column) for column in named[1].split(b",")]
     try:
         values = json.loads(text.decode().strip().partition("\n")[0])
         fields = [CategoryValues().read(each, {}) for each in values or ()]
@@ -142,7 +150,7 @@ def _category_values(content: bytes, header: Mapping[str, str]) -> dict[int, lis
         raise FormatFault(
             "lists of values behind pandas_categorical", shown(text[:40].decode(errors="replace"))
         ) from None
-    known = [max(map(int, infos[column].split(":"))) for column in columns]
+    known = [max(map(int, infos[column].split(":"))) if ":" in infos[column] else -1 for column in columns]
     fits = len(fields) == len(columns) and all(code < len(each) for code, each in zip(known, fields, strict=True))
     return dict(zip(columns, fields, strict=True)) if fits else {}
 
@@ -185,8 +193,14 @@ def _check_header(header: Mapping[str, str], n_features: int) -> None:
         if header.get(key, "1").strip() != "1":
             remedy = "Only models of one score can rank."
             raise FormatFault(f"{key}=1", shown(header[key]), remedy=remedy)
-    if "feature_names" in header and len(header["feature_names"].split()) != n_features:
-        raise FormatFault(f"{n_features} feature names", str(len(header["feature_names"].split())))
+    names = _feature_names(header)
+    if names is not None and len(names) != n_features:
+        raise FormatFault(f"{n_features} feature names", str(len(names)))
+
+
+def _feature_names(header: Mapping[str, str]) -> tuple[str, ...] | None:
+    """Return the feature names of a header: blanks are between them, other white space may be in them."""
+    return tuple(filter(None, header["feature_names"].split(" "))) if "feature_names" in header else None
 
 
 class _ZeroFeatures:

@@ -43,6 +43,7 @@ from rerank.runtime.output import check_outputs, whole_file
 from rerank.runtime.schema import LARGEST, SchemaError
 
 _log = logging.getLogger("rerank")
+_PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")  # of pickle and joblib
 _NUMBERED = re.compile(r"(?:Column_|feature_|f)?\d+")  # names that a system gives to columns without names
 
 
@@ -266,6 +267,13 @@ def _format_of(path: Path, content: bytes) -> Format:
     for each in readers.values():
         if each.recognises(content):
             return each
+    if content.startswith(_PICKLES):
+        raise FileFormatError(
+            path,
+            None,
+            "expected a model without code, got a pickle, which is code. Load it where you trust it, and pass the "
+            "estimator to rerank.import_model, or save it in a format of its library.",
+        )
     raise FileFormatError(
         path, None, f"expected a model of {', '.join(readers)}, got a file of none of them. Name its format."
     )
@@ -275,8 +283,13 @@ def _format_of(path: Path, content: bytes) -> Format:
 def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranker | None:
     """Return an estimator's model with these names of features where it numbers its own; None for another object."""
     model = _known_estimator(estimator, _Given(None, None))
-    if model is not None and names is not None and len(names) == model.n_features_in_:
-        model.feature_names_ = names if all(map(_NUMBERED.fullmatch, model.feature_names_)) else model.feature_names_
+    if model is None or names is None or len(names) != model.n_features_in_:
+        return model
+    own = tuple(model.feature_names_)
+    if all(map(_NUMBERED.fullmatch, own)) or model._as_trained(names) == own:
+        new = dict(zip(own, names, strict=True))
+        model.feature_names_ = names
+        model.categories_ = {new[name]: values for name, values in model.categories_.items()}
     return model
 
 
@@ -327,6 +340,7 @@ def _ranker(model: TreeModel | LinearModel, source: str, given: _Given, what: st
     try:
         if isinstance(model, LinearModel):
             return ImportedWeights.of(model.weights, names, source, constant=model.constant, recipe=given.recipe)
+        model = model if given.names is None else replace(model, first_number=1)
         trees = ImportedTrees.of(model, names, source, given.recipe)
         trees.categories_ = {names[column]: values for column, values in model.category_values.items()}
         return trees

@@ -1,8 +1,9 @@
 """Learned weights of runs as search pipelines of engines: what fuses the results of several queries there.
 
 Both normalise a retriever's scores within a query by min-max and add them up with weights; a document that a retriever
-did not find has 0 there. That is what a fusion learned with `--norm minmax` does, up to the depth of the lists and the
-0.001 that OpenSearch gives the lowest document.
+did not find has 0 there. That is what a fusion learned with `--norm minmax` does, up to the depth of the lists. The
+only document, and equal scores, have 1, as in OpenSearch, which gives 0.001 to the lowest of several; Elasticsearch
+leaves equal scores as they are.
 
 OpenSearch     a search pipeline with a normalization-processor, for a `hybrid` query (2.10 and later); the weights of
                its queries sum to 1

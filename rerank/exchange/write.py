@@ -186,9 +186,17 @@ def tree_model(model: Ranker, format: str) -> TreeModel:
     """
     model._check_fitted()
     if isinstance(model, ImportedTrees):
+        if len(model.missing_values_):
+            raise cannot_say(
+                format,
+                "a model that reads NaN alone as missing",
+                f"one that reads {', '.join(f'{value:g}' for value in model.missing_values_)} so",
+                "Import its booster (get_booster()), and give NaN.",
+            )
         trees = model.forest_, model.n_features_in_, tuple(model.feature_names_)
         constant, divisor, values = model.constant_, model.divisor_, _values_by_column(model)
-        return TreeModel(*trees, constant, divisor, model.zero_missing_, model._ordered, values)
+        own = TreeModel(*trees, constant, divisor, model.zero_missing_, model._ordered, values)
+        return replace(own, unlisted_missing=model.unlisted_missing_, first_number=model.first_number_)
     if not isinstance(model, BoostedTrees):
         raise InvalidInputError(f"{format}: expected a ranker of trees, got {model.kind}. Export {KINDS}.")
     trees = model.forest_, model.n_features_in_, tuple(model.feature_names_)

@@ -1,19 +1,23 @@
 """XGBoost's model file in JSON or UBJSON, and its dump of trees in JSON, which search engines read.
 
 Values, thresholds, leaf values and sums are float32; `x < threshold` goes left; of a category, the members of a set go
-right; NaN is missing. DART multiplies the values of a tree by its weight. In a model file (`Booster.save_model`), the
-sum begins with the base score and adds the trees in their order. A dump (`Booster.get_dump(dump_format="json")`) has no
-base score; `x < split_condition` goes to `yes`. The plug-ins for Elasticsearch and OpenSearch (`model/xgboost+json`)
+right; NaN is missing, and so is a feature that a sparse row does not list. DART multiplies the values of a tree by its
+weight. In a model file (`Booster.save_model`), the sum begins with the base score and adds the trees in their order. An
+estimator, and a file that one wrote, uses the trees up to its best iteration, a Booster all. An estimator may read a
+number as missing, too. A dump (`Booster.get_dump(dump_format="json")`) has no base score and no weights of DART;
+`x < split_condition` goes to `yes`. The plug-ins for Elasticsearch and OpenSearch (`model/xgboost+json`)
 take an object with `objective` and `splits`, Vespa's `xgboost("NAME.json")` the list of trees, whose features are
 Vespa's rank features.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,6 +33,7 @@ from rerank.exchange.build import (
     categories_of,
     check_depth,
     each_tree,
+    first_number_of,
     flat_tree,
     joined,
     leaf_tree,
@@ -49,6 +54,7 @@ from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Forest, Tree, set_members
 from rerank.types import Floats, Ints, pointers
 
+logger = logging.getLogger("rerank")
 BOOSTER = "learner.gradient_booster"
 MODEL = f"{BOOSTER}.model"
 TREES, DART = "gbtree", "dart"
@@ -77,32 +83,22 @@ class XGBoost(Format):
             return b"learner" in content[:64]
         return content.lstrip().startswith(b"{") and b'"learner"' in content and b'"gradient_booster"' in content
 
-    def content_of(self, estimator: object) -> bytes | TreeModel | None:
-        """Return the UBJSON of a Booster or of a fitted estimator of XGBoost's, up to its best iteration."""
+    def content_of(self, estimator: Any) -> bytes | TreeModel | None:
+        """Return the model of a Booster or of a fitted estimator of XGBoost's."""
         if type(estimator).__module__.partition(".")[0] != "xgboost":
             return None
-        if hasattr(estimator, "get_booster"):
-            booster = estimator.get_booster()
-            best = getattr(estimator, "best_iteration", None) if booster.attr("best_iteration") else None
-            booster = booster if best is None else booster[: best + 1]
-        else:
-            booster = estimator
-        return bytes(booster.save_raw("ubj")) if hasattr(booster, "save_raw") else None
+        is_estimator = hasattr(estimator, "get_booster")
+        booster = estimator.get_booster() if is_estimator else estimator
+        if not hasattr(booster, "save_raw"):
+            return None
+        model = _model(parse_ubjson(bytes(booster.save_raw("ubj"))), is_estimator)
+        missing = getattr(estimator, "missing", None)
+        given = np.array([np.nan if missing is None else missing], dtype=np.float32)
+        return replace(model, missing_values=tuple(given[~np.isnan(given)].tolist()))
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
         """Return the model of a file; raises FormatFault."""
-        stored = parse_ubjson(content) if content.startswith(b"{L") else parsed_json(content)
-        _check_kind(stored)
-        parameters = member(stored, "learner.learner_model_param", dict)
-        n_features = whole("num_feature", member(parameters, "num_feature"), 1, MOST_FEATURES)
-        trees = _weighed(stored, each_tree(_trees(stored), lambda raw: _tree(raw, n_features)))
-        base = _base(member(parameters, "base_score"), member(stored, "learner.objective.name", str))
-        if base:
-            trees.insert(0, leaf_tree(float(base)))
-        stored_names = feature_names_of(member(stored, "learner").get("feature_names") or [])
-        if stored_names and len(stored_names) != n_features:
-            raise FormatFault(f"{n_features} feature names", str(len(stored_names)))
-        return TreeModel(joined(trees, n_features, np.float32), n_features, stored_names or None)
+        return _model(parse_ubjson(content) if content.startswith(b"{L") else parsed_json(content), False)
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the JSON of a model; XGBoost sums its leaf values in float32."""
@@ -142,6 +138,48 @@ class XGBoost(Format):
         return compact_json({"learner": learner, "version": [3, 0, 0]})
 
 
+def _model(stored: object, is_estimator: bool) -> TreeModel:
+    """Return the model of a file's content, or of an estimator's; raises FormatFault."""
+    _check_kind(stored)
+    parameters = member(stored, "learner.learner_model_param", dict)
+    n_features = whole("num_feature", member(parameters, "num_feature"), 1, MOST_FEATURES)
+    trees = _weighed(stored, each_tree(_trees(stored, is_estimator), lambda raw: _tree(raw, n_features)))
+    base = _base(member(parameters, "base_score"), member(stored, "learner.objective.name", str))
+    if base:
+        trees.insert(0, leaf_tree(float(base)))
+    stored_names = feature_names_of(member(stored, "learner").get("feature_names") or [])
+    if stored_names and len(stored_names) != n_features:
+        raise FormatFault(f"{n_features} feature names", str(len(stored_names)))
+    forest = joined(trees, n_features, np.float32)
+    return TreeModel(
+        forest,
+        n_features,
+        stored_names or None,
+        category_values=_category_values(stored, n_features),
+        unlisted_missing=True,
+        first_number=first_number_of(forest),
+    )
+
+
+def _category_values(stored: object, n_features: int) -> dict[int, list[Any]]:
+    """Return the values of the category columns of the frame of training, by column; files before 3.1 have none."""
+    columns = (member(stored, _model_path(stored), dict).get("cats") or {}).get("enc") or []
+    values = {}
+    for column, encoded in enumerate(columns[:n_features]):
+        codes = member(encoded, "values", list)
+        if "offsets" in encoded:  # texts, one after the other; XGBoost 3.2 cuts them where a letter has several bytes
+            ends = wholes("offsets of categories", member(encoded, "offsets", list), 0, len(codes)).tolist()
+            letters = bytes(wholes("letters of categories", codes, -128, 255).astype(np.uint8))
+            codes = [letters[a:b].decode() for a, b in pairwise(ends)] if letters.isascii() else []
+        if codes:
+            values[column] = codes
+    return values
+
+
+def _model_path(stored: object) -> str:
+    return MODEL if member(stored, f"{BOOSTER}.name", str) == TREES else f"{BOOSTER}.gbtree.model"
+
+
 def _check_kind(stored: object) -> None:
     """Refuse boosters of no trees, and models of several scores."""
     kind = member(stored, "learner.gradient_booster.name", str)
@@ -156,12 +194,29 @@ def _check_kind(stored: object) -> None:
             raise FormatFault(f"{key} of at most 1", str(count), remedy="Only models of one score can rank.")
 
 
-def _trees(stored: object) -> list[Any]:
-    model = MODEL if member(stored, f"{BOOSTER}.name", str) == TREES else f"{BOOSTER}.gbtree.model"
+def _trees(stored: object, is_estimator: bool) -> list[Any]:
+    """Return the trees that the owner's `predict` uses: an estimator's end with its best iteration."""
+    model = _model_path(stored)
     trees: list[Any] = member(stored, f"{model}.trees", list)
     count = whole("num_trees", member(stored, f"{model}.gbtree_model_param.num_trees"), 0, MOST_NODES)
     if count != len(trees):
         raise FormatFault(f"{count} trees, as num_trees says", str(len(trees)))
+    attributes = member(stored, "learner", dict).get("attributes") or {}
+    if "best_iteration" not in attributes:
+        return trees
+    parallel = whole(
+        "num_parallel_tree", member(stored, f"{model}.gbtree_model_param").get("num_parallel_tree", 1), 0, MOST_NODES
+    )
+    best = whole("best_iteration", attributes["best_iteration"], 0, MOST_NODES)
+    last = (best + 1) * max(parallel, 1)
+    if is_estimator or "scikit_learn" in attributes:  # which XGBoost's estimators write
+        return trees[:last]
+    if last < len(trees):
+        logger.warning(
+            "xgboost: all %d trees are used, as by Booster.predict; the best iteration is %d, up to which "
+            "XGBRanker.predict uses them. Import booster[: %d] for these.",
+            *(len(trees), best, best + 1),
+        )
     return trees
 
 
@@ -169,7 +224,7 @@ def _weighed(stored: object, trees: list[Tree]) -> list[Tree]:
     """Return the trees with their weights, those of DART."""
     if member(stored, f"{BOOSTER}.name", str) == TREES:
         return trees
-    weights = numbers("weight_drop", member(stored, f"{BOOSTER}.weight_drop", list), len(trees))
+    weights = numbers("weight_drop", member(stored, f"{BOOSTER}.weight_drop", list)[: len(trees)], len(trees))
     return [weighed(tree, weight, np.float32, np.float32) for tree, weight in zip(trees, weights.tolist(), strict=True)]
 
 
@@ -346,7 +401,14 @@ class XGBoostDump(Format):
         trees = [replace(tree, feature=column[tree.feature].astype(np.int32)) for tree in trees]
         forest, n_features = joined(trees, len(stored_names), np.float32), len(stored_names)
         has_names = stored_names != numbered_names(n_features)
-        return TreeModel(forest, n_features, stored_names if has_names else None, is_ordered=is_ordered)
+        return TreeModel(
+            forest,
+            n_features,
+            stored_names if has_names else None,
+            is_ordered=is_ordered,
+            unlisted_missing=not zero,
+            first_number=first_number_of(forest) if features.from_zero else 1,
+        )
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return an object of the trees; a constant is a tree of one leaf."""
@@ -376,6 +438,7 @@ class _Features:
     def __init__(self, names: tuple[str, ...] | None) -> None:
         self._given = names
         self._columns = {name: column for column, name in enumerate(names or ())}
+        self.from_zero = False  # whether they are f0, f1, ...
 
     def column(self, name: str) -> int:
         if name not in self._columns:
@@ -397,6 +460,7 @@ class _Features:
         known = tuple(self._columns)
         for pattern, first in ((_NUMBERED, 0), (_NUMBER, 1)):
             if known and all(map(pattern.fullmatch, known)):
+                self.from_zero = first == 0
                 columns = np.array([int(name.lstrip("f")) - first for name in known])
                 return numbered_names(int(columns.max()) + 1), columns, True
         return known or ("1",), np.arange(max(len(known), 1)), len(known) < 2

@@ -10,6 +10,7 @@ chunks.
 
 from __future__ import annotations
 
+import io
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, shown
 from rerank.files.rows import all_distinct, numbers_of, repeated_row
-from rerank.files.source import LineFault, OnFault, check_file, chunks, refuse, text
+from rerank.files.source import LineFault, OnFault, check_file, chunks, is_header, refuse, text
 from rerank.runtime.threads import NUMPY_THREADS
 from rerank.types import Floats, Ints, pointers
 from rerank.types.ids import (
@@ -51,7 +52,7 @@ FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.ui
 
 @dataclass(frozen=True)
 class Layout:
-    """Columns of a format, of which column 2 is the document id.
+    """Columns of a format.
 
     Parameters
     ----------
@@ -73,6 +74,10 @@ class Layout:
         Index of the column with the query id, which groups the rows.
     once : str, default=""
         What else to do about a document that is repeated in a query, for errors.
+    doc : int, default=2
+        Index of the column with the document id.
+    three : Layout, optional
+        The layout of a file whose first row has three columns, and which may begin with their names.
 
     """
 
@@ -85,6 +90,8 @@ class Layout:
     extra: bool = False
     query: int = QUERY
     once: str = ""
+    doc: int = DOC
+    three: Layout | None = None
 
     @property
     def named(self) -> str:
@@ -112,6 +119,8 @@ class Rows:
         Line numbers of the rows.
     tag : str
         Last column of the first row.
+    layout : Layout
+        The layout of the file.
 
     """
 
@@ -122,6 +131,7 @@ class Rows:
     values: NDArray[Any]
     lines: list[range]
     tag: str
+    layout: Layout
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +150,8 @@ class Table:
         The numbers, of the layout's dtype.
     tag : str
         Last column of the file's first row.
+    layout : Layout
+        The layout of the file.
 
     """
 
@@ -148,6 +160,7 @@ class Table:
     doc_ids: NDArray[Any]
     values: NDArray[Any]
     tag: str
+    layout: Layout
 
 
 def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> Table:
@@ -176,11 +189,26 @@ def _parts(path: Path, layout: Layout, on_fault: OnFault, chunk_bytes: int) -> I
     waiting: deque[Future[Rows]] = deque()
     with ThreadPoolExecutor(NUMPY_THREADS) as pool:
         for line, chunk in chunks(path, chunk_bytes):
+            if line == 1:
+                layout, header = _layout_of(chunk, layout)
+                line, chunk = line + bool(header), chunk[header:]
             waiting.append(pool.submit(split, line, chunk))
             if len(waiting) > 2 * NUMPY_THREADS:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+def _layout_of(chunk: bytes, layout: Layout) -> tuple[Layout, int]:
+    """Return the layout of a file by its first row, and the number of bytes of a line that names the columns."""
+    rows = (raw for raw in io.BytesIO(chunk) if raw.strip() and not raw.startswith(b"#"))
+    first = next(rows, b"")
+    fields, three = first.split(), layout.three
+    if three is None or len(fields) != len(three.columns):
+        return layout, 0
+    if chunk.startswith(first) and is_header(fields[0].decode("utf-8", "replace")):
+        return three, len(first)
+    return layout if three.parse(fields[three.value]) is None else three, 0
 
 
 def _grouped(path: Path, layout: Layout, rows: Rows) -> Table:
@@ -192,7 +220,7 @@ def _grouped(path: Path, layout: Layout, rows: Rows) -> Table:
         _refuse_repeat(path, layout, rows, names, query)
         order = slice(None) if is_grouped else np.argsort(query, kind="stable")
         rows = replace(rows, doc_ids=rows.doc_ids[order], values=rows.values[order])
-    return Table(id_array(names), query_ptr, rows.doc_ids, rows.values, rows.tag)
+    return Table(id_array(names), query_ptr, rows.doc_ids, rows.values, rows.tag, rows.layout)
 
 
 def _refuse_repeat(path: Path, layout: Layout, rows: Rows, names: list[str], query: Ints) -> None:
@@ -217,6 +245,7 @@ def _joined(parts: list[Rows]) -> Rows | None:
         np.concatenate([part.values for part in parts]),
         [lines for part in parts for lines in part.lines],
         parts[0].tag,
+        parts[0].layout,
     )
 
 
@@ -229,10 +258,10 @@ def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
     starts, lengths = bounds
     windows = np.ndarray((len(chunk) + WIDEST,), "<u8", padded, 0, (1,))  # the word that begins at each byte
     values = _values(padded, windows, starts[:, layout.value], lengths[:, layout.value], layout)
-    if values is None or lengths[:, (layout.query, DOC)].max() > WIDEST:
+    if values is None or lengths[:, (layout.query, layout.doc)].max() > WIDEST:
         return None
     queries = _words(windows, starts[:, layout.query], lengths[:, layout.query])
-    docs = _words(windows, starts[:, DOC], lengths[:, DOC])
+    docs = _words(windows, starts[:, layout.doc], lengths[:, layout.doc])
     changed = np.zeros(len(queries), dtype=np.bool_)
     for word in queries.T:
         changed[1:] |= word[1:] != word[:-1]
@@ -249,6 +278,7 @@ def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
         values,
         [range(line, line + len(docs))],
         chunk[starts[0, -1] : starts[0, -1] + lengths[0, -1]].decode("ascii"),
+        layout,
     )
 
 
@@ -256,7 +286,7 @@ def _column_bounds(chunk: bytes, letters: NDArray[np.uint8], n_columns: int) -> 
     """Return first byte and length of every column, (n_rows, n_columns) each."""
     blank = letters <= ord(" ")
     n_lines = np.count_nonzero(letters == ord("\n"))
-    if blank[0] or not chunk.isascii():
+    if not chunk or blank[0] or not chunk.isascii():
         return None
     tabs_and_returns = np.count_nonzero(letters == ord("\t")) + np.count_nonzero(letters == ord("\r"))
     if np.count_nonzero(letters < ord(" ")) != n_lines + tabs_and_returns:
@@ -318,7 +348,7 @@ def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout, on
             continue
         try:
             value = _checked(fields, layout)
-            query, doc = _checked_ids(fields[layout.query], fields[DOC])
+            query, doc = _checked_ids(fields[layout.query], fields[layout.doc])
             tag = tag or text(fields[len(layout.columns) - 1])
         except LineFault as fault:
             on_fault(fault.at(path, line))
@@ -331,7 +361,7 @@ def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout, on
     numbers = np.array(values, dtype=layout.dtype)
     doc_ids = id_bytes(id_array(docs))
     codes = row_codes(np.zeros(len(lines), dtype=np.int64), doc_ids)
-    return Rows(queries, ones, doc_ids, codes, numbers, lines, tag)
+    return Rows(queries, ones, doc_ids, codes, numbers, lines, tag, layout)
 
 
 def _checked(fields: list[bytes], layout: Layout) -> float | int:

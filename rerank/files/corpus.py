@@ -1,11 +1,12 @@
-"""Documents from JSONL, one object a line, in a file or a folder of files, plain or gzip.
+"""Documents from JSON, in a file or a folder of files, plain or gzip: one object a line, an array, or several lines.
 
     {"id": "d1", "title": "Heat flow", "body": "…", "year": 1967}
 
 id      `id`, `_id` or `docid` (the first of these that exists): text without white space, or a whole number
-fields  every other key: text, or a number, which stays a number; null, [] and {} are left out; true, false and nested
-        values are refused, unless `fields` excludes them
-folder  all files below it that end in .jsonl or .json (also with .gz), ordered by path; a warning names other files
+fields  every other key: text, a list of texts, or a number, which stays a number; null, [] and {} are left out, and so
+        are true, false and nested values (BEIR's `metadata`), which a warning counts; in `fields` they are refused
+folder  all files below it that end in .jsonl or .json (also with .gz), ordered by path; a warning names other files. Of
+        a folder of BEIR, corpus.jsonl alone
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
 
 ID_KEYS = ("id", "_id", "docid")
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
+BEIR = ("corpus.jsonl", "queries.jsonl")  # files of a folder
 BEGINNING = 1 << 16  # bytes by which the format is detected
 
 UNIX_COMPRESS = re.compile(r"\.\d?z$", re.IGNORECASE)  # .Z, and .0z .1z .2z on the TREC disks
@@ -81,7 +83,7 @@ def read_documents(
         If there is no such file or folder.
     FileFormatError
         With the line, for a line that is not a JSON object, a repeated key, a number beyond float64, a missing, empty
-        or broken id, or a value that is neither text nor a number.
+        or broken id, or a value of `fields` that is neither text nor a number.
 
     """
     name = data_set_name(path)
@@ -91,11 +93,19 @@ def read_documents(
     wanted = None if fields is None else frozenset(fields)
 
     def documents() -> Iterator[CorpusDocument]:
+        left_out: dict[str, tuple[str, int]] = {}  # by key: where its first value is, and their number
         for file in files:
             for line, members in json_objects(file, encoding):
                 document = CorpusDocument(f"{file}:{line}", documents)
                 document.update(of_line(file, line, _fields, members, wanted, others))
+                for key in members.keys() - document.keys() if wanted is None else ():
+                    if members[key] not in (None, [], {}):
+                        first, count = left_out.get(key, (document.location, 0))
+                        left_out[key] = first, count + 1
                 yield document
+        if left_out:
+            named = ", ".join(f"{key} ({count:,}, first in {first})" for key, (first, count) in left_out.items())
+            _log.warning("documents: left out values that are neither text nor numbers: %s", named)
 
     return documents()
 
@@ -157,6 +167,8 @@ def corpus_files(path: Path) -> list[Path]:
 
 def _json_files(path: Path) -> list[Path]:
     files = corpus_files(path)
+    if (path / BEIR[0]).is_file() and (path / BEIR[1]).is_file():
+        return [path / BEIR[0]]
     if path.is_dir():
         others = [file for file in files if not file.name.endswith(JSON_ENDINGS)]
         files = [file for file in files if file.name.endswith(JSON_ENDINGS)]
@@ -174,7 +186,7 @@ def _format(path: Path) -> Literal["jsonl", "trec"] | None:
         return "trec"
     with open_source(path) as handle:
         beginning = handle.read(BEGINNING).removeprefix(BYTE_ORDER_MARK).lstrip()
-    if beginning.startswith(b"{"):
+    if beginning.startswith((b"{", b"[")):
         return "jsonl"
     return "trec" if re.search(rb"<DOC>", beginning, re.IGNORECASE) else None
 
@@ -192,19 +204,22 @@ def _fields(members: dict[str, Any], wanted: frozenset[str] | None, others: bool
         keys = shown(", ".join(members)) if members else "no key"
         raise LineFault(f"expected an id as {', '.join(ID_KEYS)}, got {keys}. Add the key `id`.")
     document: dict[str, Any] = {"id": _checked_id(members.pop(id_key))}
-    if not members:
-        raise LineFault("expected a text field beside the id, got none. Add one.")
     for key, value in members.items():
         is_wanted = wanted is None or key in wanted
-        if isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
+        is_text = isinstance(value, str) or (isinstance(value, list) and bool(value) and all(map(_is_str, value)))
+        if is_text or (isinstance(value, int | float) and not isinstance(value, bool)):
             if is_wanted or others:
                 document[key] = value
-        elif is_wanted and value is not None and value != [] and value != {}:
+        elif wanted is not None and is_wanted and value not in (None, [], {}):
             raise LineFault(
                 f"expected text or a number as {shown(key)}, got {shown(json.dumps(value))}. "
                 "Write it as text, drop the key, or name the fields to take (--fields).",
             )
     return document
+
+
+def _is_str(value: object) -> bool:
+    return isinstance(value, str)
 
 
 def _checked_id(value: object) -> str:

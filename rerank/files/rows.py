@@ -23,6 +23,7 @@ from rerank.runtime.schema import Field, Plain
 from rerank.types import Floats, Ints, RankingData, pointers, query_blocks
 from rerank.types.data_frames import weights_of_rows
 from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes, sort_keys
+from rerank.types.ranking_data import BOTH, LISTED
 from rerank.types.retriever import RETRIEVERS, retriever_members
 
 
@@ -160,6 +161,8 @@ class RowTable:
         Values of other columns by name, float64, of each part.
     width : int
         Most features of a part.
+    listed, listed_zeros : int
+        Number of values that the rows list, and of those that are 0, in text.
 
     """
 
@@ -169,6 +172,8 @@ class RowTable:
     docs: list[NDArray[np.bytes_]] = field(default_factory=list)
     numbers: dict[str, list[Floats]] = field(default_factory=dict)
     width: int = 0
+    listed: int = 0
+    listed_zeros: int = 0
 
     @classmethod
     def new(cls, mapped: bool, what: str) -> RowTable:
@@ -311,9 +316,16 @@ def joined_parts(parts: Sequence[RankingData], rows: RowFile | list[NDArray[np.f
         base_scores=bases,
         ideal_labels=np.concatenate([labels for labels, _ in ideal]) if has_ideal else None,
         ideal_ptr=pointers(np.concatenate([np.diff(ptr) for _, ptr in ideal])) if has_ideal else None,
+        zeros=_zeros(parts),
         **_weights(parts),
         **{name: getattr(first, name) for name in STORED},
     )
+
+
+def _zeros(parts: Sequence[RankingData]) -> str | None:
+    """Return what a 0 of all parts is; parts with fewer features than others do not list the rest."""
+    kinds, widths = {part.zeros for part in parts}, {part.n_features for part in parts}
+    return kinds.pop() if len(kinds) == 1 and (len(widths) == 1 or kinds != {LISTED}) else BOTH
 
 
 def _weights(parts: Sequence[RankingData]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import json
 import math
 import os
 import re
@@ -46,6 +47,8 @@ _OTHER_FORMATS = {
     rb"\xff\xfe": ("UTF-16 text", "Convert it with `iconv -f UTF-16 -t UTF-8`"),
     rb"\xfe\xff": ("UTF-16 text", "Convert it with `iconv -f UTF-16 -t UTF-8`"),
 }
+_DECODER = json.JSONDecoder()
+_BLANKS = re.compile(r"[\s,]*")
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
 
 
@@ -302,14 +305,62 @@ def filled_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str
 
 
 def json_objects(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line number and the object of every line of a JSONL file; blank lines are skipped."""
+    """Yield the line number and the object of every line of a JSONL file; blank lines are skipped.
+
+    A file that holds an array of objects, or objects over several lines, is read as a whole.
+    """
     line = 0
-    for line, content in filled_lines(path, encoding):
+    for first, content in filled_lines(path, encoding):
+        if not line and not is_json_line(content):
+            yield from _objects_of_text(path, encoding)
+            return
+        line = first
         yield line, of_line(path, line, json_object, content)
     if not line:
         raise FileFormatError(
             path, None, "expected JSON objects, one a line, got an empty file. Remove it, or name another."
         )
+
+
+def is_json_line(content: str) -> bool:
+    """Return whether a first line is one of JSONL: no array, and no object that goes on in the next line."""
+    content = content.strip()
+    try:
+        _, end = _DECODER.raw_decode(content)
+    except json.JSONDecodeError as fault:
+        return fault.pos < len(content)
+    except RecursionError:
+        return True
+    return end < len(content) or not content.startswith("[")
+
+
+def _objects_of_text(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the first line and the object of each part of a text: of its array, or one after the other."""
+    content = "\n".join(line for _, line in text_lines(path, encoding))
+    if len(content) > MOST_BYTES:
+        remedy = "Write one object a line, e.g. with `jq -c '.[]'`."
+        raise FileFormatError(path, None, f"expected at most {MOST_BYTES:,} letters, got more. {remedy}")
+    at = _after_blanks(content, 0)
+    in_array = content[at] == "["
+    at = _after_blanks(content, at + in_array)
+    line, counted = 1, 0
+    while content[at : at + 1] not in ("]" if in_array else "", ""):
+        line, counted = line + content.count("\n", counted, at), at
+        try:
+            _, end = _DECODER.raw_decode(content, at)
+        except (json.JSONDecodeError, RecursionError):
+            end = len(content)  # what is wrong is said by the strict parser
+        yield line, of_line(path, line, json_object, content[at:end])
+        at = _after_blanks(content, end)
+    if content[at + in_array :].strip() or (in_array and at >= len(content)):
+        message = "expected one array of JSON objects, got one without its end, or more behind it. Correct it."
+        raise FileFormatError(path, line, message)
+
+
+def _after_blanks(content: str, at: int) -> int:
+    """Return where blanks, line ends and commas end."""
+    found = _BLANKS.match(content, at)
+    return at if found is None else found.end()
 
 
 def read_toml(path: str | Path, expected: str) -> dict[str, Any]:

@@ -64,6 +64,7 @@ from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Array, Flag, Number, Record, SchemaError, Table, Whole
 from rerank.types import Floats, Ints, RankingData
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, id_array
+from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
 
 VERSION = 1
 FEATURES, MEMBERS = "features:", "rerank:"
@@ -199,6 +200,8 @@ class Rows:
         The number after `base =`, None if a row has none.
     X : ndarray of shape (n_rows, largest_feature) and dtype float32
         The features, 0 where a row has no pair.
+    listed : int
+        Number of pairs.
 
     """
 
@@ -208,6 +211,7 @@ class Rows:
     doc_ids: list[str] = field(default_factory=list)
     bases: list[float | None] = field(default_factory=list)
     X: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    listed: int = 0
 
 
 @dataclass(frozen=True)
@@ -243,6 +247,7 @@ def split_rows(
     else:
         parsed_pairs = Pairs(rows.lines, *_pairs_one_by_one(path, rows.lines, pairs, on_fault))
     rows.X = _dense(path, parsed_pairs, most_bytes, on_fault)
+    rows.listed = len(parsed_pairs.features)
     return rows
 
 
@@ -424,6 +429,8 @@ def read_rows(
             numbers = {"label": np.array(rows.labels), "base": np.array(rows.bases, dtype=np.float64)}  # None is NaN
             table.append([query or NO_QUERY for query in rows.queries], rows.doc_ids, numbers, rows.X)
             lines.append(np.array(rows.lines, dtype=np.int64))
+            table.listed += rows.listed
+            table.listed_zeros += rows.listed - int(np.count_nonzero(rows.X))
     if not table.docs:
         raise FileFormatError(
             path, None, "expected rows `label qid:Q feature:value …`, got no row. Name a file with rows."
@@ -504,8 +511,16 @@ def _record(path: Path, table: RowTable, lines: Ints, header: Header, n_features
         row_weights=None if of_rows is None else np.concatenate([np.empty(0), *of_rows]),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
+        zeros=_zeros(table, X.size) if header.feature_names is None else None,
         **{name: header.members[name] for name in STORED},
     )
+
+
+def _zeros(table: RowTable, n_values: int) -> str:
+    """Return what a 0 of rows is that list features by number, see `RankingData`."""
+    if table.listed == n_values:
+        return LISTED
+    return BOTH if table.listed_zeros else UNLISTED
 
 
 def _bases(path: Path, bases: Floats, lines: Ints) -> Floats | None:

@@ -2,19 +2,26 @@
 
 The format is detected by the beginning of the file:
 - two columns with a tab: `q1<TAB>text`;
-- TREC topics: `<top> <num> Number: 301 <title> text … </top>`; a title may have several lines and ends at the next tag;
-  <desc> and <narr> are skipped; closing tags and the words `Number:` and `Topic:` are optional;
-- JSONL: one object a line with an id (`id`, `qid`, `query_id`, `_id`) and a text (`text`, `query`, `title`).
-Blank lines are skipped, white space around a text is removed. A first line that names the columns (`qid<TAB>query`), a
-topic without text, a repeated tag in a <top>, and text outside of topics are refused.
+- TREC topics: `<top> <num> Number: 301 <title> text … </top>`; a title (or <query>, of the microblog track) may have
+  several lines and ends at the next tag; <desc> and <narr> are skipped; closing tags and the words `Number:` and
+  `Topic:` are optional;
+- XML of TREC's later tracks: <topic> with the id as number= (or id=, or in <number>) and the text in <query>, <title>
+  or <summary>, else the text of the whole topic (clinical trials; disease, gene and so on of precision medicine);
+- JSON: objects with an id (`id`, `qid`, `query_id`, `_id`) and a text (`text`, `query`, `title`, `input`), one a line,
+  in an array or over several lines.
+Blank lines are skipped, white space around a text is removed. A topic without text is left out, and a warning counts
+them. A first line that names the columns (`qid<TAB>query`), a repeated tag in a <top>, and text outside of topics are
+refused.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from html import unescape
 from itertools import accumulate
 from pathlib import Path
 
@@ -26,10 +33,13 @@ from rerank.files.source import (
     check_file,
     filled_lines,
     is_header,
+    is_json_line,
     json_object,
+    json_objects,
     refuse,
     refuse_header,
     stray_text,
+    without_markup,
 )
 from rerank.runtime.output import whole_file
 from rerank.types import Topics
@@ -43,16 +53,24 @@ from rerank.types.ids import (
     is_unicode,
 )
 
+_log = logging.getLogger("rerank")
 ID_KEYS = ("id", "qid", "query_id", "_id")
-TEXT_KEYS = ("text", "query", "title")
+TEXT_KEYS = ("text", "query", "title", "input")
 
+XML_TEXTS = ("query", "title", "summary")  # elements of a topic, the first that it has
 Entry = tuple[int, str, str]  # line, query id, text
 
 # A tag ends before the next one begins: tags without their ends are then read once, not once for each.
 _TOP = re.compile(r"<top\b[^<>]*>", re.IGNORECASE)
 _TOP_END = re.compile(r"</top\s*>", re.IGNORECASE)
 _NUM = re.compile(r"<num\b[^<>]*>\s*(?:number\s*:)?([^<]*)", re.IGNORECASE)
-_TITLE = re.compile(r"<title\b[^<>]*>\s*(?:topic\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|\Z)", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(
+    r"<(?:title|query)\b[^<>]*>\s*(?:topic\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|\Z)", re.IGNORECASE | re.DOTALL
+)
+_TOPIC = re.compile(r"<topic\b([^<>]*)>(.*?)(?=</topic\s*>|<topic\b|\Z)", re.IGNORECASE | re.DOTALL)
+_NUMBER_OF = re.compile(r"\b(?:number|num|id|qid)\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
+_NUMBER = re.compile(r"<(number|num|id|qid)\b[^<>]*>(?:\s*number\s*:)?([^<]*)(?:</\1\s*>)?", re.IGNORECASE)
+_TEXTS = [re.compile(rf"<{tag}\b[^<>]*>(.*?)</{tag}\s*>", re.IGNORECASE | re.DOTALL) for tag in XML_TEXTS]
 
 
 def read_topics(path: str | Path) -> Topics:
@@ -116,8 +134,13 @@ def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
 
 def _entries(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) -> Iterator[Entry]:
     beginning = lines[0][1].lstrip()
+    if beginning.startswith("<") and any(_TOPIC.search(content) for _, content in lines):
+        return _each(path, _xml_topics(lines), _xml_entry, on_fault)
     if beginning.startswith("<"):
         return _each(path, _trec_blocks(path, lines, on_fault), _trec_entry, on_fault)
+    if beginning.startswith("[") or (beginning.startswith("{") and not is_json_line(lines[0][1])):
+        objects = ((line, json.dumps(members)) for line, members in json_objects(path))
+        return _each(path, objects, _json_entry, on_fault)
     if beginning.startswith("{"):
         return _each(path, lines, _json_entry, on_fault)
     try:
@@ -143,6 +166,7 @@ def _each(
 def _collected(path: Path, entries: Iterable[Entry], on_fault: OnFault) -> list[Entry]:
     """Return the correct entries, each query once, without white space around its text."""
     topics: dict[str, Entry] = {}
+    blank: list[FileFormatError] = []
     for line, query_id, text in entries:
         if first_broken([query_id]) is not None:
             message = f"expected a query id without white space, got {shown(query_id)}. Correct the id."
@@ -152,12 +176,19 @@ def _collected(path: Path, entries: Iterable[Entry], on_fault: OnFault) -> list[
             message = f"expected a query id {QUERY_RULE}, got {shown(query_id)}. Rename it."
         elif not text.strip():
             message = f"expected a text for query {shown(query_id)}, got none. Write it or drop the query."
+            blank.append(FileFormatError(path, line, message))
+            continue
         elif query_id in topics:
             message = f"expected each query once, got {shown(query_id)} again. Remove one of the two."
         else:
             topics[query_id] = line, query_id, text.strip()
             continue
         on_fault(FileFormatError(path, line, message))
+    if blank and topics and on_fault is refuse:
+        _log.warning("topics without text are left out: %d; the first: %s", len(blank), blank[0])
+    else:
+        for fault in blank:
+            on_fault(fault)
     return list(topics.values())
 
 
@@ -220,6 +251,25 @@ def _trec_blocks(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) ->
                 on_fault(FileFormatError(path, line_of(begin + stray[0]), message))
         if number:
             yield line_of(tops[number - 1].start()), text[start : closing_tag.start() if closing_tag else end]
+
+
+def _xml_topics(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield the first line and the text of each <topic>, from its attributes to its end."""
+    numbers, text = [line for line, _ in lines], "\n".join(content for _, content in lines)
+    for topic in _TOPIC.finditer(text):
+        yield numbers[text.count("\n", 0, topic.start())], f"{topic[1]}>{topic[2]}"
+
+
+def _xml_entry(block: str) -> tuple[str, str]:
+    attributes, _, content = block.partition(">")
+    number, own = _NUMBER_OF.search(attributes), _NUMBER.search(content)
+    query_id = number[1] if number else own[2] if own else ""
+    if not query_id.strip():
+        raise LineFault('expected the number of the topic that begins here, got none. Write <topic number="1">.')
+    content = content if number else _NUMBER.sub(" ", content, count=1)
+    found = (pattern.search(content) for pattern in _TEXTS)
+    text = next((match[1] for match in found if match), content)
+    return unescape(query_id).strip(), " ".join(unescape(without_markup(text)).split())
 
 
 def _trec_entry(block: str) -> tuple[str, str]:

@@ -1,8 +1,9 @@
 """Qrels and runs as trec_eval reads them, and topics (see `topics.py`).
 
-qrels   `qid iter docno label`: labels are whole numbers, which may be negative; iter is ignored
+qrels   `qid iter docno label`: labels are whole numbers, which may be negative; iter is ignored. Also BEIR's `qid docno
+        label`, whose first line may name the columns
 run     `qid Q0 docno rank score tag`: rank is ignored, rows are ordered by score, then document id, both descending;
-        further columns are ignored, as trec_eval does
+        further columns are ignored, as trec_eval does. Also MS MARCO's `qid docno rank`, with scores of 1 / rank
 
 Columns are separated by spaces or tabs. Blank lines and lines that begin with `#` are skipped. Ids have 1 to 512
 characters, and a query id does not begin with `#`, so that everything that is read can be written. Rows of a query need
@@ -26,6 +27,7 @@ from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Run, query_rows
 from rerank.types.ids import MOST_LETTERS, first_broken, first_broken_query, sort_keys
 from rerank.types.ordering import trec_moves
+from rerank.types.retriever import UNNAMED
 
 INT64 = np.iinfo(np.int64)
 
@@ -39,6 +41,8 @@ def parse_label(token: bytes) -> int | None:
     return label if INT64.min <= label <= INT64.max and b"_" not in token else None
 
 
+BEIR_QRELS = Layout("qrels", ("query-id", "corpus-id", "score"), 2, np.int64, parse_label, "a whole number", doc=1)
+MSMARCO_RUN = Layout("run", ("qid", "docno", "rank"), 2, np.int64, parse_label, "a rank from 1", doc=1)
 QRELS = Layout(
     "qrels",
     ("qid", "iter", "docno", "label"),
@@ -47,6 +51,7 @@ QRELS = Layout(
     parse_label,
     "a whole number",
     once="; qrels of subtopics are for `rerank evaluate -m alpha_nDCG@10` and the like alone",
+    three=BEIR_QRELS,
 )
 RUN = Layout(
     "run",
@@ -56,6 +61,7 @@ RUN = Layout(
     finite_number,
     "a finite number",
     extra=True,
+    three=MSMARCO_RUN,
 )
 
 
@@ -65,7 +71,7 @@ def read_qrels(path: str | Path) -> Qrels:
     Parameters
     ----------
     path : str or Path
-        A TREC qrels file, plain or gzip; or `irds:NAME`, a data set of ir_datasets.
+        A TREC qrels file or one of BEIR, plain or gzip; or `irds:NAME`, a data set of ir_datasets.
 
     Returns
     -------
@@ -95,7 +101,7 @@ def read_run(path: str | Path) -> Run:
     Parameters
     ----------
     path : str or Path
-        A TREC run file, plain or gzip.
+        A TREC run file or one of MS MARCO, plain or gzip.
 
     Returns
     -------
@@ -112,6 +118,10 @@ def read_run(path: str | Path) -> Run:
 
     """
     table = read_table(path, RUN)
+    if table.layout is MSMARCO_RUN:
+        if table.values.min() < 1:
+            raise FileFormatError(path, None, f"expected ranks from 1, got {table.values.min()}. Correct the ranks.")
+        table = replace(table, values=1.0 / table.values, tag=UNNAMED)
     if len(table.tag) > MOST_LETTERS:
         raise FileFormatError(
             path, None, f"expected a tag of at most {MOST_LETTERS} characters, got {len(table.tag)}. Shorten it."

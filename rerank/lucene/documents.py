@@ -16,7 +16,7 @@ from rerank.lucene.seen_ids import SeenIds
 from rerank.lucene.shards import shard_of
 from rerank.runtime.progress import track
 from rerank.runtime.strict_json import ParseFault, parse_json
-from rerank.types.frames import frame_rows, is_frame, is_missing
+from rerank.types.frames import frame_rows, is_frame, is_missing, number_of
 from rerank.types.ids import MOST_LETTERS, is_unicode
 
 _log = logging.getLogger("rerank")
@@ -79,6 +79,7 @@ def write_documents(
     for document in track(frame_rows(documents) if is_frame(documents) else documents, "reading documents"):
         files.add(*reader.line(document))
     files.close()
+    reader.check_texts()
     reader.check_numbers()
     reader.log_left_out()
     return reader.field_names()
@@ -98,6 +99,8 @@ class _DocumentReader:
         self._seen_numbers: set[str] = set()
         self._left_out: dict[str, str] = {}  # by field: the type of its first value that is neither text nor a number
         self._ids = SeenIds()
+        self._has_text = False
+        self._without_text: InvalidInputError | None = None  # the error of the first document without
         self._seen: dict[str, None] = {}
 
     def line(self, document: Mapping[str, Any]) -> tuple[str, str]:
@@ -110,16 +113,14 @@ class _DocumentReader:
         texts = self._texts(document, doc_id)
         contents = document.get(CONTENTS)
         if contents is None:
-            if not texts and any(is_missing(value) for value in document.values()):
-                contents = ""  # a document without text, which is left out
-            elif not texts:
+            contents = joined(texts.values())  # where there are none, Anserini leaves the document out
+            if not texts and self._without_text is None:
                 expected = f"text in {_listed(self._wanted)}" if self._wanted else "a text field"
-                raise self._error(
+                self._without_text = self._error(
                     f"(id {doc_id!r}) expected {expected} or 'contents', got {_listed(document)}. "
                     "Add one, or name its fields"
                 )
-            else:
-                contents = joined(texts.values())
+        self._has_text = self._has_text or bool(contents)
         members = {"id": doc_id, CONTENTS: self._text(CONTENTS, contents, doc_id), **texts, **self._numbers(document)}
         return doc_id, json.dumps(members, ensure_ascii=True) + "\n"
 
@@ -131,6 +132,11 @@ class _DocumentReader:
             if self.n_documents and name not in self._seen:
                 raise unknown_name("field", name, self._seen)
         return self._wanted
+
+    def check_texts(self) -> None:
+        """Refuse documents none of which has text; the build counts those without among others."""
+        if self._without_text is not None and not self._has_text:
+            raise self._without_text
 
     def check_numbers(self) -> None:
         """Refuse a wanted number that no document has."""
@@ -150,12 +156,13 @@ class _DocumentReader:
         for name, value in document.items():
             if type(value) is str or name in ID_KEYS or name in (self._wanted or ()):
                 continue
-            number: Any = value.item() if isinstance(value, np.number) else value
-            if isinstance(number, int | float) and not isinstance(number, bool):
-                if abs(number) <= _GREATEST:
-                    finite[name] = number
-            elif not (is_text(value) or is_missing(value) or isinstance(value, bool | np.bool_)):
+            if is_text(value) or is_missing(value) or isinstance(value, bool | np.bool_):
+                continue
+            number = number_of(value)
+            if number is None:
                 self._left_out.setdefault(str(name), type(value).__name__)
+            elif abs(number) <= _GREATEST:
+                finite[name] = number
         self._seen_numbers.update(finite)
         wanted = self._wanted_numbers
         return finite if wanted is None else {name: value for name, value in finite.items() if name in wanted}

@@ -8,12 +8,11 @@ from collections.abc import Collection, Iterable, Mapping
 from numbers import Real
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.lucene.documents import ID_KEYS, field_order, is_text
 from rerank.lucene.texts import TextDocument
 from rerank.types.forward import ForwardIndex
+from rerank.types.frames import number_of, plain_value
 from rerank.types.ids import is_unicode
 from rerank.types.retriever import CONTENTS
 
@@ -106,25 +105,18 @@ class GivenReader:
 
     def _add_other(self, name: Any, value: Any, texts: dict[str, str], numbers: dict[str, int | float]) -> None:
         """Add a value that is not text of a field: a list of texts, or a number; refuse others of a field."""
-        if is_text(value):
-            if name in self._fields:
-                texts[name] = str(value) if isinstance(value, str) else " ".join(value)
-            else:
+        plain = plain_value(value)
+        if is_text(plain):
+            if name not in self._fields:
                 raise self._unknown(name, self._fields)
-        elif isinstance(value, Real) and not isinstance(value, bool | np.bool_):
-            self._add_number(name, value, numbers)
-        elif value is not None and name in self._fields:
+            texts[name] = str(plain) if isinstance(plain, str) else " ".join(plain)
+        elif name in self._numbers or name in self._runs:
+            number = number_of(plain)
+            if number is not None and abs(number) <= sys.float_info.max:  # others are missing
+                numbers[name] = number
+        elif plain is not None and name in self._fields:
             raise self._no_text(name, value)
-
-    def _add_number(self, name: str, value: Any, numbers: dict[str, int | float]) -> None:
-        """Add a finite number of the index or a score; others are missing."""
-        if name in self._numbers or name in self._runs:
-            number = value.item() if isinstance(value, np.generic) else value
-            if abs(number) <= sys.float_info.max:
-                numbers[name] = number if isinstance(number, int | float) else float(number)
-        elif name in self._fields:
-            raise self._no_text(name, value)
-        else:
+        elif isinstance(plain, Real) and not isinstance(plain, bool):
             raise self._unknown(name, self._fields | self._numbers)
 
     @staticmethod

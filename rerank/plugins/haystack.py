@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
-from rerank.errors import InvalidInputError
 from rerank.plugins.texts import DocumentRetriever, TextReranker, stored_path
 from rerank.rankers.warm_start import UNSUPERVISED
 
@@ -73,13 +73,12 @@ class RerankRanker:
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
         """Return copies of the best documents with the model's scores, best first.
 
-        Where the index keeps passages, `meta["passage"]` is the best one.
+        As in Haystack's rankers, a document without content (a table, an image) has the empty text, and of documents
+        with one id the one with the highest score is kept. Where the index keeps passages, `meta["passage"]` is the
+        best one.
         """
-        empty = [document.id for document in documents if document.content is None]
-        if empty:
-            raise InvalidInputError(f"documents: expected text, got none in {empty[0]!r}. Leave such documents out.")
-        opened = self._opened()
-        texts = [opened.with_metadata(str(document.content), document.meta) for document in documents]
+        opened, documents = self._opened(), _each_once(documents)
+        texts = [opened.with_metadata(document.content or "", document.meta) for document in documents]
         ranked = opened.order(query, texts, self.top_k if top_k is None else top_k)
         passages = opened.passages(query, [texts[number] for number, _ in ranked])
         return {
@@ -88,6 +87,16 @@ class RerankRanker:
                 for (number, score), passage in zip(ranked, passages, strict=True)
             ]
         }
+
+
+def _each_once(documents: list[Document]) -> list[Document]:
+    """Return one document of each id: the first with the highest score, at the place of the first."""
+    best: dict[str, Document] = {}
+    for document in documents:
+        known = best.setdefault(document.id, document)
+        if (-inf if document.score is None else document.score) > (-inf if known.score is None else known.score):
+            best[document.id] = document
+    return list(best.values())
 
 
 @component

@@ -11,6 +11,7 @@ from rerank.lucene.documents import is_text
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Run
+from rerank.types.frames import number_of, plain_value
 from rerank.types.ids import QUERY
 from rerank.types.retriever import CONTENTS
 from rerank.workflows.applying import model_recipe
@@ -59,9 +60,10 @@ class TextReranker:
         """
         runs = model_recipe(self.model).runs or ()
         fields, numbers = self.index.forward.fields.keys() - {CONTENTS}, {*self.index.forward.numbers, *runs}
-        texts = {name: value for name, value in metadata.items() if name in fields and is_text(value)}
-        values = {name: value for name, value in metadata.items() if name in numbers and type(value) in (int, float)}
-        return {**texts, **values, self.field: text}
+        given = {name: plain_value(value) for name, value in metadata.items() if name in fields | numbers}
+        texts = {name: value for name, value in given.items() if name in fields and is_text(value)}
+        values = {name: number_of(value) for name, value in given.items() if name in numbers}
+        return {**texts, **{name: value for name, value in values.items() if value is not None}, self.field: text}
 
     def order(
         self, query: str, documents: Sequence[str | Mapping[str, Any]], k: int | None = None

@@ -1,7 +1,7 @@
 """Plain arrays, lists and data frames as ranking data.
 
 Columns of a data frame (pandas, polars, pyarrow) are features by name. No frame library is imported: a frame is known
-by its attributes. A missing value (None, NaN, NA) of X is NaN; a sparse X is made dense, and its zeros are values.
+by its attributes. A missing value (None, NaN, NA) of X is NaN, and so is a masked one; a sparse X is made dense.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.categories import CategoryValues
 from rerank.types import Floats, Ints, RankingData, pointers
 from rerank.types.data_frames import given_weights
-from rerank.types.frames import MISSING, is_missing, refuse_categories
+from rerank.types.frames import is_missing, number_of, refuse_categories
 from rerank.types.ids import Ids, id_array
-from rerank.types.ranking_data import first_infinite
+from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, first_infinite
 
 
 def data_from_arrays(X: object, y: object, qid: object, weights: object = None) -> tuple[RankingData, Ints]:
@@ -50,6 +50,7 @@ def data_from_arrays(X: object, y: object, qid: object, weights: object = None) 
             doc_ids=_content_ids(matrix, labels)[order],
             X=matrix if in_order else matrix[order],
             feature_names=names or numbered_names(matrix.shape[1]),
+            zeros=zeros_of(X),
             labels=None if labels is None else labels[order],
             **given_weights(of_rows, query_ptr),
         ),
@@ -84,10 +85,28 @@ def column_names(X: object) -> tuple[str, ...] | None:
     return tuple(map(str, names))
 
 
-def feature_matrix(X: Any) -> NDArray[np.float32]:
-    """Return features as (n_rows, n_features) float32, C-contiguous, without a copy where they are that already."""
-    if hasattr(X, "tocsr") and hasattr(X, "toarray"):  # sparse, of SciPy
-        X = X.astype(_real_kind("X", X.dtype)).toarray()
+def is_sparse(X: object) -> bool:
+    """Return whether X is a sparse matrix or array of SciPy."""
+    return hasattr(X, "tocsr") and hasattr(X, "toarray")
+
+
+def zeros_of(X: Any) -> str | None:
+    """Return what a 0 of X is, as `RankingData.zeros` says."""
+    if not is_sparse(X):
+        return None
+    rows = X.tocsr()
+    if rows.nnz == rows.shape[0] * rows.shape[1]:
+        return LISTED
+    return UNLISTED if rows.data.all() else BOTH
+
+
+def feature_matrix(X: Any, unlisted: float = 0.0) -> NDArray[np.float32]:
+    """Return features as (n_rows, n_features) float32, C-contiguous, without a copy where they are that already.
+
+    unlisted  value of what a sparse X does not list
+    """
+    if is_sparse(X):
+        X = _dense(X.astype(_real_kind("X", X.dtype)).tocsr(), unlisted)
     if type(X) is np.ndarray and X.dtype == np.float32:
         values = X
     elif (named := _frame_columns(X)) is not None:  # of different kinds
@@ -100,6 +119,14 @@ def feature_matrix(X: Any) -> NDArray[np.float32]:
     matrix = np.ascontiguousarray(values)
     _check_finite(matrix, column_names(X))
     return matrix
+
+
+def _dense(X: Any, unlisted: float) -> NDArray[Any]:
+    """Return a matrix of compressed rows, which may change, as an array."""
+    X.sum_duplicates()
+    dense = np.full(X.shape, unlisted, dtype=X.dtype)
+    dense[np.repeat(np.arange(X.shape[0]), np.diff(X.indptr)), X.indices] = X.data
+    return dense
 
 
 def category_values(X: Any) -> dict[str, list[Any]]:
@@ -171,7 +198,7 @@ def numbers(what: str, values: object, column: object = None) -> NDArray[Any]:
         )
     converted = np.empty(array.shape)
     for index, value in np.ndenumerate(array):
-        number = _number(value)
+        number = number_of(value)
         if number is None:
             row = f" at row {index[0]}" if index else ""
             raise InvalidInputError(
@@ -180,18 +207,6 @@ def numbers(what: str, values: object, column: object = None) -> NDArray[Any]:
             )
         converted[index] = number
     return converted
-
-
-def _number(value: object) -> float | None:
-    """Return one object as a number, NaN where it is missing, None where it is none."""
-    if value is None or type(value).__name__ == MISSING[0]:
-        return np.nan
-    if isinstance(value, str | bytes | complex | np.datetime64 | np.timedelta64) or not hasattr(value, "__float__"):
-        return None
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
 
 
 def _short(value: object) -> str:

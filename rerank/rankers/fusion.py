@@ -257,8 +257,8 @@ def _informative(data: RankingData) -> NDArray[np.bool_]:
     """Return whether each run says something, (n_runs,): not where several documents are equal in all queries."""
     found = []
     for name in source_names(count_sources(data.feature_names)):
-        ranks, deviations = (np.nan_to_num(data.column(f"{name}.{feature}")) for feature in (OF_SOURCE[0], BOTH[0]))
-        found.append(bool(deviations.any() or ranks.max() <= 1.0))
+        ranks, deviations = (data.column(f"{name}.{feature}") for feature in (OF_SOURCE[0], BOTH[0]))
+        found.append(bool((deviations == 0.0).any() or np.nan_to_num(ranks).max() <= 1.0))
     return np.array(found)
 
 

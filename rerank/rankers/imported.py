@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -10,12 +11,14 @@ from typing import Any, ClassVar, NoReturn, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, ModelMismatchError
+from rerank.rankers.arrays import column_names, feature_matrix, is_sparse, numbered_names
 from rerank.rankers.context import ALONE, TrainingContext
 from rerank.rankers.parameters import Jobs, jobs_parameter
 from rerank.rankers.ranker import Ranker, register_fitted
 from rerank.rankers.training import TrainingSet
 from rerank.rankers.warm_start import NoBase
+from rerank.runtime.mapped_rows import changed_rows
 from rerank.runtime.schema import (
     LARGEST,
     Array,
@@ -27,17 +30,25 @@ from rerank.runtime.schema import (
     Plain,
     SchemaError,
     Text,
+    Whole,
     at,
 )
 from rerank.trees.categories import check_codes
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, StoredForest
 from rerank.trees.score import score_rows
-from rerank.types import Floats, Ints
+from rerank.types import Floats, Ints, RankingData
+from rerank.types.ranking_data import BOTH, UNLISTED
 
+log = logging.getLogger("rerank")
 SUMS = {"float64": np.float64, "float32": np.float32}
 LARGEST_VALUE = 1e18  # of a feature that is weighed: larger ones count as this, so that scores stay within float32
 ZERO = float(np.float32(1e-35))  # LightGBM's kZeroThreshold: values of at most this size are zero
+
+
+def stored_name(name: str) -> str:
+    """Return a feature's name as LightGBM stores it: with _ for blanks."""
+    return name.replace(" ", "_")
 
 
 @dataclass(eq=False, repr=False)
@@ -115,6 +126,18 @@ class ReadTrees(Protocol):
     def is_ordered(self) -> bool:
         """Whether the features are in the order of training; where not, arrays without names are refused."""
 
+    @property
+    def missing_values(self) -> tuple[float, ...]:
+        """Numbers that are read as missing, beside NaN."""
+
+    @property
+    def unlisted_missing(self) -> bool:
+        """Whether what a sparse row does not list is missing; if not, it is 0."""
+
+    @property
+    def first_number(self) -> int:
+        """Number of the first column in LETOR text; -1 where it may be 0 or 1."""
+
 
 @register_fitted("imported")
 @dataclass(eq=False, repr=False)
@@ -140,11 +163,20 @@ class ImportedTrees(Imported):
         What the sum is divided by: the number of trees where their owner takes the mean, else 1.
     zero_missing_ : (m,) int64
         Features of which 0 (in LightGBM, a size of up to 1e-35) is read as missing.
+    missing_values_ : (m,) float64
+        Numbers that are read as missing in all features, as XGBoost's `missing`.
+    unlisted_missing_ : bool
+        Whether what a sparse matrix or a row of LETOR text does not list is missing, as in XGBoost; if not, it is 0.
 
     """
 
     what: ClassVar[str] = "trees"
-    learned_later: ClassVar[Mapping[str, Any]] = {"ordered": True}
+    learned_later: ClassVar[Mapping[str, Any]] = {
+        "ordered": True,
+        "missing_values": np.empty(0),
+        "unlisted_missing": False,
+        "first_number": 1,
+    }
 
     @classmethod
     def of(
@@ -169,6 +201,9 @@ class ImportedTrees(Imported):
                 "sums": str(trees.forest.leaf_value.dtype),
                 "forest": trees.forest,
                 "ordered": trees.is_ordered,
+                "missing_values": np.array(trees.missing_values, dtype=np.float64),
+                "unlisted_missing": trees.unlisted_missing,
+                "first_number": trees.first_number,
             },
         )
 
@@ -187,8 +222,64 @@ class ImportedTrees(Imported):
             scores /= self.divisor_
         return self.constant_ + scores if self.constant_ else scores
 
+    def _as_trained(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return names of features with _ for blanks where a model of LightGBM, which stores names so, has them."""
+        if self.source_ != "lightgbm":
+            return names
+        known = set(self.feature_names_)
+        changed = tuple(name if name in known else stored_name(name) for name in names)
+        return changed if len(set(changed)) == len(changed) else names
+
+    def _with_codes(self, X: Any) -> Any:
+        """Return rows as `Ranker._with_codes` does, a frame with the columns' names as the model has them."""
+        names = column_names(X) if self.categories_ and hasattr(X, "items") else None  # a frame of pandas
+        renamed = X if names is None else X.rename(columns=dict(zip(names, self._as_trained(names), strict=True)))
+        return super()._with_codes(renamed)
+
+    def _matrix(self, X: object) -> NDArray[np.float32]:
+        """Return bare features, with NaN for what a sparse X does not list where it is missing."""
+        filled = is_sparse(X) and self.unlisted_missing_
+        return super()._matrix(feature_matrix(X, np.nan) if filled else X)
+
+    def _matching(self, data: RankingData) -> RankingData:
+        """Return the data with the model's features; what a row does not list is missing where the owner says so."""
+        matching = super()._matching(self._numbered_as_trained(data))
+        if not self.unlisted_missing_ or data.zeros is None:
+            return matching
+        if data.zeros == BOTH:
+            raise ModelMismatchError(
+                f"data: expected rows that list no 0, or every feature: what they do not list is missing for "
+                f"{self.source_}, got both. Write nan for missing values, and list the others."
+            )
+        unlisted = [data.zeros == UNLISTED or name not in data.feature_names for name in self.feature_names_]
+
+        def with_missing(X: NDArray[np.float32]) -> NDArray[np.float32]:
+            return np.where((X == 0.0) & unlisted, np.float32(np.nan), X)
+
+        return replace(matching, X=changed_rows(matching.X, with_missing, "features with missing values"))
+
+    def _numbered_as_trained(self, data: RankingData) -> RankingData:
+        """Return LETOR rows that list fewer features than the model has, with the model's numbers of columns.
+
+        LightGBM and XGBoost number columns from 0, so that one that they trained on such a file has one column more.
+        """
+        numbers, n_features = numbered_names(data.n_features), self.n_features_in_
+        by_number = data.zeros is not None and tuple(self.feature_names_) == numbered_names(n_features)
+        if not by_number or data.n_features >= n_features or data.feature_names != numbers or self.first_number_ == 1:
+            return data
+        if self.first_number_ == -1:
+            raise ModelMismatchError(
+                f"data: expected rows with {n_features} features, got up to {data.n_features}, and a model that does "
+                "not read its first column, which is number 0 where its owner read such a file itself. Import it with "
+                f"feature_names 0 to {n_features - 1} in that case, else 1 to {n_features}."
+            )
+        log.warning("data: features are numbered from 0, as LightGBM reads a file; its column 0 was empty in training")
+        return replace(data, feature_names=tuple(str(number + 1) for number in map(int, numbers)))
+
     def _with_missing(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the rows with NaN where their owner reads 0 as missing."""
+        """Return the rows with NaN where their owner reads another value as missing."""
+        if len(self.missing_values_):
+            return np.where(np.isin(X, self.missing_values_.astype(np.float32)), np.float32(np.nan), X)
         if not len(self.zero_missing_):
             return X
         X = X.copy()
@@ -215,6 +306,9 @@ class ImportedTrees(Imported):
             "sums": str(self.forest_.leaf_value.dtype),
             "forest": self.forest_.to_dict(),
             **({} if self._ordered else {"ordered": False}),
+            **({"missing_values": self.missing_values_.tolist()} if len(self.missing_values_) else {}),
+            **({"unlisted_missing": True} if self.unlisted_missing_ else {}),
+            **({"first_number": self.first_number_} if self.first_number_ != 1 else {}),
         }
 
     def _parts(self) -> dict[str, Field]:
@@ -227,6 +321,9 @@ class ImportedTrees(Imported):
             "sums": Choice(lambda: SUMS),
             "forest": StoredForest(),
             "ordered": Flag(),
+            "missing_values": Array(np.float64),
+            "unlisted_missing": Flag(),
+            "first_number": Whole(-1, 1),
         }
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
@@ -235,6 +332,9 @@ class ImportedTrees(Imported):
         self.divisor_: float = learned["divisor"]
         self.zero_missing_: Ints = learned["zero_missing"]
         self._ordered: bool = learned["ordered"]
+        self.missing_values_: Floats = learned["missing_values"]
+        self.unlisted_missing_: bool = learned["unlisted_missing"]
+        self.first_number_: int = learned["first_number"]
         if (np.diff(self.zero_missing_) <= 0).any():
             raise SchemaError("ascending features, each once", "others", path="zero_missing")
         forest: Forest = learned["forest"]

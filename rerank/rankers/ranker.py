@@ -31,6 +31,7 @@ from rerank.rankers.arrays import (
     number_column,
     numbered_names,
     query_column,
+    zeros_of,
 )
 from rerank.rankers.calibration import Calibration, Probabilities, StoredCalibration
 from rerank.rankers.click_rows import ClickRows
@@ -51,7 +52,7 @@ from rerank.rankers.warm_start import (
     resolve_base,
     run_scores,
 )
-from rerank.runtime.mapped_rows import RowFile, is_mapped, row_blocks
+from rerank.runtime.mapped_rows import changed_rows, is_mapped, row_blocks
 from rerank.runtime.output import whole_file
 from rerank.runtime.registry import Registry
 from rerank.runtime.schema import (
@@ -468,7 +469,7 @@ class Ranker(Estimator):
 
         """
         self._check_fitted()
-        given: Any = coded(data_of(X), self.categories_)
+        given: Any = self._with_codes(X)
         bare = not isinstance(given, RankingData) and init_score is None and base is None
         if bare and isinstance(self.base_, NoBase):
             rows = self._matrix(given)  # no record of them is needed: one row is scored in half the time
@@ -524,7 +525,7 @@ class Ranker(Estimator):
         Lundberg, Erion and Lee (2018), Consistent individualized feature attribution for tree ensembles.
 
         """
-        data = self._rows_to_score(coded(data_of(X), self.categories_), init_score, base)
+        data = self._rows_to_score(self._with_codes(X), init_score, base)
         out = np.zeros((data.n_rows, self.n_features_in_ + 1))
         with kernel_threads(self.n_jobs, data.n_rows) as n_threads:
             self._add_contributions(data.X, out, n_threads)
@@ -544,7 +545,7 @@ class Ranker(Estimator):
         """Return the rows with the model's features, checked."""
         self._check_fitted()
         check_index("init_score", init_score, X)
-        data = self._matching(X) if isinstance(X, RankingData) else self._rows(self._matrix(X))
+        data = self._matching(X) if isinstance(X, RankingData) else self._rows(self._matrix(X), zeros_of(X))
         if isinstance(X, RankingData):
             check_retrievers(self, X.retriever, X.run_retrievers, "data", init_score is None and base is None)
         return data
@@ -579,7 +580,7 @@ class Ranker(Estimator):
         data: Any = data_of(X)
         scores = self.predict(data, init_score=init_score, base=base)
         if not isinstance(data, RankingData):
-            data, order = _labelled(coded(data, self.categories_), y, qid, group, sample_weight)
+            data, order = _labelled(self._with_codes(data), y, qid, group, sample_weight)
             scores = scores[order]
         check_training_data(data, "data")
         rows = TrainingSet.of(data, scores)
@@ -867,6 +868,7 @@ class Ranker(Estimator):
     def _check_columns(self, X: NDArray[np.float32], names: tuple[str, ...] | None, what: str) -> None:
         """Refuse columns that are not those of training; warn as scikit-learn does where one side has no names."""
         kind, trained = type(self).__name__, tuple(self.feature_names_)
+        names = None if names is None else self._as_trained(names)
         if names is None and not self._ordered:
             raise ModelMismatchError(
                 f"{what}: expected columns with names (a data frame, RankingData), got an array: the file of the model "
@@ -885,13 +887,21 @@ class Ranker(Estimator):
             text = f"X does not have valid feature names, but {kind} was fitted with feature names"
             warnings.warn(text, UserWarning, 4)
 
+    def _as_trained(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return names of features as the model has them, where its owner changes some letters."""
+        return names
+
+    def _with_codes(self, X: Any) -> Any:
+        """Return rows, read from their file where a path is given, with codes in place of a frame's categories."""
+        return coded(data_of(X), self.categories_)
+
     def _matrix(self, X: object) -> NDArray[np.float32]:
         """Return bare features, whose columns are those of the model."""
         array = feature_matrix(X)
         self._check_columns(array, column_names(X), "X")
         return array
 
-    def _rows(self, array: NDArray[np.float32]) -> RankingData:
+    def _rows(self, array: NDArray[np.float32], zeros: str | None = None) -> RankingData:
         """Return bare features as a record with one nameless query."""
         if self.base_.by_query:
             raise ModelMismatchError(
@@ -899,20 +909,25 @@ class Ranker(Estimator):
                 "queries. Pass RankingData."
             )
         ids = np.zeros(len(array), dtype="U1")
-        return RankingData(np.array(["q"]), np.array([0, len(array)]), ids, array, tuple(self.feature_names_))
+        rows = np.array(["q"]), np.array([0, len(array)]), ids, array
+        return RankingData(*rows, tuple(self.feature_names_), zeros=zeros)
 
     def _matching(self, data: RankingData) -> RankingData:
         """Return the data with the model's features in the model's order; features are known by name."""
         _check_recipe(self.recipe_, data.recipe)
-        if data.feature_names == tuple(self.feature_names_):
+        names = self._as_trained(data.feature_names)
+        if names == tuple(self.feature_names_):
             return data
-        missing = [name for name in self.feature_names_ if name not in data.feature_names]
-        if missing:
+        missing = [name for name in self.feature_names_ if name not in names]
+        if missing and not (data.zeros is not None and all(map(str.isdecimal, missing))):
             raise ModelMismatchError(
                 f"data: expected the model's {self.n_features_in_} features, got {data.n_features}, without "
                 f"{', '.join(missing[:3])}{' ...' if len(missing) > 3 else ''}. Make the data with the model's recipe."
             )
-        columns = [data.feature_names.index(name) for name in self.feature_names_]
+        if missing:
+            some = ", ".join(missing[:5]) + ", ..." * (len(missing) > 5)
+            log.warning("data: no row lists the model's features %s: LETOR text lists only what is not 0", some)
+        columns = [names.index(name) if name in names else -1 for name in self.feature_names_]
         log.debug("data: %d features are ignored, as the model does not use them", data.n_features - len(columns))
         return replace(data, X=_some_columns(data.X, columns), feature_names=tuple(self.feature_names_))
 
@@ -1079,10 +1094,12 @@ def _difference(trained: tuple[str, ...], names: tuple[str, ...]) -> str:
 
 
 def _some_columns(X: NDArray[np.float32], columns: list[int]) -> NDArray[np.float32]:
-    """Return some columns of X, C-contiguous; those of a mapped X are in a temporary file."""
-    if not is_mapped(X):
-        return np.ascontiguousarray(X[:, columns])
-    some = RowFile("features of the model")
-    for _, block in row_blocks(X):
-        some.append(block[:, columns])
-    return some.finish(len(columns))
+    """Return some columns of X, C-contiguous, 0 for column -1; those of a mapped X are in a temporary file."""
+    kept = np.array(columns) >= 0
+
+    def chosen(block: NDArray[np.float32]) -> NDArray[np.float32]:
+        out = np.zeros((len(block), len(columns)), dtype=np.float32)
+        out[:, kept] = block[:, np.array(columns)[kept]]
+        return out
+
+    return changed_rows(X, chosen, "features of the model")

@@ -11,7 +11,7 @@ import mmap
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from math import prod
 from typing import IO, Any
@@ -128,6 +128,20 @@ class RowFile:
             first += n
         self._file.close()
         return out
+
+
+def changed_rows(
+    X: NDArray[np.float32], change: Callable[[NDArray[np.float32]], NDArray[np.float32]], what: str
+) -> NDArray[np.float32]:
+    """Return what `change` makes of the rows: at once, or of a mapped X block by block, in a temporary file."""
+    if not is_mapped(X):
+        return change(X)
+    rows, width = RowFile(what), 0
+    for _, block in row_blocks(X):
+        changed = change(block)
+        rows.append(changed)
+        width = changed.shape[1]
+    return rows.finish(width)
 
 
 def temporary_array(shape: tuple[int, ...], dtype: Any, what: str) -> NDArray[Any]:

@@ -38,6 +38,7 @@ class PairTable(QueryTable):
     fingerprint: Mapping[str, Any] | None = None
     retriever: Retriever | None = None
     run_retrievers: Mapping[str, Retriever] = field(default_factory=dict)
+    zeros: str | None = None
 
     @classmethod
     def from_frame(cls, frame: Frame, features: Sequence[str] | None = None) -> Self:

@@ -16,6 +16,7 @@ were lost when a file was read as numbers: read ids with `dtype=str`. Ids of any
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -113,6 +114,31 @@ def is_missing(value: object) -> bool:
     )
 
 
+def plain_value(value: Any) -> Any:
+    """Return a scalar of NumPy, pandas or Arrow, or an array of one, as Python's value; anything else as it is."""
+    value = value.as_py() if hasattr(value, "as_py") else value
+    is_scalar = isinstance(value, np.generic) or (isinstance(value, np.ndarray) and not value.ndim)
+    return value.item() if is_scalar else value
+
+
+def number_of(value: Any) -> int | float | None:
+    """Return a number of any type as int or float: NaN of a missing value, None of what is no number.
+
+    True is 1; numbers are what has `__float__` (Decimal, Fraction, a scalar of NumPy, Arrow, PyTorch), but text.
+    """
+    value = plain_value(value)
+    if value is None or type(value).__name__ in MISSING:
+        return math.nan
+    if isinstance(value, int | float):
+        return float(value) if isinstance(value, float) else int(value)
+    if isinstance(value, str | bytes | complex | np.ndarray) or not hasattr(value, "__float__"):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        return None
+
+
 def is_frame(value: Any) -> bool:
     """Return whether a value is a data frame, without importing a frame library."""
     return hasattr(value, "columns") and hasattr(value, "dtypes") and not isinstance(value, Mapping)
@@ -185,6 +211,12 @@ def id_column(what: str, frame: Frame, column: str) -> Ids:
     return id_array(ids)
 
 
+def query_ids(what: str, table: Mapping[Any, Any]) -> Ids:
+    """Return the query ids of `{query id: {document id: value}}`, also of those without a document."""
+    names = np.fromiter(table, dtype=object, count=len(table))
+    return id_column(what, MappingFrame({QUERY_ID: names, DOC_ID: names}), QUERY_ID)
+
+
 def _first_wrong(ids: list[str]) -> int | None:
     """Return the position of the first id that is empty, or has NUL, which NumPy drops, or half a surrogate pair."""
     joined = "".join(ids)
@@ -213,13 +245,12 @@ def number_column(what: str, frame: Frame, name: Any, allow_nan: bool = False) -
 
 
 def _number(what: str, frame: Frame, name: Any, row: int, value: Any) -> float:
-    if value is None or type(value).__name__ in MISSING:
-        return float("nan")
-    if isinstance(value, bool | int | float | np.number) and not isinstance(value, np.complexfloating):
+    number = number_of(value)
+    if number is not None:
         try:
-            return float(value)
+            return float(number)
         except OverflowError:  # a whole number beyond float64
-            return float("inf")
+            return math.inf
     raise InvalidInputError(
         f"{what}: expected numbers in column {shown(name)}, got {shown(value)} ({type(value).__name__}) at "
         f"{_place(frame, row)}. Convert the column, or drop it."

@@ -49,6 +49,20 @@ class QueryTable(Shown):
     def __iter__(self) -> Iterator[str]:
         return (str(query_id) for query_id in self.query_ids)
 
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """Yield each query id with the value of each of its documents, as a mapping does.
+
+        Yields
+        ------
+        query_id : str
+            The query.
+        documents : dict of str to number
+            Score or label by document id.
+
+        """
+        table: Any = self
+        return ((query_id, table[query_id]) for query_id in self)
+
     def rows(self, query_id: str) -> slice:
         """Return the rows of one query.
 

@@ -18,6 +18,7 @@ from rerank.types.display import FIRST_COLUMNS, counted
 from rerank.types.retriever import UNNAMED
 from rerank.types.runs import Run
 
+LISTED, UNLISTED, BOTH = "listed", "unlisted", "both"  # what a 0 of sparse rows is
 MOST_LABEL = 2.0**31  # a larger absolute value is not a grade
 AT_ONCE = 1 << 16  # values of a block that fits in cache
 
@@ -62,6 +63,10 @@ class RankingData(PairTable):
         What retrieved the rows; None if it is unknown.
     run_retrievers : mapping of str to Retriever
         What retrieved the other runs whose scores are features, by the name of the run.
+    zeros : {"listed", "unlisted", "both"} or None
+        What a 0 of X is where the rows came from a sparse matrix, or from LETOR text that does not name its features:
+        a value that a row lists, one that it does not list, or either. A feature that a row does not list is 0, but
+        for XGBoost it is missing. None for all other data.
 
     """
 

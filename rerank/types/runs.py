@@ -13,7 +13,7 @@ from rerank.errors import InvalidInputError, shown
 from rerank.types import frames
 from rerank.types.arrays import Floats, Ints, pointers, query_rows
 from rerank.types.frames import Frame
-from rerank.types.ids import id_array
+from rerank.types.ids import Ids, id_array
 from rerank.types.ordering import trec_order
 from rerank.types.query_table import QueryTable, group_rows
 from rerank.types.retriever import UNNAMED, Retriever
@@ -77,7 +77,7 @@ class Run(QueryTable):
         Parameters
         ----------
         run : Run, mapping or DataFrame
-            A run; a DataFrame as for `from_frame`.
+            A run; a DataFrame as for `from_frame`. A query of a mapping may have no document.
 
         Returns
         -------
@@ -94,7 +94,9 @@ class Run(QueryTable):
             return run
         if frames.is_frame(run):
             return cls.from_frame(run)  # type: ignore[arg-type]
-        return cls.from_frame(frames.MappingFrame.of("run", frames.SCORE, run))
+        table: Any = run
+        filled = cls.from_frame(frames.MappingFrame.of("run", frames.SCORE, table))
+        return filled if len(filled) == len(table) else filled._with_empty(frames.query_ids("run", table))
 
     @classmethod
     def from_frame(cls, frame: Frame, name: str | None = None) -> Run:
@@ -131,6 +133,12 @@ class Run(QueryTable):
         run = run.take(np.lexsort((ranks, query_rows(query_ptr))))
         _check_scores_fall(run)
         return run
+
+    def _with_empty(self, query_ids: Ids) -> Run:
+        """Return the run with these queries, in this order, those that it does not have without documents."""
+        counts = dict(zip(self, np.diff(self.query_ptr).tolist(), strict=True))
+        query_ptr = pointers([counts.get(name, 0) for name in query_ids.tolist()])
+        return replace(self, query_ids=query_ids, query_ptr=query_ptr)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with the columns query_id, doc_id, score and rank, a row for each document.

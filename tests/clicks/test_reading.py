@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import logging
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -30,16 +29,6 @@ def _assert_same(one: Clicks, other: Clicks) -> None:
     assert one.first_rows(one.n_rows) == other.first_rows(other.n_rows)
 
 
-@pytest.fixture(params=["pyarrow", "without pyarrow"])
-def arrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Read with pyarrow, and without it."""
-    if request.param == "without pyarrow":
-        monkeypatch.setitem(sys.modules, "pyarrow", None)
-    else:
-        pytest.importorskip("pyarrow")
-
-
-@pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize("name", ["log.jsonl", "log.csv", "log.tsv", "log.csv.gz", "log.jsonl.gz"])
 def test_log_is_read_as_it_was_written(name: str, judged: tuple[Run, Qrels], tmp_path: Path) -> None:
     clicks = simulate_clicks(*judged, passes=2)
@@ -60,7 +49,6 @@ def test_parquet_is_read_as_csv(judged: tuple[Run, Qrels], tmp_path: Path) -> No
         read_clicks(tmp_path / "a.parquet")
 
 
-@pytest.mark.usefixtures("arrow")
 def test_parts_of_a_log_are_one(judged: tuple[Run, Qrels], tmp_path: Path) -> None:
     clicks = simulate_clicks(*judged, passes=2)
     half = np.arange(clicks.n_rows) < clicks.n_rows // 2
@@ -69,7 +57,6 @@ def test_parts_of_a_log_are_one(judged: tuple[Run, Qrels], tmp_path: Path) -> No
     _assert_same(read_clicks([tmp_path / "a.csv", tmp_path / "b.jsonl"]), clicks)
 
 
-@pytest.mark.usefixtures("arrow")
 def test_values_may_have_other_forms(tmp_path: Path) -> None:
     lines = [
         {"qid": 3, "docno": "d1", "rank": 1, "click": True, "timestamp": "2024-05-01T10:00:00Z", "other": [1]},
@@ -99,12 +86,13 @@ def test_queries_become_ids_of_topics(tmp_path: Path, caplog: pytest.LogCaptureF
     assert "1 impressions of queries that are too long, or not among the topics: dropped." in caplog.text
 
 
-@pytest.mark.usefixtures("arrow")
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
         (["query,document,position", "a,d,1"], "log.csv:1: expected a column clicked or click, got"),
         ([HEADER, "a,d,1,1", "a,d,x,1"], "log.csv:3: expected a whole number as position, got 'x'"),
+        ([f"{HEADER},credit", "a,d,1,1,1e400"], "log.csv:2: expected a number from 0 as credit, got '1e400'"),
+        ([HEADER, "a,d,0x10,1"], "log.csv:2: expected a whole number as position, got '0x10'"),
         ([HEADER, "a,d,1_0,1"], "log.csv:2: expected a whole number as position, got '1_0'"),
         ([HEADER, "a,d,1,2"], "log.csv:2: expected 0, 1, true or false as clicked, got '2'"),
         ([HEADER, "a,d,1,"], "log.csv:2: expected 0, 1, true or false as clicked, got None"),

@@ -28,7 +28,8 @@ def normalised(scores, norm):
         "sum": (low, math.fsum(value - low for value in values)),
         "zscore": (mean, math.sqrt(math.fsum((value - mean) ** 2 for value in values) / len(values))),
     }[norm]
-    return {doc: (score - shift) / divisor if high > low else 0.0 for doc, score in scores.items()}
+    equal = 1.0 / len(values) if norm == "sum" else 1.0
+    return {doc: (score - shift) / divisor if high > low else equal for doc, score in scores.items()}
 
 
 def fused(runs, method, norm="none", weights=None, k=60, missing="zero"):

@@ -33,9 +33,10 @@ def features(lists: Lists, doc: str) -> list[float]:
             continue
         rank, score, low, high = ordered(scores).index(doc) + 1, scores[doc], min(values), max(values)
         of_all = deviation(values) if high > low else 1.0
-        z = (score - sum(values) / len(values)) / of_all if high > low else 0.0
-        minmax = (score - low) / (high - low) if high > low else 0.0
-        row += [rank, 1 / (60 + rank), score, z, minmax, (score - low) / of_all, spread]
+        z = (score - sum(values) / len(values)) / of_all if high > low else 1.0
+        minmax = (score - low) / (high - low) if high > low else 1.0
+        above = (score - low) / of_all if high > low else 1.0
+        row += [rank, 1 / (60 + rank), score, z, minmax, above, spread]
     shares = [
         len(set(ordered(one)[:100]) & set(ordered(other)[:100])) / min(len(one), len(other), 100)
         for one, other in combinations(lists, 2)

@@ -1,0 +1,206 @@
+"""What an owner keeps beside the trees: missing values, best iteration, unlisted features, categories, names, numbers.
+
+The scores of XGBoost 3.2 are in golden/xgboost_models.json; those of LightGBM are computed here.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import rerank
+from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
+from rerank.exchange.registry import format_named
+from rerank.rankers.imported import ImportedTrees
+
+OF_XGBOOST = json.loads((Path(__file__).parent / "golden" / "xgboost_models.json").read_text())
+MISSING = [name for name in OF_XGBOOST if name.startswith("missing=")]
+
+
+def imported(name: str, folder: Path) -> Any:
+    path = folder / "model.json"
+    path.write_text(OF_XGBOOST[name]["model"])
+    return rerank.import_model(path)
+
+
+def rows_of(name: str) -> Any:
+    return np.array(OF_XGBOOST[name]["rows"], dtype=np.float32)
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_a_number_that_an_owner_reads_as_missing_is_missing(name: str, tmp_path: Path) -> None:
+    stored = OF_XGBOOST[name]
+    trees = format_named("xgboost").read(stored["model"].encode(), None)
+    model = ImportedTrees.of(replace(trees, missing_values=(stored["missing"],)), ("a", "b", "c", "d"), "xgboost")
+    model.save(tmp_path / "ours.json")
+    rows = rows_of(name)
+    for one in (model, rerank.read_model(tmp_path / "ours.json")):
+        np.testing.assert_array_equal(one.predict(rows), stored["scores"])
+        np.testing.assert_array_equal(one.predict(np.where(rows == stored["missing"], np.nan, rows)), stored["scores"])
+    with pytest.raises(InvalidInputError, match=r"lightgbm: expected a model that reads NaN alone as missing, got one"):
+        rerank.export_model(model, tmp_path / "model.txt", "lightgbm")
+
+
+@pytest.mark.parametrize("name", ["stopped estimator", "stopped booster"])
+def test_a_file_uses_the_trees_that_its_owners_predict_uses(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = imported(name, tmp_path)
+    np.testing.assert_array_equal(model.predict(rows_of(name)), OF_XGBOOST[name]["scores"])
+    assert ("all 5 trees are used, as by Booster.predict; the best iteration is 1" in caplog.text) == (
+        name == "stopped booster"
+    )
+
+
+def test_what_sparse_rows_do_not_list_is_missing_where_the_owner_says_so(tmp_path: Path) -> None:
+    model, rows, scores = imported("sparse", tmp_path), rows_of("sparse"), OF_XGBOOST["sparse"]["scores"]
+    sparse = scipy.sparse.csr_matrix(rows)
+    np.testing.assert_array_equal(model.predict(sparse), scores)
+    np.testing.assert_array_equal(model.predict(np.where(rows == 0.0, np.nan, rows)), scores)
+    text = "".join(
+        f"0 qid:1 {' '.join(f'{column + 1}:{value!r}' for column, value in enumerate(row) if value)}\n"
+        for row in rows.tolist()
+    )
+    (tmp_path / "rows.svm").write_text(text)
+    data = rerank.read_data(tmp_path / "rows.svm")
+    assert data.zeros == "unlisted"
+    np.testing.assert_array_equal(model.predict(data), scores)
+    mapped = rerank.read_data(tmp_path / "rows.svm", mapped=True)
+    np.testing.assert_array_equal(model.predict(mapped), scores)
+    warm = rerank.LambdaMART(n_estimators=1, min_child_samples=1, base=model)
+    warm.fit(sparse, np.arange(len(rows)) % 3, qid=np.zeros(len(rows), np.int64))
+    added = warm.predict(sparse) - warm.predict(rows)  # the base is that of the rows with unlisted features
+    np.testing.assert_allclose(added, np.array(scores) - model.predict(rows), atol=1e-6)
+    (tmp_path / "both.svm").write_text(f"{text}0 qid:1 1:0 2:1\n")
+    with pytest.raises(ModelMismatchError, match="expected rows that list no 0, or every feature"):
+        model.predict(rerank.read_data(tmp_path / "both.svm"))
+    (tmp_path / "all.svm").write_text("0 qid:1 1:0 2:1 3:0 4:2\n")
+    everything = rerank.read_data(tmp_path / "all.svm")
+    assert everything.zeros == "listed"
+    np.testing.assert_array_equal(model.predict(everything), model.predict(np.array([[0.0, 1.0, 0.0, 2.0]])))
+
+
+def test_categories_of_a_frame_have_their_owners_codes(tmp_path: Path) -> None:
+    stored = OF_XGBOOST["frame"]
+    model, frame = imported("frame", tmp_path), pd.DataFrame(stored["columns"])
+    for name in ("its colour", "size"):
+        frame[name] = frame[name].astype("category")
+    np.testing.assert_array_equal(model.predict(frame), stored["scores"])
+    few = frame[frame["its colour"] != "blue"].copy()
+    few["its colour"] = few["its colour"].cat.remove_unused_categories()  # other codes for the same values
+    np.testing.assert_array_equal(model.predict(few), np.array(stored["scores"])[few.index])
+
+
+@pytest.fixture(scope="module")
+def named() -> tuple[Any, Any, Any]:
+    """Return a frame whose names have blanks, with categories, a model that LightGBM trained on it, and its scores."""
+    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed")
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(random.normal(size=(200, 3)), columns=["title match", "größe", "x|y"])
+    frame["its colour"] = pd.Categorical(random.choice(["red", "green"], 200))
+    frame["only one"] = pd.Categorical(["same"] * 200)
+    labels = (frame["title match"] > 0) + (frame["its colour"] == "red") * 1
+    ranker = lightgbm.LGBMRanker(n_estimators=3, num_leaves=4, verbose=-1).fit(frame, labels, group=[20] * 10)
+    return frame, ranker, labels
+
+
+def test_names_with_blanks_are_those_that_lightgbm_stores(named: Any, tmp_path: Path) -> None:
+    frame, ranker, labels = named
+    ranker.booster_.save_model(tmp_path / "model.txt")
+    for source in (ranker, tmp_path / "model.txt"):
+        model = rerank.import_model(source)
+        np.testing.assert_array_equal(model.predict(frame), ranker.predict(frame))
+        with pytest.raises(ModelMismatchError, match="expected the columns of training by name"):
+            model.predict(frame.rename(columns={"größe": "other"}))
+    numbers = frame.iloc[:, :3]
+    ours = rerank.LambdaMART(n_estimators=2).fit(numbers, labels, qid=np.repeat(np.arange(10), 20))
+    rerank.export_model(ours, tmp_path / "ours.txt", "lightgbm")
+    again = rerank.import_model(tmp_path / "ours.txt")
+    np.testing.assert_array_equal(again.predict(numbers), ours.predict(numbers))
+    clash = ours.fit(numbers.set_axis(["a b", "a_b", "c"], axis=1), labels, qid=np.repeat(np.arange(10), 20))
+    with pytest.raises(InvalidInputError, match="that differ with _ for blanks, got 'a_b'"):
+        rerank.export_model(clash, tmp_path / "clash.txt", "lightgbm")
+
+
+def test_a_base_of_lightgbm_has_the_names_of_the_frame(named: Any, tmp_path: Path) -> None:
+    frame, ranker, labels = named
+    warm = rerank.LambdaMART(n_estimators=1, base=ranker).fit(frame, labels, qid=np.repeat(np.arange(10), 20))
+    assert tuple(warm.base_.model.feature_names_) == tuple(frame.columns)
+    warm.save(tmp_path / "warm.json")
+    np.testing.assert_array_equal(rerank.read_model(tmp_path / "warm.json").predict(frame), warm.predict(frame))
+
+
+def test_rows_that_list_fewer_features_than_a_model_have_0_there(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    random = np.random.default_rng(0)
+    X, qid = random.normal(size=(100, 4)), np.repeat(np.arange(5), 20)
+    model = rerank.LambdaMART(n_estimators=2, min_child_samples=2).fit(X, X[:, 0] > 0, qid=qid)
+    (tmp_path / "rows.svm").write_text("1 qid:1 1:0.5 2:1\n0 qid:1 1:-0.5\n")
+    np.testing.assert_array_equal(
+        model.predict(tmp_path / "rows.svm"), model.predict(np.array([[0.5, 1, 0, 0], [-0.5, 0, 0, 0]]))
+    )
+    assert "no row lists the model's features 3, 4" in caplog.text
+    with pytest.raises(ModelMismatchError, match="expected the model's 4 features, got 2"):
+        model.predict(replace(rerank.read_data(tmp_path / "rows.svm"), zeros=None))
+
+
+@pytest.mark.parametrize("first", ["read by LightGBM", "read here"])
+def test_lightgbm_models_of_files_number_features_as_it_does(first: str, tmp_path: Path) -> None:
+    lightgbm = pytest.importorskip("lightgbm", reason="lightgbm is not installed")
+    random = np.random.default_rng(0)
+    X = np.where(random.random((200, 3)) < 0.4, 0.0, random.normal(size=(200, 3)).round(2))
+    labels = ((X[:, 0] + X[:, 2]) > 0).astype(int)
+    lines = [
+        f"{label} {' '.join(f'{column + 1}:{value}' for column, value in enumerate(row) if value)}\n"
+        for label, row in zip(labels.tolist(), X.tolist(), strict=True)
+    ]
+    (tmp_path / "rows.txt").write_text("".join(lines))
+    (tmp_path / "rows.txt.query").write_text("20\n" * 10)
+    settings = {"objective": "lambdarank", "verbose": -1, "num_leaves": 4}
+    of_file = lightgbm.Dataset(str(tmp_path / "rows.txt"))
+    of_array = lightgbm.Dataset(X, labels, group=[20] * 10)
+    booster = lightgbm.train(settings, of_file if first == "read by LightGBM" else of_array, 3)
+    own = booster.predict(str(tmp_path / "rows.txt") if first == "read by LightGBM" else X)
+    np.testing.assert_array_equal(rerank.import_model(booster).predict(rerank.read_data(tmp_path / "rows.txt")), own)
+
+
+def test_a_model_without_its_first_column_says_that_its_numbers_are_unknown(tmp_path: Path) -> None:
+    stored = json.loads(OF_XGBOOST["sparse"]["model"])
+    for tree in stored["learner"]["gradient_booster"]["model"]["trees"]:
+        tree["split_indices"] = [max(index, 1) for index in tree["split_indices"]]
+    (tmp_path / "model.json").write_text(json.dumps(stored))
+    (tmp_path / "rows.svm").write_text("0 qid:1 1:2 2:-1 3:0.5\n0 qid:1 2:3\n")
+    data = rerank.read_data(tmp_path / "rows.svm")
+    with pytest.raises(ModelMismatchError, match=r"Import it with feature_names 0 to 3 in that case, else 1 to 4\."):
+        rerank.import_model(tmp_path / "model.json").predict(data)
+    columns = (
+        np.array([[np.nan, 2, -1, 0.5], [np.nan, np.nan, 3, np.nan]]),
+        np.array([[2, -1, 0.5, np.nan], [np.nan, 3, np.nan, np.nan]]),
+    )
+    for names, X in zip(("0123", "1234"), columns, strict=True):
+        model = rerank.import_model(tmp_path / "model.json", feature_names=tuple(names))
+        np.testing.assert_array_equal(model.predict(data), model._scores(X.astype(np.float32)))
+
+
+def test_pickles_are_refused_with_what_to_do_instead(tmp_path: Path) -> None:
+    (tmp_path / "model.pkl").write_bytes(pickle.dumps({"a": 1}))
+    with pytest.raises(FileFormatError, match="expected a model without code, got a pickle"):
+        rerank.import_model(tmp_path / "model.pkl")
+
+
+def test_catboost_models_with_a_scale_are_refused(tmp_path: Path) -> None:
+    tree = {"leaf_values": [1.0, 2.0], "splits": [{"float_feature_index": 0, "border": 0.5}]}
+    info = {"float_features": [{"flat_feature_index": 0, "feature_index": 0}]}
+    stored = {"features_info": info, "oblivious_trees": [tree], "scale_and_bias": [0.5, [1.0]]}
+    (tmp_path / "model.json").write_text(json.dumps(stored))
+    with pytest.raises(FileFormatError, match=r"expected the scale 1, got 0\.5"):
+        rerank.import_model(tmp_path / "model.json")
