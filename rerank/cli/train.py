@@ -75,7 +75,9 @@ class Options(RankerOptions):
     teacher: Path | None = file_option(
         "--teacher", "Instead of QRELS: run whose scores to learn, e.g. of a cross-encoder."
     )
-    clicks: Path | None = file_option("--clicks", "Instead of QRELS: click log (see `rerank clicks`) of TOPICS.")
+    clicks: tuple[Path, ...] = file_option(
+        "--clicks", "Instead of QRELS: click log (see `rerank clicks`) of TOPICS. Repeatable.", multiple=True
+    )
     functions: tuple[Path, ...] = functions_option()
     validate: Path | None = file_option("--validate", "With DATA: data for early stopping.")
     preferences: Path | None = file_option(
@@ -109,7 +111,7 @@ def command(given: Options) -> None:
     from rerank.workflows.bound import is_index
 
     check_outputs({"--output": given.output, "--checkpoint": given.checkpoint})
-    sources = [name for name in INSTEAD if getattr(given, name) is not None]
+    sources = [name for name in INSTEAD if getattr(given, name)]
     if len(sources) > 1:
         raise click.UsageError("--clicks: expected no --teacher beside it, got both. Leave one out.")
     n_of_index = 2 if sources else 3
@@ -204,7 +206,7 @@ def _learn_without_judgements(given: Options) -> None:
     queries = read_topics(topics)
     files = {"teacher": given.teacher, "recipe": given.recipe, "candidates": "--candidates"}
     with opened_cluster(given.cluster) as workers, opened_index(folder, workers, threads=given.threads) as index:
-        if given.clicks is not None:
+        if given.clicks:
             documents = set(index.forward.doc_ids.tolist())
             clicks = read_clicks(given.clicks, topics=queries, documents=documents)
             n_queries = len(clicks.query_ids)

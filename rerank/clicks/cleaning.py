@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.clicks.batches import MISSING, UNUSABLE
+from rerank.errors import InvalidInputError
 from rerank.types.ids import ODD
 
 Columns = dict[str, NDArray[Any]]
@@ -36,6 +37,12 @@ class Limits:
 def cleaned(columns: Columns, limits: Limits) -> tuple[Columns, list[str]]:
     """Return the impressions that can be used, and a line for each kind of those that cannot."""
     notes: list[str] = []
+    n_first = [int(np.count_nonzero(columns["position"] == place)) for place in (0, 1)]
+    if n_first[0] > n_first[1]:
+        raise InvalidInputError(
+            f"clicks: expected positions from 1, got positions from 0 ({n_first[0]:,} impressions at 0, {n_first[1]:,} "
+            "at 1). Add 1 to each."
+        )
     for find in (_unplaced, _before_first, _too_deep, _unusable_queries, _unknown_documents, _of_programs):
         bad, what = find(columns, limits)
         count = int(np.count_nonzero(bad))

@@ -8,7 +8,7 @@ optimised      Of all lists whose every document is the best remaining one of a 
 probabilistic  For each position a coin decides the side, whose document is drawn with probabilities that fall with
                rank^-3. A click counts the probability that one side added the document, less that of the other.
 
-The list ends where it has k documents, or where one side has no more.
+Where one ranking has no more documents, those of the other follow up to k, and a click on them counts 0.
 
 References
 ----------
@@ -89,7 +89,13 @@ def interleave(
     """
     if method not in METHODS:
         raise unknown_name("interleaving", method, METHODS)
-    return METHODS[method](first, second, k, np.random.default_rng(random))
+    made = METHODS[method](first, second, k, np.random.default_rng(random))
+    for side, ranking in enumerate((first, second)):  # one of them has no more
+        rest = [document for document in ranking if document not in made.documents][: k - len(made.documents)]
+        made.documents.extend(rest)
+        made.sides.extend([side] * len(rest))
+        made.credits.extend([0.0] * len(rest))
+    return made
 
 
 def _team_draft(first: Sequence[str], second: Sequence[str], k: int, random: np.random.Generator) -> Interleaved:
@@ -142,7 +148,9 @@ def _fair_lists(first: tuple[str, ...], second: tuple[str, ...], k: int) -> tupl
 
     lists = list(dict.fromkeys(_allowed((first, second), (), k)))
     of_document = _gains(first, second)
-    gains = np.array([[of_document[document] for document in each] for each in lists])
+    gains = np.zeros((len(lists), max(map(len, lists))))  # 0 after the end of a list
+    for row, each in zip(gains, lists, strict=True):
+        row[: len(each)] = [of_document[document] for document in each]
     if not gains.size or not gains.any():
         return lists[:1], np.ones(1)
     seen = 1.0 / np.arange(1, gains.shape[1] + 1)

@@ -17,10 +17,10 @@ from rerank.clicks.batches import Codes, RawLog, batch_of, fits_an_id
 from rerank.clicks.cleaning import UNKNOWN, Limits, cleaned
 from rerank.clicks.formats import CSV, PARQUET, TSV, log_blocks
 from rerank.clicks.record import Clicks
-from rerank.clicks.ubi import UbiLog, is_ubi
+from rerank.clicks.ubi import UbiLog, is_ubi, log_objects
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.records import TopicsLike, topics_of
-from rerank.files.source import check_file, json_objects
+from rerank.files.source import check_file
 from rerank.runtime.output import whole_file
 from rerank.types.ids import id_array
 
@@ -120,7 +120,8 @@ def _is_ubi_file(path: Path) -> bool:
     endings = {ending.lower() for ending in path.suffixes}
     if endings & {CSV, TSV, PARQUET}:
         return False
-    return any(is_ubi(members) for _, members in islice(json_objects(path), 1))
+    whole = (members for _, members in log_objects(path) if members is not None)
+    return any(is_ubi(members) for members in islice(whole, 1))
 
 
 def key_of_text(text: str) -> str:

@@ -12,7 +12,7 @@ https://docs.opensearch.org/docs/search-plugins/ubi/schemas
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +29,20 @@ from rerank.clicks.batches import (
     time_value,
 )
 from rerank.errors import FileFormatError
-from rerank.files.source import LineFault, json_objects, of_line
+from rerank.files.source import LineFault, chunks, json_object, of_line, text
 
 IMPRESSION, CLICK = "impression", "click"
+
+
+def log_objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
+    """Yield the number and the object of each line that is not blank, None for one that is no whole object."""
+    for first, chunk in chunks(path):
+        for line, raw in enumerate(chunk.split(b"\n"), first):
+            if raw.strip():
+                try:
+                    yield line, json_object(text(raw))
+                except LineFault:
+                    yield line, None
 
 
 def is_ubi(members: Mapping[str, Any]) -> bool:
@@ -56,10 +67,14 @@ class UbiLog:
         self._clicks: set[tuple[int, str]] = set()
         self._times: dict[int, float] = {}  # of the searches
         self._credits: dict[tuple[int, str], tuple[str, float]] = {}  # ranker, and what a click counts for it
+        self._torn: list[str] = []  # places of lines that a full disk or a killed process cut off
 
     def read(self, path: Path) -> None:
-        """Add the events and queries of a file."""
-        for line, members in json_objects(path):
+        """Add the events and queries of a file; lines that are no whole objects are counted."""
+        for line, members in log_objects(path):
+            if members is None:
+                self._torn.append(f"{path}:{line}")
+                continue
             source = members.get("_source", members)
             if isinstance(source, Mapping) and not (source is members and _is_wrapped(members)):
                 of_line(path, line, self._add, source)
@@ -129,6 +144,10 @@ class UbiLog:
         lost = len(self._clicks - self._impressions.keys())
         if lost:
             notes.append(f"{lost:,} clicks without an impression of the document: dropped.")
+        if self._torn:
+            notes.append(
+                f"{len(self._torn):,} lines that are no whole JSON objects, the first {self._torn[0]}: dropped."
+            )
         places = {key: place + from_0 if place != MISSING else place for key, (place, _) in self._impressions.items()}
         rows = sorted((key[0], places[key], key[1], time) for key, (_, time) in self._impressions.items())
         return self._rows(rows), notes

@@ -456,18 +456,11 @@ def write_svmlight(data: RankingData, path: str | Path, blocks: Iterable[NDArray
             first += len(block)
 
 
-def append_svmlight(data: RankingData, path: str | Path) -> None:
-    """Append rows to a LETOR / SVMlight text file, which is made if it is not there."""
+def svmlight_text(data: RankingData) -> tuple[bytes, bytes]:
+    """Return the header and the rows of data as LETOR / SVMlight text."""
     _check_writable(data)
     _check_features(data.X)
-    header = "".join(header_lines(data)).encode()
-    with open(path, "a+b") as handle:
-        handle.seek(0)
-        stored = handle.read(len(header))
-        if stored and stored != header:
-            raise InvalidInputError(f"{path}: expected a file with the same features, got others. Name a new file.")
-        lines = "".join(_block_lines(data, 0, data.X)).encode()
-        handle.write(lines if stored else header + lines)
+    return "".join(header_lines(data)).encode(), "".join(_block_lines(data, 0, data.X)).encode()
 
 
 def _block_lines(data: RankingData, first: int, X: NDArray[np.float32]) -> Iterator[str]:

@@ -1,10 +1,10 @@
 """Output files and folders that are written completely or not at all.
 
 The content of a file NAME is written to a part file, `.NAME.<random>.part` in the same folder, which is renamed at the
-end. The content of a folder is written to the folder `.NAME.<random>.part.new` next to a part file that stays empty.
-The writing process holds an flock on the part file, which the system releases when the process ends in any way. A part
-file without a lock was left by a killed process; the next process that writes the same target removes it with its
-folders.
+end, with the mode of the file that it replaces. The content of a folder is written to the folder
+`.NAME.<random>.part.new` next to a part file that stays empty. The writing process holds an flock on the part file,
+which the system releases when the process ends in any way. A part file without a lock was left by a killed process; the
+next process that writes the same target removes it with its folders.
 """
 
 from __future__ import annotations
@@ -55,6 +55,7 @@ def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
                 yield handle
             return
         with _new_part(path, target) as raw:
+            keep_mode(raw.name, target)
             with _handle(raw, target, binary) as handle:
                 yield handle
             os.replace(raw.name, target)
@@ -81,7 +82,10 @@ def staged_folder(
                 folder = Path(f"{raw.name}.new")
                 try:
                     folder.mkdir()
+                    keep_mode(folder, target)
                     yield folder
+                    for path in folder.rglob("*"):
+                        keep_mode(path, target / path.relative_to(folder))
                     move(folder, target)
                 finally:
                     shutil.rmtree(folder, ignore_errors=True)
@@ -89,6 +93,12 @@ def staged_folder(
             for parent in created:  # the innermost first
                 with suppress(OSError):  # the target is in it, or another process uses it
                     parent.rmdir()
+
+
+def keep_mode(path: str | Path, target: Path) -> None:
+    """Give a file or folder the mode of the one that it will replace, where there is one."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        os.chmod(path, stat.S_IMODE(os.stat(target).st_mode))
 
 
 def replace_folder(folder: Path, target: Path, foreign: Callable[[Path], Iterable[Path]]) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeVar
+from ctypes import CFUNCTYPE, c_int
+from typing import Any, TypeVar
 
 from rerank.errors import InvalidInputError
 
@@ -23,6 +24,26 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 FEW_ROWS = 1 << 12  # with fewer rows, waking another thread for each kernel takes longer than it saves
 _most: ContextVar[int | None] = ContextVar("most_threads", default=None)
+_has_lost_threads = False
+
+
+def _keep_to_one_thread() -> None:
+    """Have kernels use one thread in a forked process, which has none of those that GNU OpenMP started before.
+
+    Numba would end the process at its first parallel kernel, unless it is told that this process began to use OpenMP.
+    """
+    global _has_lost_threads
+    layer: Any = sys.modules.get("numba.np.ufunc.omppool")
+    parallel: Any = sys.modules.get("numba.np.ufunc.parallel")
+    if layer is None or parallel is None or parallel._threading_layer != "omp" or layer.openmp_vendor != "GNU":
+        return
+    _has_lost_threads = True
+    CFUNCTYPE(None, c_int)(layer.launch_threads)(1)
+    parallel.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_keep_to_one_thread)
 
 
 @contextmanager
@@ -46,7 +67,7 @@ def thread_count(n_jobs: int | None) -> int:
 
     if n_jobs is not None and (n_jobs == 0 or n_jobs < -1):
         raise InvalidInputError(f"n_jobs: expected a number of threads from 1, or -1 for all, got {n_jobs}.")
-    available = min(cores(), int(numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+    available = 1 if _has_lost_threads else min(cores(), int(numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
     return available if n_jobs in (None, -1) else min(int(n_jobs or 1), available)
 
 

@@ -116,16 +116,19 @@ class Engine:
         return replace(ranking, explains=explains(ranking, data.of_rows(np.arange(min(3, data.n_rows)))))
 
     def close(self) -> None:
-        """Close the index."""
+        """Close the index, and write what the log has."""
         self.index.close()
+        if self.log is not None:
+            self.log.close()
 
     def answer(self, jobs: Sequence[Job]) -> None:
         """Set `answer` or `fault` of each job; jobs that share a model are computed together."""
         groups: dict[tuple[type, tuple[str, ...]], list[Any]] = {}
         for job in jobs:
             try:
-                for name in job.models:
-                    self._check(job, name)
+                place, names = job.named
+                for name in names:
+                    self._check(job, place, name)
             except ServiceError as fault:
                 job.fault = fault
             else:
@@ -146,10 +149,10 @@ class Engine:
                 return
             group[0].fault = _fault(error, group[0])
 
-    def _check(self, job: Job, name: str) -> None:
+    def _check(self, job: Job, place: str, name: str) -> None:
         """Refuse a job that names what the index or a model, by name, does not have."""
         if name not in self.rankings:
-            raise unknown(404, "body.model" if len(job.models) == 1 else "query.compare", name, self.rankings)
+            raise unknown(404, place, name, self.rankings)
         ranking = self.rankings[name]
         if job.cutoff is not None and not ranking.is_calibrated:
             raise ServiceError(
@@ -187,7 +190,6 @@ class Engine:
         terms = self._terms({name: topics[name] for name in marked})
         wanted = [(job.k, job.cutoff) for job in jobs for _ in job.queries]
         ranked = zip(*(_best(side, wanted) for side in sides), strict=True)
-        logged = []
         for own, job in zip(names, jobs, strict=True):
             lists = [shown_list(job, text, rankings, next(ranked)) for text in job.queries.values()]
             told = [] if self.log is None else self._logged(job, lists)
@@ -195,10 +197,10 @@ class Engine:
                 job.answer = self._results(job, lists, [terms.get(name, frozenset()) for name in own], told)
             except ServiceError as fault:  # of this job alone
                 job.fault = fault
-            logged.append((job, told, {name: each.query_id for name, each in zip(own, told, strict=False)}))
-        if self.log is not None:  # last: where a job fails, the others are answered again
-            for each in logged:
-                self.log.write(*each, sides[0].run, sides[0].data)
+                continue
+            if self.log is not None:
+                ids = {name: each.query_id for name, each in zip(own, told, strict=True)}
+                job.entry = self.log.entry(job, told, ids, sides[0].run, sides[0].data)
 
     def _searched(self, jobs: Sequence[SearchJob], topics: Mapping[str, str], ranking: Ranking) -> _Scored:
         """Return the candidates of all queries of some jobs with the scores and order of a ranking."""

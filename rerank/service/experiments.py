@@ -6,9 +6,7 @@ import secrets
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from rerank.clicks.drafts import METHODS
-from rerank.errors import unknown_name
-from rerank.service.faults import ServiceError, unusable
+from rerank.service.faults import ServiceError
 
 TEAM_DRAFT = "team-draft"
 
@@ -39,8 +37,6 @@ class Comparison:
 
 def compared(names: str, method: str, session: str | None) -> Comparison:
     """Return the comparison of `A,B`; raises ServiceError."""
-    if method not in METHODS:
-        raise unusable(unknown_name("query.method", method, METHODS))
     return Comparison(_two("compare", names), method, session or secrets.token_hex(8))
 
 

@@ -98,6 +98,13 @@ def too_late() -> ServiceError:
     )  # fmt: skip
 
 
+def not_written() -> ServiceError:
+    """Return the answer where events are not in the log."""
+    return ServiceError(
+        503, "service", "a log that can be written", "another one", "Send the events again later.", {"Retry-After": "5"}
+    )
+
+
 def internal() -> ServiceError:
     """Return the answer for an error of the service itself, without its cause."""
     return ServiceError(

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from prometheus_client import Counter
 from starlette.requests import ClientDisconnect
 
+from rerank.service.appending import Lines
 from rerank.service.experiments import Comparison
 from rerank.service.faults import internal, overloaded, too_late
 from rerank.service.settings import Limits
@@ -67,6 +68,11 @@ class Job:
         return (self.model,)
 
     @property
+    def named(self) -> tuple[str, tuple[str, ...]]:
+        """Where the request names rankings, and all that it names, of which `models` may be one."""
+        return "body.model", self.models
+
+    @property
     def rows(self) -> int:
         """The job's size: query-document pairs that the kernels compute, more for long queries."""
         raise NotImplementedError
@@ -82,6 +88,7 @@ class SearchJob(Job):
 
     comparison  two rankings that share the list, in place of `model`
     assigned    two rankings of which the session was assigned `model`; empty otherwise
+    entry       what the log of queries gets where the answer is sent
     """
 
     queries: Mapping[str, str] = field(default_factory=dict)  # by id
@@ -95,11 +102,19 @@ class SearchJob(Job):
     session: str | None = None
     comparison: Comparison | None = None
     assigned: str = ""
+    entry: Sequence[Lines] = field(default=(), init=False)
 
     @property
     def models(self) -> tuple[str, ...]:
         """The ranking, or the two that share the list."""
         return (self.model,) if self.comparison is None else self.comparison.names
+
+    @property
+    def named(self) -> tuple[str, tuple[str, ...]]:
+        """The rankings of `compare` or `assign`, or that of the body."""
+        if self.comparison is not None:
+            return "query.compare", self.comparison.names
+        return ("query.assign", tuple(self.assigned.split(","))) if self.assigned else super().named
 
     @property
     def marks_words(self) -> bool:

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import hmac
 import json
-import logging
+import os
 import secrets
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from io import FileIO
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from rerank.clicks.reading import EVENTS, TOPICS, key_of_text
-from rerank.errors import shown
-from rerank.files.svmlight import append_svmlight
+from rerank.errors import InvalidInputError, shown
+from rerank.files.svmlight import svmlight_text
+from rerank.service.appending import PRIVATE, Appender, Lines, write_all
 from rerank.service.faults import ServiceError
 from rerank.service.jobs import SearchJob
 from rerank.service.settings import Settings
 from rerank.types import RankingData, Run
-from rerank.types.ids import id_array
+from rerank.types.ids import MOST_LETTERS, id_array
 
-log = logging.getLogger("rerank")
 CANDIDATES, KEY = "candidates.run", ".key"
+KEY_BYTES = 32
 _LETTERS = 4  # bytes of a token for each document
 _PLACE = "body.token"
 
@@ -52,7 +54,7 @@ class QueryLog:
     features-X.svm  features of the candidates, SVMlight; X differs between models of other features
 
     An answer's token says, signed with the key of the folder, which documents it has: a click without an impression is
-    refused by any process, and nothing is kept between requests.
+    refused by any process, and nothing is kept between requests. No answer depends on the files: see `Appender`.
 
     Parameters
     ----------
@@ -62,20 +64,11 @@ class QueryLog:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._folder = settings.log_queries or Path()
-        self._folder.mkdir(parents=True, exist_ok=True)
+        folder = settings.log_queries or Path()
         self._features, self._hashes = settings.log_features, settings.log_hashes
         self._prefix, self._numbers = secrets.token_hex(4), count(1)
-        self._key = self._own_key()
-
-    def _own_key(self) -> bytes:
-        """Return the key of the folder, which its first process makes."""
-        path = self._folder / KEY
-        with self._locked():
-            if not path.is_file():
-                path.touch(0o600)
-                path.write_bytes(secrets.token_bytes(32))
-        return path.read_bytes()
+        self._key = folder_key(folder)
+        self._appender = Appender(folder)
 
     def names(self, job: SearchJob) -> dict[str, str]:
         """Return the ids in the log of a request's queries."""
@@ -87,10 +80,19 @@ class QueryLog:
         marks = urlsafe_b64encode(b"".join(map(self._mark, doc_ids))).decode()
         return f"{query_id}.{marks}.{self._signature(query_id, marks)}"
 
-    def write(
+    def entry(
         self, job: SearchJob, queries: Sequence[Logged], names: Mapping[str, str], run: Run, data: RankingData | None
-    ) -> None:
-        """Write the queries of a request; `names` are their ids in the log by those in `run` and `data`."""
+    ) -> list[Lines]:
+        """Return what is written of an answer; `names` are the ids of its queries by those in `run` and `data`."""
+        try:
+            return self._entry(job, queries, names, run, data)
+        except Exception as error:  # of any kind: the answer does not depend on the log
+            self._appender.lose(1, error)
+            return []
+
+    def _entry(
+        self, job: SearchJob, queries: Sequence[Logged], names: Mapping[str, str], run: Run, data: RankingData | None
+    ) -> list[Lines]:
         session = {} if job.session is None else {"session_id": self._hash(job.session)}
         texts, events = [], []
         for query in queries:
@@ -100,16 +102,26 @@ class QueryLog:
             told = {"query_id": query.query_id, "user_query": text, "timestamp": _now(), **session}
             shown_docs = {"query_response_hit_ids": list(query.doc_ids), "query_attributes": dict(query.attributes)}
             events.append(told | shown_docs)
-        with self._written():
-            self._append(TOPICS, "".join(texts))
-            self._append(CANDIDATES, "".join(_run_lines(run, names)))
-            self._append(EVENTS, _lines(events))
-            if self._features and data is not None:
-                rows = _of_queries(data, names)
-                append_svmlight(rows, self._folder / f"features-{_digest(rows)}.svm")
+        entry = [
+            Lines(TOPICS, "".join(texts).encode()),
+            Lines(CANDIDATES, "".join(_run_lines(run, names)).encode()),
+            Lines(EVENTS, _lines(events)),
+        ]
+        if self._features and data is not None:
+            header, rows = svmlight_text(_of_queries(data, names))
+            entry.append(Lines(f"features-{hashlib.sha256(header).hexdigest()[:8]}.svm", rows, header))
+        return entry
 
-    def write_events(self, token: str, shown_ids: Sequence[str], clicked_ids: Sequence[str]) -> None:
-        """Write what was shown and clicked of an answer; raises ServiceError where the answer does not have it."""
+    def write(self, entry: Sequence[Lines]) -> Future[bool]:
+        """Write an entry soon; return whether it was written, as a future that can be cancelled until it is."""
+        return self._appender.put(entry)
+
+    def close(self) -> None:
+        """Write what waits."""
+        self._appender.close()
+
+    def events(self, token: str, shown_ids: Sequence[str], clicked_ids: Sequence[str]) -> list[Lines]:
+        """Return what is written of shown and clicked documents; ServiceError where the answer does not have them."""
         query_id, marks, signature = ("", "", *token.rsplit(".", 2))[-3:]
         if not hmac.compare_digest(signature.encode(), self._signature(query_id, marks).encode()):
             raise ServiceError(
@@ -129,8 +141,7 @@ class QueryLog:
                 attributes = {"object": {"object_id": doc_id}, "position": {"ordinal": place}}
                 told = {"action_name": action, "query_id": query_id, "timestamp": _now()}
                 events.append(told | {"event_attributes": attributes})
-        with self._written():
-            self._append(EVENTS, _lines(events))
+        return [Lines(EVENTS, _lines(events))]
 
     def _mark(self, doc_id: str) -> bytes:
         return hashlib.blake2b(doc_id.encode(), digest_size=_LETTERS, key=self._key).digest()
@@ -142,33 +153,56 @@ class QueryLog:
         """Return the keyed hash (BLAKE2b) that is stored in place of a text."""
         return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=10, key=self._key).hexdigest()
 
-    def _append(self, name: str, text: str) -> None:
-        with open(self._folder / name, "ab") as handle:
-            handle.write(text.encode())
 
-    @contextmanager
-    def _written(self) -> Iterator[None]:
-        """Hold the folder's lock in the block; a full disk is logged and does not fail the request."""
+def folder_key(folder: Path) -> bytes:
+    """Return the key of a folder, which its first process makes; InvalidInputError where it cannot, or is another."""
+    path = folder / KEY
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.path.lexists(path):
+            _make_key(path)
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         try:
-            with self._locked():
-                yield
-        except OSError as error:
-            log.warning("query log: expected a folder that can be written, got: %s.", error.strerror)
+            key = os.read(file, 2 * KEY_BYTES)
+        finally:
+            os.close(file)
+    except OSError as error:
+        raise InvalidInputError(
+            f"--log: expected a folder with a key that can be read, or in which one can be made, got {folder} "
+            f"({error.strerror}). Name another."
+        ) from None
+    if len(key) != KEY_BYTES:
+        found = f"{len(key)} bytes" if len(key) < 2 * KEY_BYTES else "more"
+        raise InvalidInputError(
+            f"{path}: expected a key of {KEY_BYTES} bytes, got {found}. Remove it (a new one is made, and earlier "
+            "tokens are refused), or copy that of another machine."
+        )
+    return key
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Hold the folder's lock, which ends with the process."""
-        with open(self._folder / ".lock", "wb") as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
+
+def _make_key(path: Path) -> None:
+    """Make the file of a key with all of its bytes, or not at all; that of another process stays."""
+    part = path.with_name(f"{KEY}.{secrets.token_hex(6)}.part")
+    try:
+        with FileIO(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, PRIVATE), "w") as file:
+            write_all(file, secrets.token_bytes(KEY_BYTES))
+        with suppress(FileExistsError):
+            os.link(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def longest_token(n_documents: int) -> int:
+    """Return the length that no token of an answer of some documents exceeds."""
+    return 2 * _LETTERS * n_documents + 4 * MOST_LETTERS
 
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _lines(events: Iterable[Mapping[str, Any]]) -> str:
-    return "".join(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n" for event in events)
+def _lines(events: Iterable[Mapping[str, Any]]) -> bytes:
+    return "".join(json.dumps(event, ensure_ascii=False, separators=(",", ":")) + "\n" for event in events).encode()
 
 
 def _run_lines(run: Run, names: Mapping[str, str]) -> Iterator[str]:
@@ -184,9 +218,3 @@ def _of_queries(data: RankingData, names: Mapping[str, str]) -> RankingData:
     numbers = [number for number, query_id in enumerate(data.query_ids.tolist()) if query_id in names]
     rows = data.select(numbers)
     return replace(rows, query_ids=id_array([names[query_id] for query_id in rows.query_ids.tolist()]))
-
-
-def _digest(data: RankingData) -> str:
-    """Return a few letters that tell features of one recipe from those of another."""
-    text = repr((data.feature_names, data.recipe, data.fingerprint, data.retriever))
-    return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -17,11 +17,12 @@ from rerank.runtime.schema import SchemaError
 from rerank.service.app import Service
 from rerank.service.bodies import BestPassage, Body, Least, Name, Names, Query, cutoff, token, words
 from rerank.service.experiments import TEAM_DRAFT, assigned, compared
-from rerank.service.faults import ServiceError
+from rerank.service.faults import ServiceError, unknown
 from rerank.service.jobs import NORMAL_CANDIDATES, SearchJob
 from rerank.types.ids import ID_RULE, first_broken
 
 MOST_EXCERPT = 10_000
+PARAMETERS = ("compare", "assign", "method")  # of the address
 _ONE = "q"  # id of the query of a body that has one
 QueryText = TypeVar("QueryText", bound=str)
 Queries = TypeVar("Queries", bound=list[str] | dict[str, str])
@@ -134,12 +135,17 @@ class SearchBody(Body, Generic[QueryText, Queries, Count]):
                 413, "body.queries", f"at most {most * 8} candidates of all queries together",
                 str(candidates * len(queries)), "Send some queries in another request.",
             )  # fmt: skip
+        for name in parameters:
+            if name not in PARAMETERS:
+                raise unknown(422, f"query.{name[:100]}", name, PARAMETERS)
         compare, assign = parameters.get("compare"), parameters.get("assign")
         if sum(each is not None for each in (compare, assign, self.model)) > 1:
             raise ServiceError(
                 422, "query", "one of compare, assign and the model of the body", "several", "Give one of them."
             )
         method = parameters.get("method", TEAM_DRAFT)
+        if method not in METHODS:
+            raise unknown(422, "query.method", method, METHODS)
         return SearchJob(
             self.model or (assigned(assign, self.session) if assign is not None else service.settings.served_name),
             queries=queries,
@@ -192,6 +198,8 @@ def add_search(app: FastAPI, service: Service) -> None:
         job = body.job(service, request.query_params)
         start = time.perf_counter()
         results = orjson.Fragment(await service.answer(request, job))
+        if service.engine.log is not None:  # after the answer: what nobody got was not shown
+            service.engine.log.write(job.entry)
         took = round(1000 * (time.perf_counter() - start), 3)
         answer = {"id": job.request_id, "model": ",".join(job.models), "took_ms": took, "results": results}
         return Response(orjson.dumps(answer), media_type="application/json")

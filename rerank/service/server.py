@@ -29,6 +29,7 @@ from rerank.service.app import CONNECTIONS, REQUESTS, Guard, Service
 from rerank.service.endpoints import make_app
 from rerank.service.faults import ServiceError
 from rerank.service.jobs import json_bytes
+from rerank.service.querylog import folder_key
 from rerank.service.settings import METRICS_FOLDER, Settings
 from rerank.workflows.index import Index
 
@@ -126,7 +127,9 @@ class _Supervisor(Multiprocess):
 
 def serve(settings: Settings) -> None:
     """Answer requests until SIGTERM, or SIGINT, after which KeyboardInterrupt is raised."""
-    Index.open(settings.index)  # is checked before the socket is opened
+    Index.open(settings.index)  # is checked before the socket is opened, as the log's folder is
+    if settings.log_queries is not None:
+        folder_key(settings.log_queries)
     listener = bound_socket(settings.host, settings.port)
     name = f"[{settings.host}]" if ":" in settings.host else settings.host
     log.info("listening on http://%s:%d/ when ready", name, listener.getsockname()[1])

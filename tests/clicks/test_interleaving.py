@@ -48,9 +48,30 @@ def test_what_both_rankings_begin_with_is_shown_first_and_counts_for_neither() -
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_list_ends_where_a_side_has_no_more(method: str) -> None:
-    assert interleave(["a"], ["a", "b"], 5, method).documents == ["a"]
-    assert interleave([], ["a"], 5, method) == ([], [], [])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (["c"], ["e", "a"]),
+        (["e"], ["e", "a", "b"]),
+        (["a"], ["a", "b"]),
+        ([], ["a"]),
+        ([], []),
+        (FIRST[:7], ["x", "y"]),
+    ],
+)
+def test_list_goes_on_with_the_other_ranking_where_one_ends(first: list[str], second: list[str], method: str) -> None:
+    for k in range(1, 9):
+        for seed in range(20):
+            for one, other in ((first, second), (second, first)):
+                documents, sides, credits = interleave(one, other, k, method, seed)
+                assert len(documents) == len(sides) == len(credits) == min(k, len({*one, *other}))
+                assert len(set(documents)) == len(documents)
+                ended = next((n for n in range(k) if {*one} <= {*documents[:n]} or {*other} <= {*documents[:n]}), k)
+                assert not any(credits[ended:])  # one of them had no more
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_credits_of_equal_rankings_are_zero(method: str) -> None:
     equal = interleave(FIRST, FIRST, 6, method, 1)
     assert len(equal.documents) == 6
     assert not any(equal.credits)

@@ -151,6 +151,26 @@ def test_what_cannot_be_used_is_dropped_and_counted(tmp_path: Path, caplog: pyte
     ]
 
 
+def test_positions_from_0_are_refused_in_a_line_that_says_so(tmp_path: Path) -> None:
+    path = _log(tmp_path / "log.csv", f"{HEADER},session", "a,d1,0,1,s1", "a,d2,1,0,s1", "b,d1,0,0,s2")
+    with pytest.raises(InvalidInputError, match=r"positions from 0 \(2 impressions at 0, 1 at 1\)\. Add 1 to each"):
+        read_clicks(path)
+
+
+@pytest.mark.parametrize("torn", [b'{"query_id": "9", "user_qu\n', b'{"query_id": "\xc3\n', b"\0\0\0\n", b"null\n"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_torn_lines_are_counted_and_the_others_read(
+    place: int, torn: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    lines = [b'{"query_id": "%d", "user_query": "wing", "query_response_hit_ids": ["d1"]}\n' % n for n in (1, 2)]
+    lines.insert(place, torn if place < 2 else torn.rstrip())
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"".join(lines))
+    assert read_clicks(path).n_rows == 2
+    told = f"{path}: 1 lines that are no whole JSON objects, the first {path}:{place + 1}: dropped."
+    assert [record.getMessage() for record in caplog.records] == [told]
+
+
 def _event(action: str, search: str, doc: str, ordinal: int, **more: object) -> str:
     attributes = {"object": {"object_id": doc}, "position": {"ordinal": ordinal}}
     return json.dumps({"action_name": action, "query_id": search, "event_attributes": attributes, **more})

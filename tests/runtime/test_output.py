@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rerank.errors import InvalidInputError, MissingFileError
-from rerank.runtime.output import check_outputs, whole_file
+from rerank.runtime.output import check_outputs, replace_folder, staged_folder, whole_file
 
 
 def test_file_appears_when_the_block_ends(tmp_path: Path) -> None:
@@ -201,3 +201,46 @@ def test_outputs_that_are_one_file_are_refused(tmp_path: Path) -> None:
             InvalidInputError, match=r"^second: expected another file than that of first, got .* for both"
         ):
             check_outputs({"first": tmp_path / "a", "second": other})
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o444])
+@pytest.mark.parametrize("name", ["out.txt", "out.gz", "link"])
+def test_file_has_the_mode_of_the_one_that_it_replaces_from_the_beginning(tmp_path: Path, name: str, mode: int) -> None:
+    path = tmp_path / name
+    if name == "link":
+        path.symlink_to(tmp_path / "private")
+    path.write_text("old")
+    path.chmod(mode)
+    with whole_file(path) as handle:
+        (part,) = tmp_path.glob(".*.part")
+        assert part.stat().st_mode & 0o777 == mode
+        handle.write("new")
+    assert path.stat().st_mode & 0o777 == mode
+    assert path.is_symlink() == (name == "link")
+
+
+@pytest.mark.parametrize("within", [False, True])
+def test_folder_and_its_files_have_the_modes_of_those_that_they_replace(tmp_path: Path, within: bool) -> None:
+    target = tmp_path / "out"
+    (target / "sub").mkdir(parents=True)
+    (target / "private").write_text("old")
+    (target / "private").chmod(0o600)
+    (target / "sub").chmod(0o750)
+    target.chmod(0o700)
+
+    def move(folder: Path, target: Path) -> None:
+        if not within:
+            replace_folder(folder, target, lambda old: ())
+            return
+        (folder / "private").replace(target / "private")
+        (folder / "other").replace(target / "other")
+
+    with staged_folder(target, move, InvalidInputError, within) as folder:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        (folder / "private").write_text("new")
+        (folder / "other").write_text("new")
+        (folder / "sub").mkdir()
+    umask = os.umask(0)
+    os.umask(umask)
+    modes = {name: (target / name).stat().st_mode & 0o777 for name in (".", "private", "other", "sub")}
+    assert modes == {".": 0o700, "private": 0o600, "other": 0o666 & ~umask, "sub": 0o750}

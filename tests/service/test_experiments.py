@@ -16,7 +16,7 @@ import pytest
 import rerank
 from rerank.clicks.drafts import METHODS, interleave
 from rerank.errors import InvalidInputError
-from tests.service.server import Running, running
+from tests.service.server import LIMITS, Running, running
 from tests.workflows.tiny import Tiny
 
 
@@ -43,7 +43,11 @@ def _ids(answer: Any) -> list[str]:
     return [hit["id"] for hit in answer["results"][0]["hits"]]
 
 
-def _events(folder: Path) -> list[dict[str, Any]]:
+def _events(server: Running) -> list[dict[str, Any]]:
+    log = server.service.engine.log
+    assert log is not None
+    assert log.write([]).result(10)  # what was put before is then in the files
+    folder = server.service.settings.log_queries
     return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
 
 
@@ -62,6 +66,7 @@ def test_log_of_shown_and_clicked_documents_is_read_as_clicks(settings: Any, col
         assert server.post("/events", {"token": part["token"], "shown": top, "clicks": top[1:2]}).status_code == 200
         expected += [(queries[0], doc, place, place == 2) for place, doc in enumerate(top, 1)]
         served = server.client.get("/models").json()["data"][-1]
+        logged = _events(server)[0]
     clicks = rerank.read_clicks(tmp_path / "log")
     names = clicks.query_ids[clicks.query], clicks.doc_ids[clicks.document]
     rows = zip(*(column.tolist() for column in (*names, clicks.position, clicks.clicked)), strict=True)
@@ -71,7 +76,6 @@ def test_log_of_shown_and_clicked_documents_is_read_as_clicks(settings: Any, col
     assert len(set(clicks.session.tolist())) == 3
     assert clicks.time is not None
     assert (clicks.time > 1.7e9).all()
-    logged = _events(tmp_path / "log")[0]
     assert logged["query_attributes"] == {"ranker": "model", "checksums": {"model": served["checksum"]}}
     assert len(served["checksum"]) == 16
     assert "person" not in (tmp_path / "log" / "events.jsonl").read_text()
@@ -112,22 +116,58 @@ def test_tokens_are_taken_by_any_process_of_the_folder_and_by_no_other(
 
     result = _search(logging_server, "amber")["results"][0]
     ids = [hit["id"] for hit in result["hits"]]
-    QueryLog(logging_settings).write_events(result["token"], [], ids[:2])
+    assert len(QueryLog(logging_settings).events(result["token"], [], ids[:2])) == 1
     with pytest.raises(ServiceError, match=r"body\.token: expected the token of an answer of this service"):
-        QueryLog(replace(logging_settings, log_queries=tmp_path)).write_events(result["token"], [], ids[:2])
+        QueryLog(replace(logging_settings, log_queries=tmp_path)).events(result["token"], [], ids[:2])
     assert (tmp_path / ".key").stat().st_mode & 0o777 == 0o600
+
+
+def test_answers_that_nobody_got_are_no_impressions(settings: Any, tmp_path: Path) -> None:
+    limits = replace(LIMITS, answer_bytes=20)
+    with running(replace(settings, log_queries=tmp_path, limits=limits)) as server:
+        assert server.post("/search", {"query": "amber", "fields": ["body"]}).status_code == 413
+        _search(server, "birch")
+        assert [event["user_query"] for event in _events(server)] == ["birch"]
+
+
+@pytest.mark.parametrize("name", [".lock", "events.jsonl"])
+def test_answers_do_not_depend_on_the_log_and_events_say_that_they_are_not_written(
+    name: str, settings: Any, tmp_path: Path
+) -> None:
+    (tmp_path / name).mkdir()
+    with running(replace(settings, log_queries=tmp_path)) as server:
+        result = _search(server, "amber")["results"][0]
+        body = {"token": result["token"], "clicks": [result["hits"][0]["id"]]}
+        refused = server.post("/events", body)
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "5")
+        assert refused.json()["message"] == (
+            "service: expected a log that can be written, got another one. Send the events again later."
+        )
+        (tmp_path / name).rmdir()
+        assert server.post("/events", body).json() == {"written": 1}
+        assert [event["action_name"] for event in _events(server)] == ["click"]
+
+
+def test_tokens_are_as_long_as_answers_are(settings: Any, tmp_path: Path) -> None:
+    with running(replace(settings, log_queries=tmp_path, limits=replace(LIMITS, documents=20_000))) as server:
+        log = server.service.engine.log
+        assert log is not None
+        ids = [f"d{number}" for number in range(20_000)]
+        token = log.token("r" * 64 + "-1-" + "q" * 512, ids)
+        assert len(token) > 1 << 16
+        assert server.post("/events", {"token": token, "clicks": ids[-1:]}).json() == {"written": 1}
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_two_models_share_a_list_and_events_are_credited(
-    method: str, logging_server: Running, logging_settings: Any, collection: Tiny
+    method: str, logging_server: Running, collection: Tiny
 ) -> None:
     address = f"/search?compare=bm25,model&method={method}"
     for query in list(collection.topics.values())[:3]:
         both = [_ids(_search(logging_server, query, model=name)) for name in ("bm25", "model")]
         first = _search(logging_server, query, address, session="s", fields=["body"], explain=False)
         again = _search(logging_server, query, address, session="s")
-        logged = _events(logging_settings.log_queries)[-1]
+        logged = _events(logging_server)[-1]
         told, ids = logged["query_attributes"], _ids(again)
         assert _ids(first) == ids == logged["query_response_hit_ids"]
         assert [hit["rank"] for hit in again["results"][0]["hits"]] == list(range(1, len(ids) + 1))
@@ -147,7 +187,7 @@ def test_interleaving_of_the_log_credits_the_side(settings: Any, collection: Tin
     with running(replace(settings, log_queries=tmp_path / "log")) as server:
         for number, query in enumerate(3 * list(collection.topics.values())):
             answer = _search(server, query, "/search?compare=model,bm25", session=str(number))
-            told = _events(tmp_path / "log")[-1]["query_attributes"]
+            told = _events(server)[-1]["query_attributes"]
             credited = zip(_ids(answer), told["sides"], told["credits"], strict=True)
             liked = [doc for doc, side, credit in credited if side == 0 and credit]
             server.post("/events", {"token": answer["results"][0]["token"], "clicks": liked[:2]})
@@ -157,12 +197,12 @@ def test_interleaving_of_the_log_credits_the_side(settings: Any, collection: Tin
     assert result.p_value < 1e-3
 
 
-def test_sessions_are_assigned_a_model_that_stays(logging_server: Running, logging_settings: Any) -> None:
+def test_sessions_are_assigned_a_model_that_stays(logging_server: Running) -> None:
     address = "/search?assign=model,bm25"
     given = {n: _search(logging_server, "amber stone", address, session=f"s{n}")["model"] for n in range(60)}
     assert all(_search(logging_server, "birch", address, session=f"s{n}")["model"] == given[n] for n in range(20))
     assert 15 < Counter(given.values())["bm25"] < 45
-    told = _events(logging_settings.log_queries)[-1]["query_attributes"]
+    told = _events(logging_server)[-1]["query_attributes"]
     assert (told["ranker"], told["assigned"]) == (given[19], "model,bm25")
     assert {_search(logging_server, "amber", address)["model"] for _ in range(30)} == {"model", "bm25"}
 
@@ -170,10 +210,15 @@ def test_sessions_are_assigned_a_model_that_stays(logging_server: Running, loggi
 @pytest.mark.parametrize(
     ("address", "body", "status", "place"),
     [
+        ("?k=5", {}, 422, "query.k"),
         ("?compare=bm25", {}, 422, "query.compare"),
         ("?compare=bm25,bm25", {}, 422, "query.compare"),
         ("?assign=a,b,c", {}, 422, "query.assign"),
         ("?compare=bm25,modell", {}, 404, "query.compare"),
+        ("?assign=bm25,nope", {"session": "a"}, 404, "query.assign"),
+        ("?assign=nope,bm25", {"session": "a"}, 404, "query.assign"),
+        ("?compar=bm25,model", {}, 422, "query.compar"),
+        ("?assign=bm25,model&method=optimized", {}, 422, "query.method"),
         ("?compare=bm25,model&method=optimized", {}, 422, "query.method"),
         ("?compare=bm25,model&assign=bm25,model", {}, 422, "query"),
         ("?compare=bm25,model", {"model": "bm25"}, 422, "query"),

@@ -13,7 +13,8 @@ from rerank.errors import ModelMismatchError
 from rerank.retrieval.candidates import Candidates
 from rerank.types import RankingData
 from rerank.types.retriever import Retriever
-from tests.service.server import LIMITS  # skips without the extra
+from tests.runtime.test_threads import fitted, in_pool
+from tests.service.server import LIMITS, Running  # skips without the extra
 from tests.workflows.tiny import Tiny
 
 
@@ -117,3 +118,10 @@ def test_without_a_model_the_service_ranks_documents_and_texts_without_judgement
     assert answers[0][-1] == 1
     first = rerank.rerank(index, "unsupervised", {"q": query})
     assert str(first.doc_ids[0]) in str(search.answer)
+
+
+def test_processes_forked_of_a_service_fit_and_predict(server: Running) -> None:
+    assert server.post("/search", {"query": "amber"}).status_code == 200
+    expected = fitted(0)
+    assert in_pool() == [expected, expected]
+    assert server.post("/search", {"query": "amber"}).status_code == 200
