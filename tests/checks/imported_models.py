@@ -1,4 +1,3 @@
-# ruff: noqa: T201
 """Imported models of LightGBM, XGBoost and CatBoost against the `predict` of their owners, bit for bit.
 
     python tests/checks/imported_models.py
