@@ -39,7 +39,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
             folder = nodeid.partition("::")[0].rpartition("/")[0]
             return nodeid if folder == "tests" else folder
 
+    config.option.loadscopereorder = False
     return Folders(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the package that takes longest and end with those that use the others, whose kernels exist by then."""
+    places = {"rankers": -1, "workflows": 1, "cli": 2, "test_pages.py": 3}
+    items.sort(key=lambda item: places.get(item.nodeid.split("/")[1].partition("::")[0], 0))
 
 
 def pytest_collection_finish() -> None:

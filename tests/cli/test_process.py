@@ -27,7 +27,7 @@ def _run(arguments: list[str], folder: Path, **environment: str) -> subprocess.C
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,  # of a process that hangs
         check=False,
     )
 
@@ -148,7 +148,7 @@ def _interrupt(arguments: list[str], folder: Path, is_due: Callable[[int], bool]
         while not is_due(process.pid) and process.poll() is None and time.monotonic() < until:
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=600)
     finally:
         process.kill()
     assert out == ""

@@ -62,7 +62,7 @@ def test_workers_killed_while_they_start_are_one_line(folder: Path, tmp_path: Pa
                     child.kill()
                     killed += 1
         time.sleep(0.01)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     assert (process.returncode, out) == (2, "")
     assert killed
     assert re.fullmatch(r"rerank: local:2: expected processes that start, got [^\n]+\. Start fewer[^\n]+\n", err), err

@@ -99,6 +99,7 @@ def test_estimates_that_cannot_be_are_refused(people: dict[str, dict[str, int]],
         rerank.prediction_powered(people, {"q1": {"d1": 1}, "q2": {"d1": 1}}, {"q1": {"d1": 1.0}}, measure)
 
 
+@pytest.mark.slow("3 s: trials")
 def test_intervals_contain_the_true_mean_in_19_of_20_trials(shared_data: Path) -> None:
     """People's labels are those of MQ2008, the machine's are the same flipped; queries are drawn with replacement."""
     parts = [rerank.read_data(shared_data / "letor" / "mq2008" / f"S{number}.txt") for number in range(1, 6)]

@@ -144,11 +144,12 @@ def test_an_imported_model_as_base_is_exported(tmp_path: Path) -> None:
     np.testing.assert_allclose(scores, model.predict(X), rtol=1e-12)
 
 
+@pytest.mark.slow("13 s: 300 trees in five formats")
 @pytest.mark.parametrize("name", sorted({*FLOAT32} & {*WALKS}))
 def test_split_leaves_sum_to_the_score_within_its_last_place(name: str, tmp_path: Path) -> None:
     random = np.random.default_rng(0)
     model = random_model(0, n_trees=300, moderate=True)
-    X = random.normal(size=(200, len(NAMES))).astype(np.float32)
+    X = random.normal(size=(2000, len(NAMES))).astype(np.float32)
     expected = model._scores(X)
     errors = []
     for split in (False, True):

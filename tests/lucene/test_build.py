@@ -353,7 +353,7 @@ def signalled(target: Path, number: int) -> subprocess.CompletedProcess[str]:
     assert process.stdout is not None
     assert process.stdout.readline() == "indexed\n"
     os.kill(process.pid, number)
-    out, error = process.communicate(timeout=60)
+    out, error = process.communicate(timeout=600)
     return subprocess.CompletedProcess(command, process.returncode, out, error)
 
 

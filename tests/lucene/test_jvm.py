@@ -34,7 +34,7 @@ SEARCH = "from rerank.lucene.search import Searcher; print(Searcher({index!r}).s
 
 def run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command, given = [sys.executable, "-c", program], os.environ | environment
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=given)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, env=given)
 
 
 def package(folder: Path, name: str, jar: str) -> importlib.machinery.ModuleSpec:

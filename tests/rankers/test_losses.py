@@ -25,6 +25,7 @@ MODELS: dict[str, Ranker] = {
 }
 
 
+@pytest.mark.slow("4 s: trainings")
 @pytest.mark.parametrize("name", MODELS)
 def test_models_learn_what_one_feature_does_not_tell(name: str, train, test) -> None:
     model = MODELS[name].fit(train)

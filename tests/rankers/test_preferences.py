@@ -60,6 +60,7 @@ def test_every_ranker_that_takes_preferences_is_held_to_these_laws() -> None:
     assert able == {name.partition("-")[0] for name in RANKERS}
 
 
+@pytest.mark.slow("5 s: ten trainings")
 @FROM_LABELS
 def test_pairs_of_all_labels_teach_what_the_labels_teach(name, data, test) -> None:
     expected = RANKERS[name]().fit(data).predict(test)

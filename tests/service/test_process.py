@@ -250,7 +250,7 @@ def test_queries_are_logged_as_files_that_features_reads(index: rerank.Index, mo
 def refused(*arguments: object) -> str:
     """Return the line with which the service refuses to start."""
     command = [sys.executable, "-m", "rerank", "serve", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
     return done.stderr

@@ -106,6 +106,7 @@ SETTINGS = [
 ]
 
 
+@pytest.mark.slow("11 s: threads of which one runs at a time")
 @pytest.mark.parametrize("options", SETTINGS)
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_shards_grow_the_trees_of_one_process(size: int, options: dict[str, Any]) -> None:
