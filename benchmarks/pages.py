@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import chdir
 from pathlib import Path
 
 import numpy as np
 
 import rerank
 from benchmarks.data import judged, opened
+from benchmarks.measuring import run_verb
 from benchmarks.quality import MEASURES, nfcorpus_study
 from benchmarks.registry import BenchmarkError, Options, Row, benchmark
 
@@ -35,30 +34,22 @@ def _folder(options: Options, name: str) -> Path:
     return folder
 
 
-def _run(*words: str) -> None:
-    from rerank.cli.main import run
-
-    if run(list(words)):
-        raise BenchmarkError(f"rerank {words[0]} failed")
-
-
 @benchmark(data="nfcorpus, test queries", peer="BM25", draw=photograph)
 def report_page(options: Options) -> Iterator[Row]:
     """The report of BM25, LambdaMART and LambdaSMART, as `rerank report` makes it."""
     folder = _folder(options, "nfcorpus")
     runs, models, qrels = nfcorpus_study(options, 1)
     data = (options.data / "collections" / "nfcorpus").resolve()
-    with chdir(folder):  # so that the runs are called by their systems' names
-        for name, run in runs.items():
-            rerank.write_run(run, name)
-        for name, model in zip(list(runs)[1:], models, strict=True):
-            model.save(f"{name}.json")
-        rerank.write_qrels(qrels, "qrels.txt")
-        shown = [word for name in list(runs)[1:] for word in ("--model", f"{name}.json")]
-        measures = [word for measure in MEASURES for word in ("-m", measure)]
-        inputs = ["--topics", f"{data}{os.sep}topics.tsv", "--corpus", f"{data}{os.sep}corpus.jsonl"]
-        title = ["--title", "nfcorpus: BM25's first 1,000 documents, reranked", "-o", "report.html"]
-        _run("report", "qrels.txt", *runs, *measures, "-c", *inputs, *shown, *title)
+    for name, run in runs.items():
+        rerank.write_run(run, folder / name)
+    for name, model in zip(list(runs)[1:], models, strict=True):
+        model.save(folder / f"{name}.json")
+    rerank.write_qrels(qrels, folder / "qrels.txt")
+    shown = [word for name in list(runs)[1:] for word in ("--model", f"{name}.json")]
+    measures = [word for measure in MEASURES for word in ("-m", measure)]
+    inputs = ["--topics", data / "topics.tsv", "--corpus", data / "corpus.jsonl"]
+    title = ["--title", "nfcorpus: BM25's first 1,000 documents, reranked", "-o", "report.html"]
+    run_verb("report", "qrels.txt", *runs, *measures, "-c", *inputs, *shown, *title, folder=folder)
     yield {"page": str(folder / "report.html")}
 
 
@@ -79,7 +70,7 @@ def explanation_page(options: Options) -> Iterator[Row]:
             if labels.get(new[0], 0) > 0 and labels.get(old[0], 0) <= 0:
                 rises[query_id] = old.index(new[0]), f"{new[0]},{old[0]}"
         best = list(rises)[int(np.argmax([rise for rise, _ in rises.values()]))]
-        page, source = str(folder / "explain.html"), str(options.data / "collections" / "cranfield" / "topics.tsv")
+        page, source = folder / "explain.html", options.data / "collections" / "cranfield" / "topics.tsv"
         chosen = ["--query", best, "--documents", rises[best][1], "--html", page, "-k", str(K)]
-        _run("explain", str(index.path), str(folder / "model.json"), source, *chosen)
-    yield {"topic": best, "rose from rank": rises[best][0] + 1, "page": page}
+        run_verb("explain", index.path, folder / "model.json", source, *chosen)
+    yield {"topic": best, "rose from rank": rises[best][0] + 1, "page": str(page)}

@@ -106,11 +106,13 @@ def _one_by_one(score: Callable[[np.ndarray], Any], rows: list[np.ndarray]) -> N
 
 
 def _compiled(booster: lightgbm.Booster, rows: np.ndarray, folder: Path) -> dict[str, Callable[[], Any]]:
-    """Return the compilers of trees that are installed and can compile here."""
+    """Return the compilers of trees that are installed and run here: new versions of llvmlite lack what lleaves uses."""
+    import llvmlite.binding
+
     model, wide = folder / "model.txt", rows.astype(np.float64)
     booster.save_model(model)
     jobs: dict[str, Callable[[], Any]] = {}
-    if importlib.util.find_spec("lleaves"):
+    if importlib.util.find_spec("lleaves") and hasattr(llvmlite.binding, "PassManagerBuilder"):
         import lleaves
 
         trees = lleaves.Model(model_file=str(model))

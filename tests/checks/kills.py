@@ -35,8 +35,8 @@ import numpy as np
 from tabulate import tabulate
 
 from tests.checks import ROOT
+from tests.examples import write_collection
 
-WORDS = ("river", "bank", "money", "loan", "water", "flow", "heat", "wing", "shock", "wave", "naïve", "café", "流れ")
 LONGEST = 600.0  # seconds of one command
 PROVENANCE = ".provenance.json"  # holds dates: what is compared are its labels
 CHANGING = {"verified.json", "lucene.json", "provenance.json"}  # times of files; the date of a study
@@ -117,7 +117,9 @@ class Bench:
         self.inputs.mkdir()
         (folder / "site").mkdir()
         (folder / "site" / "sitecustomize.py").write_text(KILLER, "utf8")
-        _write_inputs(self.inputs)
+        write_collection(self.inputs)
+        documents = (self.inputs / "docs.jsonl").read_text("utf8").splitlines(keepends=True)
+        (self.inputs / "others.jsonl").write_text("".join(documents[::2]), "utf8")
         (self.inputs / "judges.py").write_text(JUDGES, "utf8")
         for verb in ("index", "retrieve", "features", "train"):
             self.run(VERBS[verb], self.inputs, check=True)
@@ -167,7 +169,7 @@ class Bench:
             _, errors = process.communicate()
             return 124, "took too long"
         if check and process.returncode:
-            sys.exit(f"check_kills: {verb.command}: {errors}")
+            sys.exit(f"kills: {verb.command}: {errors}")
         return process.returncode, errors
 
     def fresh(self, name: str, verb: Verb) -> Path:
@@ -180,22 +182,6 @@ class Bench:
         if verb.before:
             self.run(verb, out, check=True, before=True)
         return out
-
-
-def _write_inputs(folder: Path) -> None:
-    draw = random.Random(1)
-
-    def text(low: int, high: int) -> str:
-        return " ".join(draw.choices(WORDS, k=draw.randrange(low, high)))
-
-    for name, count in (("docs.jsonl", 300), ("others.jsonl", 200)):
-        documents = [{"id": f"d{n}", "title": text(1, 4), "body": text(5, 60), "year": 1900 + n} for n in range(count)]
-        lines = "".join(json.dumps(document) + "\n" for document in documents)
-        (folder / name).write_text(lines, "utf8")
-    queries = [f"q{number}" for number in range(15)]
-    (folder / "topics.tsv").write_text("".join(f"{query}\t{text(2, 4)}\n" for query in queries), "utf8")
-    judged = [(query, f"d{number}", draw.randrange(3)) for query in queries for number in draw.sample(range(200), 60)]
-    (folder / "qrels.txt").write_text("".join(f"{q} 0 {doc} {label}\n" for q, doc, label in judged), "utf8")
 
 
 def contents(path: Path) -> dict[str, str]:
@@ -259,7 +245,7 @@ class Kills:
         code, errors = bench.run(self.verb, out, kill_at=0)  # warm, and counts the changes
         self.n_changes = len((bench.folder / f"{out.name}.count").read_text("ascii"))
         if code:
-            sys.exit(f"check_kills: {name}: {errors}")
+            sys.exit(f"kills: {name}: {errors}")
         self.whole = all_contents(out, self.verb)
         out = bench.fresh(f"{_plain(name)}-timed", self.verb)
         start = time.perf_counter()
@@ -457,7 +443,7 @@ def main() -> None:
     parser.add_argument("--no-mounts", action="store_true", help="limit sizes of files alone, mount nothing")
     parser.add_argument("--kills-only", action="store_true")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="check-kills-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="kills-") as scratch:
         bench = Bench(Path(scratch))
         wrong = _report_kills(bench, given)
         if not given.kills_only:
