@@ -163,6 +163,8 @@ class RowTable:
         Most features of a part.
     listed, listed_zeros : int
         Number of values that the rows list, and of those that are 0, in text.
+    words : list of str
+        First word of the rows' comments, in text.
 
     """
 
@@ -174,6 +176,7 @@ class RowTable:
     width: int = 0
     listed: int = 0
     listed_zeros: int = 0
+    words: list[str] = field(default_factory=list)
 
     @classmethod
     def new(cls, mapped: bool, what: str) -> RowTable:

@@ -6,8 +6,9 @@
 
 - A row is label, query, then pairs `feature:value` in any order, with features numbered from 1. A feature without a
   pair is 0, as the format defines; `nan` is a missing value. A repeated feature in a row is refused.
-- The comment may have the document id (`docid = X`) and the base score (`base = S`, in all rows or none). The default
-  document id is the line number. Other comments are skipped.
+- The comment may have the document id (`docid = X`) and the base score (`base = S`, in all rows or none). Where no row
+  has `docid =`, the id is the first word of the comments if every row has one and none is twice in a query (as RankLib
+  and SVMrank write them), else the line number, and the log says that there are other comments.
 - Rows of a query need not be adjacent; queries are ordered by their first row.
 - If no row has `qid:`, the numbers of rows of successive queries are read from LightGBM's companion file: the path with
   `.query` added, one number a line. The queries are then named 1, 2, …
@@ -23,6 +24,7 @@ to name the first wrong pair.
 from __future__ import annotations
 
 import json
+import logging
 import re
 import warnings
 from collections.abc import Iterable, Iterator
@@ -44,6 +46,7 @@ from rerank.files.rows import (
     of_queries,
     query_ptr,
     refuse_repeats,
+    repeated_row,
     stored_members,
 )
 from rerank.files.source import (
@@ -63,9 +66,10 @@ from rerank.runtime.memory import MOST_UNPACKED
 from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Array, Flag, Number, Record, SchemaError, Table, Whole
 from rerank.types import Floats, Ints, RankingData
-from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, id_array
+from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, id_array, id_bytes
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
 
+log = logging.getLogger("rerank")
 VERSION = 1
 FEATURES, MEMBERS = "features:", "rerank:"
 _WIDEST = float(np.finfo(np.float64).max)
@@ -179,7 +183,7 @@ def _header_members(data: RankingData) -> dict[str, Any]:
 
 MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense
 MOST_DENSE = 1000  # times the bytes of the text that its dense rows may have, if these are many
-_DOC = re.compile(rb"\bdocid\s*=\s*(\S+)(?:\s+base\s*=\s*(\S+))?")
+_DOC = re.compile(rb"\bdoc(?:id|no|_id)\s*[=:]\s*(\S+)(?:\s+base\s*=\s*(\S+))?")
 
 
 @dataclass
@@ -202,6 +206,8 @@ class Rows:
         The features, 0 where a row has no pair.
     listed : int
         Number of pairs.
+    words : list of str
+        First word of the comments without `docid =`, "" where there is none.
 
     """
 
@@ -212,6 +218,7 @@ class Rows:
     bases: list[float | None] = field(default_factory=list)
     X: NDArray[np.float32] = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     listed: int = 0
+    words: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -282,6 +289,8 @@ def _read_comment(line: int, comment: bytes, rows: Rows) -> None:
     base = finite_number(match[2]) if match and match[2] is not None else None
     if match and match[2] is not None and base is None:
         raise LineFault(f"expected a finite number as base, got {shown(match[2])}. Correct the base score.")
+    words = [] if match else comment.split(None, 1)
+    rows.words.append(_checked_id("document", words[0]) if words else "")
     rows.doc_ids.append(doc_id)
     rows.bases.append(base)
 
@@ -429,6 +438,7 @@ def read_rows(
             numbers = {"label": np.array(rows.labels), "base": np.array(rows.bases, dtype=np.float64)}  # None is NaN
             table.append([query or NO_QUERY for query in rows.queries], rows.doc_ids, numbers, rows.X)
             lines.append(np.array(rows.lines, dtype=np.int64))
+            table.words += rows.words
             table.listed += rows.listed
             table.listed_zeros += rows.listed - int(np.count_nonzero(rows.X))
     if not table.docs:
@@ -474,7 +484,7 @@ def _block_lines(data: RankingData, first: int, X: NDArray[np.float32]) -> Itera
 def _record(path: Path, table: RowTable, lines: Ints, header: Header, n_features: int) -> RankingData:
     bases = _bases(path, table.column("base"), lines)
     names, query, order = row_queries(path, table, lines)
-    docs, labels = table.doc_ids(), table.column("label")
+    docs, labels = _named_by_comments(table, query), table.column("label")
     refuse_repeats(path, names, query, docs, lines)
     rows = slice(None) if order is None else order
     query_ids = id_array(names)
@@ -507,6 +517,18 @@ def _record(path: Path, table: RowTable, lines: Ints, header: Header, n_features
         zeros=_zeros(table, X.size) if header.feature_names is None else None,
         **{name: header.members[name] for name in STORED},
     )
+
+
+def _named_by_comments(table: RowTable, query: Ints) -> NDArray[np.bytes_]:
+    """Return the document ids: those of `docid =`, or the first words of the comments where these can be ids."""
+    if not any(table.words):
+        return table.doc_ids()
+    if all(table.words):
+        words = id_bytes(id_array(table.words))
+        if repeated_row(query, words) is None:
+            return words
+    log.info("comments of rows that are no ids of documents are left out, e.g. %r.", next(filter(None, table.words)))
+    return table.doc_ids()
 
 
 def _zeros(table: RowTable, n_values: int) -> str:

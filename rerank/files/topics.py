@@ -64,8 +64,9 @@ Entry = tuple[int, str, str]  # line, query id, text
 _TOP = re.compile(r"<top\b[^<>]*>", re.IGNORECASE)
 _TOP_END = re.compile(r"</top\s*>", re.IGNORECASE)
 _NUM = re.compile(r"<num\b[^<>]*>\s*(?:number\s*:)?([^<]*)", re.IGNORECASE)
-_TITLE = re.compile(
-    r"<(?:title|query)\b[^<>]*>\s*(?:topic\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|\Z)", re.IGNORECASE | re.DOTALL
+_TITLE, _QUERY = (
+    re.compile(rf"<{tag}\b[^<>]*>\s*(?:topic\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|\Z)", re.IGNORECASE | re.DOTALL)
+    for tag in ("title", "query")
 )
 _TOPIC = re.compile(r"<topic\b([^<>]*)>(.*?)(?=</topic\s*>|<topic\b|\Z)", re.IGNORECASE | re.DOTALL)
 _NUMBER_OF = re.compile(r"\b(?:number|num|id|qid)\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
@@ -273,7 +274,8 @@ def _xml_entry(block: str) -> tuple[str, str]:
 
 
 def _trec_entry(block: str) -> tuple[str, str]:
-    return _tagged(_NUM, "num", block), " ".join(_tagged(_TITLE, "title", block).split())
+    pattern = _QUERY if _QUERY.search(block) and not _TITLE.search(block) else _TITLE
+    return _tagged(_NUM, "num", block), " ".join(_tagged(pattern, "title", block).split())
 
 
 def _tagged(pattern: re.Pattern[str], tag: str, block: str) -> str:

@@ -21,7 +21,7 @@ from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.categories import CategoryValues
 from rerank.types import Floats, Ints, RankingData, pointers
 from rerank.types.data_frames import given_weights
-from rerank.types.frames import is_missing, number_of, refuse_categories
+from rerank.types.frames import is_missing, number_of, refuse_categories, unmasked
 from rerank.types.ids import Ids, id_array
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, first_infinite
 
@@ -186,7 +186,7 @@ def numbers(what: str, values: object, column: object = None) -> NDArray[Any]:
     what, column  what messages call the values, and the name of the data frame's column that they are
     """
     try:
-        array = np.asarray(values)
+        array = np.asarray(unmasked(values))
     except ValueError as error:
         raise InvalidInputError(f"{what}: expected rows of equal length, got {error}. Pass an array.") from error
     if array.dtype.kind in "biuf":
@@ -283,7 +283,7 @@ def _checked_queries(qid: object, n_rows: int) -> NDArray[Any]:
     """Return the query of each row, (n_rows,) numbers or text."""
     if qid is None:
         raise InvalidInputError("qid: expected the query of every row, got none. Pass qid= or group=.")
-    queries = np.asarray(qid)
+    queries = np.asarray(unmasked(qid))
     if queries.shape != (n_rows,):
         raise InvalidInputError(
             f"qid: expected one query for each of {n_rows} rows, got shape {queries.shape}. "

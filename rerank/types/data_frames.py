@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -13,10 +15,11 @@ from rerank.errors import InvalidInputError, shown
 from rerank.types import frames
 from rerank.types.arrays import Floats, Ints, pointers, query_rows
 from rerank.types.frames import Frame
-from rerank.types.ids import Ids
+from rerank.types.ids import ODD, Ids, Words, row_codes
 from rerank.types.query_table import QueryTable, group_rows
 from rerank.types.retriever import Retriever, retriever_members, stored_retrievers
 
+log = logging.getLogger("rerank")
 BASE_SCORE, WEIGHT = "base_score", "weight"
 NOT_FEATURES = (frames.QUERY_ID, frames.DOC_ID, frames.LABEL, BASE_SCORE, WEIGHT)
 
@@ -51,7 +54,8 @@ class PairTable(QueryTable):
             and the features. Rows of a query keep their order. Ids are text; whole numbers are converted to their
             decimal text. A missing feature is NaN. Weights that differ within a query become `row_weights`. What
             `to_frame` stores in `frame.attrs` (ideal labels, recipe, fingerprint, retrievers) is restored; recipe and
-            fingerprint only if the features are the same.
+            fingerprint only if the features and their values are the same, ideal labels only if the labels are, for all
+            rows of the frame; otherwise a warning is logged.
         features : sequence of str or None
             Names of the feature columns; None is all other columns, which must be numbers.
 
@@ -110,7 +114,10 @@ class PairTable(QueryTable):
 
 def _attributes(data: PairTable) -> dict[str, Any]:
     """Return what has no row, as plain values."""
-    attributes: dict[str, Any] = {"features": list(data.feature_names)}
+    codes = _pair_codes(data.query_ids[query_rows(data.query_ptr)], data.doc_ids)
+    attributes: dict[str, Any] = {"features": list(data.feature_names), "values": _stored_codes(codes, data.X)}
+    if data.labels is not None:
+        attributes["labels"] = _stored_codes(codes, data.labels[:, None])
     if data.ideal_labels is not None and data.ideal_ptr is not None:
         labels, ptr = data.ideal_labels.tolist(), data.ideal_ptr.tolist()
         attributes["ideal_labels"] = {query_id: labels[ptr[q] : ptr[q + 1]] for q, query_id in enumerate(data)}
@@ -133,15 +140,31 @@ def _members(frame: Frame, features: Sequence[str] | None) -> dict[str, Any]:
     label_column = frames.column_name("data", frame, frames.LABEL, required=False)
     columns = _feature_columns(frame, features, label_column)
     attributes = frames.frame_attributes(frame)
+    X, labels, codes = (
+        _matrix(frame, columns, rows),
+        _optional(frame, label_column, rows),
+        _pair_codes(query_ids, doc_ids),
+    )
     is_same = list(columns) == attributes.get("features")
-    ideal_labels, ideal_ptr = _ideal(attributes.get("ideal_labels"), names)
+    if is_same and not _are_stored(codes[rows], X, attributes.get("values")):
+        is_same = False
+        log.warning("data: values of features differ from those that frame.attrs is of: its recipe is not used.")
+    ideal = attributes.get("ideal_labels")
+    if (
+        ideal is not None
+        and labels is not None
+        and not _are_stored(codes[rows], labels[:, None], attributes.get("labels"))
+    ):
+        ideal = None
+        log.warning("data: labels differ from those that frame.attrs is of: the ideal is that of the rows.")
+    ideal_labels, ideal_ptr = _ideal(ideal, names)
     return dict(
         query_ids=names,
         query_ptr=query_ptr,
         doc_ids=doc_ids[rows],
-        X=_matrix(frame, columns, rows),
+        X=X,
         feature_names=tuple(columns),
-        labels=_optional(frame, label_column, rows),
+        labels=labels,
         base_scores=_optional(frame, BASE_SCORE, rows),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
@@ -150,6 +173,31 @@ def _members(frame: Frame, features: Sequence[str] | None) -> dict[str, Any]:
         **given_weights(_optional(frame, WEIGHT, rows), query_ptr),
         **stored_retrievers(attributes),
     )
+
+
+def _pair_codes(query_ids: Ids, doc_ids: NDArray[Any]) -> Words:
+    """Return a hash of the query and document of each row, (n_rows,) uint64."""
+    zeros = np.zeros(len(doc_ids), np.int64)
+    return row_codes(zeros, query_ids) * ODD + row_codes(zeros, doc_ids)
+
+
+def _value_codes(codes: Words, values: NDArray[Any]) -> Words:
+    """Return a hash of each row's query, document and values (n_rows, n_columns), NaN being one value."""
+    codes = codes.copy()
+    for column in values.T.astype(np.float64) + 0.0:  # -0 is 0
+        column[np.isnan(column)] = np.nan
+        codes = (codes ^ codes >> np.uint64(29)) * ODD + column.view(np.uint64)
+    return codes
+
+
+def _stored_codes(codes: Words, values: NDArray[Any]) -> str:
+    return b64encode(_value_codes(codes, values).astype("<u8").tobytes()).decode()
+
+
+def _are_stored(codes: Words, values: NDArray[Any], stored: Any) -> bool:
+    """Return whether a frame was made of these rows, among others."""
+    known = np.frombuffer(b64decode(stored) if isinstance(stored, str) else b"", "<u8")
+    return bool(np.isin(_value_codes(codes, values), known).all())
 
 
 def _feature_columns(frame: Frame, features: Sequence[str] | None, label_column: str | None) -> list[str]:

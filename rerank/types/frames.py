@@ -139,6 +139,15 @@ def number_of(value: Any) -> int | float | None:
         return None
 
 
+def unmasked(values: Any) -> Any:
+    """Return a masked array with None, or NaN among numbers, where it is masked; other values as they are."""
+    if not np.ma.isMaskedArray(values) or not np.ma.is_masked(values):
+        return values
+    return (
+        values.astype(np.float64).filled(np.nan) if values.dtype.kind in "biuf" else values.astype(object).filled(None)
+    )
+
+
 def is_frame(value: Any) -> bool:
     """Return whether a value is a data frame, without importing a frame library."""
     return hasattr(value, "columns") and hasattr(value, "dtypes") and not isinstance(value, Mapping)
@@ -190,7 +199,7 @@ def column_name(what: str, frame: Frame, column: str, required: bool = True) -> 
 def id_column(what: str, frame: Frame, column: str) -> Ids:
     """Return the ids (n_rows,) of a frame as text; whole numbers become their decimal text."""
     name = column_name(what, frame, column)
-    values = np.asarray(frame[name])
+    values = np.asarray(unmasked(frame[name]))
     if values.dtype.kind in "iu":
         return id_array(values.astype(np.str_))
     given = values.astype(object).tolist()
@@ -230,7 +239,7 @@ def number_column(what: str, frame: Frame, name: Any, allow_nan: bool = False) -
 
     NaN and other missing values become NaN if `allow_nan`.
     """
-    values = np.asarray(frame[name])
+    values = np.asarray(unmasked(frame[name]))
     if values.dtype.kind not in "biuf":
         rows = enumerate(values.tolist())
         values = np.array([_number(what, frame, name, row, value) for row, value in rows], np.float64)
@@ -260,7 +269,7 @@ def _number(what: str, frame: Frame, name: Any, row: int, value: Any) -> float:
 def label_column(what: str, frame: Frame) -> Ints:
     """Return the labels (n_rows,) int64 of a frame; a label that is not a whole number is refused."""
     name = column_name(what, frame, LABEL)
-    values = np.asarray(frame[name])
+    values = np.asarray(unmasked(frame[name]))
     if values.dtype.kind == "O" and set(map(type, values.tolist())) == {int}:
         with suppress(OverflowError):  # refused below
             return values.astype(np.int64)

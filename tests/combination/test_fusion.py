@@ -196,3 +196,34 @@ def test_runs_that_cannot_be_what_was_meant_are_logged(caplog: pytest.LogCapture
     assert [message.partition(":")[0] for message in caplog.messages] == [f"run {equal.name}", "runs"]
     assert "expected scores that differ within a query" in caplog.messages[0]
     assert "expected queries that two of them hold, got none" in caplog.messages[1]
+
+
+@pytest.mark.parametrize(
+    ("norm", "value"), [("minmax", 1.0), ("zscore", 1.0), ("sum", 0.5), ("rank", 1.0), ("max", 1.0)]
+)
+def test_the_only_hit_of_a_run_counts_more_than_no_hit(norm: str, value: float) -> None:
+    one = {"q": {"exact": 9.7}, "p": {"a": 3.0, "b": 3.0}}
+    other = {"q": {"x": 0.9, "y": 0.86, "z": 0.5}, "p": {"c": 0.8, "a": 0.7, "d": 0.1}}
+    fused = fuse([one, other], "weighted", norm=norm, weights=[1.0, 0.0])
+    assert fused["q"]["exact"] == (1.0 if norm == "sum" else value)
+    assert fused["q"]["z"] == 0.0
+    if norm != "rank":
+        assert [fused["p"][doc] for doc in ("a", "b")] == [value, value]
+
+
+def test_min_max_is_that_of_opensearch() -> None:
+    # opensearch-project/neural-search, MinMaxScoreNormalizationTechnique, weights of .5 and .5
+    one = {"q": {"exact": 9.7}, "p": {"a": 3.0, "b": 3.0}}
+    other = {"q": {"x": 0.9, "y": 0.86, "z": 0.5}, "p": {"c": 0.8, "a": 0.7, "d": 0.1}}
+    fused = fuse([one, other], "weighted", norm="minmax", weights=[0.5, 0.5])
+    assert fused["q"] == pytest.approx({"exact": 0.5, "x": 0.5, "y": 0.45, "z": 0.0})
+    assert list(fused["q"]) == ["exact", "x", "y", "z"]
+    assert fused["p"] == pytest.approx({"a": 0.5 + 0.3 / 0.7, "b": 0.5, "c": 0.5, "d": 0.0})
+    assert list(fused["p"]) == ["a", "b", "c", "d"]
+
+
+def test_scores_beyond_float32_are_refused() -> None:
+    with pytest.raises(
+        InvalidInputError, match=r"expected finite scores \(as float32\), got -1\.7976931348623157e\+308"
+    ):
+        fuse([{"q": {"a": -1.7976931348623157e308, "b": 1.0}}, {"q": {"a": 1.0}}], "combsum")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
+from rerank.evaluation.comparison import compare
 from rerank.evaluation.evaluate import evaluate
 from rerank.files.trec import read_qrels, read_run, write_qrels, write_run
 from tests.oracles.peers import difference_to_ir_measures, difference_to_pytrec_eval, random_case
@@ -124,3 +125,15 @@ def test_a_process_that_evaluates_loads_no_numba_and_no_scipy(tmp_path) -> None:
     command = [sys.executable, "-c", code, "evaluate", str(tmp_path / "qrels"), str(tmp_path / "run")]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert printed.splitlines()[-1] == "set()"
+
+
+def test_queries_of_a_mapping_without_documents_count_0() -> None:
+    qrels = {"q1": {"a": 1}, "q2": {"b": 1}, "q3": {"c": 1}}
+    run = {"q1": {"a": 1.0}, "q2": {}, "unjudged": {}}
+    result = evaluate(qrels, run, ["P@1", "AP", "nDCG@10"])
+    assert result.query_ids.tolist() == ["q1", "q2"]  # as pytrec_eval has them
+    assert [result[measure] for measure in result.measures] == [0.5] * 3
+    assert evaluate(qrels, run, ["P@1"], complete=True)["P@1"] == pytest.approx(1 / 3)
+    comparison = compare(qrels, {"all": {"q1": {"a": 1.0}, "q2": {"b": 1.0}}, "some": run}, ["P@1"])
+    assert comparison.differences["some"]["P@1"].difference == -0.5
+    assert evaluate(qrels, {"q2": {}}, ["P@1"])["P@1"] == 0.0

@@ -245,3 +245,24 @@ def test_features_that_do_not_fit_into_memory_are_refused(tmp_path: Path, monkey
     with pytest.raises(FileFormatError, match=r"got 2 rows of 100 features \(800 bytes\). Number"):
         read_svmlight(path)
     assert read_svmlight(path, mapped=True).X.shape == (2, 100)
+
+
+@pytest.mark.parametrize(
+    ("comments", "ids"),
+    [
+        (["# 1A", "# 1B other words", "# 1A"], ["1A", "1B", "1A"]),  # as SVMrank's example has them
+        (["#docid = GX1 inc = 1", "# docid = GX2", "#docid = GX1"], ["GX1", "GX2", "GX1"]),
+        (["# docno: a", "# docno: b", "# doc_id = c"], ["a", "b", "c"]),
+        (["# bad", "# bad", "# good"], ["1", "2", "3"]),  # no ids: one is twice in a query
+        (["# 1A", "", "# 1C"], ["1", "2", "3"]),
+    ],
+)
+def test_comments_name_the_documents_where_they_can(
+    comments: list[str], ids: list[str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    rows = ["1 qid:1 1:1", "0 qid:1 2:1", "1 qid:2 1:2"]
+    path = tmp_path / "rows.txt"
+    path.write_text("".join(f"{row} {comment}\n" for row, comment in zip(rows, comments, strict=True)))
+    assert read_svmlight(path).doc_ids.tolist() == ids
+    assert ("comments of rows that are no ids of documents are left out" in caplog.text) == (ids == ["1", "2", "3"])

@@ -135,3 +135,60 @@ def test_unclosed_comment_hides_no_text_outside_of_topics(tmp_path: Path) -> Non
     path.write_text(f"{topic}\n<!-- never closed\n", "utf8")
     with pytest.raises(FileFormatError, match=":3: expected topics within <top> and </top>, got '<!-- never closed'"):
         read_topics(path)
+
+
+XML_TOPICS = {  # of tracks of TREC
+    "covid": (
+        '<topics task="SEARCH" batch="1">\n<topic number="1">\n<query>virus origin</query>\n<question>what?</question>'
+        '\n</topic>\n<topic number="2">\n<query>masks &amp; gloves</query>\n</topic>\n</topics>\n',
+        {"1": "virus origin", "2": "masks & gloves"},
+    ),
+    "web": (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<webtrack2013>\n<topic number="201" type="x">\n<query>raspberry pi'
+        '</query>\n<description>What is AT&T?</description>\n<subtopic number="1" type="inf">x</subtopic>\n</topic>\n'
+        "</webtrack2013>\n",
+        {"201": "raspberry pi"},
+    ),
+    "misinformation": (
+        "<topics>\n<topic>\n<number>101</number>\n<title>ankle\n brace</title>\n<evidence>http://x</evidence>\n</topic>\n"
+        "</topics>",
+        {"101": "ankle brace"},
+    ),
+    "trials": (
+        '<topics>\n<topic number="1">\nA 45-year-old <b>man</b>.\n</topic>\n</topics>',
+        {"1": "A 45-year-old man ."},
+    ),
+    "precision medicine": (
+        '<topics><topic number="1"><disease>Liposarcoma</disease><gene>CDK4</gene></topic></topics>',
+        {"1": "Liposarcoma CDK4"},
+    ),
+    "decision support": (
+        '<topics><topic number="3"><description>long</description><summary>short</summary></topic></topics>',
+        {"3": "short"},
+    ),
+    "microblog": (
+        "<top>\n<num> Number: MB001 </num>\n<query> staff cuts </query>\n<querytime> Tue </querytime>\n</top>\n",
+        {"MB001": "staff cuts"},
+    ),
+    "an array": ('[{"qid": 1, "query": "one"},\n {"qid": 2, "query": "two"}]', {"1": "one", "2": "two"}),
+    "over several lines": ('{\n "id": "a",\n "input": "one"\n}\n', {"a": "one"}),
+}
+
+
+@pytest.mark.parametrize("track", XML_TOPICS)
+def test_topics_of_trecs_tracks_are_read(track: str, tmp_path: Path) -> None:
+    text, topics = XML_TOPICS[track]
+    assert dict(read_topics(written(tmp_path, text))) == topics
+
+
+def test_xml_topics_without_a_number_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "<topics>\n<topic number='1'><query>a</query></topic>\n<topic>b</topic>\n</topics>")
+    with pytest.raises(FileFormatError, match=r":3: expected the number of the topic that begins here, got none"):
+        read_topics(path)
+
+
+def test_topics_without_text_are_left_out_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    topics = read_topics(written(tmp_path, "q1\ta\nq2\t \nq3\tb\nq4\t\n"))
+    assert dict(topics) == {"q1": "a", "q3": "b"}
+    assert "topics without text are left out: 2; the first: " in caplog.text
+    assert "topics:2: expected a text for query 'q2', got none" in caplog.text

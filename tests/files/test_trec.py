@@ -306,3 +306,35 @@ def test_real_qrels_equal_the_slow_reader(shared_data: Path, name: str) -> None:
 def test_qrels_with_a_document_judged_by_two_are_refused(shared_data: Path) -> None:
     with pytest.raises(FileFormatError, match=r"qrels\.123:\d+: expected each document once"):
         read_qrels(shared_data / "trec_eval" / "qrels.123")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "query-id\tcorpus-id\tscore\n1\tug7v\t2\n1\t02tn\t0\n2\tug7v\t1\n",
+        "1 ug7v 2\n1 02tn 0\n2 ug7v 1\n",
+        "query-id\tcorpus-id\tscore\r\n1\tug7v\t2\r\n1\t02tn\t0\r\n2\tug7v\t1",
+    ],
+)
+def test_qrels_of_beir_are_read(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "test.tsv"
+    path.write_bytes(text.encode())
+    assert {query: labels for query, labels in read_qrels(path).items()} == {
+        "1": {"02tn": 0, "ug7v": 2},
+        "2": {"ug7v": 1},
+    }
+    with path.open("a") as file:
+        file.write("\n2\tug7v\tx\n")
+    with pytest.raises(FileFormatError, match=r"expected a whole number as score, got 'x'"):
+        read_qrels(path)
+
+
+def test_runs_of_ms_marco_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "run.tsv"
+    path.write_text("1\td9\t1\n1\td2\t2\n2\td9\t1\n")
+    run = read_run(path)
+    assert dict(run.items()) == {"1": {"d9": 1.0, "d2": 0.5}, "2": {"d9": 1.0}}
+    assert run.retriever is None
+    path.write_text("1\td9\t0\n1\td2\t1\n")
+    with pytest.raises(FileFormatError, match=r"expected ranks from 1, got 0\."):
+        read_run(path)

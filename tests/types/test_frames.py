@@ -5,6 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import fields, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +17,10 @@ from hypothesis import strategies as st
 from rerank.errors import InvalidInputError, RerankError
 from rerank.evaluation.comparison import compare
 from rerank.evaluation.evaluate import evaluate
+from rerank.rankers.arrays import data_from_arrays, feature_matrix
 from rerank.types import Qrels, RankingData, Run, Topics, pointers, query_rows
 from rerank.types.data_frames import given_weights, weights_of_rows
+from rerank.types.frames import number_of
 from rerank.types.ids import id_array, id_bytes
 from rerank.types.retriever import Retriever
 
@@ -365,3 +370,82 @@ def test_categories_are_refused_with_the_call_that_takes_them() -> None:
     message = r"^data: expected numbers, got categories in column 'x'\. Convert them to numbers, or train boosted"
     with pytest.raises(InvalidInputError, match=message):
         RankingData.from_frame(frame.astype({"x": "category"}))
+
+
+def _labelled_data() -> RankingData:
+    qrels = Qrels.of({"q": {"a": 2, "b": 1, "far": 2}, "r": {"c": 1}})
+    data = RankingData(
+        np.array(["q", "r"]),
+        np.array([0, 2, 4]),
+        np.array(["a", "b", "c", "d"]),
+        np.eye(4, 2, dtype=np.float32),
+        ("x", "y"),
+        labels=np.array([2.0, 1.0, 1.0, 0.0]),
+        recipe={"features": ["x", "y"]},
+    )
+    labels, ptr = qrels.ideal(data.query_ids)
+    return replace(data, ideal_labels=labels, ideal_ptr=ptr)
+
+
+def test_ideal_labels_of_a_frame_are_those_of_its_labels(caplog: pytest.LogCaptureFixture) -> None:
+    frame = _labelled_data().to_frame()
+    some = RankingData.from_frame(frame[frame["doc_id"] != "b"])
+    assert some.ideal_labels is not None
+    assert some.ideal_labels.tolist() == [2.0, 2.0, 1.0, 1.0]
+    assert not caplog.text
+    frame.loc[0, "label"] = 0.0
+    changed = RankingData.from_frame(frame)
+    assert changed.ideal()[0].tolist() == [1.0, 1.0]
+    assert "labels differ from those that frame.attrs is of" in caplog.text
+
+
+def test_the_recipe_of_a_frame_is_that_of_its_values(caplog: pytest.LogCaptureFixture) -> None:
+    frame = _labelled_data().to_frame()
+    shuffled = frame.sample(frac=1.0, random_state=0)
+    assert RankingData.from_frame(shuffled).recipe == {"features": ["x", "y"]}
+    assert not caplog.text
+    frame["x"] *= 2.0
+    assert RankingData.from_frame(frame).recipe is None
+    assert "values of features differ" in caplog.text
+
+
+def test_what_is_masked_is_missing() -> None:
+    masked = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
+    np.testing.assert_array_equal(feature_matrix(masked), [[1.0, np.nan], [3.0, 4.0]])
+    whole = np.ma.masked_array([1, 2], mask=[0, 1])
+    with pytest.raises(InvalidInputError, match="y: expected a finite number for each of 2 rows, got nan at row 1"):
+        data_from_arrays(masked, whole, [1, 1])
+    with pytest.raises(InvalidInputError, match="qid: expected the query of every row, got nan at row 1"):
+        data_from_arrays(masked, [1, 2], whole)
+
+
+def test_queries_of_a_mapping_may_have_no_document() -> None:
+    run = Run.of({"q1": {}, "q2": {"a": 1.0}, 3: {}})
+    assert {query: run[query] for query in run} == {"q1": {}, "q2": {"a": 1.0}, "3": {}}
+    assert dict(run.items()) == {"q1": {}, "q2": {"a": 1.0}, "3": {}}
+    assert list(Run.of({"q1": {}})) == ["q1"]
+    with pytest.raises(InvalidInputError, match="expected text or whole numbers in column query_id, got None"):
+        Run.of({"q1": {"a": 1.0}, None: {}})
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        (np.int64(1967), 1967), (np.float32(0.5), 0.5), (np.bool_(True), 1), (True, 1), (Decimal("0.5"), 0.5),
+        (Fraction(1, 2), 0.5), (np.array(3), 3), (7, 7), (2.5, 2.5), ("7", None), (b"7", None), ([7], None), (1j, None),
+        (np.datetime64("2024-01-01"), None), (np.array([1.0, 2.0]), None),
+    ],
+)  # fmt: skip
+def test_numbers_have_any_type(value: Any, number: float | None) -> None:
+    found = number_of(value)
+    assert found == number
+    assert type(found) is type(number)
+
+
+def test_numbers_of_pandas_and_arrow_are_numbers() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    assert [number_of(value) for value in (arrow.scalar(3), arrow.scalar(0.5), arrow.scalar(True))] == [3, 0.5, 1]
+    assert number_of(pd.Series([4], dtype="Int64")[0]) == 4
+    assert np.isnan(number_of(pd.NA))
+    assert np.isnan(number_of(arrow.scalar(None)))
+    assert number_of(arrow.scalar("3")) is None
