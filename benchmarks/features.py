@@ -79,7 +79,8 @@ def reranking(options: Options) -> Iterator[Row]:
         peers = {"same index": Pyserini(index.path), "lean index": Pyserini(lean_index(options, n_documents))}
         runs = {query_id: index.search({query_id: text}, K) for query_id, text in topics.items()}
         runs = {query_id: run for query_id, run in runs.items() if run.n_rows == K}
-        batch = rerank.rerank(index, model, {query_id: topics[query_id] for query_id in runs}, k=K)
+        own = {query_id: topics[query_id] for query_id in runs}
+        batch = rerank.rerank(index, model, own, index.search(own, K))
         seconds: dict[str, list[float]] = {}
         for query_id, run in runs.items():
             topic = {query_id: topics[query_id]}

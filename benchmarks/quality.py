@@ -248,8 +248,8 @@ def small(options: Options) -> Iterator[Row]:
         }
         for system, trials in values.items():
             gains = [
-                (ours - bm25)[np.array([trial.folds[query_id] == fold for query_id in trial.folds])].mean()
-                for trial, ours, bm25 in zip(result.trials, trials, values["BM25"], strict=True)
+                (ours - bm25)[[trial.folds[query_id] == fold for query_id in own]].mean()
+                for own, trial, ours, bm25 in zip(measured, result.trials, trials, values["BM25"], strict=True)
                 for fold in sorted(set(trial.folds.values()))
             ]
             means, below = np.mean(trials, axis=1), sum(gain < 0 for gain in gains)

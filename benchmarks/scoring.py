@@ -106,7 +106,7 @@ def _one_by_one(score: Callable[[np.ndarray], Any], rows: list[np.ndarray]) -> N
 
 
 def _compiled(booster: lightgbm.Booster, rows: np.ndarray, folder: Path) -> dict[str, Callable[[], Any]]:
-    """Return the compilers of trees that run here: new versions of llvmlite lack what lleaves uses."""
+    """Return the compilers of trees that are installed and run here: newer llvmlites lack what lleaves uses."""
     import llvmlite.binding
 
     model, wide = folder / "model.txt", rows.astype(np.float64)

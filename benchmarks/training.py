@@ -165,7 +165,7 @@ class Stages:
         self.on = True
         self._wrap(shards, "sum_leaves", "histograms", lambda a: _rows_in(a[2], a[3]) * (codes + ROW + PACKED))
         self._wrap(shards, "search_leaves", "search", lambda a: len(a[6]) * len(a[0].features) * 256 * 8)
-        self._wrap(shards, "divide_leaves", "partition", lambda a: _rows_in(a[2], a[3]) * (1 + 2 * (ROW + PACKED)))
+        self._wrap(shards, "divide_leaves", "partition", lambda a: _rows_in(a[3], a[4]) * (1 + 2 * (ROW + PACKED)))
         self._wrap(shards, "pack_scaled", "packing", lambda a: n_rows * (ROW + PACKED + 16))
         self._wrap(shards, "add_sizes", "packing", lambda a: n_rows * 16)
         self._wrap(shards, "add_leaf_sums", "leaf values", lambda a: int(np.diff(a[3]).sum()) * (ROW + 16))
@@ -187,7 +187,7 @@ class Stages:
             if not self.on:
                 return function(*given)
             self.bytes[stage] += n_bytes(given)
-            self.splits += len(given[3]) if stage == "partition" else 0
+            self.splits += len(given[4]) if stage == "partition" else 0
             start = time.perf_counter()
             answer = function(*given)
             self.seconds[stage] += time.perf_counter() - start
