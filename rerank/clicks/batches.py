@@ -124,9 +124,9 @@ def batch_of(path: Path, block: Block) -> Batch:
                 break
         values[column] = list(map(known.__getitem__, keys))
     if faults:
-        row, fault = min(faults, key=itemgetter(0))
+        row, first = min(faults, key=itemgetter(0))
         in_row = "" if block.what == "line" else f"row {block.places[row]}: "
-        raise FileFormatError(path, block.places[row] if block.what == "line" else None, f"{in_row}{fault}")
+        raise FileFormatError(path, block.places[row] if block.what == "line" else None, f"{in_row}{first}")
     texts = {name: _numbered(values[name]) for name in ("query", "document", "session", "ranker") if name in values}
     return Batch(
         position=np.array(values["position"], dtype=np.int64),

@@ -55,16 +55,21 @@ def norm(name: str) -> Callable[[Norm], Norm]:
     return lambda function: _NORMS.setdefault(name, function)
 
 
+def _sum_of_runs(values: Floats) -> Floats:
+    """Return the sum of what the runs give each document (n_runs, n_documents), in whatever order they are named."""
+    return np.sort(values, axis=0).sum(axis=0)  # type: ignore[no-any-return]
+
+
 @method("rrf")
 def reciprocal_rank(pool: Pool, weights: Floats, k: float) -> Floats:
     """Sum of 1 / (k + rank) (Cormack, Clarke and Buettcher 2009, Reciprocal rank fusion)."""
-    return np.where(pool.ranks > 0, 1.0 / (k + pool.ranks), 0.0).sum(axis=0)  # type: ignore[no-any-return]
+    return _sum_of_runs(np.where(pool.ranks > 0, 1.0 / (k + pool.ranks), 0.0))
 
 
 @method("combsum")
 def comb_sum(pool: Pool, weights: Floats, k: float) -> Floats:
     """Sum of the scores (Fox and Shaw 1994, Combination of multiple searches)."""
-    return pool.scores.sum(axis=0)  # type: ignore[no-any-return]
+    return _sum_of_runs(pool.scores)
 
 
 @method("combmnz")
@@ -77,7 +82,7 @@ def comb_mnz(pool: Pool, weights: Floats, k: float) -> Floats:
 @method("weighted")
 def weighted_sum(pool: Pool, weights: Floats, k: float) -> Floats:
     """Sum of weight * score; for `best`, the weights are alpha and 1 - alpha (Burges 2010, section 7.1)."""
-    return (weights[:, None] * pool.scores).sum(axis=0)  # type: ignore[no-any-return]
+    return _sum_of_runs(weights[:, None] * pool.scores)
 
 
 @norm("none")

@@ -43,7 +43,15 @@ from rerank.runtime.output import check_outputs, whole_file
 from rerank.runtime.schema import LARGEST, SchemaError
 
 _log = logging.getLogger("rerank")
-_PICKLES = (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")  # of pickle and joblib
+_OTHERS = {  # beginning of a file: what it is, and what to do
+    **dict.fromkeys(
+        (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
+        "a pickle, which is code. Load it where you trust it, and pass the estimator to rerank.import_model, or save "
+        "it in a format of its library",
+    ),
+    b'{"name": "tree"': "the dump of LightGBM. Save the model with booster.save_model(path)",
+    b"binf": "the old binary form of XGBoost. Save the model with save_model('model.json')",
+}
 _NUMBERED = re.compile(r"(?:Column_|feature_|f)?\d+")  # names that a system gives to columns without names
 
 
@@ -267,13 +275,9 @@ def _format_of(path: Path, content: bytes) -> Format:
     for each in readers.values():
         if each.recognises(content):
             return each
-    if content.startswith(_PICKLES):
-        raise FileFormatError(
-            path,
-            None,
-            "expected a model without code, got a pickle, which is code. Load it where you trust it, and pass the "
-            "estimator to rerank.import_model, or save it in a format of its library.",
-        )
+    for beginning, what in _OTHERS.items():
+        if content.lstrip().startswith(beginning):
+            raise FileFormatError(path, None, f"expected a model of {', '.join(readers)}, got {what}.")
     raise FileFormatError(
         path, None, f"expected a model of {', '.join(readers)}, got a file of none of them. Name its format."
     )

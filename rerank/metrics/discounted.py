@@ -59,6 +59,7 @@ class DiscountedMeasure(Measure):
 
 
 LINEAR, EXPONENTIAL = "log2", "exp-log2"
+MOST_EXPONENT = 500  # a sum of gains, and its square, stay within float64
 
 
 @register("DCG")
@@ -86,7 +87,15 @@ class DCG(DiscountedMeasure):
     def gain_of(self, labels: Floats) -> Floats:
         """Return the label, or 2^label - 1."""
         positive = np.maximum(labels, 0.0)
-        return positive if self.dcg == LINEAR else exp2_of(positive) - 1.0
+        if self.dcg == LINEAR:
+            return positive
+        largest = positive.max(initial=0.0)
+        if largest > MOST_EXPONENT:
+            raise InvalidInputError(
+                f"{self.name}: expected labels up to {MOST_EXPONENT} for gains of 2^label - 1, got {largest:g}. Scale "
+                "the labels, or take dcg='log2'."
+            )
+        return exp2_of(positive) - 1.0
 
     def discount_of(self, rank: NDArray[np.int64]) -> Floats:
         """Return 1 / log2(1 + rank), for ranks from 1."""

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.swap_blocks import BlockLambdaRankObjective
-from rerank.rankers.arrays import numbered_names
+from rerank.rankers.arrays import numbered_names, zeros_of
 from rerank.rankers.base_scores import WeightedBase
 from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.lambdamart import LambdaMART
@@ -33,7 +33,8 @@ from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
 from rerank.runtime.products import cross_product, dot, inverse, product
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Array, Choice, Field, Items, Number, Record, Whole
-from rerank.types import Floats, Ints
+from rerank.types import Floats, Ints, RankingData
+from rerank.types.ranking_data import BOTH, UNLISTED
 
 DEPTH = 30  # that gradients look at
 NO_MEMBERS = np.empty(0, dtype=np.int64)
@@ -184,6 +185,18 @@ class Ensemble(Ranker):
     random_state: int = parameter(0, Whole(0, 2**63), "Random seed of the folds, and of members given as text.")
     n_jobs: int | None = jobs_parameter()
 
+    def _fit_data(self, data: RankingData, *others: Any) -> None:
+        _refuse_unlisted(data.zeros, self.members)
+        super()._fit_data(data, *others)
+
+    def _matching(self, data: RankingData) -> RankingData:
+        _refuse_unlisted(data.zeros, self.members_)
+        return super()._matching(data)
+
+    def _matrix(self, X: object) -> NDArray[np.float32]:
+        _refuse_unlisted(zeros_of(X), self.members_)
+        return super()._matrix(X)
+
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         common = {"metric": self.metric, "random_state": self.random_state}
         members = [learner_of(self, member) for member in new_members(self.members, common)]
@@ -273,6 +286,15 @@ class Ensemble(Ranker):
         if not isinstance(self.stage_, LinearStage):
             return self.stage_._largest_score()
         return dot(np.abs(self.stage_.weights_), np.array([member._largest_score() for member in self.members_]))
+
+
+def _refuse_unlisted(zeros: str | None, members: Sequence[object]) -> None:
+    """Refuse sparse rows where a member reads what they do not list as missing: the others read it as 0."""
+    if zeros in (UNLISTED, BOTH) and any(getattr(member, "unlisted_missing_", False) for member in members):
+        raise ModelMismatchError(
+            "members: expected rows that list every feature, got sparse ones, and a model of XGBoost, for which what "
+            "they do not list is missing. Pass an array, with NaN where a value is missing."
+        )
 
 
 def _of_scores(data: TrainingSet, scores: NDArray[np.float32]) -> TrainingSet:

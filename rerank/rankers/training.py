@@ -264,6 +264,13 @@ def check_training_data(data: RankingData, what: str) -> None:
     if data.labels is None:
         raise InvalidInputError(f"{what}: expected labels, got none. Make the data with qrels.")
     data.check_values(what)
+    for weights in (data.weights, data.row_weights):
+        largest = 0.0 if weights is None else float(weights.max(initial=0.0))
+        if largest > 0.0 and not SMALLEST_BASE <= largest <= LARGEST_BASE:
+            raise InvalidInputError(
+                f"{what}: expected weights the largest of which is from {SMALLEST_BASE:g} to {LARGEST_BASE:g}, or 0, "
+                f"got {largest:.3g}. Multiply them by a constant."
+            )
 
 
 def check_start(scores: Floats) -> None:

@@ -141,11 +141,11 @@ def number_of(value: Any) -> int | float | None:
 
 def unmasked(values: Any) -> Any:
     """Return a masked array with None, or NaN among numbers, where it is masked; other values as they are."""
-    if not np.ma.isMaskedArray(values) or not np.ma.is_masked(values):
+    if not isinstance(values, np.ma.MaskedArray):
         return values
-    return (
-        values.astype(np.float64).filled(np.nan) if values.dtype.kind in "biuf" else values.astype(object).filled(None)
-    )
+    missing: Any = np.nan if values.dtype.kind in "biuf" else None
+    mask = np.ma.getmaskarray(values)
+    return np.where(mask, missing, np.ma.getdata(values)) if mask.any() else np.ma.getdata(values)
 
 
 def is_frame(value: Any) -> bool:

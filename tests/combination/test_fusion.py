@@ -227,3 +227,10 @@ def test_scores_beyond_float32_are_refused() -> None:
         InvalidInputError, match=r"expected finite scores \(as float32\), got -1\.7976931348623157e\+308"
     ):
         fuse([{"q": {"a": -1.7976931348623157e308, "b": 1.0}}, {"q": {"a": 1.0}}], "combsum")
+
+
+@settings(max_examples=30, deadline=None)
+@given(runs=several, data=st.data(), method=st.sampled_from(["rrf", "combsum", "combmnz"]))
+def test_the_order_in_which_runs_are_named_changes_nothing(runs: list, data: st.DataObject, method: str) -> None:
+    one, other = fuse(runs, method), fuse(data.draw(st.permutations(runs)), method)
+    assert {query: one[query] for query in one} == {query: other[query] for query in other}

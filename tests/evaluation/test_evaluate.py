@@ -137,3 +137,11 @@ def test_queries_of_a_mapping_without_documents_count_0() -> None:
     comparison = compare(qrels, {"all": {"q1": {"a": 1.0}, "q2": {"b": 1.0}}, "some": run}, ["P@1"])
     assert comparison.differences["some"]["P@1"].difference == -0.5
     assert evaluate(qrels, {"q2": {}}, ["P@1"])["P@1"] == 0.0
+
+
+@pytest.mark.parametrize("measure", ["nDCG(dcg='exp-log2')@10", "DCG(dcg='exp-log2')"])
+def test_gains_that_overflow_are_refused_with_the_label(measure: str) -> None:
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    assert np.isfinite(evaluate({"q": {"a": 500, "b": 500}}, run, [measure])[measure])
+    with pytest.raises(InvalidInputError, match=r"expected labels up to 500 for gains of 2\^label - 1, got 2000"):
+        evaluate({"q": {"a": 1, "b": 2000}}, run, [measure])

@@ -79,6 +79,8 @@ def test_what_sparse_rows_do_not_list_is_missing_where_the_owner_says_so(tmp_pat
     warm.fit(sparse, np.arange(len(rows)) % 3, qid=np.zeros(len(rows), np.int64))
     added = warm.predict(sparse) - warm.predict(rows)  # the base is that of the rows with unlisted features
     np.testing.assert_allclose(added, np.array(scores) - model.predict(rows), atol=1e-6)
+    with pytest.raises(ModelMismatchError, match="members: expected rows that list every feature, got sparse ones"):
+        rerank.Ensemble(members=[model]).fit(sparse, np.arange(len(rows)) % 3, qid=np.zeros(len(rows), np.int64))
     (tmp_path / "both.svm").write_text(f"{text}0 qid:1 1:0 2:1\n")
     with pytest.raises(ModelMismatchError, match="expected rows that list no 0, or every feature"):
         model.predict(rerank.read_data(tmp_path / "both.svm"))
@@ -191,10 +193,19 @@ def test_a_model_without_its_first_column_says_that_its_numbers_are_unknown(tmp_
         np.testing.assert_array_equal(model.predict(data), model._scores(X.astype(np.float32)))
 
 
-def test_pickles_are_refused_with_what_to_do_instead(tmp_path: Path) -> None:
-    (tmp_path / "model.pkl").write_bytes(pickle.dumps({"a": 1}))
-    with pytest.raises(FileFormatError, match="expected a model without code, got a pickle"):
-        rerank.import_model(tmp_path / "model.pkl")
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (pickle.dumps({"a": 1}), "got a pickle, which is code. Load it where you trust it, and pass the estimator"),
+        (b'{"name": "tree", "version": "v4"}', "got the dump of LightGBM. Save the model with booster.save_model"),
+        (b"binf\x00\x00", "got the old binary form of XGBoost. Save the model with save_model"),
+    ],
+)
+def test_other_forms_are_refused_with_what_to_do_instead(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "model").write_bytes(content)
+    with pytest.raises(FileFormatError) as caught:
+        rerank.import_model(tmp_path / "model")
+    assert message in str(caught.value)
 
 
 def test_catboost_models_with_a_scale_are_refused(tmp_path: Path) -> None:

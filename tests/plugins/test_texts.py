@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from decimal import Decimal
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import rerank
@@ -52,6 +54,18 @@ def test_metadata_fill_fields_and_numbers_of_their_names(
     assert all(set(each) <= {"title", "body", *index.forward.numbers} for each in given)
     order = reranker.order(collection.topics[QUERY], given)
     assert [collection.documents[number]["id"] for number, _ in order] == of_index
+
+
+def test_numbers_of_other_types_fill_those_of_the_index(tmp_path: Path) -> None:
+    documents = [{"id": f"d{n}", "body": f"word{n} heat", "year": Decimal(1960 + n)} for n in range(3)]
+    small = rerank.Index.build(documents, tmp_path / "small", vectors=False)
+    assert list(small.forward.numbers) == ["year"]
+    reranker, plain = TextReranker(small), {"body": "heat", "year": 1967}
+    for number in (np.int64(1967), np.float32(1967), Decimal(1967), np.array(1967), 1967.0):
+        assert reranker.with_metadata("heat", {"year": number, "other": number}) == plain
+        texts = [[{**plain, "year": value}, {"body": "word1"}] for value in (1967, number)]
+        one, other = (small.text_features("heat", each).X for each in texts)
+        np.testing.assert_array_equal(one, other)
 
 
 def test_fields_that_the_model_reads_and_no_text_has_are_logged_once(
@@ -125,8 +139,24 @@ def test_haystack_component_orders_documents_in_a_pipeline(
     assert opened.to_dict()["init_parameters"]["index"] == str(index.path)
     with pytest.raises(InvalidInputError, match="model: expected the path of a file, which a stored pipeline can name"):
         RerankRanker(index, rerank.read_model(model_file)).to_dict()
-    with pytest.raises(Exception, match="expected text, got none in 'none'"):
-        pipeline.run({"ranker": {"query": query, "documents": [haystack.Document(id="none")]}})
+
+
+def test_haystack_ranks_each_id_once_and_documents_without_content(
+    index: rerank.Index, model_file: Path, collection: Tiny, texts: list[str]
+) -> None:
+    haystack = pytest.importorskip("haystack")
+    from rerank.plugins.haystack import RerankRanker
+
+    given = [
+        haystack.Document(id="a", content=texts[0], score=0.2),
+        haystack.Document(id="table", meta={"table": "x"}),
+        haystack.Document(id="a", content=texts[0], score=0.7, meta={"kept": True}),
+        haystack.Document(id="b", content=texts[1]),
+    ]
+    ranked = RerankRanker(str(index.path), str(model_file)).run(collection.topics[QUERY], given)["documents"]
+    assert sorted(each.id for each in ranked) == ["a", "b", "table"]
+    assert next(each.meta for each in ranked if each.id == "a") == {"kept": True}
+    assert [each.score for each in given] == [0.2, None, 0.7, None]
 
 
 def test_rerankers_ranker_orders_texts(

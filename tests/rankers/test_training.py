@@ -6,6 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+import rerank
+from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.rankers.training import DEEPEST_INSERTION, TrainingSet, Validation, fold_of_queries
@@ -51,3 +53,11 @@ def test_near_duplicate_queries_are_in_the_same_fold() -> None:
         np.unique(train.groups)
     )
     assert len(np.unique(fold)) == 3
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e-300])
+def test_weights_that_overflow_are_refused_with_the_value(weight: float) -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model, qid = rerank.LambdaMART(n_estimators=1), np.repeat(np.arange(2), 20)
+    with pytest.raises(InvalidInputError, match=r"training data: expected weights the largest of which is from 1e-30"):
+        model.fit(X, X[:, 0] > 0, qid=qid, sample_weight=np.where(qid == 0, weight, 0.0))
