@@ -62,10 +62,15 @@ def dask_distributed() -> Any:
     try:
         import distributed
     except ImportError as error:
-        raise ClusterError(
-            f"cluster: expected Dask, got none ({error}). Install it: pip install 'lucene-rerank[cluster]'."
-        ) from None
+        raise _not_installed(error) from None
     return distributed
+
+
+def _not_installed(error: ImportError) -> ClusterError:
+    why = " ".join(str(error).split())
+    return ClusterError(
+        f"cluster: expected Dask and cryptography, got none ({why}). Install it: pip install 'lucene-rerank[cluster]'."
+    )
 
 
 def cancelled_errors() -> tuple[type[BaseException], ...]:
@@ -77,11 +82,17 @@ def cancelled_errors() -> tuple[type[BaseException], ...]:
 
 
 def _local_cluster(distributed: Any, n_workers: int) -> tuple[Any, list[Any]]:
+    """Return a client of new processes, and what is closed after use.
+
+    Users of a machine share its loopback, and who reaches a scheduler runs code: each side shows a temporary
+    certificate.
+    """
     try:
         cluster = distributed.LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
             processes=True,
+            security=distributed.Security.temporary(),
             host="127.0.0.1",
             dashboard_address="127.0.0.1:0",  # of Dask's HTTP server, which always starts
             scheduler_kwargs={"dashboard": False},
@@ -89,6 +100,8 @@ def _local_cluster(distributed: Any, n_workers: int) -> tuple[Any, list[Any]]:
             silence_logs=logging.CRITICAL,
         )
         client = distributed.Client(cluster, set_as_default=False, name="rerank")
+    except ImportError as error:  # of cryptography
+        raise _not_installed(error) from None
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
         raise ClusterError(
             f"local:{n_workers}: expected processes that start, got {_told(error)}. Start fewer, or look for what ends "

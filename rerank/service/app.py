@@ -7,13 +7,15 @@ import gc
 import hmac
 import logging
 import multiprocessing
+import os
 import re
 import secrets
 import signal
+import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from itertools import count
 from typing import Any, TypeVar
 
@@ -116,7 +118,8 @@ class Service:
     async def _open(self) -> None:
         start = time.perf_counter()
         try:
-            await self.batcher.call(self.engine.open)
+            with _ends_at_sigterm():
+                await self.batcher.call(self.engine.open)
         except Exception as error:
             if not isinstance(error, RerankError):
                 log.error("opening failed", exc_info=error)
@@ -238,6 +241,19 @@ class Service:
 
     def _too_large(self) -> ServiceError:
         return ServiceError(413, "body", f"at most {self.limits.body_bytes} bytes", "more", "Send it in parts.")
+
+
+@contextmanager
+def _ends_at_sigterm() -> Iterator[None]:
+    """Let SIGTERM end the process at once in the block: it has taken no connection, and the server would wait."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 class Guard:

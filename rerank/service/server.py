@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import resource
 import signal
@@ -18,6 +19,7 @@ from typing import Any
 import h11
 from prometheus_client.multiprocess import mark_process_dead
 from uvicorn import Config, Server
+from uvicorn.protocols.http.flow_control import CLOSE_HEADER
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors.multiprocess import Multiprocess
 
@@ -39,6 +41,7 @@ _KEEP_ALIVE = 75  # seconds; load balancers keep idle connections for up to 60
 _BACKLOG = 2048
 _SWITCH_SECONDS = 0.001  # Python's threads change more often than by default: requests wait less for the kernels
 _GRACE = 5  # seconds
+_LAST_REQUEST = 2.0  # seconds at the end, in which a client may still use a connection that it has kept
 _UNRESPONSIVE = 60  # seconds after which a worker that does not answer its supervisor is killed
 _FILES = 8192
 
@@ -55,6 +58,26 @@ class Connection(H11Protocol):
         """End the connection."""
         super().connection_lost(exc)
         CONNECTIONS.dec()
+
+    def shutdown(self) -> None:
+        """End the connection after the request that runs, or the next one, whose answer says so.
+
+        A connection that is closed at once may lose a request that is on its way.
+        """
+        if CLOSE_HEADER not in self.server_state.default_headers:
+            self.server_state.default_headers = [*self.server_state.default_headers, CLOSE_HEADER]
+        if self._is_idle():
+            self.loop.call_later(_LAST_REQUEST, self._close_if_idle)
+        else:
+            self.cycle.default_headers = self.server_state.default_headers
+            self.cycle.keep_alive = False
+
+    def _is_idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _close_if_idle(self) -> None:
+        if self._is_idle() and not self.transport.is_closing():
+            super().shutdown()
 
     def send_400_response(self, msg: str) -> None:
         """Answer a request that is not HTTP, unless an answer has begun; what the client still sends is dropped.
@@ -80,6 +103,10 @@ class Connection(H11Protocol):
             self.transport.write_eof()
         except OSError:  # the client has gone
             self.transport.abort()
+
+
+class _Ended(Exception):
+    """The supervisor was told to end."""
 
 
 class _Supervisor(Multiprocess):
@@ -110,6 +137,27 @@ class _Supervisor(Multiprocess):
         self.processes_num = count
         self._pids = {process.pid for process in self.processes}
 
+    def run(self) -> None:
+        """Keep the workers running until a signal ends them, whatever is being waited for."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._end)
+        try:
+            super().run()
+        except _Ended:
+            for listener in self.sockets:  # connections that no worker will take are refused
+                listener.close()
+            children = multiprocessing.active_children()  # those that are being started, too
+            for child in children:
+                child.terminate()
+            for child in children:
+                child.join()
+
+    def _end(self, number: int, frame: object) -> None:
+        self.interrupted = number == signal.SIGINT
+        for each in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(each, signal.SIG_IGN)
+        raise _Ended
+
     def keep_subprocess_alive(self) -> None:
         """Start workers again that have ended."""
         super().keep_subprocess_alive()
@@ -118,11 +166,6 @@ class _Supervisor(Multiprocess):
             mark_process_dead(pid)  # type: ignore[no-untyped-call]
             log.warning("worker %d has ended and is replaced.", pid)
         self._pids = pids
-
-    def handle_int(self) -> None:
-        """End after Ctrl-C."""
-        self.interrupted = True
-        super().handle_int()
 
 
 def serve(settings: Settings) -> None:

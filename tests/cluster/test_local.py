@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ import urllib.error
 import urllib.request
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -22,11 +24,32 @@ def test_local_cluster_listens_on_this_machine_only(cluster: rerank.Cluster) -> 
     information = cluster.client.scheduler_info()
     addresses = [information["address"], *information["workers"]]
     addresses += [worker["nanny"] for worker in information["workers"].values()]
-    assert all(address.startswith("tcp://127.0.0.1:") for address in addresses)
+    assert all(address.startswith("tls://127.0.0.1:") for address in addresses)
     (port,) = information["services"].values()
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(f"http://127.0.0.1:{port}/status")
     assert all(address.startswith("127.0.0.1:") for address in _listening(port))
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "tls"])
+def test_local_cluster_refuses_who_has_not_its_certificate(cluster: rerank.Cluster, scheme: str) -> None:
+    distributed = pytest.importorskip("distributed")
+    information = cluster.client.scheduler_info()
+    security = distributed.Security.temporary() if scheme == "tls" else None
+    for address in (information["address"], *information["workers"]):
+        with pytest.raises((OSError, RuntimeError)):
+            asyncio.run(_asked(address.replace("tls", scheme), security))
+    assert cluster.client.submit(sum, [1, 2]).result(30) == 3
+
+
+async def _asked(address: str, security: Any) -> Any:
+    """Return what a scheduler or worker says of itself."""
+    from distributed.core import connect
+
+    options = {} if security is None else security.get_connection_args("client")
+    async with await connect(address, timeout=1.0, **options) as asked:
+        await asked.write({"op": "identity", "reply": True})
+        return await asked.read()
 
 
 def _listening(port: int) -> list[str]:

@@ -38,6 +38,7 @@ class Running:
     service: Service
     client: Any
     port: int
+    server: Server
 
     def post(self, path: str, body: Any, **options: Any) -> Any:
         """Return the answer to a JSON body."""
@@ -58,7 +59,7 @@ def running(settings: Settings) -> Iterator[Running]:
     headers = {} if settings.token is None else {"Authorization": f"Bearer {settings.token}"}
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, headers=headers) as client:
-            yield Running(service, client, port)
+            yield Running(service, client, port, server)
     finally:
         server.should_exit = True
         thread.join(60)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import select
 import socket
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from dataclasses import replace
+from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -169,3 +172,25 @@ def test_ids_and_texts_of_any_characters_are_answered_as_json(
         texts = [text for text in documents.values() if text] or ["a"]
         ranked = json.loads(server.post("/rerank", {"query": "amber", "documents": texts}).content)["results"]
         assert {each["index"]: each["document"]["text"] for each in ranked} == dict(enumerate(texts))
+
+
+def test_kept_connections_have_one_more_answer_at_the_end_which_says_so(settings: Any) -> None:
+    with running(settings) as server, ExitStack() as stack:
+        kept = [stack.enter_context(closing(HTTPConnection("127.0.0.1", server.port, timeout=20))) for _ in range(12)]
+        for connection in kept:
+            assert _health(connection) == (200, None)
+        server.server.should_exit = True
+        while not any(name == b"connection" for name, _ in server.server.server_state.default_headers):
+            time.sleep(0.01)
+        begin = time.monotonic()
+        for connection in kept[1:]:
+            assert _health(connection) == (200, "close")
+        assert kept[0].sock.recv(1) == b""  # one that sends nothing is closed
+        assert time.monotonic() - begin < 4.0
+
+
+def _health(connection: HTTPConnection) -> tuple[int, str | None]:
+    connection.request("GET", "/health")
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status, answer.getheader("Connection")
