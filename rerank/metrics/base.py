@@ -132,7 +132,7 @@ class Measure(ABC):
         Shapes: out_ptr int64 (n_queries + 1,).
 
         A measure without a formula or swap weights is computed again after every swap of two different labels, which
-        takes tenths of a second for a list of 1,000 documents (scripts/bench_measures.py).
+        takes tenths of a second for a list of 1,000 documents (`benchmarks swaps`).
         """
         swap = self.swap_weights(lists)
         if swap is None:

@@ -32,7 +32,7 @@ class CustomMeasure(Measure):
     -----
     Training calls the function after each swap of different labels, up to truncation_level * n_docs times for each list
     and tree. A simple function takes 6 ms for a list of 100 documents and 85 ms for 1,000, a tenth of them relevant
-    (scripts/bench_measures.py): 500 lists of 100 documents take 3 s for each tree. Use short lists and a small
+    (`benchmarks swaps`): 500 lists of 100 documents take 3 s for each tree. Use short lists and a small
     truncation_level.
 
     """

@@ -49,7 +49,7 @@ class LambdaMART(BoostedTrees):
     measure's own cut-off, and `normalize` normalises the gradients of each query. Both defaults are LightGBM's. For
     nDCG@10 on validation queries, no level from 10 to 100 was better than 30 on both collections that were tried;
     without `normalize`, both were slightly better (at most 0.005) with a fixed number of trees
-    (`scripts/bench_truncation.py`, docs/benchmarks.md).
+    (`benchmarks truncation`, docs/benchmarks.md).
 
     References
     ----------

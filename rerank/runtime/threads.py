@@ -16,7 +16,7 @@ from rerank.errors import InvalidInputError
 
 # GNU OpenMP's threads spin for milliseconds before they sleep. If another program uses the cores, spinning threads
 # delay the others. Two trainings at once are much slower with more rounds, one alone is hardly faster: to be seen with
-# GOMP_SPINCOUNT=10000 scripts/bench_training.py --systems rerank --rows 50000.
+# GOMP_SPINCOUNT=10000 python -m benchmarks training --only rerank --rows 50000.
 SPINS = "1000"
 CORES = os.cpu_count() or 1
 NUMPY_THREADS = min(CORES, 4)  # more would wait for the GIL

@@ -100,7 +100,7 @@ class GrowthOrder:
         """Return the leaves to split now, the first of which is in the tree; none: the tree is complete.
 
         They are the first third of those that would be split if no child had a larger gain. With more of them a tree
-        takes fewer rounds, but more splits are dropped; scripts/bench_tree_stages.py counts both.
+        takes fewer rounds, but more splits are dropped; `benchmarks tree-stages` counts both.
         """
         while self._waiting and len(self.taken) < self.max_splits and self._waiting[0][2].children is not None:
             _, number, part = heapq.heappop(self._waiting)

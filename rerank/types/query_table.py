@@ -50,14 +50,12 @@ class QueryTable(Shown):
         return (str(query_id) for query_id in self.query_ids)
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """Yield each query id with the value of each of its documents, as a mapping does.
+        """Return each query id with the value of each of its documents, as a mapping does.
 
-        Yields
-        ------
-        query_id : str
-            The query.
-        documents : dict of str to number
-            Score or label by document id.
+        Returns
+        -------
+        iterator of (str, dict of str to number)
+            The query, and score or label by document id.
 
         """
         table: Any = self

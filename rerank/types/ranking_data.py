@@ -47,14 +47,14 @@ class RankingData(PairTable):
         Weight of each query; None is 1 for all.
     row_weights : ndarray of shape (n_rows,), dtype float64, or None
         Weight of each row, in place of `weights`; not all rankers take it.
+    query_groups : ndarray of shape (n_queries,), dtype int64, or None
+        Number of the group of near-duplicate queries that each query belongs to: all of a group are in the same fold
+        wherever queries are divided. None if it is unknown.
     ideal_labels : ndarray of shape (n_ideal,), dtype float64, or None
         Positive labels of every query, best first, from the qrels: they include relevant documents that the run did
         not retrieve. None if the rows are all that is judged.
     ideal_ptr : ndarray of shape (n_queries + 1,), dtype int64, or None
         Ideal labels of query q: [ideal_ptr[q], ideal_ptr[q + 1]).
-    query_groups : ndarray of shape (n_queries,), dtype int64, or None
-        Number of the group of near-duplicate queries that each query belongs to: all of a group are in the same fold
-        wherever queries are divided. None if it is unknown.
     recipe : mapping or None
         How the features were computed, as plain JSON values.
     fingerprint : mapping or None
