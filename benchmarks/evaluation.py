@@ -129,7 +129,7 @@ def swaps(options: Options) -> Iterator[Row]:
             seconds = times_in_turns({"": job}, options.n_repeats())[""].median
             yield {"measure": name, "documents": 1000, "rows": n_rows, "how": "formula", "ms": 1e3 * seconds}
         for measure, n_docs in product((parse_measure("AP"), parse_measure(reciprocal_rank)), (100, 1000)):
-            seconds = timed(_filling(partial(fill_by_recomputing, measure), n_docs, TRUNCATION))
+            seconds = timed(_filling(partial(fill_by_recomputing, measure.scores), n_docs, TRUNCATION))
             row = {"measure": measure.name, "documents": n_docs, "rows": TRUNCATION}
             yield {**row, "how": "evaluating again", "ms": 1e3 * seconds}
 
