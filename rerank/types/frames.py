@@ -143,7 +143,7 @@ def unmasked(values: Any) -> Any:
     """Return a masked array with None, or NaN among numbers, where it is masked; other values as they are."""
     if not isinstance(values, np.ma.MaskedArray):
         return values
-    missing = np.nan if values.dtype.kind in "biuf" else None
+    missing: Any = np.nan if values.dtype.kind in "biuf" else None
     mask = np.ma.getmaskarray(values)
     return np.where(mask, missing, np.ma.getdata(values)) if mask.any() else np.ma.getdata(values)
 
