@@ -27,6 +27,7 @@ from rerank.files.source import (
     filled_lines,
     is_header,
     json_object,
+    reads_files,
     refuse,
     refuse_header,
     stray_text,
@@ -55,6 +56,7 @@ _NUM = re.compile(r"<num\b[^<>]*>\s*(?:number\s*:)?([^<]*)", re.IGNORECASE)
 _TITLE = re.compile(r"<title\b[^<>]*>\s*(?:topic\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|\Z)", re.IGNORECASE | re.DOTALL)
 
 
+@reads_files
 def read_topics(path: str | Path) -> Topics:
     """Read topics.
 
