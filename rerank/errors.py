@@ -78,10 +78,13 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> InvalidInputErro
     return InvalidInputError(f"{what}: expected a known name, got {shown(name)}. {suggestion(name, known)}")
 
 
+LONGEST_NAME = 100  # letters of a name whose nearest known one is looked for
+
+
 def suggestion(name: Any, known: Iterable[str]) -> str:
     """Return a sentence with the nearest known name, or with all known names."""
     choices = sorted(set(known))
-    near = get_close_matches(name, choices, n=1) if isinstance(name, str) else []
+    near = get_close_matches(name, choices, n=1) if isinstance(name, str) and len(name) <= LONGEST_NAME else []
     return f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(choices)}."
 
 

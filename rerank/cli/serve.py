@@ -132,8 +132,13 @@ def _token(file: Path | None, without: bool, host: str) -> str | None:
                 f"{file}: expected a token of printable ASCII characters, got none. Write one line."
             )
         return token
-    if without or is_loopback(host):
-        return None
+    try:
+        if without or is_loopback(host):
+            return None
+    except (OSError, UnicodeError):
+        raise InvalidInputError(
+            f"--host: expected an address of this machine, got {host}, which has none. Name another."
+        ) from None
     raise InvalidInputError(
         f"--host: expected --token-file for an address that others reach, got {host} without one. "
         "Add --token-file FILE, or --no-token."

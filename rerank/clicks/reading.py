@@ -7,6 +7,7 @@ import json
 import logging
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from rerank.clicks.record import Clicks
 from rerank.clicks.ubi import UbiLog, is_ubi, log_objects
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.records import TopicsLike, topics_of
-from rerank.files.source import check_file
+from rerank.files.source import check_file, reads_files
 from rerank.runtime.output import whole_file
 from rerank.types.ids import id_array
 
@@ -29,6 +30,7 @@ ROWS_WRITTEN = 1 << 16
 TOPICS, EVENTS = "topics.tsv", "events.jsonl"  # in the folder of `rerank serve --log`
 
 
+@partial(reads_files, several=True)
 def read_clicks(
     path: str | Path | Sequence[str | Path],
     *,

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from rerank.errors import InvalidInputError, shown
 from rerank.files.parquet import ENDING as PARQUET
 from rerank.files.parquet import parquet_shape, read_parquet, write_parquet
 from rerank.files.rows import NOT_STORED, STORED, data_files, faults_of, joined, repeated_row, stored_members
-from rerank.files.source import check_file
+from rerank.files.source import check_file, reads_files
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.runtime import container
 from rerank.runtime.container import Blocks, Fault, Kind, Stored, offsets
@@ -71,6 +72,7 @@ KINDS = {mapped: _kind(mapped) for mapped in (False, True)}
 KIND = KINDS[False]
 
 
+@partial(reads_files, several=True)
 def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> RankingData:
     """Read ranking data.
 

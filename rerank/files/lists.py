@@ -28,6 +28,7 @@ from rerank.files.source import (
     finite_number,
     json_objects,
     of_line,
+    reads_files,
     refuse_header,
     text_lines,
 )
@@ -64,6 +65,7 @@ def read_names(path: str | Path) -> tuple[str, ...]:
 MOST_DIGITS = 18  # of the number of a fold
 
 
+@reads_files
 def read_folds(path: str | Path) -> dict[str, int]:
     """Read the folds of queries, for `Study`.
 
@@ -125,6 +127,7 @@ def _entry(content: str) -> tuple[str, int]:
 COLUMNS = "(qid, better docid, worse docid[, probability])"
 
 
+@reads_files
 def read_preferences(path: str | Path) -> Preferences:
     """Read preference pairs.
 

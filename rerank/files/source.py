@@ -17,14 +17,15 @@ import re
 import stat
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import ExitStack, contextmanager
+from functools import partial, wraps
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, TypeVar, cast
 
 import numpy as np
 
-from rerank.errors import FileFormatError, MissingFileError, shown
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown
 from rerank.runtime import strict_json
 from rerank.runtime.memory import MOST_RATIO, MOST_UNPACKED
 from rerank.runtime.strict_json import ParseFault, parse_toml
@@ -35,6 +36,7 @@ CHUNK_BYTES = 1 << 22
 MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
 OnFault = Callable[[FileFormatError], None]
 Parsed = TypeVar("Parsed")
+Reader = TypeVar("Reader", bound=Callable[..., Any])
 HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
 
 # Pattern of the first bytes of files that are not text -> what they are, and how to convert them.
@@ -71,6 +73,36 @@ def of_line(path: Path, line: int | None, parse: Callable[..., Parsed], *content
 def refuse(fault: FileFormatError) -> None:
     """Raise the fault: the default `on_fault` of readers, which stops at the first fault."""
     raise fault
+
+
+def reads_files(read: Reader, several: bool = False) -> Reader:
+    """Return a reader of a path, or of `several`, that also reads open files; anything else is refused in one line."""
+
+    @wraps(read)
+    def read_given(path: Any, *arguments: Any, **options: Any) -> Any:
+        with ExitStack() as opened:
+            if several and isinstance(path, list | tuple):
+                return read([_path_of(each, opened) for each in path], *arguments, **options)
+            return read(_path_of(path, opened), *arguments, **options)
+
+    return cast(Reader, read_given)
+
+
+def _path_of(given: Any, opened: ExitStack) -> str | os.PathLike[str]:
+    """Return a path; that of a copy of an open file, which is there until the block of `opened` ends."""
+    if isinstance(given, str | os.PathLike):
+        if "\0" in str(given):
+            raise InvalidInputError(f"path: expected one without NUL, got {shown(str(given))}. Remove the character.")
+        return given
+    if not callable(getattr(given, "read", None)):
+        raise InvalidInputError(
+            f"path: expected a path or an open file, got {shown(repr(given))}. Pass the name of the file."
+        )
+    content, name = given.read(), getattr(given, "name", None)
+    folder = opened.enter_context(TemporaryDirectory(prefix="rerank-"))
+    copy = Path(folder) / (Path(name).name if isinstance(name, str) else "file")
+    copy.write_bytes(content.encode() if isinstance(content, str) else content)
+    return copy
 
 
 def check_file(path: str | Path, expected: str) -> Path:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.source import LineFault, check_file, filled_lines, of_line
+from rerank.files.source import LineFault, check_file, filled_lines, of_line, reads_files
 from rerank.files.trec import parse_label
 from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken, first_broken_query
 from rerank.types.subtopics import SubtopicQrels
@@ -16,6 +16,7 @@ from rerank.types.subtopics import SubtopicQrels
 COLUMNS = "4 columns (query subtopic document label)"
 
 
+@reads_files
 def read_subtopic_qrels(path: str | Path) -> SubtopicQrels:
     """Read judgements of documents for the subtopics of queries.
 

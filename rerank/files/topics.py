@@ -36,6 +36,7 @@ from rerank.files.source import (
     is_json_line,
     json_object,
     json_objects,
+    reads_files,
     refuse,
     refuse_header,
     stray_text,
@@ -74,6 +75,7 @@ _NUMBER = re.compile(r"<(number|num|id|qid)\b[^<>]*>(?:\s*number\s*:)?([^<]*)(?:
 _TEXTS = [re.compile(rf"<{tag}\b[^<>]*>(.*?)</{tag}\s*>", re.IGNORECASE | re.DOTALL) for tag in XML_TEXTS]
 
 
+@reads_files
 def read_topics(path: str | Path) -> Topics:
     """Read topics.
 

@@ -22,7 +22,7 @@ import numpy as np
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.columns import Layout, read_table
 from rerank.files.irds import data_set_name, data_set_qrels
-from rerank.files.source import finite_number
+from rerank.files.source import finite_number, reads_files
 from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Run, query_rows
 from rerank.types.ids import MOST_LETTERS, first_broken, first_broken_query, sort_keys
@@ -65,6 +65,7 @@ RUN = Layout(
 )
 
 
+@reads_files
 def read_qrels(path: str | Path) -> Qrels:
     """Read judgements.
 
@@ -95,6 +96,7 @@ def read_qrels(path: str | Path) -> Qrels:
     return Qrels(table.query_ids, table.query_ptr, table.doc_ids[order], table.values[order])
 
 
+@reads_files
 def read_run(path: str | Path) -> Run:
     """Read a ranking.
 

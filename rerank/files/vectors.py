@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.source import check_file, filled_lines
+from rerank.files.source import check_file, filled_lines, reads_files
 from rerank.runtime.schema import first_repeated
 from rerank.types.ids import ID_RULE, Ids, first_broken, id_array
 
@@ -21,6 +21,7 @@ IDS, VECTOR = ("id", "query_id", "qid", "doc_id", "docno"), ("vector", "embeddin
 MOST_DIMENSIONS = 4096
 
 
+@reads_files
 def read_vectors(path: str | Path) -> tuple[Ids, NDArray[np.float32]]:
     """Read vectors with their ids.
 

@@ -104,6 +104,7 @@ known_measures = _REGISTRY.known
 _ALIASES: dict[str, str] = {}
 _TREC_NAMES: dict[str, TrecName] = {}
 _GRAMMAR = re.compile(r"(?P<symbol>\w*?)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<at>\d*\.?\d+))?")
+MOST_LETTERS = 1000  # of a name: the time of matching it grows with their square
 M = TypeVar("M", bound="type[Measure]")
 
 
@@ -182,7 +183,11 @@ def _measures_of(name: object) -> list[Measure]:
 
 
 def _trec_measures(name: str) -> list[Measure]:
-    """Return the measures of a trec_eval name; none for any other name."""
+    """Return the measures of a trec_eval name; none for any other name, and a fault for one that is too long."""
+    if len(name) > MOST_LETTERS:
+        raise InvalidInputError(
+            f"measure: expected a name of at most {MOST_LETTERS} letters, got {len(name):,}. Write e.g. nDCG@10."
+        )
     if _is_own_name(name):
         return []
     known_measures()

@@ -240,8 +240,13 @@ def _check_finite(X: NDArray[np.float32], names: tuple[str, ...] | None) -> None
 
 
 def number_column(what: str, values: object, n_rows: int, unit: str = "number") -> Floats:
-    """Return one finite number for each row, (n_rows,) float64; `unit` is what messages call one."""
+    """Return one finite number for each row, (n_rows,) float64; `unit` is what messages call one.
+
+    values  (n_rows,) or, as scikit-learn takes them, (n_rows, 1)
+    """
     column = numbers(what, values).astype(np.float64)
+    if column.shape == (n_rows, 1):
+        column = column[:, 0]
     if column.shape != (n_rows,):
         raise InvalidInputError(
             f"{what}: expected a finite {unit} for each of {n_rows} rows, got shape {column.shape}. Pass one column."

@@ -102,7 +102,16 @@ _OPTIONAL: dict[str, Any] = {
     "calibration": None,
     "categories": {},
 }
+_COUNTED = ("documents", "terms")  # of the index, in its fingerprint
 _NAMING = ("fields", "families", "features", "numbers", "functions", "runs")  # the features' names show these parts
+
+
+def _check_members(stored: Mapping[str, Any] | None, what: str, names: Sequence[str], member: Field) -> None:
+    """Refuse an object with a member, of some names, that a field does not read; null is no member."""
+    for name in names:
+        if stored and stored.get(name) is not None:
+            with at(f"{what}.{name}"):
+                member.read(stored[name], {})
 
 
 @dataclass(frozen=True)
@@ -765,6 +774,8 @@ class Ranker(Estimator):
         values = Record(parts, optional=_OPTIONAL).read(stored, sizes)
         model = cls(**values["parameters"])
         model.feature_names_, model.n_features_in_ = values["feature_names"], len(values["feature_names"])
+        _check_members(values["recipe"], "recipe", _NAMING, Names(may_be_empty=True))
+        _check_members(values["fingerprint"], "fingerprint", _COUNTED, Whole(0, 2**62))
         model.recipe_, model.fingerprint_ = values["recipe"], values["fingerprint"]
         model.retriever_, model.run_retrievers_ = values["retriever"], values["run_retrievers"]
         model.base_, model._columns_named, model.categories_ = values["base"], values["columns"], values["categories"]

@@ -9,10 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from rerank.errors import InvalidInputError, shown
+from rerank.files.source import reads_files
 from rerank.rankers.model_file import read_model_file
 from rerank.rankers.ranker import Ranker, StoredModel
 
 
+@reads_files
 def read_model(path: str | Path) -> Ranker:
     """Read and check a model file.
 

@@ -191,9 +191,10 @@ class Engine:
         wanted = [(job.k, job.cutoff) for job in jobs for _ in job.queries]
         ranked = zip(*(_best(side, wanted) for side in sides), strict=True)
         for own, job in zip(names, jobs, strict=True):
-            lists = [shown_list(job, text, rankings, next(ranked)) for text in job.queries.values()]
-            told = [] if self.log is None else self._logged(job, lists)
+            best = [(text, next(ranked)) for text in job.queries.values()]
             try:
+                lists = list(_shown_lists(job, rankings, best))
+                told = [] if self.log is None else self._logged(job, lists)
                 job.answer = self._results(job, lists, [terms.get(name, frozenset()) for name in own], told)
             except ServiceError as fault:  # of this job alone
                 job.fault = fault
@@ -495,6 +496,15 @@ class ShownList:
         if self.seed is None:
             return {"ranker": self.rankers[0]}
         return {"rankers": self.rankers, "sides": self.sides, "credits": self.credits, "seed": self.seed}
+
+
+def _shown_lists(
+    job: SearchJob, rankings: Sequence[Ranking], best: Iterable[tuple[str, Sequence[_Ranked]]]
+) -> Iterator[ShownList]:
+    """Yield the list for each query, with its best documents by each ranking, as long as somebody waits."""
+    for query, ranked in best:
+        _drop_late([job])
+        yield shown_list(job, query, rankings, ranked)
 
 
 def shown_list(job: SearchJob, query: str, rankings: Sequence[Ranking], ranked: Sequence[_Ranked]) -> ShownList:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
+from socket import getaddrinfo
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 BM25_NAME = "bm25"  # the ranking without a model
@@ -12,8 +14,10 @@ METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # environment variable: where sever
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether only this machine can connect to an address."""
-    return host in LOOPBACK or host.startswith("127.")
+    """Return whether only this machine can connect to an address, or to all that a name has; OSError if it has none."""
+    if host in LOOPBACK:
+        return True
+    return all(ip_address(found[4][0]).is_loopback for found in getaddrinfo(host, None))
 
 
 def name_of(model: Path) -> str:

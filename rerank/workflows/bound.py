@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from threading import Event
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -566,6 +567,7 @@ class _Opened:
     path: Path
     language: str | None
     commit: str
+    is_closed: Event = field(default_factory=Event)  # seen by all threads
 
     @cached_property
     def forward(self) -> ForwardIndex:
@@ -577,7 +579,9 @@ class _Opened:
 
     @cached_property
     def searcher(self) -> Searcher:
-        """The Lucene searcher."""
+        """The Lucene searcher; InvalidInputError where the index was closed."""
+        if self.is_closed.is_set():
+            raise InvalidInputError(f"{self.path}: expected an open index, got a closed one. Open it again.")
         return Searcher(self.path, self.language, self.commit)
 
     @cached_property
@@ -605,9 +609,9 @@ class _Opened:
 
     def close(self) -> None:
         """Close the Lucene reader."""
+        self.is_closed.set()
         if "searcher" in self.__dict__:
             self.searcher.close()
-            del self.__dict__["searcher"]
 
 
 PICKLED = ("path", "language", "threads", "check_models", "_opened", "_given")

@@ -223,9 +223,9 @@ def _training_data(model: Ranker) -> list[Row]:
     made, calibration = model.fingerprint_ or {}, model.calibration_
     counts = getattr(getattr(model, "forest_", None), "leaf_count", None)
     n_rows = "" if counts is None else f"{int(counts[: model.forest_.leaf_ptr[1]].sum()):,}"  # type: ignore[attr-defined]
-    documents = f"{made['documents']:,} documents, {made['terms']:,} terms" if made else NOT_KEPT
+    counts_of = ", ".join(f"{made[name]:,} {name}" for name in ("documents", "terms") if made.get(name) is not None)
     rows = [
-        ("collection", documents),
+        ("collection", counts_of or NOT_KEPT),
         ("language", str(made.get("language") or "")),
         ("checksum of the index", str(made.get("checksum", ""))),
         ("candidates", str(model.retriever_ or NOT_KEPT)),

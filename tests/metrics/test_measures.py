@@ -73,6 +73,13 @@ def joined(ranked: list[np.ndarray], ideal: list[np.ndarray]) -> RankedLists:
     )
 
 
+@pytest.mark.parametrize("name", ["x" * 50_000, "P" + " " * 50_000 + "y", "nDCG@" + "1" * 50_000, "P." + "5," * 25_000])
+def test_name_of_many_letters_is_refused_in_a_short_line_at_once(name: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"^measure: expected a name of at most 1000 letters, got 5") as fault:
+        parse_measure(name)
+    assert len(str(fault.value)) < 200
+
+
 def test_names_cover_every_registered_measure() -> None:
     names = [*NAMES, *test_trec_measures.MEASURES, *make_ndeval.MEASURES]
     assert {type(parse_measure(name)) for name in names} == set(known_measures().values())

@@ -194,7 +194,7 @@ def test_categories_are_refused_by_a_model_without(categories: list[Any]) -> Non
         ({"y": np.where(np.arange(N) == 5, np.nan, Y)}, "y: expected a finite number for each of 60 .* nan at row 5"),
         ({"y": pd.array([None, *[1] * (N - 1)], dtype="Int64")}, "y: expected a finite number .* nan at row 0. Fill"),
         ({"y": Y.astype(str)}, "y: expected numbers, got values of type <U21. Encode text"),
-        ({"y": Y[:, None]}, r"y: expected a finite number for each of 60 rows, got shape \(60, 1\). Pass one column"),
+        ({"y": A[:, ::3]}, r"y: expected a finite number for each of 60 rows, got shape \(60, 2\). Pass one column"),
         ({"y": pd.Series(Y)[::-1]}, r"y: expected the rows in X's order, .* \(row 0 is 59, in X 0\). Pass y.loc"),
         ({"qid": pd.Series(QID)[::-1]}, "qid: expected the rows in X's order"),
         ({"sample_weight": pd.Series(np.ones(N))[::-1]}, "sample_weight: expected the rows in X's order"),
@@ -259,3 +259,11 @@ def test_first_infinite_is_found_in_any_block_of_rows() -> None:
 
 def test_numbers_of_a_column_are_float64() -> None:
     assert number_column("y", pd.Series([1, 2], dtype="Int8"), 2).dtype == np.float64
+
+
+def test_labels_may_be_one_column_of_a_table() -> None:
+    X, y, qid = np.eye(4, 3, dtype=np.float32), [1, 0, 0, 1], [1, 1, 2, 2]
+    expected = LambdaMART(n_estimators=1, min_child_samples=1).fit(X, y, qid=qid).predict(X)
+    for column in (np.array(y)[:, None], [[label] for label in y]):
+        found = LambdaMART(n_estimators=1, min_child_samples=1).fit(X, column, qid=qid).predict(X)
+        assert found.tolist() == expected.tolist()

@@ -278,6 +278,7 @@ def test_another_address_needs_a_token(index: rerank.Index, tmp_path: Path) -> N
     assert "expected a model file" in refused(index.path, tmp_path / "none.json")
     assert "expected a folder with a Lucene index" in refused(tmp_path / "none")
     assert "expected an address of this machine" in refused(index.path, "--host", "127.0.0.1.x.invalid")
+    assert "expected an address of this machine" in refused(index.path, "--host", "127.0.0.1.x.invalid", "--no-token")
     with process(index.path, "--host", "0.0.0.0", "--token-file", token) as (started, client):
         started.wait(": ready")
         assert client.get("/health").status_code == 200

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.errors import ModelMismatchError
+from rerank.errors import FileFormatError, ModelMismatchError
 from tests.workflows.test_dependence import data_of
 from tests.workflows.tiny import Tiny, more_queries
 
@@ -116,3 +117,26 @@ def test_names_are_text_in_markdown_and_in_pages() -> None:
     page = card.to_html()
     assert "<script" not in page
     assert "<b>" not in page
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "path"),
+    [
+        ("fingerprint", {"documents": "many"}, "fingerprint.documents"),
+        ("fingerprint", {"documents": 3, "terms": None, "checksum": 5}, None),
+        ("fingerprint", {}, None),
+        ("fingerprint", {"terms": -1}, "fingerprint.terms"),
+        ("recipe", {"fields": 5}, "recipe.fields"),
+        ("recipe", {"families": [1]}, "recipe.families"),
+        ("recipe", {"runs": {"a": 1}}, "recipe.runs"),
+    ],
+)
+def test_card_of_a_damaged_model_names_the_place(member: str, value: object, path: str | None, tmp_path: Path) -> None:
+    stored = rerank.LambdaMART(n_estimators=2, min_child_samples=2).fit(data_of(120)).to_dict()
+    file = tmp_path / "model.json"
+    file.write_text(json.dumps({"format": "rerank-model", "version": 1, **stored, member: value}))
+    if path is None:
+        assert str(rerank.model_card(file)).startswith("# Model card")
+        return
+    with pytest.raises(FileFormatError, match=rf"model\.json: {path}.*: expected"):
+        rerank.model_card(file)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -459,6 +460,16 @@ def test_closed_index_opens_again_for_texts(collection: Tiny, tmp_path: Path) ->
     index.close()
     assert np.array_equal(index.text_features("amber", ["amber birch"]).X, first.X, equal_nan=True)
     index.close()
+
+
+def test_closed_index_is_refused_in_every_thread(collection: Tiny, tmp_path: Path) -> None:
+    index = rerank.Index.build(collection.documents, tmp_path / "index")
+    other = index.using(threads=1)
+    index.close()
+    with ThreadPoolExecutor(1) as pool:
+        for search in (index.search, other.search):
+            with pytest.raises(InvalidInputError, match="expected an open index, got a closed one"):
+                pool.submit(search, {"q": "amber"}, 5).result()
 
 
 def _run_command(folder: Path, *arguments: str) -> int:
