@@ -33,14 +33,18 @@ _cached_log_idf = cached_by_field(log_idf)
 
 
 def query_groups(forward: ForwardIndex, tokens: Sequence[Sequence[str]]) -> Ints:
-    """Return the group of each query, (n_queries,) int64, by its analysed terms; see `near_duplicates`."""
+    """Return the group of each query, (n_queries,) int64, by its analysed terms; see `near_duplicates`.
+
+    All words count alike where the index has no text of whole documents.
+    """
     counters = [Counter(of_query) for of_query in tokens]
     words = sorted({word for counter in counters for word in counter})
     number = {word: place for place, word in enumerate(words)}
     rows = [sorted((number[word], count) for word, count in counter.items()) for counter in counters]
     flat = np.array([pair for row in rows for pair in row], dtype=np.int32).reshape(-1, 2)
     query_words, freqs, word_ptr = flat[:, 0], flat[:, 1], pointers([len(row) for row in rows])
-    weights = unit_weights(freqs, word_idf(forward, words)[query_words], word_ptr)
+    idf = word_idf(forward, words) if CONTENTS in forward.fields else np.ones(len(words))
+    weights = unit_weights(freqs, idf[query_words], word_ptr)
     same: dict[object, int] = {}
     first = np.array([same.setdefault(tuple(row), query) for query, row in enumerate(rows)], dtype=np.int64)
     return near_duplicates(weights, query_words, word_ptr, first, NEAR)
