@@ -190,11 +190,11 @@ class Ensemble(Ranker):
         super()._fit_data(data, *others)
 
     def _matching(self, data: RankingData) -> RankingData:
-        _refuse_unlisted(data.zeros, getattr(self, "members_", ()))
+        _refuse_unlisted(data.zeros, getattr(self, "members_", self.members))
         return super()._matching(data)
 
     def _matrix(self, X: object) -> NDArray[np.float32]:
-        _refuse_unlisted(zeros_of(X), getattr(self, "members_", ()))
+        _refuse_unlisted(zeros_of(X), getattr(self, "members_", self.members))
         return super()._matrix(X)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
