@@ -58,7 +58,7 @@ def _splits(options: Options, name: str) -> Iterator[tuple[Any, rerank.Qrels, An
         yield *judged(options, name, "train"), *judged(options, name, "dev")
         return
     topics, qrels = judged(options, name)
-    for parts in folds(len(qrels), 0):
+    for parts in list(folds(len(qrels), 0))[: options.pick(5, 1)]:
         ids = [[list(qrels)[number] for number in part.tolist()] for part in parts]
         own = [rerank.Topics({query_id: topics[query_id] for query_id in part}) for part in ids]
         yield own[0], some_queries(qrels, ids[0]), own[1], some_queries(qrels, ids[1])
