@@ -141,7 +141,8 @@ def _entries(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) -> Ite
         return _each(path, _xml_topics(lines), _xml_entry, on_fault)
     if beginning.startswith("<"):
         return _each(path, _trec_blocks(path, lines, on_fault), _trec_entry, on_fault)
-    if beginning.startswith("[") or (beginning.startswith("{") and not is_json_line(lines[0][1])):
+    is_array = beginning.startswith("[") and "\t" not in lines[0][1]
+    if is_array or (beginning.startswith("{") and not is_json_line(lines[0][1])):
         objects = ((line, json.dumps(members)) for line, members in json_objects(path))
         return _each(path, objects, _json_entry, on_fault)
     if beginning.startswith("{"):
@@ -187,7 +188,7 @@ def _collected(path: Path, entries: Iterable[Entry], on_fault: OnFault) -> list[
             topics[query_id] = line, query_id, text.strip()
             continue
         on_fault(FileFormatError(path, line, message))
-    if blank and topics and on_fault is refuse:
+    if blank and topics:
         _log.warning("topics without text are left out: %d; the first: %s", len(blank), blank[0])
     else:
         for fault in blank:

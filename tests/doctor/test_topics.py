@@ -15,11 +15,6 @@ FAULTS = {
         "error    topics:2: expected each query once, got 'q1' again. Remove one of the two "
         "(also line 3; 2 in all); rerank refuses the file",
     ),
-    "no text": (
-        '{"id": "q1", "text": "heat"}\n{"id": "q2", "text": " "}\n',
-        "error    topics:2: expected a text for query 'q2', got none. Write it or drop the query; "
-        "rerank refuses the file",
-    ),
     "no number": (
         "<top>\n<num> 1 <title> heat\n</top>\n<top>\n<title> cold\n</top>\n",
         "error    topics:4: expected <num> in the topic that begins here, got none. Add it; rerank refuses the file",
