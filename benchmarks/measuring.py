@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import statistics
 import subprocess
@@ -137,6 +138,7 @@ def in_process(function: Callable[..., Any], *arguments: Any) -> Usage:
 
 
 def _send(sender: Any, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    logging.getLogger("rerank").setLevel(logging.ERROR)
     result = function(*arguments)
     sender.send((result, time.process_time(), memory("VmHWM")))
     sender.close()
