@@ -84,7 +84,6 @@ def find(benchmarks: dict[str, Benchmark], name: str) -> Benchmark:
 
 def run(benchmark: Benchmark, options: Options, picture: Path | None) -> dict[str, Any]:
     """Run a benchmark, show its rows as they come, draw its picture, and return what was measured."""
-    logging.getLogger("rerank").setLevel(logging.ERROR)
     if picture is not None and benchmark.draw is None:
         raise BenchmarkError(f"{benchmark.name} has no picture")
     start, rows = time.perf_counter(), list[Row]()
@@ -151,4 +150,5 @@ def machine(needs: tuple[str, ...]) -> dict[str, str]:
 
 
 if __name__ == "__main__":
+    logging.getLogger("rerank").setLevel(logging.ERROR)  # the rows are the output
     main(prog_name="python -m benchmarks")

@@ -7,7 +7,7 @@ at position k, theta solves, for every k,
 
 whose terms have expectation 0 at the true theta whatever gamma is, so that no gamma has to be estimated: with a few
 impressions a pair, expectation maximisation of theta and gamma together is off by two to three times as much, with a
-prior on gamma by ten times (scripts/check_clicks.py). It is the likelihood of clicks given c_d where clicks are rare,
+prior on gamma by ten times (benchmarks examination). It is the likelihood of clicks given c_d where clicks are rare,
 solved by iterative proportional fitting, and starts from the adjacent chain: theta_(k+1) / theta_k = sum c / n at k + 1
 over sum c / n at k, over the pairs shown at both.
 
