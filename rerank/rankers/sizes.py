@@ -1,7 +1,8 @@
 """Sizes of boosted trees that are not given: they follow the number of training queries.
 
 With few judged queries many large trees fit their noise. With many, the sizes are LightGBM's. Those of fewer than 300
-queries were chosen on 8 draws of 10, 20 and 40 queries of each development collection (sweep_sizes.py of commit a136ab03).
+queries were chosen on 8 draws of 10, 20 and 40 queries of each development collection (sweep_sizes.py of commit
+a136ab03).
 """
 
 from __future__ import annotations
