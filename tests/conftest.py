@@ -31,13 +31,17 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
-    """Run the tests of a package in one process, which makes its indexes and compiles its kernels once."""
+    """Run the tests of a package in one process, which makes its indexes and compiles its kernels once.
+
+    Those of workflows, which are last and take long, are divided by file.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class Folders(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            folder = nodeid.partition("::")[0].rpartition("/")[0]
-            return nodeid if folder == "tests" else folder
+            file = nodeid.partition("::")[0]
+            folder = file.rpartition("/")[0]
+            return nodeid if folder == "tests" else file if folder == "tests/workflows" else folder
 
     config.option.loadscopereorder = False
     return Folders(config, log)

@@ -40,7 +40,6 @@ def features(index: rerank.Index) -> Any:
         (lambda index: None, lambda index: index.forward),
         (lambda index: index.search(TOPICS), features),
         (lambda index: index.forward, features),
-        (lambda index: (index.search(TOPICS), index.forward, index.close()), lambda index: index.search(TOPICS)),
         (lambda index: features(index), lambda index: pickle.loads(pickle.dumps(index)).search(TOPICS)),
         (lambda index: None, lambda index: index.text_features("word0", ["word0 heat"])),
     ],
