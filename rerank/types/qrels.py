@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,17 @@ class Qrels(QueryTable):
     def __getitem__(self, query_id: str) -> dict[str, int]:
         rows = self.rows(query_id)
         return dict(zip(self.doc_ids[rows].tolist(), self.labels[rows].tolist(), strict=True))
+
+    def items(self) -> Iterator[tuple[str, dict[str, int]]]:
+        """Return each query id with the label of each of its documents.
+
+        Returns
+        -------
+        iterator of (str, dict of str to int)
+            The query, and the labels by document id.
+
+        """
+        return ((query_id, self[query_id]) for query_id in self)
 
     @classmethod
     def from_rows(cls, query_ids: ArrayLike, doc_ids: ArrayLike, labels: ArrayLike) -> Qrels:

@@ -49,18 +49,6 @@ class QueryTable(Shown):
     def __iter__(self) -> Iterator[str]:
         return (str(query_id) for query_id in self.query_ids)
 
-    def items(self) -> Iterator[tuple[str, Any]]:
-        """Return each query id with the value of each of its documents, as a mapping does.
-
-        Returns
-        -------
-        iterator of (str, dict of str to number)
-            The query, and score or label by document id.
-
-        """
-        table: Any = self
-        return ((query_id, table[query_id]) for query_id in self)
-
     def rows(self, query_id: str) -> slice:
         """Return the rows of one query.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -44,6 +44,17 @@ class Run(QueryTable):
     def __getitem__(self, query_id: str) -> dict[str, float]:
         rows = self.rows(query_id)
         return dict(zip(self.doc_ids[rows].tolist(), self.scores[rows].tolist(), strict=True))
+
+    def items(self) -> Iterator[tuple[str, dict[str, float]]]:
+        """Return each query id with the score of each of its documents.
+
+        Returns
+        -------
+        iterator of (str, dict of str to float)
+            The query, and the scores by document id.
+
+        """
+        return ((query_id, self[query_id]) for query_id in self)
 
     @classmethod
     def from_rows(cls, query_ids: ArrayLike, doc_ids: ArrayLike, scores: ArrayLike, name: str = UNNAMED) -> Run:
