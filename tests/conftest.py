@@ -33,8 +33,10 @@ def pytest_configure() -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """Run the tests of a package in one process, which makes its indexes and compiles its kernels once.
 
-    Those of workflows, which are last and take long, are divided by file.
+    Those of workflows, which are last and take long, are divided by file. `--dist` chooses another way.
     """
+    if config.option.dist != "load":
+        return None
     from xdist.scheduler import LoadScopeScheduling
 
     class Folders(LoadScopeScheduling):

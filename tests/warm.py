@@ -14,10 +14,10 @@ import traceback
 from pathlib import Path
 
 # What `rerank` is on the PATH of an example: it hands its arguments, folder and streams to the process at the socket.
-# `serve` remains a process of its own, which an example can stop.
+# `serve`, which an example stops, and commands that start the processes of a cluster remain processes of their own.
 SHIM = """#!{python} -SE
 import array, json, os, socket, sys
-if sys.argv[1:2] == ["serve"]:
+if "serve" in sys.argv[1:2] or "--cluster" in sys.argv:
     os.execv({python!r}, [{python!r}, "-m", "rerank", *sys.argv[1:]])
 with socket.socket(socket.AF_UNIX) as process:
     process.connect({address!r})
@@ -63,11 +63,13 @@ def answer(descriptor: int) -> None:
 
 
 def _connect(streams: list[int]) -> None:
-    """Make these file descriptors standard input, output and error."""
+    """Make these file descriptors standard input, output and error; a stream knows whether it is a pipe."""
     sys.stdout.flush()
     sys.stderr.flush()
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
+    sys.stdout = open(1, "w", encoding="utf8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf8", closefd=False, buffering=1)  # noqa: SIM115
 
 
 def _run(request: dict[str, object]) -> int:
@@ -75,7 +77,7 @@ def _run(request: dict[str, object]) -> int:
     from rerank.cli.main import run
 
     os.chdir(str(request["folder"]))
-    sys.path[0] = str(request["folder"])
+    sys.path.insert(0, str(request["folder"]))
     before = set(sys.modules)
     try:
         if "program" in request:
@@ -88,6 +90,7 @@ def _run(request: dict[str, object]) -> int:
         traceback.print_exc()
         return 1
     finally:  # modules of the folder are not those of the next one
+        sys.path.remove(str(request["folder"]))
         for name in set(sys.modules) - before:
             if str(getattr(sys.modules[name], "__file__", "")).startswith(str(request["folder"])):
                 del sys.modules[name]

@@ -128,7 +128,7 @@ class Work:
         """Return the first test of the fault's package that fails, "" for none."""
         start = time.perf_counter()
         with self.planted([fault]):
-            failed = self.failures(["-x", "-m", "not slow", f"tests/{Path(fault.path).parts[1]}"])
+            failed = self.failures(["-x", "--dist", "loadfile", "-m", "not slow", f"tests/{Path(fault.path).parts[1]}"])
         return f"own: {failed[0]} ({time.perf_counter() - start:.0f} s)" if failed else ""
 
     def find_together(self, faults: list[Fault], tier: str, marks: str) -> None:
