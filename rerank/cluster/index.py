@@ -26,6 +26,7 @@ from rerank.retrieval.candidates import Candidates
 from rerank.retrieval.union import UnionRun, run_of_part
 from rerank.types import RankingData, Run, Topics
 from rerank.workflows.bound import check_topics, runs_beside
+from rerank.workflows.folds import groups_of_topics
 from rerank.workflows.index import Index
 from rerank.workflows.rerank import rerank
 from rerank.workflows.resources import HISTORY, VECTORS, stored_encoder
@@ -119,6 +120,9 @@ class ClusterIndex(Index):
         judgements = None if qrels is None else qrels_of(qrels)
         about = (first[name] for name in ("names", "recipe", "fingerprint"))
         data = rows_without_features(run, judgements, others, *about)
+        if judgements is not None:
+            judged = Topics({query_id: topics[query_id] for query_id in run})
+            data = replace(data, query_groups=groups_of_topics(self, judged))
         return data, _blocks(first, parts)
 
     def _map(

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.memory import memory_limit
-from rerank.runtime.schema import Field, Plain
+from rerank.runtime.schema import Choice, Field, Plain
 from rerank.types import Floats, Ints, RankingData, pointers, query_blocks
 from rerank.types.data_frames import weights_of_rows
 from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes, sort_keys
-from rerank.types.ranking_data import BOTH, LISTED
+from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
 from rerank.types.retriever import RETRIEVERS, retriever_members
 
 
@@ -119,15 +119,24 @@ def all_distinct(query_ptr: Ints, codes: Words) -> bool:
     return True
 
 
-# What files store of data beside their rows, with its defaults.
-STORED: dict[str, Field] = {"recipe": Plain(), "fingerprint": Plain(), **RETRIEVERS}
-NOT_STORED: dict[str, Any] = {"recipe": None, "fingerprint": None, "retriever": None, "run_retrievers": {}}
+# What files store of data beside their rows, with its defaults; all files that are read together share the first ones.
+SHARED: dict[str, Field] = {"recipe": Plain(), "fingerprint": Plain(), **RETRIEVERS}
+STORED: dict[str, Field] = {**SHARED, "zeros": Choice(lambda: (LISTED, UNLISTED, BOTH))}
+NOT_STORED: dict[str, Any] = {
+    "recipe": None,
+    "fingerprint": None,
+    "retriever": None,
+    "run_retrievers": {},
+    "zeros": None,
+}
 
 
 def stored_members(data: RankingData) -> dict[str, Any]:
     """Return the members of `STORED` that the data have, as JSON values."""
     given = {name: getattr(data, name) for name in ("recipe", "fingerprint")}
-    members = {name: dict(value) for name, value in given.items() if value is not None}
+    members: dict[str, Any] = {name: dict(value) for name, value in given.items() if value is not None}
+    if data.zeros is not None:
+        members["zeros"] = data.zeros
     return {**members, **retriever_members(data.retriever, data.run_retrievers)}
 
 
@@ -321,7 +330,7 @@ def joined_parts(parts: Sequence[RankingData], rows: RowFile | list[NDArray[np.f
         ideal_ptr=pointers(np.concatenate([np.diff(ptr) for _, ptr in ideal])) if has_ideal else None,
         zeros=_zeros(parts),
         **_weights(parts),
-        **{name: getattr(first, name) for name in STORED},
+        **{name: getattr(first, name) for name in SHARED},
     )
 
 
@@ -378,7 +387,7 @@ def _check_same(file: Path, part: RankingData, first_file: Path, first: RankingD
             raise FileFormatError(
                 file, None, f"expected {what} as in {first_file}, got {has}. Make all files in one way."
             )
-    for name in STORED:
+    for name in SHARED:
         if getattr(part, name) != getattr(first, name):
             raise FileFormatError(
                 file,

@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.rows import (
     NOT_STORED,
+    SHARED,
     STORED,
     RowTable,
     faults_of,
@@ -514,8 +515,8 @@ def _record(path: Path, table: RowTable, lines: Ints, header: Header, n_features
         row_weights=None if of_rows is None else np.concatenate([np.empty(0), *of_rows]),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
-        zeros=_zeros(table, X.size) if header.feature_names is None else None,
-        **{name: header.members[name] for name in STORED},
+        zeros=_zeros(table, X.size) if header.feature_names is None else header.members["zeros"],
+        **{name: header.members[name] for name in SHARED},
     )
 
 

@@ -108,17 +108,12 @@ def test_a_worker_reads_vectors_again_that_were_written_anew(folder: Path, tmp_p
 
 @pytest.mark.parametrize("learned", [(), ("--learn-history",)])
 def test_experiment_writes_the_same_files(
-    folder: Path,
-    cluster: rerank.Cluster,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    learned: tuple[str, ...],
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learned: tuple[str, ...]
 ) -> None:
     monkeypatch.chdir(folder)
-    address = cluster.client.scheduler.address
     small = ("--folds", "3", "-p", "n_estimators=3", "-p", "min_child_samples=5", "-k", "20", *learned)
     files = []
-    for name, option in (("local", ()), ("cluster", ("--cluster", address))):
+    for name, option in (("local", ()), ("cluster", ("--cluster", "local:2"))):
         arguments = ["-q", "experiment", "index", "topics.tsv", "qrels.txt", "-o", str(tmp_path / name), *small]
         assert command([*arguments, *option]) == 0
         paths = sorted(path for path in (tmp_path / name).iterdir() if path.name != "provenance.json")
@@ -186,7 +181,7 @@ def test_workers_of_other_versions_are_refused(
     for name, value in (("rerank", "0.0.1"), ("Python", "3.9"), ("Anserini", "0.1")):
         monkeypatch.setattr(worker, "environment", Other({**own, name: value}))
         cluster._checked.clear()
-        with pytest.raises(ClusterError, match=rf"worker tcp://\S+: expected {name} 0?.*as on the client, got"):
+        with pytest.raises(ClusterError, match=rf"worker tls://\S+: expected {name} 0?.*as on the client, got"):
             cluster.open(folder / "index").search({"q": "amber"})
     cluster._checked.clear()
 
@@ -212,11 +207,11 @@ def test_an_index_that_workers_do_not_see_is_refused(
     index = cluster.open(folder / "index")
     fingerprint = dict(index.forward.fingerprint)
     monkeypatch.setitem(index._opened.__dict__, "forward", Fingerprint({**fingerprint, "documents": 3}))
-    with pytest.raises(ClusterError, match=r"worker tcp://\S+: \S+index: expected the same index as on the client"):
+    with pytest.raises(ClusterError, match=r"worker tls://\S+: \S+index: expected the same index as on the client"):
         index.search({"q": "amber"})
     monkeypatch.setitem(index._opened.__dict__, "forward", Fingerprint(fingerprint))
     monkeypatch.setattr(index, "path", folder / "absent")
-    with pytest.raises(ClusterError, match=r"worker tcp://\S+: \S+absent: expected"):
+    with pytest.raises(ClusterError, match=r"worker tls://\S+: \S+absent: expected"):
         index.search({"q": "amber"})
 
 
