@@ -22,7 +22,7 @@ class BenchmarkError(Exception):
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line takes; None and empty tuples stand for the benchmark's own choice."""
+    """Options of the command line; with None or an empty tuple, the benchmark uses its own value."""
 
     data: Path = DATA
     quick: bool = False

@@ -31,7 +31,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Examples]:
     opened.close()
 
 
-@pytest.mark.slow("300 s for all pages")
+@pytest.mark.slow("251 s: the examples of all pages")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_examples_of_a_page_run_and_write_what_they_name(page: Path, examples: Examples, tmp_path: Path) -> None:
     write_collection(tmp_path)

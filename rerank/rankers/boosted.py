@@ -427,11 +427,11 @@ class BoostedTrees(WeightedRanker):
         Both halves have queries in which the order of the documents changes the measure.
         """
         matters = order_matters(parse_measure(self.metric), train.lists) & (train.weights > 0.0)
-        if matters.sum() < HALVES:
+        if matters.sum() < HALVES or len(np.unique(train.groups)) == 1:  # one group of near duplicates
             return None
         half = fold_of_queries(HALVES, train, self.random_state)
         if len(np.unique(half[matters])) < HALVES:
-            half[matters] = np.arange(matters.sum()) % HALVES  # one group of near duplicates
+            half[matters] = np.arange(matters.sum()) % HALVES
         return half
 
     def _held_out_scores(

@@ -185,7 +185,7 @@ def _whole_length(file: FileIO, size: int) -> int:
 
 
 def write_all(file: FileIO, content: bytes) -> None:
-    """Write all bytes; OSError where there is no room for them."""
+    """Write all bytes; OSError where the disk is full."""
     rest = memoryview(content)
     while rest:
         rest = rest[file.write(rest) :]

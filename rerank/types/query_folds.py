@@ -41,7 +41,7 @@ def numbered_groups(groups: Ints) -> tuple[Ints, Ints]:
 def groups_of_queries(data: RankingData) -> Ints:
     """Return the group of each query of data, (n_queries,) int64.
 
-    Of data that do not know which queries are near duplicates, queries of the same documents and features are a group.
+    Where the data do not say which queries are near duplicates, those of the same documents and features are a group.
     """
     if data.query_groups is not None:
         return data.query_groups

@@ -61,3 +61,10 @@ def test_weights_that_overflow_are_refused_with_the_value(weight: float) -> None
     model, qid = rerank.LambdaMART(n_estimators=1), np.repeat(np.arange(2), 20)
     with pytest.raises(InvalidInputError, match=r"training data: expected weights the largest of which is from 1e-30"):
         model.fit(X, X[:, 0] > 0, qid=qid, sample_weight=np.where(qid == 0, weight, 0.0))
+
+
+def test_warm_start_on_one_group_of_near_duplicates_is_trained() -> None:
+    data = ranking_data(0, n_queries=4)
+    copies = replace(data, query_groups=np.zeros(4, np.int64))
+    model = rerank.LambdaMART(n_estimators=3, min_child_samples=5, base="run").fit(copies)
+    assert np.isfinite(model.predict(copies)).all()
