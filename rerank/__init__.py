@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from rerank.workflows.index import Index as Index
     from rerank.workflows.rerank import rerank as rerank
     from rerank.workflows.study import Study as Study
+    from rerank.workflows.text_ranking import rerank_texts as rerank_texts
     from rerank.workflows.train import train as train
     from rerank.workflows.tuning import Tuning as Tuning
 
@@ -170,6 +171,7 @@ _HOMES = {
     "read_topics": "rerank.files.topics",
     "reliability": "rerank.evaluation.reliability",
     "rerank": "rerank.workflows.rerank",
+    "rerank_texts": "rerank.workflows.text_ranking",
     "run_experiment": "rerank.workflows.experiment",
     "simulate_clicks": "rerank.clicks.simulation",
     "simulate_interleaving": "rerank.clicks.interleaving",

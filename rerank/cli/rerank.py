@@ -88,7 +88,7 @@ def command(given: Options) -> None:
     from rerank.rankers.store import read_model
     from rerank.workflows.diversify import diversify
     from rerank.workflows.rerank import rerank
-    from rerank.workflows.texts import TextsToRank, rerank_topics
+    from rerank.workflows.text_ranking import TextsToRank, rerank_topics
 
     _check_options(given)
     ranker, queries, base_run = given.ranker(), read_topics(given.topics), read_base_run(given.base)

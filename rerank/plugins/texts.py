@@ -20,6 +20,7 @@ from rerank.workflows.index import Index
 from rerank.workflows.passages import stored_texts
 from rerank.workflows.rerank import rerank
 from rerank.workflows.stored import stored_fields
+from rerank.workflows.text_ranking import rerank_texts
 from rerank.workflows.unsupervised import applied_model
 
 
@@ -74,7 +75,7 @@ class TextReranker:
         """
         if not documents:
             return []
-        ranked = self.index.rerank_texts(self.model, query, list(documents), k, field=self.field, cutoff=self.cutoff)
+        ranked = rerank_texts(self.index, self.model, query, list(documents), k, field=self.field, cutoff=self.cutoff)
         return [(int(text.document), float(text.score)) for text in ranked]
 
     def passages(self, query: str, documents: Sequence[str | Mapping[str, Any]]) -> list[dict[str, str]]:

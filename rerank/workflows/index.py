@@ -27,10 +27,7 @@ from rerank.workflows.resources import (
 )
 
 if TYPE_CHECKING:
-    from rerank.rankers.ranker import Ranker
     from rerank.types.forward import ForwardIndex
-    from rerank.workflows.cutoff import Cutoff
-    from rerank.workflows.texts import RankedText
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
 MOST_POSTINGS = 1 << 21  # up to which they are learned by default: about 40 s on two cores (`benchmarks vectors`)
@@ -436,58 +433,6 @@ class Index(Shown, BoundIndex):
         from rerank.workflows.texts import TextOptions, given_texts, text_features
 
         return text_features(self, given_texts(query, documents, scores), TextOptions(field, recipe))
-
-    def rerank_texts(
-        self,
-        model: Ranker | str | Path,
-        query: str,
-        documents: Any,
-        k: int | None = None,
-        *,
-        scores: Any = None,
-        field: str | None = None,
-        cutoff: Cutoff | None = None,
-    ) -> list[RankedText]:
-        """Rank given texts, which need not be in the index, with a model.
-
-        Parameters
-        ----------
-        model : Ranker or path
-            A model trained on features of this index, or its file; or "unsupervised".
-        query : str
-            The query.
-        documents : as for `text_features`
-            The texts.
-        k : int, optional
-            Number of texts to return; all by default.
-        scores, field : as for `text_features`
-            First-stage scores and the field of a str; without scores, BM25 has the k1, b and field of the model's
-            training.
-        cutoff : Cutoff, optional
-            Least probabilities of a text and of the list, of a calibrated model; scores are then probabilities.
-
-        Returns
-        -------
-        list of RankedText
-            Pairs `(document, score)` in descending order of the score, equal scores in the order of the given texts.
-            `document` is the number in the given list, from 0, or the key of the mapping.
-
-        Raises
-        ------
-        ModelMismatchError
-            If model and index do not belong together.
-        InvalidInputError
-            As `text_features` does; or if k is not a number from 1.
-
-        """
-        from rerank.workflows.texts import check_k, given_texts, listed, rank_texts, ranked_texts
-
-        check_k(k)
-        if not isinstance(query, str):
-            raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")
-        documents = listed(documents)
-        given = given_texts(query, documents, scores)
-        return ranked_texts(rank_texts(self, model, given, field, cutoff=cutoff), documents, k)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the index by its path, commit and resources: another process opens it."""

@@ -1,12 +1,11 @@
-"""Features and ranking of texts that no index holds."""
+"""Features of texts that no index holds."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,41 +18,19 @@ from rerank.files.rows import joined_parts
 from rerank.lucene.documents import stored_text
 from rerank.lucene.given import GivenDocument, GivenReader, check_characters
 from rerank.lucene.texts import TextAnalyser, TextIndex, UnusableTextError
-from rerank.retrieval.candidates import DEPTH
 from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
 from rerank.types.frames import frame_rows, is_frame, is_missing
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
-from rerank.types.ordering import position_order
 from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Retriever
-from rerank.workflows.applying import check_candidates, check_history, check_index, model_candidates, model_recipe
-from rerank.workflows.cutoff import Cutoff, check_cutoff, ranked
 from rerank.workflows.resources import Needs
-from rerank.workflows.unsupervised import applied_model
 
 if TYPE_CHECKING:
-    from rerank.rankers.ranker import Ranker
     from rerank.vectors.queries import Encoded
     from rerank.workflows.bound import BoundIndex
 
 _log = logging.getLogger("rerank")
 MOST_TEXTS = 1 << 20  # of one call
 _BATCH_ROWS, _BATCH_CHARACTERS = 1 << 16, 1 << 25  # of the texts whose arrays are in memory at once
-
-
-class RankedText(NamedTuple):
-    """A text and its score.
-
-    Attributes
-    ----------
-    document : int or str
-        Number of the text in the list that was given, from 0; its key where a mapping was given.
-    score : float
-        The model's score.
-
-    """
-
-    document: int | str
-    score: float
 
 
 @dataclass(frozen=True)
@@ -323,72 +300,3 @@ def _bm25(texts: TextIndex, terms: Mapping[str, Sequence[str]], run: Run, retrie
     tokens = [terms[query_id] for query_id in run]
     recipe = Recipe(bm25_k1=retriever.k1, bm25_b=retriever.b)  # type: ignore[arg-type]
     return bm25_scores(texts, tokens, run.query_ptr, np.arange(run.n_rows), retriever.field, recipe)
-
-
-def rank_texts(
-    index: BoundIndex,
-    model: Ranker | str | Path,
-    given: GivenTexts,
-    plain_field: str | None = None,
-    base: Run | None = None,
-    cutoff: Cutoff | None = None,
-) -> Run:
-    """Return the texts of each query in the model's order; see `Index.rerank_texts`."""
-    model = applied_model(model, index, union=False)
-    check_cutoff(cutoff, model)
-    recipe = model_recipe(model)
-    check_history(recipe, None, "Texts that the index does not hold have none: train a model without a history.")
-    check_index(index, model)
-    trained = model_candidates(model)
-    retriever = Retriever.bm25(trained.k1, trained.b, trained.field)
-    check_candidates(model, retriever if given.run is None else given.run.retriever, index.runs, base, "scores")
-    data = text_features(index, given, TextOptions(plain_field, recipe, retriever, model.features_read()))
-    return ranked(model, data, cutoff, base, texts=True)
-
-
-@dataclass(frozen=True, eq=False)
-class TextsToRank:
-    """Texts of files: documents and locations as in `GivenTexts`, scores, the field that a str fills, and a cutoff."""
-
-    documents: Mapping[str, Mapping[str, Any]]
-    locations: Mapping[tuple[str, str], str]
-    scores: Run | None = None
-    plain_field: str | None = None
-    cutoff: Cutoff | None = None
-
-
-def rerank_topics(
-    index: BoundIndex,
-    model: Ranker | str | Path,
-    topics: Topics,
-    texts: TextsToRank,
-    *,
-    k: int | None = None,
-    base: Run | None = None,
-) -> Run:
-    """Return the best k texts of each topic in the model's order; topics without texts are left out, and logged."""
-    without = [query_id for query_id in topics if query_id not in texts.documents]
-    if without:
-        _log.warning("Topics without texts: %d of %d, e.g. %s.", len(without), len(topics), without[0])
-    some = Topics({query_id: topics[query_id] for query_id in topics if query_id in texts.documents})
-    given = replace(given_texts(some, texts.documents, texts.scores), locations=texts.locations)
-    return rank_texts(index, model, given, texts.plain_field, base, texts.cutoff).head(k or DEPTH)
-
-
-def check_k(k: int | None) -> None:
-    """Refuse a number of texts below 1."""
-    if k is not None and not (isinstance(k, int | np.integer) and k >= 1):
-        raise InvalidInputError(f"k: expected a number of texts from 1, got {shown(k)}. Leave it out for all.")
-
-
-def ranked_texts(run: Run, documents: Any, k: int | None) -> list[RankedText]:
-    """Return the first k texts of one query, see `position_order`; ids become the numbers or keys that were given."""
-    keys = list(documents) if isinstance(documents, Mapping) else range(len(documents))
-    names = map(str, keys) if isinstance(documents, Mapping) else position_ids(len(documents))
-    position = {name: number for number, name in enumerate(names)}
-    positions = np.array([position[doc_id] for doc_id in run.doc_ids.tolist()], np.int64)
-    order = position_order(positions, run.scores)[:k]
-    return [
-        RankedText(keys[number], score)
-        for number, score in zip(positions[order].tolist(), run.scores[order].tolist(), strict=True)
-    ]

@@ -1,4 +1,4 @@
-"""Frameworks that hand over texts: their own classes around the same order, that of `Index.rerank_texts`."""
+"""Frameworks that hand over texts: their own classes around the same order, that of `rerank_texts`."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def texts(collection: Tiny) -> list[str]:
 
 @pytest.fixture(scope="module")
 def expected(index: rerank.Index, model_file: Path, collection: Tiny, texts: list[str]) -> list[tuple[int, float]]:
-    ranked = index.rerank_texts(rerank.read_model(model_file), collection.topics[QUERY], texts)
+    ranked = rerank.rerank_texts(index, rerank.read_model(model_file), collection.topics[QUERY], texts)
     assert len({score for _, score in ranked}) > 2
     return [(int(number), score) for number, score in ranked]
 
@@ -37,8 +37,10 @@ def expected(index: rerank.Index, model_file: Path, collection: Tiny, texts: lis
 def of_index(index: rerank.Index, model_file: Path, collection: Tiny) -> list[str]:
     """The order of documents with all fields of the index."""
     documents = collection.documents[:N_TEXTS]
-    ranked = index.rerank_texts(model_file, collection.topics[QUERY], documents)
-    assert ranked != index.rerank_texts(model_file, collection.topics[QUERY], [each["body"] for each in documents])
+    ranked = rerank.rerank_texts(index, model_file, collection.topics[QUERY], documents)
+    assert ranked != rerank.rerank_texts(
+        index, model_file, collection.topics[QUERY], [each["body"] for each in documents]
+    )
     return [documents[int(number)]["id"] for number, _ in ranked]
 
 

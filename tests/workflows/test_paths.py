@@ -95,7 +95,10 @@ def test_what_is_no_model_and_no_index_is_refused_in_one_line(
         (lambda: rerank.rerank(index, rerank.LambdaMART, topics), "model: expected a fitted ranker or the path of its"),  # type: ignore[arg-type]
         (lambda: rerank.rerank(model, index, topics), "index: expected an index or its folder, got 'LambdaMART("),  # type: ignore[arg-type]
         (lambda: rerank.export_model(rerank.LambdaMART(), tmp_path / "x", "lightgbm"), "LambdaMART: expected a fitted"),
-        (lambda: index.rerank_texts(rerank.LambdaMART(), "amber", ["amber"]), "LambdaMART: expected a fitted model"),
+        (
+            lambda: rerank.rerank_texts(index, rerank.LambdaMART(), "amber", ["amber"]),
+            "LambdaMART: expected a fitted model",
+        ),
     ]
     for call, message in unfitted:
         with pytest.raises(RerankError) as raised:
@@ -103,7 +106,9 @@ def test_what_is_no_model_and_no_index_is_refused_in_one_line(
         assert str(raised.value).startswith(message)
         assert "\n" not in str(raised.value)
     assert rerank.export_model(files / "model.json", tmp_path / "model.txt", "lightgbm") == [tmp_path / "model.txt"]
-    assert len(index.rerank_texts(str(files / "model.json"), "amber stone", ["amber birch", "stone river"])) == 2
+    assert (
+        len(rerank.rerank_texts(index, str(files / "model.json"), "amber stone", ["amber birch", "stone river"])) == 2
+    )
 
 
 def test_folds_and_qrels_are_read_and_written(collection: Tiny, tmp_path: Path) -> None:

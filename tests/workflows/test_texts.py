@@ -151,10 +151,10 @@ def test_texts_are_ranked_by_a_model_that_was_trained_with_an_encoder(
     }
     expected = model.rank(data)
     given = {doc_id: texts[doc_id] for doc_id in run["q1"]}
-    ranked = bound.rerank_texts(model, collection.topics["q1"], given, scores=run["q1"])
+    ranked = rerank.rerank_texts(bound, model, collection.topics["q1"], given, scores=run["q1"])
     assert dict(ranked) == expected["q1"]
     with pytest.raises(InvalidInputError, match=r"encoder: expected the encoder .*_letters, got none"):
-        index.rerank_texts(model, collection.topics["q1"], given)
+        rerank.rerank_texts(index, model, collection.topics["q1"], given)
 
 
 def test_analysis_of_texts_equals_that_of_the_index_when_texts_are_drawn_at_random(
@@ -336,11 +336,11 @@ def test_rerank_texts_gives_scores_of_rank_in_falling_order(
     index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
 ) -> None:
     query, texts = collection.topics["q0"], collection.documents[:40] + collection.documents[:5]
-    ranked = index.rerank_texts(model, query, texts)
+    ranked = rerank.rerank_texts(index, model, query, texts)
     expected = model.rank(index.text_features(query, texts))
     assert {f"{each.document:02d}": each.score for each in ranked} == expected["query"]
-    assert index.rerank_texts(model, query, iter(texts), k=3) == ranked[:3]
-    named = index.rerank_texts(model, query, {7: texts[0], "x": texts[1]})
+    assert rerank.rerank_texts(index, model, query, iter(texts), k=3) == ranked[:3]
+    named = rerank.rerank_texts(index, model, query, {7: texts[0], "x": texts[1]})
     assert {each.document for each in named} == {7, "x"}
     assert all(first.score >= second.score for first, second in pairwise(ranked))
 
@@ -352,8 +352,8 @@ def test_rows_of_a_data_frame_are_texts_by_field(
     texts = [{"contents": text} for text in ("amber river", "stone", "amber amber")]
     table = pd.DataFrame([*texts, {"contents": None}, {"contents": np.nan}], index=[7, 8, 9, 10, 11])
     query = collection.topics["q1"]
-    ranked = index.rerank_texts(model, query, table)
-    assert ranked == index.rerank_texts(model, query, [*texts, {}, {}])
+    ranked = rerank.rerank_texts(index, model, query, table)
+    assert ranked == rerank.rerank_texts(index, model, query, [*texts, {}, {}])
     assert {each.document for each in ranked} == {0, 1, 2, 3, 4}
     assert index.text_passages(query, table) == index.text_passages(query, [*texts, {}, {}])
 
@@ -362,11 +362,11 @@ def test_rerank_texts_orders_equal_scores_by_position(
     index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
 ) -> None:
     query, texts, scores = collection.topics["q0"], [collection.documents[0]] * 12, [1.0] * 12
-    ranked = index.rerank_texts(model, query, texts, scores=scores)
+    ranked = rerank.rerank_texts(index, model, query, texts, scores=scores)
     assert ranked == sorted(ranked, key=lambda text: (-text.score, text.document))
     assert len({each.score for each in ranked}) < 12
     named = {f"d{number}": text for number, text in zip(reversed(range(12)), texts, strict=True)}
-    of_names = index.rerank_texts(model, query, named, scores=scores)
+    of_names = rerank.rerank_texts(index, model, query, named, scores=scores)
     assert of_names == sorted(of_names, key=lambda text: (-text.score, list(named).index(str(text.document))))
 
 
@@ -378,7 +378,7 @@ def test_rerank_of_texts_equals_rerank_of_the_index(
     for query_id, query in collection.topics.items():
         scores = run[query_id]
         texts = {doc_id: documents[doc_id] for doc_id in scores}
-        ranked = index.rerank_texts(model, query, texts, scores=scores)
+        ranked = rerank.rerank_texts(index, model, query, texts, scores=scores)
         assert dict(ranked) == expected[query_id]
 
 
@@ -386,8 +386,8 @@ def test_model_of_another_index_is_refused(
     other_index: rerank.Index, collection: Tiny, model: rerank.LambdaMART
 ) -> None:
     with pytest.raises(ModelMismatchError, match="expected the index that the model was trained on"):
-        other_index.rerank_texts(model, "amber", ["amber"])
-    assert other_index.using(check_models=False).rerank_texts(model, "amber", ["amber"])[0].document == 0
+        rerank.rerank_texts(other_index, model, "amber", ["amber"])
+    assert rerank.rerank_texts(other_index.using(check_models=False), model, "amber", ["amber"])[0].document == 0
 
 
 LONE, NUL = "lone \ud800", "nul \0"
@@ -451,7 +451,7 @@ def test_too_many_texts_are_refused(index: rerank.Index, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("k", [0, -1, 1.5, "3"])
 def test_k_below_one_is_refused(k: Any, index: rerank.Index, model: rerank.LambdaMART) -> None:
     with pytest.raises(InvalidInputError, match="k: expected a number of texts from 1"):
-        index.rerank_texts(model, "amber", ["amber"], k)
+        rerank.rerank_texts(index, model, "amber", ["amber"], k)
 
 
 def test_closed_index_opens_again_for_texts(collection: Tiny, tmp_path: Path) -> None:
@@ -497,7 +497,7 @@ def test_command_ranks_texts(files: Path, index: rerank.Index, collection: Tiny,
     run = rerank.read_run(files / "run.txt")
     assert list(run) == list(collection.topics)[:3]
     for query_id in run:
-        expected = index.rerank_texts(model, collection.topics[query_id], given(collection.documents[:10]))
+        expected = rerank.rerank_texts(index, model, collection.topics[query_id], given(collection.documents[:10]))
         scores = dict(expected)
         assert list(run[query_id].values()) == [each.score for each in expected[:4]]
         assert all(score == scores[name] for name, score in run[query_id].items())
@@ -557,15 +557,17 @@ def test_scores_of_a_run_are_numbers_of_the_texts(index: rerank.Index, collectio
     bodies = {each["id"]: each["body"] for each in collection.documents}
     texts = {doc: {"body": bodies[doc], "dense": dense[query_id][doc]} for doc in run[query_id]}
     query, expected = collection.topics[query_id], rerank.rerank(bound, model, collection.topics, run)[query_id]
-    ranked = index.rerank_texts(model, query, texts, scores=run[query_id])
+    ranked = rerank.rerank_texts(index, model, query, texts, scores=run[query_id])
     assert {str(each.document): each.score for each in ranked} == pytest.approx(expected)
     assert "run.dense.score" in model.features_read()
     without = dict(list(texts.items())[1:])
-    assert len(index.rerank_texts(model, query, {**without, "x": bodies[next(iter(texts))]})) == len(texts)  # missing
+    assert len(rerank.rerank_texts(index, model, query, {**without, "x": bodies[next(iter(texts))]})) == len(
+        texts
+    )  # missing
     with pytest.raises(InvalidInputError, match=r"--run dense=FILE, or with texts as a number of each\.$"):
-        index.rerank_texts(model, query, list(bodies.values())[:3])
+        rerank.rerank_texts(index, model, query, list(bodies.values())[:3])
     with pytest.raises(InvalidInputError, match=r"expected fields of the index .* got 'sparse'"):
-        index.rerank_texts(model, query, [{"body": "heat", "sparse": 1.0}])
+        rerank.rerank_texts(index, model, query, [{"body": "heat", "sparse": 1.0}])
     reranker = TextReranker(index, model, "body")
     given = [reranker.with_metadata(bodies[doc], {"dense": dense[query_id][doc], "page": 3}) for doc in texts]
     assert given == list(texts.values())

@@ -104,7 +104,7 @@ def test_default_starts_from_the_unsupervised_sum_over_a_union(index: rerank.Ind
     run = rerank.rerank(index, model, collection.topics)
     assert len(run) == len(collection.topics)
     texts = [f"{collection.topics['q0']} in a title", "nothing of it"]
-    ranked = index.rerank_texts(model, collection.topics["q0"], texts)
+    ranked = rerank.rerank_texts(index, model, collection.topics["q0"], texts)
     assert TextReranker(index, model).order(collection.topics["q0"], texts) == ranked
 
 
