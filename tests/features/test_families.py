@@ -22,13 +22,12 @@ from rerank.types import RankingData, Run
 from rerank.types.forward import ForwardIndex
 from tests.features.awkward import QUERIES, words
 from tests.features.collection import Documents, forward_index
-from tests.oracles import passages, pooled, proximity, query
+from tests.oracles import passages, proximity, query
 from tests.oracles.features import Pair, Texts
 from tests.oracles.feedback import Feedback
 
 OF_PAIRS: dict[str, Callable[[Pair, str], float]] = {
     "passages": passages.value,
-    "pooled": pooled.pooled,
     "proximity": proximity.value,
     "performance": query.performance,
     "prior": query.prior,
@@ -208,24 +207,6 @@ def test_family_equals_oracle_on_cranfield(name: str, shared_data: Path) -> None
     queries = {line.split("\t")[0]: words(line.split("\t")[1])[:8] for line in topics}
     run = Run.of({query_id: {doc_id: -float(n) for n, doc_id in enumerate(documents)} for query_id in queries})
     assert_equal_oracle(name, documents, queries, run, Recipe(families=(name,)))
-
-
-@pytest.mark.parametrize("field", ["title", "body", "contents"])
-@pytest.mark.parametrize("model", ["dirichlet", "dfr_gl2", "dfr_inexpb2"])
-def test_pooled_sum_equals_lucene(model: str, field: str, documents: Documents) -> None:
-    """Lucene's own scores of this collection (golden/make_lucene_models.py); what it does not hit scores 0.
-
-    Lucene computes from the length that its one byte holds, as these features do, and adds in float32.
-    """
-    golden = json.loads((Path(__file__).parent / "golden/lucene_models.json").read_text("utf8"))
-    queries = {query_id: tokens for query_id, tokens in QUERIES.items() if tokens}
-    run = Run.of({query_id: dict.fromkeys(documents, 1.0) for query_id in queries})
-    recipe = Recipe(fields=(field,), families=("pooled",), lm_dirichlet_mu=golden["mu"])
-    data = extract(forward_index(documents), queries, run, recipe)
-    for query_id in queries:
-        rows, hits = data.rows(query_id), golden["scores"][model][field][query_id]
-        expected = [hits.get(doc_id, 0.0) for doc_id in data.doc_ids[rows].tolist()]
-        np.testing.assert_allclose(data.column(f"{model}_sum.{field}")[rows], expected, rtol=1e-5, atol=1e-6)
 
 
 def test_relative_features_equal_their_definition(documents: Documents, run: Run) -> None:
