@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import Whole, option, path_argument, takes, threads_option
+from rerank.cli.options import path_argument, takes, threads_option
 
 
 @dataclass(frozen=True)
@@ -17,25 +17,6 @@ class Options:
     index: Path = path_argument()
     topics: Path = path_argument()
     qrels: Path = path_argument()
-    folds: int = option(
-        "--folds",
-        type=click.IntRange(2, 100),
-        metavar="N",
-        default=20,
-        show_default=True,
-        help="Folds for computing the features of the judged queries themselves.",
-    )
-    near: float = option(
-        "--near",
-        type=float,
-        metavar="COSINE",
-        default=0.8,
-        show_default=True,
-        help="Cosine similarity from which two queries are near duplicates, and put into the same fold.",
-    )
-    random_state: int = option(
-        "--random-state", type=Whole(0), metavar="N", default=0, show_default=True, help="Random seed of the folds."
-    )
     threads: int | None = threads_option()
 
 
@@ -55,6 +36,6 @@ def command(given: Options) -> None:
     queries, judgements = read_topics(given.topics), read_qrels(given.qrels)
     with (
         Index.open(given.index, threads=given.threads) as opened,
-        errors_with_files({"qrels": given.qrels, "near": "--near"}),
+        errors_with_files({"qrels": given.qrels}),
     ):
-        opened.learn_history(queries, judgements, folds=given.folds, near=given.near, random_state=given.random_state)
+        opened.learn_history(queries, judgements)

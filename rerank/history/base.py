@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from math import inf
@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, Missing, RunFamily
-from rerank.history.bound import Arrays, HistoryQuery, IndexHistory, Part
-from rerank.runtime.container import Stored
+from rerank.history.bound import HistoryQuery, IndexHistory
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats
 
@@ -31,8 +30,6 @@ class LearnedFamily(RunFamily):
     ----------
     scores : tuple of Feature
         The scores; columns are each score, its rank and its gap.
-    stored : mapping from str to Stored
-        The arrays that `learn` returns, which a history file holds; the sizes `n_words` and `n_terms` are known.
 
     """
 
@@ -41,29 +38,24 @@ class LearnedFamily(RunFamily):
     rising: ClassVar[tuple[str, ...]] = ("*",)
     falling: ClassVar[tuple[str, ...]] = ("*.rank", "*.gap")
     scores: ClassVar[tuple[Feature, ...]]
-    stored: ClassVar[Mapping[str, Stored]] = {}
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
         return [feature for score in self.scores for feature in (score, _rank(score), _gap(score))]
 
-    def learn(self, part: Part, history: IndexHistory, threads: int) -> Arrays:
-        """Return what takes long to learn from the queries of a part, as arrays that a file holds."""
-        return {}
-
-    def prepare(self, part: Part, history: IndexHistory, vectors: Vectors | None) -> Any:
-        """Return what `score` needs of a part, made of its queries and stored arrays; it is kept with the part.
+    @abstractmethod
+    def prepare(self, history: IndexHistory, vectors: Vectors | None) -> Any:
+        """Return what `score` needs of all judged queries; it is kept with the history.
 
         vectors  for a family that needs a space of them
         """
-        return None
 
-    def prepared(self, part: Part, history: IndexHistory, vectors: Vectors | None) -> Any:
+    def prepared(self, history: IndexHistory, vectors: Vectors | None) -> Any:
         """Return what `prepare` returns, kept by family and, where it needs vectors, by their checksum."""
         name = type(self).__name__
         if vectors is not None and self.needs_space:
             name = f"{name} {vectors.checksum}"
-        return part.kept(name, partial(self.prepare, part, history, vectors))
+        return history.prepared(name, partial(self.prepare, history, vectors))
 
     @abstractmethod
     def score(self, prepared: Any, history: IndexHistory, query: HistoryQuery, out: NDArray[np.float32]) -> None:
@@ -75,14 +67,13 @@ class LearnedFamily(RunFamily):
         if not isinstance(history, IndexHistory):
             raise TypeError("features that are learned from judgements need a history")
         values = np.full((candidates.n_rows, len(self.scores)), np.nan, dtype=np.float32)
-        queries: Sequence[tuple[Part | None, HistoryQuery]] = candidates.history_queries
-        for query, (part, asked) in enumerate(queries):
-            if part is not None:
-                rows = slice(*candidates.query_ptr[query : query + 2].tolist())
-                prepared = self.prepared(part, history, None if vectors is None else vectors.vectors)
-                if self.needs_space and vectors is not None:
-                    asked = replace(asked, vector=vectors.queries[self.needs_space][query])
-                self.score(prepared, history, asked, values[rows])
+        space = None if vectors is None else vectors.vectors
+        queries: Sequence[HistoryQuery] = candidates.history_queries
+        for number, query in enumerate(queries):
+            rows = slice(*candidates.query_ptr[number : number + 2].tolist())
+            if self.needs_space and vectors is not None:
+                query = replace(query, vector=vectors.queries[self.needs_space][number])
+            self.score(self.prepared(history, space), history, query, values[rows])
         _relate(candidates.query_ptr, values, out)
 
 

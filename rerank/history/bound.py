@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import RLock
@@ -13,44 +13,11 @@ from numpy.typing import NDArray
 
 from rerank.features.candidates import Candidates
 from rerank.features.near_duplicates import known_idf, word_idf
-from rerank.history.collection import DocTerms, Neighbours, source_terms
+from rerank.history.collection import Neighbours
 from rerank.history.judged import Judged, Key, key_of
 from rerank.runtime.elementary import array_log
 from rerank.types import Floats, Ints
 from rerank.types.forward import ForwardIndex
-
-Arrays = Mapping[str, NDArray[Any]]
-
-
-@dataclass(eq=False)
-class Part:
-    """What is learned from some of the judged queries.
-
-    Parameters
-    ----------
-    judged : Judged
-        The queries.
-    learned : mapping from str to mapping from str to ndarray
-        Stored arrays by family.
-
-    """
-
-    judged: Judged
-    learned: dict[str, Arrays] = field(default_factory=dict)
-    _prepared: dict[str, Any] = field(default_factory=dict)
-    _lock: RLock = field(default_factory=RLock)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what was learned; what families prepare of it is prepared anew."""
-        return type(self), (self.judged, self.learned)
-
-    def kept(self, name: str, prepare: Callable[[], Any]) -> Any:
-        """Return what `prepare` returned when it was first called for this name."""
-        if name not in self._prepared:
-            with self._lock:
-                if name not in self._prepared:
-                    self._prepared[name] = prepare()
-        return self._prepared[name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +34,8 @@ class HistoryQuery:
         Occurrences of other terms in the query.
     docs : ndarray of shape (n_rows,) and dtype int64
         Documents of the rows.
+    hidden : ndarray of shape (n_hidden,) and dtype int64
+        Judged queries that the features may not come from: those of its fold.
     vector : ndarray of shape (dimensions,) and dtype float32, or None
         Vector of the query in the space that the family needs.
 
@@ -77,6 +46,7 @@ class HistoryQuery:
     weights: Floats
     n_unknown: int
     docs: Ints
+    hidden: Ints
     vector: NDArray[np.float32] | None = None
 
 
@@ -111,8 +81,6 @@ class IndexHistory:
     ----------
     judged, folds, neighbours
         See `History`.
-    parts : sequence of Part
-        A part without each fold, and one of all queries.
     forward : ForwardIndex
         Forward arrays of the index.
 
@@ -120,33 +88,37 @@ class IndexHistory:
 
     judged: Judged
     folds: Ints
-    parts: Sequence[Part]
     neighbours: Neighbours
     forward: ForwardIndex
+    _prepared: dict[str, Any] = field(default_factory=dict)
+    _lock: RLock = field(default_factory=RLock)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what was learned; what families prepare of it is prepared anew."""
+        return type(self), (self.judged, self.folds, self.neighbours, self.forward)
+
+    def prepared(self, name: str, prepare: Callable[[], Any]) -> Any:
+        """Return what `prepare` returned when it was first called for this name."""
+        if name not in self._prepared:
+            with self._lock:
+                if name not in self._prepared:
+                    self._prepared[name] = prepare()
+        return self._prepared[name]
 
     @property
     def n_docs(self) -> int:
         """Number of documents of the index."""
         return self.forward.n_docs
 
-    @property
-    def n_terms(self) -> int:
-        """Number of terms of the index."""
-        return len(self.forward.term_ptr) - 1
-
-    @cached_property
-    def sources(self) -> DocTerms:
-        """Terms of each document that translate into terms of queries."""
-        return source_terms(self.forward)
-
     @cached_property
     def idf(self) -> Floats:
         """The idf of each word, (n_words,) float64."""
         return word_idf(self.forward, self.judged.words)
 
-    def query_weights(self, judged: Judged) -> Floats:
-        """Return the weights of the words of each query, of norm 1, (n_query_words,) float64."""
-        return judged.unit_weights(self.idf)
+    @cached_property
+    def weights(self) -> Floats:
+        """The weights of the words of each judged query, of norm 1, (n_query_words,) float64."""
+        return self.judged.unit_weights(self.idf)
 
     @cached_property
     def _fold_of_id(self) -> dict[str, int]:
@@ -156,19 +128,15 @@ class IndexHistory:
     def _fold_of_key(self) -> dict[Key, int]:
         return dict(zip(self.judged.keys(), self.folds.tolist(), strict=True))
 
-    def part_of(self, candidates: Candidates, query: int, query_id: str = "") -> Part | None:
-        """Return the part that a query's features come from; None if two folds hold its id and its terms.
+    def hidden(self, candidates: Candidates, query: int, query_id: str = "") -> Ints:
+        """Return the judged queries that a query's features may not come from: those of its id's and its terms' folds.
 
         query_id  the id, where the candidates have none
         """
         first, last = candidates.term_ptr[query : query + 2].tolist()
         key = key_of(candidates.words[query], candidates.query_freq[first:last].tolist())
-        of_id = self._fold_of_id.get(query_id or str(candidates.query_ids[query]))
-        of_key = self._fold_of_key.get(key)
-        if of_id is not None and of_key is not None and of_id != of_key:
-            return None
-        fold = of_key if of_id is None else of_id
-        return self.parts[-1 if fold is None else fold]
+        of_id = self._fold_of_id.get(query_id or str(candidates.query_ids[query]), -1)
+        return np.flatnonzero(np.isin(self.folds, [of_id, self._fold_of_key.get(key, -1)]))
 
     def judged_relevant(
         self, candidates: Candidates, query: int, query_id: str, doc: int, most: int
@@ -177,29 +145,28 @@ class IndexHistory:
 
         Only those queries are returned that the query's features may come from; at most `most`.
         """
-        part = self.part_of(candidates, query, query_id)
-        if part is None:
-            return []
-        judged, asked = part.judged, self.query(candidates, query)
+        judged, asked = self.judged, self.query(candidates, query, query_id)
         weight_of = dict(zip(asked.words.tolist(), asked.weights.tolist(), strict=True))
-        weights, nearest = self.query_weights(judged), []
+        nearest = []
+        hidden = set(asked.hidden.tolist())
         for row in np.flatnonzero(judged.docs == doc).tolist():
             other = int(np.searchsorted(judged.doc_ptr, row, side="right")) - 1
+            if other in hidden:
+                continue
             first, last = judged.word_ptr[other : other + 2].tolist()
             words = judged.query_words[first:last].tolist()
-            cosine = sum(weight_of.get(word, 0.0) * weights[first + at] for at, word in enumerate(words))
+            cosine = sum(weight_of.get(word, 0.0) * self.weights[first + at] for at, word in enumerate(words))
             if cosine > 0.0:
                 terms = " ".join(judged.words[word] for word in words)
                 label = float(judged.labels[row])
                 nearest.append(JudgedRelevant(str(judged.query_ids[other]), terms, label, float(cosine)))
         return sorted(nearest, key=lambda each: (-each.cosine, each.query_id))[:most]
 
-    def queries(self, candidates: Candidates) -> list[tuple[Part | None, HistoryQuery]]:
-        """Return the part that each query's features come from, and the query as the families need it."""
-        numbers = range(len(candidates.query_lengths))
-        return [(self.part_of(candidates, query), self.query(candidates, query)) for query in numbers]
+    def queries(self, candidates: Candidates) -> list[HistoryQuery]:
+        """Return each query as the families need it."""
+        return [self.query(candidates, query) for query in range(len(candidates.query_lengths))]
 
-    def query(self, candidates: Candidates, query: int) -> HistoryQuery:
+    def query(self, candidates: Candidates, query: int, query_id: str = "") -> HistoryQuery:
         """Return a query of the candidates as the learned families need it."""
         first, last = candidates.term_ptr[query : query + 2].tolist()
         terms, freqs = candidates.terms[first:last], candidates.query_freq[first:last]
@@ -215,4 +182,5 @@ class IndexHistory:
             weights=weights[known] / norm,
             n_unknown=int(freqs.sum() - freqs[known].sum()),
             docs=candidates.docs[slice(*candidates.query_ptr[query : query + 2].tolist())],
+            hidden=self.hidden(candidates, query, query_id),
         )

@@ -26,7 +26,6 @@ from rerank.types import Ints, pointers
 from rerank.types.forward import ForwardIndex
 from rerank.types.retriever import CONTENTS
 
-TITLE = "title"
 TERMS = 40  # heaviest terms of a document that are kept
 NEAREST = 20  # documents of each document
 MOST_POSTINGS = 1 << 14  # documents of a term that are compared with each other; terms of more documents are left out
@@ -79,19 +78,6 @@ def heaviest_terms(forward: ForwardIndex, threads: int = 1) -> DocTerms:
     with read_in_order(*postings):
         in_threads(fill, row_parts(len(ptr) - 1, threads), threads)
     return DocTerms(ptr, terms, weights)
-
-
-def source_terms(forward: ForwardIndex) -> DocTerms:
-    """Return the heaviest terms of each document and all terms of its title; weights are not defined."""
-    heaviest, n_terms = heaviest_terms(forward, 1), max(len(forward.term_ptr) - 1, 1)
-    doc = np.repeat(np.arange(forward.n_docs), np.diff(heaviest.ptr))
-    keys = doc * n_terms + heaviest.terms
-    if TITLE in forward.fields:
-        title = forward.fields[TITLE]
-        of_title = np.repeat(np.arange(forward.n_docs), np.diff(title.doc_ptr)) * n_terms + np.asarray(title.terms)
-        keys = np.union1d(keys, of_title)
-    counts = np.bincount(keys // n_terms, minlength=forward.n_docs)
-    return DocTerms(pointers(counts), (keys % n_terms).astype(np.int32), np.ones(len(keys), np.float32))
 
 
 def nearest_documents(doc_terms: DocTerms, n_terms: int, threads: int = 1) -> Neighbours:

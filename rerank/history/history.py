@@ -1,16 +1,17 @@
 """The history: judged queries, what is learned from them, and which of them a query's features may use.
 
-Judged queries are in folds. A part of the history is learned from all queries outside one fold; the last part from all
-queries. The features of a query that is in the history come from the part without its fold, those of other queries from
-the last part. A fold holds whole groups of near-duplicate queries, so that no query learns from a copy of itself.
+Judged queries are in folds. The features of a query that is in the history come from the queries outside its fold,
+those of other queries from all. A fold holds whole groups of near-duplicate queries, so that no query learns from a
+copy of itself. To leave out the query alone would not do: a document has one relevant query fewer where it is relevant
+than for all other queries, which gives its label away.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -21,18 +22,15 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, shown
 from rerank.features.near_duplicates import NEAR, word_idf
 from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
-from rerank.history.bound import Arrays, IndexHistory, Part
+from rerank.history.bound import IndexHistory
 from rerank.history.collection import Neighbours, heaviest_terms, nearest_documents
 from rerank.history.judged import Judged
-from rerank.history.store import MOST_FOLDS, learned_families, write_history
-from rerank.runtime.progress import track
+from rerank.history.store import FOLDS, write_history
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Ints, Qrels
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ids
 from rerank.types.query_folds import folds_of_groups
-
-FOLDS = 20
 
 
 class SearchableIndex(Protocol):
@@ -57,8 +55,6 @@ class History:
         The judged queries; documents are numbered as in `doc_ids`.
     folds : ndarray of shape (n_queries,) and dtype int64
         Fold of each query, from 0.
-    learned : sequence of mapping
-        Arrays of each part, by family and name: a part without each fold, and one of all queries.
     neighbours : Neighbours
         The nearest documents of each document.
     doc_ids : ndarray of shape (n_docs,) and dtype str
@@ -72,7 +68,6 @@ class History:
 
     judged: Judged
     folds: Ints
-    learned: Sequence[Mapping[str, Arrays]]
     neighbours: Neighbours
     doc_ids: Ids
     n_terms: int
@@ -86,9 +81,6 @@ class History:
         topics: TopicsLike,
         qrels: QrelsLike,
         *,
-        folds: int = FOLDS,
-        near: float = NEAR,
-        random_state: int = 0,
         threads: int | None = None,
     ) -> Self:
         """Learn from judged queries.
@@ -101,12 +93,6 @@ class History:
             The queries; those without judgements are ignored.
         qrels : Qrels, mapping, DataFrame or path
             Judgements; a document with a label above 0 is relevant, and only these are learned from.
-        folds : int
-            Number of folds, from 2, in which the features of the judged queries themselves are computed.
-        near : float
-            Least cosine, above 0, of two queries that are near duplicates: they are in the same fold.
-        random_state : int
-            Random seed of the folds.
         threads : int or None
             Number of threads; None is all cores. The result does not depend on it.
 
@@ -118,16 +104,14 @@ class History:
         Raises
         ------
         InvalidInputError
-            If no topic is judged, the index holds no relevant document, or a parameter is out of its range.
+            If no topic is judged, or the index holds no relevant document.
 
         """
         topics, qrels = topics_of(topics), qrels_of(qrels)
         query_ids = [query_id for query_id in topics if query_id in qrels]
         terms = index.searcher.analyze([topics[query_id] for query_id in query_ids]) if query_ids else []
         query_terms = dict(zip(query_ids, terms, strict=True))
-        return cls.of_terms(
-            index.forward, query_terms, qrels, folds=folds, near=near, random_state=random_state, threads=threads
-        )
+        return cls.of_terms(index.forward, query_terms, qrels, threads=threads)
 
     @classmethod
     def of_terms(
@@ -136,9 +120,6 @@ class History:
         query_terms: Mapping[str, Sequence[str]],
         qrels: Qrels,
         *,
-        folds: int = FOLDS,
-        near: float = NEAR,
-        random_state: int = 0,
         threads: int | None = None,
     ) -> Self:
         """Learn from judged queries that are analysed already; parameters are those of `learn`.
@@ -151,8 +132,8 @@ class History:
             Tokens of each query, by query id.
         qrels : Qrels
             Judgements of these queries.
-        folds, near, random_state, threads : as for `learn`
-            Folds, near duplicates, seed and threads.
+        threads : int or None
+            As for `learn`.
 
         Returns
         -------
@@ -165,21 +146,30 @@ class History:
             As `learn`.
 
         """
-        _check_parameters(folds, near, random_state)
         judged = Judged.of(forward, query_terms, qrels)
         with kernel_threads(threads) as n_threads:
             neighbours = nearest_documents(heaviest_terms(forward, n_threads), len(forward.term_ptr) - 1, n_threads)
-            weights = judged.unit_weights(word_idf(forward, judged.words))
-            fold_of = _largest_first(judged.near_duplicates(weights, near), folds, random_state)
-            parts = parts_of(judged, fold_of, [{} for _ in range(folds + 1)])
-            bound = IndexHistory(judged, fold_of, parts, neighbours, forward)
-            for part in track(parts, "history"):
-                for name, member in learned_families().items():
-                    if member.stored:
-                        part.learned[name] = member.learn(part, bound, n_threads)
-        learned = [part.learned for part in parts]
-        n_terms, fingerprint = len(forward.term_ptr) - 1, dict(forward.fingerprint)
-        return cls(judged, fold_of, learned, neighbours, forward.doc_ids, n_terms, fingerprint)
+        groups = judged.near_duplicates(judged.unit_weights(word_idf(forward, judged.words)), NEAR)
+        n_terms = len(forward.term_ptr) - 1
+        folds = _largest_first(groups, FOLDS)
+        return cls(judged, folds, neighbours, forward.doc_ids, n_terms, dict(forward.fingerprint))
+
+    def of_queries(self, query_ids: Collection[str]) -> Self:
+        """Return the history of some of its queries.
+
+        Parameters
+        ----------
+        query_ids : collection of str
+            Ids of the queries; those that the history does not have are ignored.
+
+        Returns
+        -------
+        History
+            The history without the other queries; each query stays in its fold.
+
+        """
+        chosen = np.flatnonzero(np.isin(self.judged.query_ids, list(query_ids)))
+        return replace(self, judged=self.judged.select(chosen), folds=self.folds[chosen])
 
     @cached_property
     def checksum(self) -> str:
@@ -214,9 +204,6 @@ class History:
             "near_cosines": self.neighbours.cosines,
             "doc_ids": self.doc_ids,
         }
-        for number, families in enumerate(self.learned):
-            for family, of_family in families.items():
-                arrays |= {f"part{number}.{family}.{name}": array for name, array in of_family.items()}
         return arrays
 
     def save(self, path: str | Path) -> None:
@@ -229,7 +216,6 @@ class History:
 
         """
         about = {
-            "folds": len(self.learned) - 1,
             "terms": self.n_terms,
             "fingerprint": dict(self.fingerprint),
             "checksum": self.checksum,
@@ -265,18 +251,11 @@ class History:
         return bound
 
 
-def _largest_first(groups: Ints, n_folds: int, random_state: int) -> Ints:
+def _largest_first(groups: Ints, n_folds: int) -> Ints:
     """Return the fold of each query, (n_queries,) int64; groups of the same size are taken in random order."""
     sizes = np.bincount(groups)
-    shuffled = np.random.default_rng(random_state).permutation(len(sizes))
+    shuffled = np.random.default_rng(0).permutation(len(sizes))
     return folds_of_groups(groups, shuffled[np.argsort(-sizes[shuffled], kind="stable")], n_folds)
-
-
-def parts_of(judged: Judged, folds: Ints, learned: Sequence[Mapping[str, Arrays]]) -> list[Part]:
-    """Return the part without each fold and the part of all queries, with their stored arrays."""
-    queries = [np.flatnonzero(folds != fold) for fold in range(len(learned) - 1)]
-    selected = [judged.select(numbers) for numbers in queries]
-    return [Part(part, dict(arrays)) for part, arrays in zip((*selected, judged), learned, strict=True)]
 
 
 def _on(history: History, forward: ForwardIndex) -> IndexHistory:
@@ -295,13 +274,4 @@ def _on(history: History, forward: ForwardIndex) -> IndexHistory:
     judged, neighbours = history.judged, history.neighbours
     if not np.array_equal(numbers, np.arange(forward.n_docs)):
         judged, neighbours = judged.renumbered(numbers), neighbours.renumbered(numbers, forward.n_docs)
-    return IndexHistory(judged, history.folds, parts_of(judged, history.folds, history.learned), neighbours, forward)
-
-
-def _check_parameters(folds: int, near: float, random_state: int) -> None:
-    if isinstance(folds, bool) or not isinstance(folds, int) or not 2 <= folds <= MOST_FOLDS:
-        raise InvalidInputError(f"folds: expected a number from 2 to {MOST_FOLDS}, got {shown(folds)}. Correct it.")
-    if isinstance(near, bool) or not isinstance(near, int | float) or not 0.0 < near <= 1.0:
-        raise InvalidInputError(f"near: expected a cosine above 0 and at most 1, got {shown(near)}. Correct it.")
-    if isinstance(random_state, bool) or not isinstance(random_state, int) or random_state < 0:
-        raise InvalidInputError(f"random_state: expected a whole number from 0, got {shown(random_state)}. Correct it.")
+    return IndexHistory(judged, history.folds, neighbours, forward)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from rerank.files.source import check_file
 from rerank.history.collection import Neighbours
 from rerank.history.history import History
 from rerank.history.judged import Judged
-from rerank.history.store import KIND, stored_names, stored_words
+from rerank.history.store import KIND, stored_words
 from rerank.runtime import container
 from rerank.types import Ints
 
@@ -43,13 +41,9 @@ def read_history(path: str | Path) -> History:
     judged = Judged(words=words, **{name: arrays[name] for name in names})
     if _divides_equal(judged, arrays["folds"]):
         raise KIND.error(path, "folds that divide queries of the same terms")
-    learned: list[dict[str, dict[str, np.ndarray]]] = [{} for _ in range(about["folds"] + 1)]
-    for part, family, in_file in stored_names(about["folds"]):
-        learned[part][family] = {name: arrays[each] for name, each in in_file.items()}
     history = History(
         judged=judged,
         folds=arrays["folds"],
-        learned=learned,
         neighbours=Neighbours(arrays["near_docs"], arrays["near_cosines"]),
         doc_ids=arrays["doc_ids"],
         n_terms=about["terms"],

@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.features.registry import known_families
-from rerank.history.base import LearnedFamily
 from rerank.history.collection import NEAREST
 from rerank.runtime import container
 from rerank.runtime.container import Fault, Kind, Stored, offsets
@@ -21,7 +19,7 @@ from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types.ids import ID_RULE, QUERY_RULE, Ids, first_broken
 from rerank.types.ranking_data import MOST_LABEL
 
-MOST_FOLDS = 100
+FOLDS = 20
 MOST_FREQUENCY = 1 << 20  # of a word in a query
 _JUDGED: dict[str, Stored] = {
     "query_ids": Stored(np.str_, ("n_queries",)),
@@ -33,54 +31,24 @@ _JUDGED: dict[str, Stored] = {
     "docs": Stored(np.int32, ("n_judgements",), 0, lambda sizes: sizes["n_docs"] - 1),
     "labels": Stored(np.float32, ("n_judgements",), float(np.finfo(np.float32).tiny), MOST_LABEL),
     "doc_ptr": offsets("n_queries", "n_judgements"),
-    "folds": Stored(np.int64, ("n_queries",), 0, lambda sizes: sizes["n_folds"] - 1),
+    "folds": Stored(np.int64, ("n_queries",), 0, FOLDS - 1),
     "near_docs": Stored(np.int32, ("n_docs", NEAREST), -1, lambda sizes: sizes["n_docs"] - 1),
     "near_cosines": Stored(np.float32, ("n_docs", NEAREST), 0.0, 1.001),
 }
 
 
-def learned_families() -> dict[str, LearnedFamily]:
-    """Return the families that are learned from judgements, by name."""
-    return {name: member for name, member in known_families().items() if isinstance(member, LearnedFamily)}
-
-
-def stored_names(n_folds: int) -> list[tuple[int, str, Mapping[str, str]]]:
-    """Return the number of each part, each family of it, and the arrays of the family by their names in the file."""
-    families = {name: member for name, member in learned_families().items() if member.stored}
-    return [
-        (part, family, {name: f"part{part}.{family}.{name}" for name in member.stored})
-        for part in range(n_folds + 1)
-        for family, member in families.items()
-    ]
-
-
-def _arrays(values: Mapping[str, Any]) -> dict[str, Stored]:
-    families, learned = learned_families(), {}
-    for _, family, names in stored_names(values["folds"]):  # their lengths are compared part by part
-        for name, in_file in names.items():
-            learned[in_file] = Stored(families[family].stored[name].dtype, (None,))
-    return {**_JUDGED, **learned}
-
-
 def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Raise for content that no history has."""
-    sizes = {"n_words": len(stored_words(arrays["words"])), "n_terms": values["terms"]}
+    n_words = len(stored_words(arrays["words"]))
     _check_ids("query_ids", arrays["query_ids"], allow_empty=False)
     _check_ids("doc_ids", arrays["doc_ids"], allow_empty=True)
     with at("query_words"):
-        Stored(np.int32, (None,), 0, sizes["n_words"] - 1).read(arrays["query_words"], {})
+        Stored(np.int32, (None,), 0, n_words - 1).read(arrays["query_words"], {})
     for ptr, name in (("word_ptr", "query_words"), ("doc_ptr", "docs")):
         starts = np.zeros(len(arrays[name]) + 1, dtype=np.bool_)
         starts[arrays[ptr]] = True
         if ((np.diff(arrays[name]) <= 0) & ~starts[1:-1]).any():
             raise Fault(f"{name} that do not ascend")
-    families = learned_families()
-    for _, family, names in stored_names(values["folds"]):
-        known = dict(sizes)
-        for name, field in sorted(families[family].stored.items(), key=lambda item: item[1].end):  # these last
-            with at(names[name]):
-                field.check_shape(arrays[names[name]].shape, known)
-                field.read(arrays[names[name]], known)
 
 
 KIND = Kind(
@@ -90,13 +58,12 @@ KIND = Kind(
     "Learn it again (rerank history).",
     Record(
         {
-            "folds": Whole(2, MOST_FOLDS, binds="n_folds"),
             "terms": Whole(0, 2**31 - 2),
             "fingerprint": Plain(optional=False),
             "checksum": Text(16),
         }
     ),
-    _arrays,
+    lambda values: _JUDGED,
     _check,
 )
 

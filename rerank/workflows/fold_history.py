@@ -52,7 +52,8 @@ class FoldHistories:
         The features that the function returned for the fold before are overwritten.
         """
         from_all = learns_from_all(self.study, self.study.ranker, training_size(folds))
-        histories = [self._learned(train) for train in training_queries(self.run, folds, from_all)]
+        learned = History.learn(self.index, self.topics, self.qrels, threads=self.study.threads)
+        histories = [learned.of_queries(train) for train in training_queries(self.run, folds, from_all)]
         if is_learned(self.study.candidates):
             return histories, LearnedCandidates(self.index, self.topics, self.qrels, self.study, histories)
         self._computed = self._computed or self._features(histories[0])
@@ -67,12 +68,6 @@ class FoldHistories:
         index = self.index.using(history=learned)
         given = study_features(index, self.run, self.topics, self.qrels, self.study)
         return given, _learned_recipe(index, given.data)
-
-    def _learned(self, train: Sequence[str]) -> History:
-        topics = {query_id: self.topics[query_id] for query_id in train}
-        qrels = Qrels.of({query_id: self.qrels[query_id] for query_id in train})
-        seed = self.study.random_state
-        return History.learn(self.index, topics, qrels, random_state=seed, threads=self.study.threads)
 
 
 @dataclass(frozen=True, eq=False)

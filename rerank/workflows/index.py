@@ -346,29 +346,18 @@ class Index(Shown, BoundIndex):
         with whole_file(name_file) as file:
             file.write(f"{bound.name}\n")
 
-    def learn_history(
-        self,
-        topics: TopicsLike,
-        qrels: QrelsLike,
-        *,
-        folds: int = 20,
-        near: float = 0.8,
-        random_state: int = 0,
-    ) -> None:
+    def learn_history(self, topics: TopicsLike, qrels: QrelsLike) -> None:
         """Store judged queries with the index, to compute features of similar queries from them; see `History`.
 
         Parameters
         ----------
         topics, qrels : Topics and Qrels, mappings, DataFrames or paths
             The judged queries and their judgements, or their files.
-        folds, near, random_state : int, float and int
-            As for `History.learn`.
 
         """
         from rerank.history.history import History
 
-        options = {"folds": folds, "near": near, "random_state": random_state, "threads": self.threads}
-        learned = History.learn(self, topics, qrels, **options)  # type: ignore[arg-type]
+        learned = History.learn(self, topics, qrels, threads=self.threads)
         self.resources.mkdir(parents=True, exist_ok=True)
         learned.save(self.resources / HISTORY)
         self.__dict__.pop("history", None)

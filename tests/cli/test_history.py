@@ -9,21 +9,13 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.cli.history import command as history_command
-from rerank.history.history import FOLDS, MOST_FOLDS, NEAR
 from tests.cli.conftest import SMALL, Command
-
-
-def test_defaults_and_bounds_are_those_of_the_library() -> None:
-    options = {option.name: option for option in history_command.params}
-    assert (options["folds"].default, options["near"].default) == (FOLDS, NEAR)
-    assert (options["folds"].type.min, options["folds"].type.max) == (2, MOST_FOLDS)  # type: ignore[attr-defined]
 
 
 @pytest.fixture
 def index(command: Command, own_index: Path) -> str:
     """An index with a history."""
-    done = command("history", str(own_index), "topics.tsv", "qrels.txt", "--folds", "4")
+    done = command("history", str(own_index), "topics.tsv", "qrels.txt")
     assert (done.code, done.out) == (0, "")
     return str(own_index)
 
@@ -54,7 +46,9 @@ def test_models_are_not_applied_without_their_history(command: Command, index: s
     command("features", index, "topics.tsv", "bm25.run", "-o", data, "--qrels", "qrels.txt")
     command("train", data, "-o", model, *SMALL)
     checksum = rerank.read_history(f"{index}/rerank-resources/history.npz").checksum
-    command("history", index, "topics.tsv", "qrels.txt", "--folds", "3")
+    some = tmp_path / "some.txt"
+    some.write_text("".join(Path("qrels.txt").read_text().splitlines(keepends=True)[:-5]))
+    command("history", index, "topics.tsv", str(some))
     other = rerank.read_history(f"{index}/rerank-resources/history.npz").checksum
     expected = f"rerank: {model}: expected the history of checksum {checksum}, which it was trained with, got"
     for opened, got in (("index", "none"), (index, other)):
@@ -76,8 +70,6 @@ def test_models_are_not_applied_without_their_history(command: Command, index: s
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("history OWN topics.tsv qrels.txt --near 0", "--near: expected a cosine above 0 and at most 1"),
-        ("history OWN topics.tsv qrels.txt --folds 1", "'--folds'"),
         ("history OWN topics.tsv none", "none: expected"),
         ("history other/index topics.tsv none", "none: expected"),
     ],

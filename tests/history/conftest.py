@@ -43,8 +43,8 @@ class World:
     def vectors(self) -> Vectors:
         return Vectors.learn(self.forward, dimensions=7, word_dimensions=2)
 
-    def history(self, **options: object) -> History:
-        return History.of_terms(self.forward, self.queries, Qrels.of(self.labels), **options)  # type: ignore[arg-type]
+    def history(self, threads: int | None = None) -> History:
+        return History.of_terms(self.forward, self.queries, Qrels.of(self.labels), threads=threads)
 
     def features(self, history: History, forward: ForwardIndex | None = None) -> RankingData:
         recipe = Recipe(families=history_family_names(self.vectors.spaces))

@@ -11,7 +11,8 @@ from rerank.features.base import Missing
 from rerank.features.candidates import gather_candidates
 from rerank.features.recipe import Recipe
 from rerank.features.registry import known_families
-from rerank.history.history import History, learned_families
+from rerank.history.base import LearnedFamily
+from rerank.history.history import History
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.types import Qrels, RankingData
 from tests.features.collection import forward_index
@@ -21,6 +22,10 @@ from tests.history.conftest import World, world
 def of_query(data: RankingData, name: str, query_id: str) -> dict[str, float]:
     rows = data.rows(query_id)
     return dict(zip(data.doc_ids[rows].tolist(), data.column(name)[rows].tolist(), strict=True))
+
+
+def learned_families() -> dict[str, LearnedFamily]:
+    return {name: member for name, member in known_families().items() if isinstance(member, LearnedFamily)}
 
 
 def fold_queries(history: History, query_id: str) -> set[str]:
@@ -42,7 +47,7 @@ def check_against_oracle(data: RankingData, query_id: str, tokens: list[str], gi
 @pytest.mark.parametrize("seed", range(4))
 def test_features_of_other_queries_are_those_of_the_definition(seed: int) -> None:
     given = world(seed, n_queries=45 if seed == 2 else 24, short=seed == 3)
-    history = given.history(folds=3)
+    history = given.history()
     data = given.features(history)
     for query_id, tokens in given.other.items():
         without = set() if tokens else fold_queries(history, "q_none")  # which has the same terms: none
@@ -52,43 +57,40 @@ def test_features_of_other_queries_are_those_of_the_definition(seed: int) -> Non
 @pytest.mark.parametrize("seed", range(3))
 def test_features_of_judged_queries_are_learned_from_the_other_folds_only(seed: int) -> None:
     given = world(seed)
-    history = given.history(folds=4)
+    history = given.history()
     data = given.features(history)
     for query_id in list(given.queries)[::3]:
         check_against_oracle(data, query_id, given.queries[query_id], given, fold_queries(history, query_id))
 
 
 def test_features_of_a_query_do_not_depend_on_the_judgements_of_its_fold(small: World) -> None:
-    history = small.history(folds=5)
+    history = small.history()
     data = small.features(history)
-    for fold in range(5):
-        mine = {name for name in small.queries if history.folds[history.judged.query_ids.tolist().index(name)] == fold}
-        labels = dict(small.labels)
-        for number, name in enumerate(sorted(mine)):
-            labels[name] = {doc: 3 for doc in list(small.documents)[number::4]}
+    for name in list(small.queries)[::4]:
+        mine = fold_queries(history, name)
+        labels = {**small.labels, **{other: {doc: 3 for doc in list(small.documents)[1::4]} for other in mine}}
         changed = World(small.documents, small.queries, labels, small.other)
-        again = changed.features(changed.history(folds=5))
-        for name in sorted(mine):
-            np.testing.assert_array_equal(again.X[again.rows(name)], data.X[data.rows(name)])
+        again = changed.features(changed.history())
+        for other in mine:
+            np.testing.assert_array_equal(again.X[again.rows(other)], data.X[data.rows(other)])
         assert not np.array_equal(again.X, data.X, equal_nan=True)
 
 
 def test_features_of_a_query_with_the_terms_of_a_judged_one_are_out_of_fold(small: World) -> None:
     twins = {f"twin_{name}": list(reversed(tokens)) for name, tokens in small.queries.items()}
     given = World(small.documents, small.queries, small.labels, twins)
-    data = given.features(given.history(folds=5))
+    data = given.features(given.history())
     for name in small.queries:
         np.testing.assert_array_equal(data.X[data.rows(f"twin_{name}")], data.X[data.rows(name)])
 
 
-def test_features_are_missing_where_id_and_terms_are_of_two_folds(small: World) -> None:
-    history = small.history(folds=5)
+def test_features_of_a_query_with_the_id_of_one_and_the_terms_of_another_hide_both(small: World) -> None:
+    history = small.history()
     first = small.queries["q00"]
     other = next(name for name in small.queries if name not in fold_queries(history, "q00"))
     changed = World(small.documents, {**small.queries, other: first}, small.labels, {})
     data = changed.features(history)
-    assert np.isnan(data.X[data.rows(other)]).all()
-    assert not np.isnan(data.X[data.rows("q00")]).all()
+    check_against_oracle(data, other, first, small, fold_queries(history, "q00") | fold_queries(history, other))
 
 
 def test_queries_of_near_duplicates_are_in_one_fold() -> None:
@@ -96,11 +98,19 @@ def test_queries_of_near_duplicates_are_in_one_fold() -> None:
     copies = {f"c{number}": [*tokens, *tokens] for number, tokens in enumerate(given.queries.values())}
     queries = {**given.queries, **copies}
     labels = {**given.labels, **{name: {"d1": 1} for name in copies}}
-    history = World(given.documents, queries, labels, {}).history(folds=6, near=0.99)
-    fold_of = dict(zip(history.judged.query_ids.tolist(), history.folds.tolist(), strict=True))
-    assert len(set(fold_of.values())) > 2
+    history = World(given.documents, queries, labels, {}).history()
+    assert len(set(history.folds.tolist())) > 2
     for number, name in enumerate(given.queries):
-        assert fold_of[f"c{number}"] == fold_of[name]
+        assert f"c{number}" in fold_queries(history, name)
+
+
+def test_history_of_some_queries_gives_the_features_of_one_that_learned_from_these_alone(small: World) -> None:
+    some = list(small.queries)[::2]
+    fewer = World(small.documents, {name: small.queries[name] for name in some}, small.labels, small.other)
+    expected = fewer.features(fewer.history())
+    found = fewer.features(small.history().of_queries(some))
+    for name in small.other:  # judged queries are in other folds
+        np.testing.assert_array_equal(found.X[found.rows(name)], expected.X[expected.rows(name)])
 
 
 def test_history_does_not_depend_on_threads_or_the_order_of_its_input(small: World) -> None:
@@ -113,7 +123,6 @@ def test_history_does_not_depend_on_threads_or_the_order_of_its_input(small: Wor
         small.other,
     )
     assert turned.history().checksum == checksum
-    assert small.history(random_state=1).checksum != checksum
 
 
 def test_features_are_those_of_an_index_with_its_documents_in_another_order(small: World) -> None:
@@ -178,16 +187,13 @@ def precision_on_other_half(data: RankingData, given: World) -> float:
 
 def test_a_model_learns_nothing_from_random_labels_but_would_from_leaking_features() -> None:
     given = random_labels(0)
-    history = given.history(folds=5)
+    history = given.history()
     chance = 6 / len(given.documents)
     assert precision_on_other_half(given.features(history), given) < chance + 0.06
-    leaking = World(given.documents, given.queries, given.labels, {})
-    bound = history.on(leaking.forward)
-    parts = [bound.parts[-1]] * len(bound.parts)  # every query learns from all, itself included
-    object.__setattr__(bound, "parts", parts)
-    object.__setattr__(history, "_bound", [bound])
-    data = leaking.features(history, bound.forward)
-    assert precision_on_other_half(data, given) > 0.6
+    forward = given.forward
+    bound = history.on(forward)
+    object.__setattr__(bound, "hidden", lambda *query: np.zeros(0, np.int64))  # every query learns from all
+    assert precision_on_other_half(given.features(history, forward), given) > 0.6
 
 
 def test_learned_features_are_documented_and_in_their_range(small: World) -> None:
@@ -223,11 +229,3 @@ def test_history_of_qrels_without_relevant_documents_is_refused(small: World) ->
     ):
         with pytest.raises(InvalidInputError, match=message):
             History.of_terms(small.forward, small.queries, Qrels.of(labels))
-    for options, message in (
-        ({"folds": 1}, "folds: expected a number from 2 to 100, got 1"),
-        ({"folds": True}, "folds: expected"),
-        ({"near": 0.0}, "near: expected a cosine above 0 and at most 1, got 0.0"),
-        ({"near": nan}, "near: expected"),
-    ):
-        with pytest.raises(InvalidInputError, match=message):
-            small.history(**options)

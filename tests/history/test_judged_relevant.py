@@ -10,7 +10,7 @@ from tests.history.test_features import fold_queries
 
 
 def test_judged_queries_of_a_document_are_those_its_features_may_come_from(small: World) -> None:
-    history, forward = small.history(folds=5), small.forward
+    history, forward = small.history(), small.forward
     bound, ptr, empty = history.on(forward), np.zeros(2, np.int64), np.zeros(0, np.int64)
     n_found = 0
     for query_id, tokens in {**small.queries, **small.other}.items():

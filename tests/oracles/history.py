@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import log, log1p, nan, sqrt
+from math import log, nan, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,78 +99,14 @@ class Learned:
                 scores[doc] = scores.get(doc, 0.0) + cosines[query_id] ** power * gain
         return scores
 
-    def expansion(self, query: Tokens) -> Scores:
-        fields: dict[str, Counter[str]] = {}
-        for query_id, tokens in self.queries.items():
-            for doc in self.relevant[query_id]:
-                fields.setdefault(doc, Counter()).update(tokens)
-        fields = {doc: field for doc, field in fields.items() if field}
-        average = sum(field.total() for field in fields.values()) / max(len(fields), 1)
-        scores: Scores = {}
-        for term, n in Counter(query).items():
-            df = sum(term in field for field in fields.values())
-            idf = log1p((len(fields) - df + 0.5) / (df + 0.5))
-            for doc, field in fields.items():
-                if term in field:
-                    saturation = 0.9 * (0.6 + 0.4 * field.total() / average)
-                    scores[doc] = scores.get(doc, 0.0) + n * idf * field[term] / (field[term] + saturation)
-        return scores
-
     def prior(self) -> Scores:
         return dict(Counter(doc for docs in self.relevant.values() for doc in docs))
 
-    def sources(self, doc: str) -> list[str]:
-        return sorted(set(self.heaviest(doc)) | set(self.documents[doc].get("title", ())))
-
-    @cached_property
-    def table(self) -> dict[tuple[str, str], float]:
-        """T(q|w) by (q, w); the empty term is ""."""
-        translation = dict.fromkeys(
-            (
-                (term, source)
-                for query_id, tokens in self.queries.items()
-                for doc in self.relevant[query_id]
-                for source in ["", *self.sources(doc)]
-                for term in set(tokens)
-            ),
-            1.0,
-        )
-        for _ in range(4):
-            counts: Counter[tuple[str, str]] = Counter()
-            for query_id, tokens in self.queries.items():
-                for doc in self.relevant[query_id]:
-                    sources = ["", *self.sources(doc)]
-                    for term, n in Counter(tokens).items():
-                        total = sum(translation[term, source] for source in sources)
-                        for source in sources:
-                            share = translation[term, source] / total if total > 0 else 0.0
-                            counts[term, source] += n * share / sqrt(len(self.relevant[query_id]))
-            totals: Counter[str] = Counter()
-            for (_, source), count in counts.items():
-                totals[source] += count
-            translation = {pair: counts[pair] / totals[pair[1]] if totals[pair[1]] else 0.0 for pair in translation}
-        return {pair: value for pair, value in translation.items() if pair[1] and value >= 2e-3}
-
-    def translation(self, query: Tokens) -> Scores:
-        past = Counter(term for tokens in self.queries.values() for term in tokens)
-        scores: Scores = {}
-        for doc in self.documents:
-            sources, total = self.sources(doc), 0.0
-            for term, n in Counter(query).items():
-                if past[term]:
-                    mass = sum(self.table.get((term, source), 0.0) for source in sources) / (len(sources) + 1)
-                    total += n * log1p(9 * mass / (past[term] / past.total()))
-            if total > 0:
-                scores[doc] = total / len(query)
-        return scores
-
     def columns(self, query: Tokens) -> dict[str, Scores]:
         """Return all scores of a query, by feature and document; a missing one has no entry or NaN."""
-        neighbours, expansion = self.neighbours(query), self.expansion(query)
+        neighbours = self.neighbours(query)
         latent, wide = self.latent_neighbours(query, 30, 2), self.latent_neighbours(query, 100, 4)
         return {
-            "history.expansion": expansion,
-            "history.expansion_smoothed": self.smooth(expansion),
             "history.neighbours": neighbours,
             "history.neighbours_smoothed": self.smooth(neighbours),
             "history.neighbours_lsi": latent,
@@ -178,5 +114,4 @@ class Learned:
             "history.neighbours_lsi_wide": wide,
             "history.neighbours_lsi_wide_smoothed": self.smooth(wide),
             "history.prior": {doc: float(count) for doc, count in self.prior().items()},
-            "history.translation": self.translation(query),
         }

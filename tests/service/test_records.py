@@ -34,7 +34,7 @@ def indexes(
         for kind in ("history", "vectors", "encoder", "union"):
             copy = opened[kind] = rerank.Index.open(shutil.copytree(index.path, folder / kind))
             if kind == "history":
-                copy.learn_history(collection.topics, collection.qrels, folds=3)
+                copy.learn_history(collection.topics, collection.qrels)
             elif kind == "encoder":
                 opened[kind] = copy.using(encoder=f"{__name__}:lengths")
             else:

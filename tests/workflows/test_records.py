@@ -72,7 +72,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "using": lambda index, topics, qrels, run, other: (
         index.using(runs={"other": other}).features(run, topics).to_frame()
     ),
-    "history": lambda index, topics, qrels, run, other: rerank.History.learn(index, topics, qrels, folds=2).checksum,
+    "history": lambda index, topics, qrels, run, other: rerank.History.learn(index, topics, qrels).checksum,
     "evaluate": lambda index, topics, qrels, run, other: rerank.evaluate(qrels, run, ["AP"])["AP"],
     "compare": lambda index, topics, qrels, run, other: str(rerank.compare(qrels, {"a": run, "b": other}, ["AP"])),
     "fuse": lambda index, topics, qrels, run, other: dict(rerank.fuse([run, other], "best", qrels=qrels)),

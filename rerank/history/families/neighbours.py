@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rerank.features.base import Cost, Feature, Missing
 from rerank.features.registry import register
 from rerank.history.base import DocumentFamily, with_smoothed
-from rerank.history.bound import HistoryQuery, IndexHistory, Part
+from rerank.history.bound import HistoryQuery, IndexHistory
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats
 
@@ -45,12 +45,11 @@ class NeighbourFeatures(DocumentFamily):
         )
     )
 
-    def prepare(self, part: Part, history: IndexHistory, vectors: Vectors | None) -> Any:
+    def prepare(self, history: IndexHistory, vectors: Vectors | None) -> Any:
         """Return the queries of each word with their weights, and the documents of each query."""
-        judged = part.judged
+        judged = history.judged
         ptr, queries, order = judged.by_word()
-        weights = history.query_weights(judged)[order]
-        return (ptr, queries, weights), (judged.doc_ptr, judged.docs, judged.gains)
+        return (ptr, queries, history.weights[order]), (judged.doc_ptr, judged.docs, judged.gains)
 
     def document_scores(
         self, prepared: Any, history: IndexHistory, query: HistoryQuery
@@ -59,6 +58,7 @@ class NeighbourFeatures(DocumentFamily):
         inverted, judgements = prepared
         cosines = np.zeros(len(judgements[0]) - 1)
         _add_cosines(query.words, query.weights, inverted, cosines)
+        cosines[query.hidden] = 0.0
         docs, scores = relevant_to_nearest(cosines, judgements, history.n_docs, NEAREST, 2)
         return docs, scores
 

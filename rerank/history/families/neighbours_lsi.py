@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rerank.features.base import Cost, Feature, Missing
 from rerank.features.registry import register
 from rerank.history.base import DocumentFamily, with_smoothed
-from rerank.history.bound import HistoryQuery, IndexHistory, Part
+from rerank.history.bound import HistoryQuery, IndexHistory
 from rerank.history.families.neighbours import relevant_to_nearest
 from rerank.history.judged import Judged
 from rerank.runtime.kernels import kernel
@@ -66,11 +66,11 @@ class _LatentNeighbours(DocumentFamily):
     nearest: ClassVar[int]
     power: ClassVar[int]
 
-    def prepare(self, part: Part, history: IndexHistory, vectors: Vectors | None) -> Any:
+    def prepare(self, history: IndexHistory, vectors: Vectors | None) -> Any:
         """Return the vectors of the judged queries, of norm 1, and the documents of each query."""
         if vectors is None:
             raise TypeError("latent neighbours need vectors")
-        judged = part.judged
+        judged = history.judged
         units = unit_vectors(vectors.queries(LSI, _tokens(judged)))
         return units, (judged.doc_ptr, judged.docs, judged.gains)
 
@@ -83,6 +83,7 @@ class _LatentNeighbours(DocumentFamily):
             raise TypeError("latent neighbours need the vector of the query")
         cosines = np.empty(len(units))
         _fill_products(units, unit_vectors(query.vector[None, :])[0], cosines)
+        cosines[query.hidden] = 0.0
         docs, scores = relevant_to_nearest(cosines, judgements, history.n_docs, self.nearest, self.power)
         return docs, scores
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from rerank.features.base import Cost, Feature, Missing
 from rerank.features.registry import register
 from rerank.history.base import LearnedFamily
-from rerank.history.bound import HistoryQuery, IndexHistory, Part
+from rerank.history.bound import HistoryQuery, IndexHistory
+from rerank.types import joined_rows
 
 if TYPE_CHECKING:
     from rerank.vectors.vectors import Vectors
@@ -32,11 +33,13 @@ class PriorFeatures(LearnedFamily):
         ),
     )
 
-    def prepare(self, part: Part, history: IndexHistory, vectors: Vectors | None) -> Any:
-        """Return the count of each document, NaN for none, (n_docs,) float32."""
-        counts = np.bincount(part.judged.docs, minlength=history.n_docs).astype(np.float32)
-        return np.where(counts > 0, counts, np.float32(np.nan))
+    def prepare(self, history: IndexHistory, vectors: Vectors | None) -> Any:
+        """Return the number of judged queries that each document is relevant to, (n_docs,) int64."""
+        return np.bincount(history.judged.docs, minlength=history.n_docs)
 
     def score(self, prepared: Any, history: IndexHistory, query: HistoryQuery, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 1)."""
-        out[:, 0] = prepared[query.docs]
+        judged = history.judged
+        of_hidden, _ = joined_rows(judged.doc_ptr[query.hidden], np.diff(judged.doc_ptr)[query.hidden])
+        counts = prepared - np.bincount(judged.docs[of_hidden], minlength=history.n_docs)
+        out[:, 0] = np.where(counts > 0, counts, np.nan)[query.docs]

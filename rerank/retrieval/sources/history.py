@@ -21,8 +21,7 @@ FAMILY = "history.neighbours"
 class JudgedNeighbours(Source):
     """The features history.neighbours and history.neighbours_smoothed of each document, added up.
 
-    A query that the history has learned from is searched for in the part of the history without its fold, so that its
-    own judgements do not find its documents.
+    The judgements of a query itself and of its near duplicates do not find its documents.
     """
 
     learned = True
@@ -45,11 +44,7 @@ class JudgedNeighbours(Source):
         if not isinstance(member, DocumentFamily):
             raise TypeError(f"{FAMILY} gives documents no scores")
         for number, query_id in enumerate(inputs.query_ids):
-            part = history.part_of(queries, number, str(query_id))
-            if part is None:
-                yield np.zeros(0, dtype=np.int64), np.zeros(0)
-                continue
-            prepared = member.prepared(part, history, inputs.vectors)
-            scores = member.all_scores(prepared, history, history.query(queries, number))
+            prepared = member.prepared(history, inputs.vectors)
+            scores = member.all_scores(prepared, history, history.query(queries, number, str(query_id)))
             docs = np.flatnonzero(scores > 0.0)
             yield best_hits(docs, scores[docs], inputs.forward.doc_ids, k)
