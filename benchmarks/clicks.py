@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise, permutations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 ETAS, SHARES = (0.0, 0.5, 1.0, 2.0), (0.01, 0.1, 1.0)
 TREES = {"num_leaves": 15, "min_child_samples": 30, "learning_rate": 0.05, "n_jobs": 1}
-BIASES = ("propensity", "unbiased", "additive")
 FORMATS = ("csv", "jsonl", "csv.gz", "parquet")
 SESSIONS, DIFFERENCE = 200, 0.01  # of an A/A trial; of nDCG@10, that is to be seen
 
@@ -50,11 +48,6 @@ class Collection:
         """Return the measure of LambdaMART on `click_labels`, the default of `rerank train --clicks`."""
         labels = rerank.click_labels(rerank.estimate_clicks(clicks), self.train)
         return mean_of(self.test, rerank.LambdaMART(**self.trees, base=base).fit(labels).predict(self.test))
-
-    def of_lists(self, bias: str, clicks: rerank.Clicks) -> float:
-        """Return the measure of LambdaMART on the lists, with a kind of position bias."""
-        model = rerank.LambdaMART(**self.trees, position_bias=bias).fit(self.train, clicks=clicks)
-        return mean_of(self.test, model.predict(self.test))
 
 
 def qrels_of(data: rerank.RankingData) -> rerank.Qrels:
@@ -89,10 +82,9 @@ def draw_methods(rows: list[Row], path: Path) -> None:
     from matplotlib.figure import Figure
 
     axes, name = Figure(figsize=(7.0, 4.0), layout="constrained").subplots(), rows[-1]["data"]
-    for method in ("judged", "labels", "additive", "propensity", "unbiased", "naive"):
+    for method in ("judged", "labels"):
         points = [(row["eta"], row[MEASURE]) for row in rows if (row["data"], row["method"]) == (name, method)]
-        style = {"judged": "k--", "naive": "k:"}.get(method, "o-")
-        axes.plot(*zip(*points, strict=True), style, label="labels (default)" if method == "labels" else method)
+        axes.plot(*zip(*points, strict=True), "k--" if method == "judged" else "o-", label=method)
     axes.set(xlabel="eta: bias of the users", ylabel=MEASURE, title=f"{name}: models of clicks")
     axes.legend()
     save_figure(axes.figure, path)
@@ -100,68 +92,23 @@ def draw_methods(rows: list[Row], path: Path) -> None:
 
 @benchmark(
     data="MQ2008; nfcorpus, test queries; each query logged 16 times by simulated users",
-    peer="LightGBM's `position`, XGBoost's lambdarank_unbiased",
-    needs=("lightgbm", "xgboost"),
+    peer="models of judgements of the same queries",
     draw=draw_methods,
 )
 def click_training(options: Options) -> Iterator[Row]:
-    """True nDCG@10 of models of clicks by the users' bias (eta), beside models of judgements of the same queries.
-
-    naive: clicks as labels of their lists; labels: `rerank train --clicks`; the others: LambdaMART with position_bias.
-    """
+    """True nDCG@10 of models of clicks by the users' bias (eta), beside models of judgements of the same queries."""
     for name, collection in _collections(options):
         judged = rerank.LambdaMART(**collection.trees).fit(collection.train).predict(collection.test)
         logged = mean_of(collection.test, collection.test.base_scores)
-        methods: dict[str, Callable[[rerank.Clicks], float]] = {
-            "naive": partial(collection.of_lists, "ignored"),
-            "labels": collection.of_labels,
-            **{bias: partial(collection.of_lists, bias) for bias in BIASES},
-            "LightGBM": partial(_by_peer, collection, _lightgbm_scores),
-            "XGBoost": partial(_by_peer, collection, _xgboost_scores),
-        }
         for eta in ETAS:
             logs = [collection.log(eta, seed) for seed in range(options.n_seeds(5))]
-            values = {method: [measured(log) for log in logs] for method, measured in methods.items()}
-            values |= {"judged": [mean_of(collection.test, judged)], "log's ranker": [logged]}
+            values = {
+                "labels": [collection.of_labels(log) for log in logs],
+                "judged": [mean_of(collection.test, judged)],
+                "log's ranker": [logged],
+            }
             for method, each in values.items():
                 yield {"data": name, "eta": eta, "method": method, MEASURE: np.mean(each), "sd": np.std(each)}
-
-
-def _by_peer(collection: Collection, scores: Callable[..., np.ndarray], clicks: rerank.Clicks) -> float:
-    """Return the measure of a peer on the lists, each as often as the log has it."""
-    from rerank.rankers.click_rows import ClickRows
-
-    found = ClickRows.of(clicks, collection.train)
-    sizes, counts = np.diff(found.list_ptr), found.counts.astype(np.int64)
-    order = np.concatenate(
-        [np.tile(np.arange(*found.list_ptr[number : number + 2]), count) for number, count in enumerate(counts)]
-    )
-    rows, groups = found.rows[order], np.repeat(sizes, counts)
-    n_trees = collection.trees["n_estimators"]
-    lists = collection.train.X[rows], found.clicked[order], found.positions[order], groups
-    return mean_of(collection.test, scores(*lists, n_trees, collection.test.X))
-
-
-def _lightgbm_scores(
-    X: np.ndarray, clicked: np.ndarray, positions: np.ndarray, groups: np.ndarray, n_trees: int, unseen: np.ndarray
-) -> np.ndarray:
-    import lightgbm
-
-    data = lightgbm.Dataset(X, clicked, group=groups, position=positions)
-    settings = {"objective": "lambdarank", "num_leaves": 15, "learning_rate": 0.05, "min_data_in_leaf": 30}
-    return np.asarray(lightgbm.train({**settings, "verbose": -1, "num_threads": 1}, data, n_trees).predict(unseen))
-
-
-def _xgboost_scores(
-    X: np.ndarray, clicked: np.ndarray, positions: np.ndarray, groups: np.ndarray, n_trees: int, unseen: np.ndarray
-) -> np.ndarray:
-    import xgboost
-
-    data = xgboost.DMatrix(X, clicked)
-    data.set_group(groups)
-    settings = {"objective": "rank:ndcg", "lambdarank_unbiased": True, "max_leaves": 15, "max_depth": 0, "eta": 0.05}
-    settings |= {"grow_policy": "lossguide", "tree_method": "hist", "lambdarank_pair_method": "topk", "nthread": 1}
-    return np.asarray(xgboost.train(settings, data, n_trees).predict(xgboost.DMatrix(unseen)))
 
 
 @benchmark(data="MQ2008; nfcorpus, test queries; shares of a log of eta 1", peer="the log's ranker")

@@ -32,10 +32,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 }
 LOSSES: Mapping[str, Callable[..., Any]] = {
     "lambdarank": lambda **given: rerank.LambdaMART(**given),
-    "lambdaloss++": lambda **given: rerank.LambdaMART(delta="lambdaloss++", **given),
-    "lambdagap": lambda **given: rerank.LambdaMART(delta="lambdagap", **given),
     "xe-ndcg": lambda **given: rerank.MART(objective="xe-ndcg", **given),
-    "yeti": lambda **given: rerank.MART(objective="yeti", **given),
     "lambdarank, extra_trees": lambda **given: rerank.LambdaMART(extra_trees=True, **given),
 }
 NUMBERS = (10, 20, 50, 100, 300)  # training queries of `constraints`

@@ -14,7 +14,6 @@ from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.runtime.kernels import kernel
-from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, Qrels, Run, pointers
 from rerank.types.ids import Ids, id_array, id_texts, sort_keys
 
@@ -30,7 +29,7 @@ class Combination:
     value : float
         Mean of the measure over the judged queries at alpha, as `evaluate` returns it for `run`.
     low, high : float
-        The interval about alpha on which the measure is best, both ends included.
+        The ends of the interval about alpha on which the measure is best.
     metric : str
         The measure's name.
     run : Run
@@ -46,14 +45,12 @@ class Combination:
     run: Run
 
 
-def combine(
-    run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Measure = "nDCG@10", n_jobs: int | None = None
-) -> Combination:
-    """Return the alpha in [0, 1] for which alpha * s_a + (1 - alpha) * s_b is best on the judged queries.
+def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Measure = "nDCG@10") -> Combination:
+    """Return the alpha in (0, 1) for which alpha * s_a + (1 - alpha) * s_b is best on the judged queries.
 
     The measure changes only at values of alpha for which two documents have equal scores. All these values are visited,
-    instead of a grid, so that no other alpha is better (by more than 1e-12). If several intervals of alpha are equally
-    good, the widest is used, and the lowest of equally wide ones.
+    instead of a grid, so that no alpha between them is better (by more than 1e-9). If several intervals of alpha are
+    equally good, the widest is used, and the lowest of equally wide ones.
 
     Scores are compared as float32, as in trec_eval; of equal scores, the larger document id ranks first. A document
     that is missing in a run gets the run's lowest score for the query, or 0 if the run has no documents for the query.
@@ -71,8 +68,6 @@ def combine(
         Judgements of at least one of the queries.
     metric : str or Measure
         Any measure, by ir_measures' name.
-    n_jobs : int, optional
-        Threads; None or -1 for all cores.
 
     Returns
     -------
@@ -92,9 +87,8 @@ def combine(
     measure, first, second = parse_measure(metric), run_of(run_a), run_of(run_b)
     pairs, judgements = _paired(first, second), qrels_of(qrels)
     lines = _lines(pairs, judgements)
-    with kernel_threads(n_jobs, len(pairs.a)):
-        best = best_alpha(lines, measure)
-        order = order_at(lines, best.alpha)
+    best = best_alpha(lines, measure)
+    order = order_at(lines, best.alpha)
     lists = RankedLists(lines.labels[order], lines.query_ptr, lines.ideal_labels, lines.ideal_ptr)
     value = float(np.average(measure.scores(lists), weights=lines.weights))
     scores = _float32_steps(pairs, best.alpha, order)

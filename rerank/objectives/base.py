@@ -135,10 +135,10 @@ class RandomObjective(LabelObjective):
 
         return fill
 
-    def _uniform(self, number: int = 0) -> Floats:
-        """Return the rows' draws of one number, (n_rows,) float64 in [0, 1)."""
+    def _uniform(self) -> Floats:
+        """Return a random number for each row, (n_rows,) float64 in [0, 1)."""
         first, n_skipped = divmod(int(self.first_row), 4)  # Philox makes four numbers at a time
-        bits = np.random.Philox(np.random.SeedSequence([self.seed, self.tree, number])).advance(first)
+        bits = np.random.Philox(np.random.SeedSequence([self.seed, self.tree, 0])).advance(first)
         return np.random.Generator(bits).random(n_skipped + len(self.labels))[n_skipped:]
 
 

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure
 from rerank.metrics.structures import RankedLists
-from rerank.objectives.hessian import EQUAL, PairFactors
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.swap_blocks import BlockLambdaRankObjective
 from rerank.types import Floats
 from rerank.types.ordering import query_order
+
+UNWEIGHTED = np.empty(0)
 
 
 def lambdarank_for(
@@ -24,13 +25,13 @@ def lambdarank_for(
     sigma: float = 1.0,
     truncation_level: int = 30,
     normalize: bool = True,
-    factors: PairFactors = EQUAL,
+    row_weights: Floats = UNWEIGHTED,
 ) -> LambdaRankObjective | BlockLambdaRankObjective:
     """Return the LambdaRank objective of a measure.
 
-    lists    labels in the order of the data, not of a ranking, and those of the ideal
-    weights  (n_queries,) float64
-    factors  of the documents in pairs
+    lists        labels in the order of the data, not of a ranking, and those of the ideal
+    weights      (n_queries,) float64
+    row_weights  (n_rows,) float64 of the documents: a pair is multiplied by those of both; empty: 1
     """
     if not measure.trainable:
         raise InvalidInputError(
@@ -50,10 +51,10 @@ def lambdarank_for(
     deep = measure.cut_for_training(truncation_level)
     swap = deep.swap_weights(lists)
     if swap is None:
-        shape = sigma, truncation_level, normalize, factors
+        shape = sigma, truncation_level, normalize, row_weights
         ranked = lists.query_ptr, weights, lists.labels, lists.ideal_labels, lists.ideal_ptr
         return BlockLambdaRankObjective(*ranked, deep, *shape)
-    how = sigma, deep.cutoff or truncation_level, normalize, factors
+    how = sigma, deep.cutoff or truncation_level, normalize, row_weights
     return LambdaRankObjective(lists.query_ptr, weights, swap, *how)
 
 

@@ -23,8 +23,8 @@ C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 
 from rerank.metrics.structures import SwapWeights
 from rerank.objectives.base import Objective, part_pointers
-from rerank.objectives.hessian import EQUAL, PairFactors, PairWeights, fill_products
 from rerank.runtime.elementary import exp, log2, softplus
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.lanes import LANES, absolute, lane_sum, load, positive, same, store
@@ -103,8 +102,7 @@ class Columns(NamedTuple):
     gain: Floats
     exponential: Floats  # exp(sigma (score - best score))
     discount: Floats  # by rank, times the inverse norm; 0 below the truncation level
-    as_better: Floats  # factors of `PairFactors`
-    as_worse: Floats
+    row_weight: Floats
     grad: Floats  # OUT: gradient / sigma and curvature / sigma^2, before `normalize` scales the query
     hess: Floats
 
@@ -128,8 +126,8 @@ class LambdaRankObjective(Objective):
         A pair counts when one of its documents is among the first so many.
     normalize : bool
         Whether pairs and queries are scaled as by LightGBM's `lambdarank_norm`.
-    factors : PairFactors
-        Factors of documents in pairs.
+    row_weights : float64 array of shape (n_rows,)
+        Weights of the documents: a pair is multiplied by those of both. Empty: 1.
 
     """
 
@@ -139,7 +137,7 @@ class LambdaRankObjective(Objective):
     sigma: float = 1.0
     truncation_level: int = 30
     normalize: bool = True
-    factors: PairFactors = EQUAL
+    row_weights: Floats = field(default_factory=partial(np.empty, 0))
 
     def cost(self, scores: Floats) -> float:
         """Return the cost whose derivatives these are while no document moves, at `scores` (n_rows,) float64.
@@ -160,36 +158,23 @@ class LambdaRankObjective(Objective):
         gaps = np.maximum(gain[:, None] - gain, 0.0)
         deltas = gaps * np.abs(discount[:, None] - discount) * self.swap.inverse_norms[query]
         costs = logistic_costs(self.sigma, score[:, None], score)
-        if len(self.factors.as_better):
-            costs *= np.outer(self.factors.as_better[rows][order], self.factors.as_worse[rows][order])
+        if len(self.row_weights):
+            row_weight = self.row_weights[rows][order]
+            costs *= np.outer(row_weight, row_weight)
         with np.errstate(over="ignore"):  # beyond float64 a cost is infinite
             return float(self.weights[query] * np.sum(deltas * costs))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
-        _fill_lambdas(self._ranking, self._by_gain, self.factors, scores, grad, hess)
-
-    def hessian_product(self, scores: Floats, columns: Floats, out: Floats) -> None:
-        """Fill out (n_rows, k) float64 with the second derivatives at `scores` (n_rows,) times columns (n_rows, k)."""
-        pairs = PairWeights(
-            gains=self.swap.gains,
-            deltas=np.empty(0),
-            delta_ptr=self.query_ptr,
-            discounts=self.swap.discounts,
-            inverse_norms=self.swap.inverse_norms,
-            weights=self.weights,
-            as_better=self.factors.as_better,
-            as_worse=self.factors.as_worse,
-        )
-        top = self.truncation_level
-        fill_products(self.query_ptr, scores, pairs, top, self.sigma, self.normalize, columns, out)
+        _fill_lambdas(self._ranking, self._by_gain, self.row_weights, scores, grad, hess)
 
     def part(self, queries: slice, rows: slice) -> LambdaRankObjective:
         """Return the objective of some queries and their rows, see `Objective.part`."""
         swap = SwapWeights(self.swap.gains[rows], self.swap.discounts, self.swap.inverse_norms[queries])
         ptr = part_pointers(self.query_ptr, queries)
-        factors = self.factors.of_rows(rows)
-        return replace(self, query_ptr=ptr, weights=self.weights[queries], swap=swap, factors=factors)
+        return replace(
+            self, query_ptr=ptr, weights=self.weights[queries], swap=swap, row_weights=self.row_weights[rows]
+        )
 
     @cached_property
     def _by_gain(self) -> ByGain:
@@ -272,18 +257,18 @@ def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-un
     difference of gains or of discounts is not positive, and the term is 0.
     """
     score, gain, e, discount = columns.score, columns.gain, columns.exponential, columns.discount
-    better, worse = columns.as_better, columns.as_worse
-    grad, hess, total = columns.grad, columns.hess, same(0.0)
+    row_weight, grad, hess = columns.row_weight, columns.grad, columns.hess
+    total = same(0.0)
     one, offset, slope = same(1.0), same(offset), same(slope)
     for i in top:
         score_i, gain_i, e_i, discount_i = same(score[i]), same(gain[i]), same(e[i]), same(discount[i])
-        better_i, worse_i = same(better[i]), same(worse[i])
+        weight_i = same(row_weight[i])
         as_better, as_worse, hess_i = same(0.0), same(0.0), same(0.0)
         for j in range(0, above[i], LANES):
             e_j, distance = load(e, j), offset + slope * absolute(score_i - load(score, j))
             share = one / ((e_i + e_j) * distance)
             delta = positive(load(gain, j) - gain_i) * positive(discount_i - load(discount, j))
-            delta = delta * (load(better, j) * worse_i)
+            delta = delta * (load(row_weight, j) * weight_i)
             lambda_ij = delta * share * e_i
             curvature = lambda_ij * share * distance * e_j
             store(grad, j, load(grad, j) - lambda_ij)
@@ -293,7 +278,7 @@ def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-un
             e_j, distance = load(e, j), offset + slope * absolute(score_i - load(score, j))
             share = one / ((e_i + e_j) * distance)
             delta = positive(gain_i - load(gain, j)) * positive(discount_i - load(discount, j))
-            delta = delta * (better_i * load(worse, j))
+            delta = delta * (weight_i * load(row_weight, j))
             lambda_ij = delta * share * e_j
             curvature = lambda_ij * share * distance * e_i
             store(grad, j, load(grad, j) + lambda_ij)
@@ -315,7 +300,7 @@ def _add_far_pairs(columns, n, top, offset, slope, sigma):  # type: ignore[no-un
             if delta == 0.0:
                 continue
             better, worse = (i, j) if gain[i] > gain[j] else (j, i)
-            delta *= columns.as_better[better] * columns.as_worse[worse]
+            delta *= columns.row_weight[better] * columns.row_weight[worse]
             margin = sigma * (score[better] - score[worse])
             small = exp(-abs(margin))
             share = delta / (offset + slope * abs(margin)) if slope > 0.0 else delta / offset
@@ -330,20 +315,20 @@ def _add_far_pairs(columns, n, top, offset, slope, sigma):  # type: ignore[no-un
 
 
 @helper()
-def _fill_query(query, ranking, by_gain, factors, scores, scratch, grad, hess):  # type: ignore[no-untyped-def]
-    """Fill the gradients of one query; scratch (8, longest query + LANES) float64."""
+def _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hess):  # type: ignore[no-untyped-def]
+    """Fill the gradients of one query; scratch (7, longest query + LANES) float64."""
     first, last = ranking.query_ptr[query], ranking.query_ptr[query + 1]
     rows, order, gains = by_gain.rows[first:last], ranking.orders[first:last], by_gain.gains[first:last]
     scores, grad, hess = scores[first:last], grad[first:last], hess[first:last]
     n, sigma, scale = scores.shape[0], ranking.sigma, ranking.inverse_norms[query]
     top, size = min(ranking.truncation_level, n), (n + LANES - 1) // LANES * LANES
     score, gain, e, discount = scratch[0, :size], scratch[1, :size], scratch[2, :size], scratch[3, :size]
-    own_grad, own_hess, as_better, as_worse = scratch[4, :size], scratch[5, :size], scratch[6, :size], scratch[7, :size]
-    columns = Columns(score, gain, e, discount, as_better, as_worse, own_grad, own_hess)
-    as_better[:], as_worse[:] = 1.0, 1.0
-    if factors.as_better.shape[0] > 0:
+    own_grad, own_hess, row_weight = scratch[4, :size], scratch[5, :size], scratch[6, :size]
+    columns = Columns(score, gain, e, discount, row_weight, own_grad, own_hess)
+    row_weight[:] = 1.0
+    if row_weights.shape[0] > 0:
         for k in range(n):
-            as_better[k], as_worse[k] = factors.as_better[first + rows[k]], factors.as_worse[first + rows[k]]
+            row_weight[k] = row_weights[first + rows[k]]
     best, lowest = scores[0], scores[0]
     for k in range(n):
         score[k], gain[k] = scores[rows[k]], gains[k]
@@ -373,20 +358,20 @@ def _fill_query(query, ranking, by_gain, factors, scores, scratch, grad, hess): 
 
 
 @helper()
-def _fill_part(part, ranking, by_gain, factors, scores, grad, hess):  # type: ignore[no-untyped-def]
+def _fill_part(part, ranking, by_gain, row_weights, scores, grad, hess):  # type: ignore[no-untyped-def]
     """Fill the gradients of one part of the queries."""
-    scratch = np.empty((8, ranking.discounts.shape[0] + LANES))
+    scratch = np.empty((7, ranking.discounts.shape[0] + LANES))
     for query in range(ranking.part_ptr[part], ranking.part_ptr[part + 1]):
         first, last = ranking.query_ptr[query], ranking.query_ptr[query + 1]
         if last - first < 2 or ranking.inverse_norms[query] == 0.0 or ranking.weights[query] == 0.0:
             for row in range(first, last):
                 grad[row], hess[row] = 0.0, 0.0
         else:
-            _fill_query(query, ranking, by_gain, factors, scores, scratch, grad, hess)
+            _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hess)
 
 
 @kernel(parallel=True)
-def _fill_lambdas(ranking, by_gain, factors, scores, grad, hess):  # type: ignore[no-untyped-def]
-    """Fill grad and hess (n_rows,) float64 at scores (n_rows,) float64 by `Ranking`, `ByGain`, `PairFactors`."""
+def _fill_lambdas(ranking, by_gain, row_weights, scores, grad, hess):  # type: ignore[no-untyped-def]
+    """Fill grad and hess (n_rows,) float64 at scores (n_rows,) float64 by `Ranking`, `ByGain` and the rows' weights."""
     for part in prange(ranking.part_ptr.shape[0] - 1):
-        _fill_part(np.int64(part), ranking, by_gain, factors, scores, grad, hess)
+        _fill_part(np.int64(part), ranking, by_gain, row_weights, scores, grad, hess)

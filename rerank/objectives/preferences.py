@@ -96,12 +96,12 @@ class ExponentialPairs(Objective):
 
     def cost(self, scores: Floats) -> float:
         """Return the sum of the pairs' costs at `scores` (n_rows,) float64."""
-        right, wrong = self.shares(scores)
+        right, wrong = self._shares(scores)
         return float((right + wrong).sum())
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
-        right, wrong = self.shares(scores)
+        right, wrong = self._shares(scores)
         n_rows = len(scores)
         slopes, curvatures = wrong - right, right + wrong
         grad[:] = np.bincount(self.first_row, slopes, n_rows) - np.bincount(self.second_row, slopes, n_rows)
@@ -113,12 +113,12 @@ class ExponentialPairs(Objective):
 
     def agreement(self, scores: Floats, chosen: NDArray[np.bool_]) -> tuple[float, float]:
         """Return W+ and W-: the weight of the pairs that h in {0, 1}, chosen (n_rows,), orders rightly, and wrongly."""
-        right, wrong = self.shares(scores)
+        right, wrong = self._shares(scores)
         up = chosen[self.first_row] & ~chosen[self.second_row]
         down = chosen[self.second_row] & ~chosen[self.first_row]
         return float(right[up].sum() + wrong[down].sum()), float(right[down].sum() + wrong[up].sum())
 
-    def shares(self, scores: Floats) -> tuple[Floats, Floats]:
+    def _shares(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the cost of each pair as first over second, and as second over first, (n_pairs,) float64."""
         gaps = np.clip(scores[self.first_row] - scores[self.second_row], -WIDEST, WIDEST)
         return (

@@ -11,16 +11,16 @@ whole list into account).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 from numba import prange
 
+from rerank.metrics.base import Measure
 from rerank.metrics.structures import RankedLists
 from rerank.objectives.base import Objective, part_pointers
-from rerank.objectives.hessian import EQUAL, PairFactors, PairWeights, fill_products
 from rerank.objectives.lambdarank import logistic_costs
 from rerank.runtime.elementary import exp, log2
 from rerank.runtime.kernels import helper, kernel
@@ -48,8 +48,8 @@ class RankedBatch(NamedTuple):
         Where the blocks start.
     weights : float64 array of shape (n_queries,)
         Weights of the queries.
-    as_better, as_worse : float64 arrays of shape (n_rows,)
-        Factors of `PairFactors`.
+    row_weights : float64 array of shape (n_rows,)
+        Weights of the documents, or empty.
 
     """
 
@@ -59,8 +59,7 @@ class RankedBatch(NamedTuple):
     deltas: Floats
     delta_ptr: Ints
     weights: Floats
-    as_better: Floats
-    as_worse: Floats
+    row_weights: Floats
 
 
 class RankedDocuments(NamedTuple):
@@ -69,17 +68,9 @@ class RankedDocuments(NamedTuple):
     score: Floats
     label: Floats
     exponential: Floats  # exp(sigma (score - best score))
-    as_better: Floats  # factors of `PairFactors`
-    as_worse: Floats
+    row_weight: Floats
     grad: Floats
     hess: Floats
-
-
-class SwapDeltas(Protocol):
-    """What pairs are weighted by: a `Measure`, or a form of `rerank.objectives.gaps`."""
-
-    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
-        """Fill `out` with a block for each query, see `Measure.fill_swap_deltas`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,9 +89,9 @@ class BlockLambdaRankObjective(Objective):
         All positive labels of each query, best first.
     ideal_ptr : int64 array of shape (n_queries + 1,)
         Ideal labels of each query.
-    measure : SwapDeltas
+    measure : Measure
         Its swap deltas are computed at every call.
-    sigma, truncation_level, normalize, factors
+    sigma, truncation_level, normalize, row_weights
         As in `rerank.objectives.lambdarank.LambdaRankObjective`.
 
     """
@@ -110,11 +101,11 @@ class BlockLambdaRankObjective(Objective):
     labels: Floats
     ideal_labels: Floats
     ideal_ptr: Ints
-    measure: SwapDeltas
+    measure: Measure
     sigma: float = 1.0
     truncation_level: int = 30
     normalize: bool = True
-    factors: PairFactors = EQUAL
+    row_weights: Floats = field(default_factory=partial(np.empty, 0))
 
     def cost(self, scores: Floats) -> float:
         """Return the cost whose derivatives these are while no document moves, as `LambdaRankObjective.cost`."""
@@ -132,10 +123,9 @@ class BlockLambdaRankObjective(Objective):
         deltas = np.triu(block.reshape(top, n), 1)
         better = np.sign(label[:top, None] - label)
         costs = logistic_costs(self.sigma, better * score[:top, None], better * score)
-        if len(self.factors.as_better):
-            as_better, as_worse = (factor[rows][order] for factor in self.factors)
-            i_above, j_above = np.outer(as_better[:top], as_worse), np.outer(as_worse[:top], as_better)
-            costs *= np.where(better > 0, i_above, j_above)
+        if len(self.row_weights):
+            row_weight = self.row_weights[rows][order]
+            costs *= np.outer(row_weight[:top], row_weight)
         with np.errstate(over="ignore"):  # beyond float64 a cost is infinite
             return float(self.weights[query] * np.sum(deltas * costs * np.abs(better)))
 
@@ -143,15 +133,6 @@ class BlockLambdaRankObjective(Objective):
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
         for rows, batch in self._batches_by_rank(scores):
             _fill_lambdas(batch, scores[rows], self.sigma, self.normalize, grad[rows], hess[rows])
-
-    def hessian_product(self, scores: Floats, columns: Floats, out: Floats) -> None:
-        """Fill out (n_rows, k) float64 with the second derivatives at `scores` (n_rows,) times columns (n_rows, k)."""
-        top, sigma, normalize = self.truncation_level, self.sigma, self.normalize
-        for rows, batch in self._batches_by_rank(scores):
-            of_measure = np.empty(0), np.ones_like(batch.weights)
-            weights = batch.weights, batch.as_better, batch.as_worse
-            pairs = PairWeights(self.labels[rows], batch.deltas, batch.delta_ptr, *of_measure, *weights)
-            fill_products(batch.query_ptr, scores[rows], pairs, top, sigma, normalize, columns[rows], out[rows])
 
     def part(self, queries: slice, rows: slice) -> BlockLambdaRankObjective:
         """Return the objective of some queries and their rows, see `Objective.part`."""
@@ -164,7 +145,7 @@ class BlockLambdaRankObjective(Objective):
             labels=self.labels[rows],
             ideal_labels=self.ideal_labels[first : first + int(ideal_ptr[-1])],
             ideal_ptr=ideal_ptr,
-            factors=self.factors.of_rows(rows),
+            row_weights=self.row_weights[rows],
         )
 
     def _batches_by_rank(self, scores: Floats) -> Iterator[tuple[slice, RankedBatch]]:
@@ -178,7 +159,7 @@ class BlockLambdaRankObjective(Objective):
             )
             lists = RankedLists(self._ranked_labels[rows], query_ptr, self.ideal_labels[ideals], ideal_ptr)
             self.measure.fill_swap_deltas(lists, self.truncation_level, self._deltas, delta_ptr)
-            weights = self.weights[first:last], *self.factors.of_rows(rows)
+            weights = self.weights[first:last], self.row_weights[rows]
             yield rows, RankedBatch(query_ptr, self._order[rows], lists.labels, self._deltas, delta_ptr, *weights)
 
     @cached_property
@@ -241,7 +222,7 @@ def _add_pairs(i, partners, deltas, documents, far, sigma, by_distance):  # type
         if by_distance:
             share /= 0.01 + sigma * abs(score[i] - score[j])
         better, worse = (i, j) if label[i] > label[j] else (j, i)
-        share *= documents.as_better[better] * documents.as_worse[worse]
+        share *= documents.row_weight[better] * documents.row_weight[worse]
         e_better, e_worse = documents.exponential[better], documents.exponential[worse]
         if far:
             margin = sigma * (score[better] - score[worse])
@@ -273,10 +254,10 @@ def _fill_query(query, batch, scores, sigma, normalize, grad, hess):  # type: ig
     exponential = np.empty(n)
     for rank in range(n):
         exponential[rank] = exp(sigma * (score[rank] - score[0]))
-    as_better, as_worse = np.ones(n), np.ones(n)
-    if batch.as_better.shape[0] > 0:
-        as_better, as_worse = batch.as_better[first:last][order], batch.as_worse[first:last][order]
-    documents = RankedDocuments(score, label, exponential, as_better, as_worse, np.zeros(n), np.zeros(n))
+    row_weight = np.ones(n)
+    if batch.row_weights.shape[0] > 0:
+        row_weight = batch.row_weights[first:last][order]
+    documents = RankedDocuments(score, label, exponential, row_weight, np.zeros(n), np.zeros(n))
     by_distance = normalize and score[n - 1] < score[0]
     every, lowest, total = np.arange(n), label.min(), 0.0
     above_lowest = every[label > lowest]  # few, and the only ones that a document of the lowest label pairs with

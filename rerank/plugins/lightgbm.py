@@ -1,9 +1,9 @@
-"""`LGBMRanker` of LightGBM: its parameters, arguments and attributes, for models of this package.
+"""`LGBMRanker` of LightGBM, which trains models of this package.
 
 A script that trains one runs after `from lightgbm import LGBMRanker` has become `from rerank.plugins.lightgbm import
-LGBMRanker`, or `import lightgbm as lgb` has become `import rerank.plugins.lightgbm as lgb`. LightGBM need not be
-installed; where it is, `fit` takes its callbacks. A parameter that changes the model and has no counterpart is refused;
-one that does not, such as `force_row_wise`, has no effect.
+LGBMRanker`, or `import lightgbm as lgb` has become `import rerank.plugins.lightgbm as lgb`: all other names are
+LightGBM's own, and so are its callbacks, its `Booster` and its plots. A parameter that changes the model and has no
+counterpart is refused; one that does not, such as `force_row_wise`, has no effect.
 
 Figures are LightGBM's: nDCG has the gain 2^label - 1 (or `label_gain`), a query without a relevant document counts as
 1, AP at k is divided by at most k, and equal scores keep the order of the rows.
@@ -15,42 +15,31 @@ import inspect
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
+import lightgbm
+import lightgbm.callback
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rerank.errors import InvalidInputError, RerankError, shown
+from rerank.errors import InvalidInputError, shown
 from rerank.exchange.lightgbm import model_text
-from rerank.exchange.models import export_model, import_model
 from rerank.exchange.write import tree_model
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.rankers.arrays import category_values, coded, feature_matrix, number_column, numbers
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.context import EarlyStopping, TrainingContext, callback_fault
-from rerank.rankers.estimator import Estimator, not_fitted
-from rerank.rankers.imported import ImportedTrees
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.mart import MART
 from rerank.rankers.other_names import SAME
 from rerank.rankers.parameters import check_names
-from rerank.rankers.plots import BAR_COLOR, ROW_HEIGHT, new_axes
-from rerank.rankers.plots import plot_tree as plot_tree_of
-from rerank.rankers.ranker import Ranker
 from rerank.rankers.training import TrainingSet
-from rerank.rankers.warm_start import GivenScoresBase, ModelBase
 from rerank.runtime.threads import cores
 from rerank.trees.boost import StepLength
 from rerank.trees.leafwise import CAT_L2, CAT_SMOOTH, MAX_CAT_THRESHOLD, MAX_CAT_TO_ONEHOT, MIN_DATA_PER_GROUP
-from rerank.trees.parts import leaves_of, trees_between
 from rerank.types import Floats, Ints, ideal_of_rows, pointers, query_rows
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 log = logging.getLogger("rerank")
 MEASURES = {"ndcg": "nDCG", "map": "AP"}
@@ -101,15 +90,7 @@ drop_rate max_drop skip_drop uniform_drop xgboost_dart_mode top_rate other_rate 
 predict_disable_shape_check alpha"""
 OF_RANKER = OWN.split()  # parameters of LambdaMART that mean the same here
 SIZES = {"n_estimators": 100, "num_leaves": 31, "min_child_samples": 20}  # where they are None
-OF_LIGHTGBM = (
-    "dump_model",
-    "trees_to_dataframe",
-    "get_leaf_output",
-    "get_split_value_histogram",
-    "lower_bound",
-    "upper_bound",
-    "num_model_per_iteration",
-)
+STOPS = 30  # order of LightGBM's callbacks that stop a training
 KNOWN = (*OF_RANKER, *ONLY, *READ.split(), *WITHOUT_EFFECT.split())
 
 
@@ -129,30 +110,6 @@ class EvalResult(NamedTuple):
     def is_cv_result(self) -> bool:
         """Return False."""
         return False
-
-
-@dataclass
-class CallbackEnv:
-    """What a callback of LightGBM is called with."""
-
-    model: Any
-    params: dict[str, Any]
-    iteration: int
-    begin_iteration: int
-    end_iteration: int
-    evaluation_result_list: list[EvalResult] | None
-
-
-class EarlyStopException(Exception):
-    """Raised by a callback to end the training, with the best iteration (from 0) and its figures."""
-
-    def __init__(self, best_iteration: int, best_score: Sequence[EvalResult]) -> None:
-        super().__init__(best_iteration, best_score)
-        self.best_iteration, self.best_score = best_iteration, best_score
-
-
-class MissingLightGBMError(RerankError, AttributeError):
-    """Raised for an attribute that LightGBM has, where it is not installed."""
 
 
 @dataclass(frozen=True)
@@ -366,15 +323,16 @@ class Watcher:
         self._iteration += 1
         return stopped
 
-    def _call(self, callback: Any, results: list[EvalResult] | None) -> bool:
+    def _call(self, callback: Any, results: Any) -> bool:
         """Return whether a callback ends the training."""
+        model: Any = self
         n_trees = self.params["n_estimators"]
         if getattr(callback, "order", None) == STOPS and results:  # which the training data do not stop
             results = [each for each in results if each.dataset_name != self._training]
             if not results:
                 return self._does_not_stop()
         try:
-            callback(CallbackEnv(self, self.params, self._iteration, 0, n_trees, results))
+            callback(lightgbm.callback.CallbackEnv(model, self.params, self._iteration, 0, n_trees, results))
         except Exception as error:
             if not hasattr(error, "best_iteration"):
                 raise callback_fault(error, self._iteration + 1) from error
@@ -447,327 +405,26 @@ class WatchedMART(WatchedTrees, MART):
     """The ranker of the objective rank_xendcg."""
 
 
-class Booster:
-    """A model of trees, with the methods of LightGBM's `Booster` that read it.
-
-    `dump_model`, `trees_to_dataframe` and others (`OF_LIGHTGBM`) are LightGBM's own, which must be installed for them.
-
-    Parameters
-    ----------
-    model_file : str or Path
-        A model file of LightGBM.
-    trained : Ranker
-        Instead of a file: a fitted ranker of trees.
-
-    Attributes
-    ----------
-    ranker : Ranker
-        The ranker of this package.
-    best_iteration : int
-        Number of trees where training was stopped early, 0 otherwise.
-
-    """
-
-    def __init__(self, model_file: str | Path | None = None, *, trained: Ranker | None = None) -> None:
-        self.ranker: Any = import_model(model_file, format="lightgbm") if trained is None else trained
-        self.best_iteration = 0
-
-    def part(self, start_iteration: int = 0, num_iteration: int | None = None) -> Any:
-        """Return a ranker with some of the trees.
-
-        Parameters
-        ----------
-        start_iteration : int
-            The first tree.
-        num_iteration : int or None
-            Number of trees; None, 0 or below for all that follow.
-
-        Returns
-        -------
-        Ranker
-            The ranker.
-
-        """
-        first, count = min(max(start_iteration, 0), self.num_trees()), num_iteration or 0
-        last = min(first + count, self.num_trees()) if count > 0 else self.num_trees()
-        if (first, last) == (0, self.num_trees()):
-            return self.ranker
-        ranker = copy(self.ranker)
-        ranker.forest_, ranker.best_iteration_ = trees_between(ranker.forest_, first, last), last - first
-        return ranker
-
-    def predict(
-        self,
-        data: Any,
-        start_iteration: int = 0,
-        num_iteration: int | None = None,
-        raw_score: bool = False,
-        pred_leaf: bool = False,
-        pred_contrib: bool = False,
-    ) -> Any:
-        """Return scores, leaves or contributions.
-
-        Parameters
-        ----------
-        data : array, data frame or sparse matrix of shape (n_rows, n_features)
-            Features.
-        start_iteration, num_iteration : int
-            See `part`.
-        raw_score : bool
-            No effect: scores are raw.
-        pred_leaf : bool
-            Whether to return the leaf of each tree, (n_rows, n_trees).
-        pred_contrib : bool
-            Whether to return SHAP values, (n_rows, n_features + 1), the expected score last.
-
-        Returns
-        -------
-        ndarray
-            Scores of shape (n_rows,), or what is asked for.
-
-        """
-        ranker = self.part(start_iteration, num_iteration)
-        if pred_leaf:
-            return leaves_of(ranker.forest_, ranker._matrix(data)).astype(np.int32)
-        n_rows = data.shape[0] if hasattr(data, "shape") else len(data)
-        start = np.zeros(n_rows) if isinstance(ranker.base_, GivenScoresBase) else None
-        return (ranker.contributions if pred_contrib else ranker.predict)(data, init_score=start)
-
-    def feature_importance(self, importance_type: str = "split", iteration: int | None = None) -> Any:
-        """Return how often each feature is tested, or the gain of its splits.
-
-        Parameters
-        ----------
-        importance_type : str
-            "split" for the number of splits, "gain" for the total gain.
-        iteration : int or None
-            Number of trees; see `part`.
-
-        Returns
-        -------
-        ndarray of shape (n_features,)
-            int32 for splits, float64 for gains.
-
-        """
-        forest = self.part(0, iteration).forest_
-        if importance_type not in ("split", "gain"):
-            raise InvalidInputError(f"importance_type: expected split or gain, got {shown(importance_type)}.")
-        if importance_type == "gain":
-            return forest.gains(self.num_feature())
-        return np.bincount(forest.feature, minlength=self.num_feature()).astype(np.int32)
-
-    def save_model(self, filename: str | Path, num_iteration: int | None = None, start_iteration: int = 0) -> Booster:
-        """Write the model as a file of LightGBM.
-
-        Parameters
-        ----------
-        filename : str or Path
-            The file.
-        num_iteration, start_iteration : int
-            See `part`.
-
-        Returns
-        -------
-        Booster
-            The model itself.
-
-        """
-        export_model(self.part(start_iteration, num_iteration), filename, "lightgbm")
-        return self
-
-    def model_to_string(self, num_iteration: int | None = None, start_iteration: int = 0) -> str:
-        """Return the text of LightGBM's model file.
-
-        Parameters
-        ----------
-        num_iteration, start_iteration : int
-            See `part`.
-
-        Returns
-        -------
-        str
-            The text.
-
-        """
-        return model_text(tree_model(self.part(start_iteration, num_iteration), "lightgbm"), "lightgbm")
-
-    def to_lightgbm(self) -> Any:
-        """Return the model as a `Booster` of LightGBM, for what only reads those, such as shap's TreeExplainer.
-
-        Returns
-        -------
-        lightgbm.Booster
-            A copy.
-
-        Raises
-        ------
-        RerankError
-            If LightGBM is not installed.
-
-        """
-        return _lightgbm("to_lightgbm").Booster(model_str=self.model_to_string())
-
-    def __getattr__(self, name: str) -> Any:
-        """Return a method that LightGBM's booster has for models that it reads."""
-        if name not in OF_LIGHTGBM:
-            raise AttributeError(f"Booster has no {name}")
-        return getattr(self.to_lightgbm(), name)
-
-    def feature_name(self) -> list[str]:
-        """Return the names of the features.
-
-        Returns
-        -------
-        list of str
-            "Column_0", ... where none were given.
-
-        """
-        names = [str(name) for name in self.ranker.feature_names_]
-        numbered = names == [str(number + 1) for number in range(len(names))]
-        return [f"Column_{number}" for number in range(len(names))] if numbered else names
-
-    def num_feature(self) -> int:
-        """Return the number of features.
-
-        Returns
-        -------
-        int
-            The number.
-
-        """
-        return int(self.ranker.n_features_in_)
-
-    def num_trees(self) -> int:
-        """Return the number of trees; those after the best iteration are not kept.
-
-        Returns
-        -------
-        int
-            The number.
-
-        """
-        return int(self.ranker.forest_.n_trees)
-
-    current_iteration = num_trees
-
-
-class LGBMRanker(Estimator):
+class LGBMRanker(lightgbm.LGBMRanker):
     """A ranker with LightGBM's interface, which trains `rerank.LambdaMART`, or MART for the objective rank_xendcg.
 
-    Parameters
-    ----------
-    boosting_type, objective, class_weight
-        Only the values that mean what this package does: "gbdt", "lambdarank" or "rank_xendcg", and None.
-    num_leaves, max_depth, learning_rate, n_estimators, min_split_gain, min_child_weight, min_child_samples
-        As in `rerank.LambdaMART`.
-    colsample_bytree, reg_alpha, reg_lambda
-        As in `rerank.LambdaMART`.
-    subsample, subsample_freq
-        Share of the queries that each tree is trained on; without effect where subsample_freq is 0, as in LightGBM.
-    random_state : int, RandomState, Generator or None
-        Random seed; None is 0.
-    n_jobs : int or None
-        Number of threads; negative as in joblib. The model is the same for any number.
-    importance_type : str
-        What `feature_importances_` are: "split" or "gain".
-    subsample_for_bin
-        No effect.
-    **kwargs
-        Further parameters of LightGBM, and other names of those above: metric, eval_at, label_gain, max_bin,
-        lambdarank_truncation_level, lambdarank_norm, sigmoid, monotone_constraints, interaction_constraints,
-        early_stopping_rounds, first_metric_only, verbosity, ...
+    Parameters and attributes are LightGBM's; `subsample` draws queries. Values that need what this package does not
+    have are refused by `fit`.
 
     Attributes
     ----------
     ranker_ : rerank.LambdaMART or rerank.MART
         The model, for all that this package does with rankers.
-    booster_ : Booster
-        The same model, with methods of LightGBM's `Booster`.
+    booster_ : lightgbm.Booster
+        The same trees, those that training started from before them.
     best_iteration_ : int
         Number of trees with the best figure, where training was stopped early; 0 otherwise.
-    best_score_ : dict
-        Figures at the best iteration, or at the last: {"valid_0": {"ndcg@1": 0.5}}.
-    evals_result_ : dict
-        Figures after each iteration: {"valid_0": {"ndcg@1": [0.4, 0.5]}}.
-    feature_name_, feature_names_in_, n_features_, n_features_in_, n_estimators_, n_iter_, objective_, fitted_
-        As in LightGBM.
-
-    Raises
-    ------
-    InvalidInputError
-        For a value that this package does not have.
-    UnknownParameterError
-        For a name that LightGBM does not have.
+    best_score_, evals_result_ : dict
+        Figures at the best iteration, and after each: {"valid_0": {"ndcg@1": [0.4, 0.5]}}.
 
     """
 
-    takes_any_name: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        *,
-        boosting_type: str = "gbdt",
-        num_leaves: int = 31,
-        max_depth: int = -1,
-        learning_rate: float = 0.1,
-        n_estimators: int = 100,
-        subsample_for_bin: int = 200_000,
-        objective: str | None = None,
-        class_weight: None = None,
-        min_split_gain: float = 0.0,
-        min_child_weight: float = 1e-3,
-        min_child_samples: int = 20,
-        subsample: float = 1.0,
-        subsample_freq: int = 0,
-        colsample_bytree: float = 1.0,
-        reg_alpha: float = 0.0,
-        reg_lambda: float = 0.0,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        importance_type: str = "split",
-        **kwargs: Any,
-    ) -> None:
-        given = {name: value for name, value in locals().items() if name not in ("self", "kwargs")}
-        self._names: tuple[str, ...] = ()
-        self.set_params(**given, **kwargs)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, as they were given.
-
-        Parameters
-        ----------
-        deep : bool
-            No effect: no value is an estimator.
-
-        Returns
-        -------
-        dict
-            The parameters.
-
-        """
-        return {name: getattr(self, name) for name in self._names}
-
-    def set_params(self, **parameters: Any) -> Self:
-        """Change parameters by name.
-
-        Parameters
-        ----------
-        **parameters : object
-            New values by name.
-
-        Returns
-        -------
-        LGBMRanker
-            The ranker itself.
-
-        """
-        present = self.get_params()
-        Settings.of({**present, **parameters})
-        vars(self).update(parameters)
-        self._names = tuple({**present, **parameters})
-        return self
-
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: Any,
         y: ArrayLike,
@@ -812,9 +469,9 @@ class LGBMRanker(Estimator):
         categorical_feature : list of str or int, or "auto"
             Features whose values are codes of categories; "auto" for the `category` columns of a data frame.
         callbacks : iterable of callables, optional
-            `early_stopping`, `log_evaluation`, `record_evaluation` and `reset_parameter` of this module or of LightGBM,
-            or functions of a `CallbackEnv`. One that raises ends `fit` with one line, and leaves the ranker as it was.
-        init_model : str, Path, Booster or LGBMRanker, optional
+            Callbacks of LightGBM, or functions of a `CallbackEnv`. One that raises ends `fit` with one line, and leaves
+            the ranker as it was.
+        init_model : str, Path, lightgbm.Booster or LGBMRanker, optional
             A model to start from, as `base` of `rerank.LambdaMART`.
         eval_X, eval_y : array or list of arrays, optional
             Instead of eval_set.
@@ -848,15 +505,13 @@ class LGBMRanker(Estimator):
         stop, first_only = settings.stop
         called = list(callbacks or ())
         if early_stopping_rounds or stop:
-            called.append(early_stopping(early_stopping_rounds or stop, first_only, verbose=bool(verbose)))
-        called += [log_evaluation(int(verbose))] if verbose and int(verbose) > 0 else []
+            called.append(lightgbm.early_stopping(early_stopping_rounds or stop, first_only, verbose=bool(verbose)))
+        called += [lightgbm.log_evaluation(int(verbose))] if verbose and int(verbose) > 0 else []
         metrics = settings.metric_list(eval_metric, eval_at)
         params = {**self.get_params(), **settings.parameters}
         watcher = Watcher(sets, metrics if sets else [], called, params, of_training)
-        base = getattr(init_model, "booster_", init_model)
-        trained = settings.kind(
-            **{**settings.parameters, **categories}, base=base.ranker if isinstance(base, Booster) else base
-        )
+        base = init_model.booster_ if isinstance(init_model, lightgbm.LGBMModel) else init_model
+        trained = settings.kind(**{**settings.parameters, **categories}, base=base)
         evaluated = given.joined([names.index(each.name) for each in sets], settings, category_values(X))
         trained.fit(
             X,
@@ -872,60 +527,15 @@ class LGBMRanker(Estimator):
         if not isinstance(feature_name, str) and feature_name is not None:
             _check_feature_names(feature_name, ranker.n_features_in_)
             ranker.feature_names_ = tuple(map(str, feature_name))
-        self.booster_, self.ranker_ = Booster(trained=_with_earlier_trees(ranker)), ranker
-        n_earlier = self.booster_.num_trees() - ranker.forest_.n_trees
-        best = watcher.best_iteration + n_earlier if watcher.best_iteration else 0
-        self.booster_.best_iteration = self.best_iteration_ = best
-        self.best_score_ = watcher.best_score()
-        self.evals_result_, self.objective_ = watcher.history(), self.objective or "lambdarank"  # type: ignore[attr-defined]
-        self.n_features_ = self.n_features_in_ = ranker.n_features_in_
-        self.n_estimators_ = self.n_iter_ = self.booster_.num_trees()
-        self.feature_name_ = self.booster_.feature_name()
-        self.feature_names_in_, self.fitted_ = np.array(self.feature_name_, dtype=object), True
+        booster = lightgbm.Booster(model_str=model_text(tree_model(ranker, "lightgbm"), "lightgbm"))
+        n_earlier = booster.num_trees() - ranker.forest_.n_trees
+        booster.best_iteration = watcher.best_iteration + n_earlier if watcher.best_iteration else 0
+        self._Booster, self._best_iteration = booster, booster.best_iteration
+        self._best_score, self._evals_result = watcher.best_score(), watcher.history()
+        self._objective = self.objective or "lambdarank"
+        self._n_features = self._n_features_in = ranker.n_features_in_
+        self.ranker_, self.fitted_ = ranker, True
         return self
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "booster_")
-
-    @property
-    def feature_importances_(self) -> Any:
-        """Number of splits of each feature, or their total gain, as `importance_type` says, (n_features,)."""
-        return self._fitted().feature_importance(self.importance_type)  # type: ignore[attr-defined]
-
-    def predict(
-        self,
-        X: Any,
-        raw_score: bool = False,
-        start_iteration: int = 0,
-        num_iteration: int | None = None,
-        pred_leaf: bool = False,
-        pred_contrib: bool = False,
-        validate_features: bool = False,
-        **kwargs: Any,
-    ) -> Any:
-        """Return scores, leaves or contributions.
-
-        Parameters
-        ----------
-        X, raw_score, start_iteration, num_iteration, pred_leaf, pred_contrib : as for `Booster.predict`
-            Features, and what is returned.
-        validate_features : bool
-            No effect: names of columns are always checked.
-        **kwargs : object
-            No effect.
-
-        Returns
-        -------
-        ndarray
-            Scores of shape (n_rows,), or what is asked for.
-
-        """
-        return self._fitted().predict(X, start_iteration, num_iteration, raw_score, pred_leaf, pred_contrib)
-
-    def _fitted(self) -> Booster:
-        if not hasattr(self, "booster_"):
-            raise not_fitted("LGBMRanker: expected a fitted ranker, got one that is not. Call fit first.")
-        return self.booster_
 
 
 @dataclass(frozen=True, eq=False)
@@ -976,15 +586,6 @@ class _Given:
         if values is None:
             return None
         return values.get(number) if isinstance(values, dict) else values[number]
-
-
-def _with_earlier_trees(ranker: Ranker) -> Ranker:
-    """Return a ranker with the trees that it started from, and its own after them, as LightGBM's `init_model`."""
-    if not isinstance(ranker.base_, ModelBase) or not isinstance(ranker.base_.model, BoostedTrees | ImportedTrees):
-        return ranker
-    joined = ImportedTrees.of(tree_model(ranker, "init_model"), ranker.feature_names_, "lightgbm", ranker.recipe_)
-    joined.categories_, joined.n_jobs = ranker.categories_, ranker.n_jobs
-    return joined
 
 
 def _joined_rows(parts: Sequence[Any], categories: Mapping[str, list[Any]]) -> Any:
@@ -1039,280 +640,6 @@ def _check_feature_names(names: Sequence[str], n_features: int) -> None:
         raise InvalidInputError(f"feature_name: expected {n_features} different names, got {shown(list(names))}.")
 
 
-STOPS = 30  # order of callbacks that stop a training, in LightGBM too
-
-
-def early_stopping(
-    stopping_rounds: int, first_metric_only: bool = False, verbose: bool = True, min_delta: float | list[float] = 0.0
-) -> Callable[[CallbackEnv], None]:
-    """Return a callback that ends the training where a figure of an eval set has not improved.
-
-    Parameters
-    ----------
-    stopping_rounds : int
-        Iterations without improvement.
-    first_metric_only : bool
-        Whether only the first metric counts.
-    verbose : bool
-        Whether to log the best iteration (logger `rerank`).
-    min_delta : float or list of float
-        Least improvement, for all metrics or each.
-
-    Returns
-    -------
-    callable
-        The callback.
-
-    """
-    best: dict[tuple[str, str], tuple[int, list[EvalResult], float]] = {}
-
-    def stop(env: CallbackEnv) -> None:
-        results = env.evaluation_result_list or []
-        if not results:
-            raise ValueError("early stopping needs an eval set beside the training data, and a metric")
-        if env.iteration == env.begin_iteration:
-            best.clear()
-        deltas = min_delta if isinstance(min_delta, list) else [min_delta]
-        metrics = list(dict.fromkeys(each.metric_name for each in results))
-        for each in results:
-            key, sign = each[:2], 1.0 if each.maximize else -1.0
-            delta = deltas[metrics.index(each.metric_name) % len(deltas)]
-            if key not in best or sign * each.metric_value > best[key][2] + delta:
-                best[key] = env.iteration, results, sign * each.metric_value
-            if first_metric_only and each.metric_name != metrics[0]:
-                continue
-            iteration, figures, _ = best[key]
-            if env.iteration - iteration >= stopping_rounds or env.iteration == env.end_iteration - 1:
-                if verbose:
-                    log.info("best iteration: [%d]\t%s", iteration + 1, _in_words(figures))
-                raise EarlyStopException(iteration, figures)
-
-    stop.order = STOPS  # type: ignore[attr-defined]
-    return stop
-
-
-def log_evaluation(period: int = 1, show_stdv: bool = True) -> Callable[[CallbackEnv], None]:
-    """Return a callback that logs the figures (logger `rerank`).
-
-    Parameters
-    ----------
-    period : int
-        Iterations between two lines; 0 for none.
-    show_stdv : bool
-        No effect.
-
-    Returns
-    -------
-    callable
-        The callback.
-
-    """
-
-    def logged(env: CallbackEnv) -> None:
-        if period > 0 and env.evaluation_result_list and (env.iteration + 1) % period == 0:
-            log.info("[%d]\t%s", env.iteration + 1, _in_words(env.evaluation_result_list))
-
-    logged.order = 10  # type: ignore[attr-defined]
-    return logged
-
-
-def record_evaluation(eval_result: dict[str, Any]) -> Callable[[CallbackEnv], None]:
-    """Return a callback that stores the figures.
-
-    Parameters
-    ----------
-    eval_result : dict
-        Becomes what `evals_result_` is.
-
-    Returns
-    -------
-    callable
-        The callback.
-
-    """
-
-    def record(env: CallbackEnv) -> None:
-        if env.iteration == env.begin_iteration:
-            eval_result.clear()
-        for each in env.evaluation_result_list or ():
-            eval_result.setdefault(each.dataset_name, {}).setdefault(each.metric_name, []).append(each.metric_value)
-
-    record.order = 20  # type: ignore[attr-defined]
-    return record
-
-
-def reset_parameter(**kwargs: Any) -> Callable[[CallbackEnv], None]:
-    """Return a callback that changes the learning rate before each iteration.
-
-    Parameters
-    ----------
-    **kwargs : list or callable
-        learning_rate: its values, or a function of the iteration's number, from 0.
-
-    Returns
-    -------
-    callable
-        The callback.
-
-    """
-
-    def reset(env: CallbackEnv) -> None:
-        number = env.iteration - env.begin_iteration
-        values = {name: value(number) if callable(value) else value[number] for name, value in kwargs.items()}
-        env.model.reset_parameter(values)
-        env.params.update(values)
-
-    reset.before_iteration, reset.order = True, 10  # type: ignore[attr-defined]
-    return reset
-
-
-def _in_words(results: Iterable[EvalResult]) -> str:
-    return "\t".join(f"{each.dataset_name}'s {each.metric_name}: {each.metric_value:g}" for each in results)
-
-
-def plot_importance(
-    booster: LGBMRanker | Booster,
-    ax: Axes | None = None,
-    *,
-    importance_type: str = "auto",
-    max_num_features: int | None = None,
-    ignore_zero: bool = True,
-    title: str = "Feature importance",
-    **kwargs: Any,
-) -> Axes:
-    """Plot the importances of features as horizontal bars, the greatest on top.
-
-    Parameters
-    ----------
-    booster : LGBMRanker or Booster
-        A fitted model.
-    ax : matplotlib.axes.Axes, optional
-        Where to plot.
-    importance_type : str
-        "split", "gain", or "auto" for the ranker's own.
-    max_num_features : int, optional
-        Most features that are shown.
-    ignore_zero : bool
-        Whether features that no tree tests are left out.
-    title : str
-        The title.
-    **kwargs : object
-        figsize, dpi, xlabel, ylabel, xlim, ylim, grid and precision as in LightGBM; others have no effect.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    """
-    kind = getattr(booster, "importance_type", "split") if importance_type == "auto" else importance_type
-    model = booster._fitted() if isinstance(booster, LGBMRanker) else booster
-    importances, names = model.feature_importance(kind), model.feature_name()
-    chosen = [number for number in np.argsort(importances, kind="stable") if importances[number] or not ignore_zero]
-    chosen = chosen[-(max_num_features or len(chosen)) :]
-    axes = ax or new_axes(ROW_HEIGHT * len(chosen) + 1.0)
-    bars = axes.barh([names[number] for number in chosen], importances[chosen], color=BAR_COLOR)
-    axes.bar_label(bars, fmt=f"%.{kwargs.get('precision', 3)}f" if kind == "gain" else "%d", padding=2)
-    _label_axes(axes, kwargs, {"xlabel": "Feature importance", "ylabel": "Features", "title": title})
-    return axes
-
-
-def _label_axes(axes: Axes, given: Mapping[str, Any], texts: Mapping[str, str]) -> None:
-    """Set the texts of axes, and what LightGBM's arguments say of their size, limits and grid."""
-    named = {name: given[name] for name in ("xlabel", "ylabel", "xlim", "ylim") if given.get(name) is not None}
-    axes.set(**{**texts, **named})
-    if given.get("figsize") is not None:
-        axes.figure.set_size_inches(*given["figsize"])  # type: ignore[union-attr]
-    if given.get("dpi") is not None:
-        axes.figure.set_dpi(given["dpi"])
-    if given.get("grid") is not None:
-        axes.grid(given["grid"])
-
-
-def plot_metric(
-    booster: LGBMRanker | Mapping[str, Mapping[str, Sequence[float]]],
-    metric: str | None = None,
-    dataset_names: Sequence[str] | None = None,
-    ax: Axes | None = None,
-    *,
-    title: str = "Metric during training",
-    **kwargs: Any,
-) -> Axes:
-    """Plot a figure of each eval set by iteration.
-
-    Parameters
-    ----------
-    booster : LGBMRanker or dict
-        A fitted ranker, or its `evals_result_`.
-    metric : str, optional
-        The figure; the first by default.
-    dataset_names : sequence of str, optional
-        Names of eval sets; all by default.
-    ax : matplotlib.axes.Axes, optional
-        Where to plot.
-    title : str
-        The title.
-    **kwargs : object
-        figsize, dpi, xlabel, ylabel, xlim, ylim and grid as in LightGBM; others have no effect.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    """
-    histories: Any = booster.evals_result_ if isinstance(booster, LGBMRanker) else booster
-    if not histories:
-        raise InvalidInputError("booster: expected one trained with an eval_set, got none. Pass fit(eval_set=...).")
-    name, axes = metric or next(iter(next(iter(histories.values())))), ax or new_axes(4.0)
-    for data in dataset_names or histories:
-        if name not in histories.get(data, {}):
-            raise InvalidInputError(f"metric: expected a figure of {data}, got {shown(name)}. Name another.")
-        axes.plot(histories[data][name], label=data)
-    _label_axes(axes, kwargs, {"xlabel": "Iterations", "ylabel": name, "title": title})
-    axes.legend()
-    return axes
-
-
 def __getattr__(name: str) -> Any:
-    """Return what LightGBM has beside this module, LightGBM's own: `LGBMClassifier`, `Dataset`, `train`."""
-    if name.startswith("_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(_lightgbm(name), name)  # the next time it is there, without the warning
-    log.warning("rerank.plugins.lightgbm: %s is LightGBM's own; LGBMRanker is of this package", name)
-    return found
-
-
-def _lightgbm(needed: str) -> Any:
-    """Return the module of LightGBM; `needed` is what asks for it."""
-    try:
-        import lightgbm
-    except ImportError:
-        raise MissingLightGBMError(
-            f"rerank.plugins.lightgbm.{needed}: expected LightGBM installed, got none. Run `pip install lightgbm`."
-        ) from None
-    return lightgbm
-
-
-def plot_tree(booster: LGBMRanker | Booster, ax: Axes | None = None, tree_index: int = 0, **kwargs: Any) -> Axes:
-    """Plot a tree.
-
-    Parameters
-    ----------
-    booster : LGBMRanker or Booster
-        A fitted model.
-    ax : matplotlib.axes.Axes, optional
-        Where to plot.
-    tree_index : int
-        Its number, from 0.
-    **kwargs : object
-        No effect.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes.
-
-    """
-    model = booster._fitted() if isinstance(booster, LGBMRanker) else booster
-    return plot_tree_of(model.ranker, tree=tree_index, ax=ax)
+    """Return what LightGBM has beside this module."""
+    return getattr(lightgbm, name)

@@ -49,7 +49,6 @@ from rerank.trees.constraints import FEATURES, Directions, FeatureGroups, SplitC
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import MOST_CATEGORIES, Forest, StoredForest, Tree
 from rerank.trees.grow import SPLIT_RULES, TreeLimits, newton_steps
-from rerank.trees.parts import leaves_of
 from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints, RankingData, query_rows
 
@@ -314,8 +313,9 @@ class BoostedTrees(WeightedRanker):
         grad, hess, values = np.empty(len(scores)), np.empty(len(scores)), []
         for tree in self.forest_.trees():
             gradients(scores, grad, hess)
-            leaf = leaves_of(Forest.of([tree]), train.X)[train.order, 0]
             n_leaves = len(tree.leaf_value)
+            numbered = replace(tree, leaf_value=np.arange(n_leaves, dtype=np.float64))
+            leaf = score_rows(Forest.of([numbered]), train.X)[train.order].astype(np.int64)
             n_rows = np.bincount(leaf, minlength=n_leaves)
             sums = np.column_stack([np.bincount(leaf, grad, n_leaves), np.bincount(leaf, hess, n_leaves)])
             steps = newton_steps(sums.astype(np.float64), self.reg_alpha, self.reg_lambda, 0.0)

@@ -30,7 +30,7 @@ from rerank.rankers.members import (
 from rerank.rankers.parameters import Metric, base_parameter, jobs_parameter, parameter, stopping_parameter
 from rerank.rankers.ranker import PROGRESS, Ranker, StoredModel, register
 from rerank.rankers.training import TrainingSet, fold_of_queries, without_start
-from rerank.runtime.products import cross_product, dot, inverse, product
+from rerank.runtime.products import cross_product, dot, gram, inverse, product
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Array, Choice, Field, Items, Number, Record, Whole
 from rerank.types import Floats, Ints, RankingData
@@ -44,11 +44,11 @@ RIDGE = 1e-3  # share of each weight's own curvature: members with equal scores 
 class LinearStage:
     """base + sum_m w_m f_m of members' scores f_m.
 
-    Each step is w - learning_rate (H + ridge)^-1 g. g = F'lambda, and H = F' (d lambda / d s) F is the full matrix of
-    second derivatives, cross terms included: sum over pairs (i, j) of their curvature times (f_i - f_j)(f_i - f_j)'
-    (Burges 2010, sections 4 and 7). So a step does not depend on constants added to members' scores nor on their
-    scale; the ridge is a share of H's own diagonal. A weight of `rising`, the members with monotone constraints, is set
-    to 0 where a step makes it negative: the sum would go against the constraints.
+    Each step is w - learning_rate (H + ridge)^-1 g with g = F'lambda and H = F'diag(h)F, h the curvature of each
+    document (Burges 2010, sections 4 and 7), F the members' scores less their means in each query. So a step does not
+    depend on constants added to members' scores nor on their scale; the ridge is a share of H's own diagonal. A weight
+    of `rising`, the members with monotone constraints, is set to 0 where a step makes it negative: the sum would go
+    against the constraints.
 
     The first weights are equal, of members' scores divided by their standard deviations, since members of different
     kinds have different units. A base is added to the sum with a weight of its own (base_scores.py). Of all weights,
@@ -80,7 +80,9 @@ class LinearStage:
         inputs = train.X[train.order].astype(np.float64)
         inputs -= inputs.min(axis=0)  # a constant column is 0 exactly
         scales = np.where(inputs.any(axis=0), inputs.std(axis=0), 1.0)
-        inputs = (inputs - inputs.mean(axis=0)) / scales
+        sizes = np.diff(train.query_ptr)
+        means = np.add.reduceat(inputs, train.query_ptr[:-1], axis=0) / sizes[:, None]
+        inputs = (inputs - np.repeat(means, sizes, axis=0)) / scales
         followed = valid or train
         judged = None if base is None else base.best_of
         stopping = EarlyStopping(followed, measure, self.early_stopping_rounds, context.callbacks, judged)
@@ -116,12 +118,11 @@ class LinearStage:
 
 
 def newton_step(objective: LambdaRankObjective | BlockLambdaRankObjective, inputs: Floats, weights: Floats) -> Floats:
-    """Return (H + ridge)^-1 g of the cost of inputs (n_rows, n_inputs) float64 @ weights, (n_inputs,) float64."""
+    """Return (H + ridge)^-1 g of `LinearStage` for inputs (n_rows, n_inputs) float64 at weights (n_inputs,) float64."""
     scores = product(inputs, weights)
-    grad, hess, change = np.empty(len(inputs)), np.empty(len(inputs)), np.empty_like(inputs)
+    grad, hess = np.empty(len(inputs)), np.empty(len(inputs))
     objective.gradients(scores, grad, hess)
-    objective.hessian_product(scores, inputs, change)
-    curvature = cross_product(inputs, change)
+    curvature = gram(inputs, hess)
     sizes = np.sqrt(np.diag(curvature))
     sizes = np.where(sizes > 0.0, sizes, 1.0)  # a member that parts no pair has neither gradient nor curvature
     correlations = curvature / np.outer(sizes, sizes)

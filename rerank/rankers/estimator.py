@@ -11,7 +11,7 @@ import dataclasses
 import inspect
 import sys
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from rerank.errors import InvalidInputError
 from rerank.rankers.parameters import check_names
@@ -23,12 +23,9 @@ _ROUTED = ("fit", "predict", "score")  # methods whose further arguments scikit-
 class Estimator:
     """Base class of an estimator whose parameters are the fields of a dataclass."""
 
-    takes_any_name: ClassVar[bool] = False  # the constructor refuses unknown parameters itself
-
     def __new__(cls, *arguments: Any, **parameters: Any) -> Self:
         """Refuse unknown parameters with the nearest known name."""
-        if not cls.takes_any_name:
-            check_names(cls.__name__, parameters, _names(cls))
+        check_names(cls.__name__, parameters, _names(cls))
         return super().__new__(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

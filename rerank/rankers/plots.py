@@ -9,8 +9,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, RerankError
 from rerank.rankers.ranker import Ranker
-from rerank.trees.forest import set_members
-from rerank.trees.parts import trees_between
+from rerank.trees.forest import Forest, set_members
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -118,7 +117,7 @@ def plot_tree(model: Ranker, *, tree: int = 0, ax: Axes | None = None) -> Axes:
     n_trees = model.forest_.n_trees if hasattr(model, "forest_") else 0
     if not 0 <= tree < n_trees:
         raise InvalidInputError(f"tree: expected a number below {n_trees}, the model's trees, got {tree}.")
-    forest = trees_between(model.forest_, tree, tree + 1)  # type: ignore[attr-defined]
+    forest = Forest.of(model.forest_.trees()[tree : tree + 1])  # type: ignore[attr-defined]
     sets: dict[int, list[int]] = {}
     for member, category in zip(*(column.tolist() for column in set_members(forest)), strict=True):
         sets.setdefault(member, []).append(category)

@@ -1,11 +1,4 @@
-"""RankBoost: boosted thresholds on features under a distribution over pairs.
-
-W+ and W- of every threshold on every feature (`Agreements`) are the weight of the pairs that it orders rightly, and
-wrongly. A weak ranker is h = 1 where a feature's bin lies above an edge. With the documents of a query by falling bin,
-each edge moves some documents from h = 0 to h = 1; what one move does to W+ and W- follows from four sums by label, of
-exp(-s) and exp(s) over the documents on either side. So the time is that of documents times labels, not of pairs.
-Listed pairs (preferences) differ between the bins of their two documents.
-"""
+"""RankBoost: boosted thresholds on features under a distribution over pairs."""
 
 from __future__ import annotations
 
@@ -26,7 +19,7 @@ from rerank.rankers.linear import least_convex
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.ranker import PROGRESS, Ranker, register
 from rerank.rankers.training import TrainingSet, check_pairs, pair_counts
-from rerank.runtime.elementary import array_exp, array_log, array_log1p
+from rerank.runtime.elementary import array_log, array_log1p
 from rerank.runtime.kernels import kernel
 from rerank.runtime.products import dot
 from rerank.runtime.progress import track
@@ -36,140 +29,9 @@ from rerank.trees.columns import MOST_CODES, WIDTH, Columns
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, StoredForest, Tree
 from rerank.trees.score import score_rows
-from rerank.types import Floats, Ints, query_rows
-from rerank.types.ordering import query_order
-
-MISSING = 255  # the bin of a missing value
-N_BINS = 256
-WIDEST = 300.0  # from the middle of a query's scores: those further away count as this far
-
-
-@dataclass(frozen=True, eq=False)
-class Agreements:
-    """What W+ and W- are computed from.
-
-    bins    (n_features, n_rows) uint8, MISSING for a missing value
-    orders  (n_features, n_rows) int32: rows of each query by falling bin, the missing ones first; empty for listed
-            pairs
-    levels  (n_rows,) int64: the label's number among those of its query, ascending
-    """
-
-    objective: PairwiseExponential | ExponentialPairs
-    query_ptr: Ints
-    bins: NDArray[np.uint8]
-    orders: NDArray[np.int32]
-    levels: Ints
-
-    @classmethod
-    def of(
-        cls, objective: PairwiseExponential | ExponentialPairs, bins: NDArray[np.uint8], query_ptr: Ints
-    ) -> Agreements:
-        """Put the rows of each query in order, feature by feature."""
-        if isinstance(objective, ExponentialPairs):
-            return cls(objective, query_ptr, bins, np.empty((0, 0), np.int32), np.empty(0, np.int64))
-        query, orders = query_rows(query_ptr), np.empty(bins.shape, dtype=np.int32)
-        for feature, column in enumerate(bins):
-            orders[feature] = query_order(query_ptr, -column.astype(np.int16))
-        by_label = query_order(query_ptr, objective.labels)
-        labels, queries = objective.labels[by_label], query[by_label]
-        new = (np.diff(labels, prepend=np.nan) != 0.0) | (np.diff(queries, prepend=-1) != 0)
-        numbers = np.cumsum(new) - 1
-        levels = np.empty(len(query), dtype=np.int64)
-        firsts = numbers[query_ptr[:-1].clip(max=len(numbers) - 1)]
-        levels[by_label] = numbers - firsts[queries]
-        return cls(objective, query_ptr, bins, orders, levels)
-
-    def of_scores(self, scores: Floats) -> Floats:
-        """Return W+ and W- at scores (n_rows,), (2, n_features, 2, 256): by feature, side of the missing, and edge."""
-        out = np.zeros((2, len(self.bins), 2, N_BINS))
-        if isinstance(self.objective, ExponentialPairs):
-            shares = self.objective.shares(scores)
-            _fill_of_pairs(self.bins, self.objective.first_row, self.objective.second_row, *shares, out)
-        else:
-            lists = self.bins, self.orders, self.query_ptr, self.levels
-            n_levels = int(self.levels.max(initial=0)) + 1
-            _fill_of_labels(*lists, self._growths(scores), self.objective.weights, n_levels, out)
-        # out holds what each bin changes; an edge has the changes of all bins above it
-        above = np.cumsum(out[..., ::-1], axis=-1)[..., ::-1]
-        agreements: Floats = np.maximum(np.append(above[..., 1:], np.zeros((*above.shape[:-1], 1)), axis=-1), 0.0)
-        return agreements
-
-    def _growths(self, scores: Floats) -> Floats:
-        """Return exp(score - the middle of its query's scores), (n_rows,) float64: pairs only know differences."""
-        sizes = np.diff(self.query_ptr)
-        starts = self.query_ptr[:-1][sizes > 0]
-        middle = 0.5 * (np.minimum.reduceat(scores, starts) + np.maximum.reduceat(scores, starts))
-        return array_exp(np.clip(scores - np.repeat(middle, sizes[sizes > 0]), -WIDEST, WIDEST))
-
-
-@kernel(parallel=True)
-def _fill_of_labels(bins, orders, query_ptr, levels, growths, weights, n_levels, out):  # type: ignore[no-untyped-def]
-    """Add to out (2, n_features, 2, 256) what moving the rows of each bin to h = 1 adds to W+ and W-.
-
-    growths  (n_rows,): exp(s), up to a factor a query
-    """
-    for feature in prange(bins.shape[0]):
-        better = np.empty((2, n_levels))  # sums of exp(-s) by label, of rows with h = 0 and h = 1
-        worse = np.empty((2, n_levels))  # sums of exp(s)
-        for q in range(query_ptr.shape[0] - 1):
-            first, last = query_ptr[q], query_ptr[q + 1]
-            if last - first < 2 or weights[q] == 0.0:
-                continue
-            for side in range(2):
-                better[:], worse[:] = 0.0, 0.0
-                for row in range(first, last):
-                    growth = growths[row]
-                    better[0, levels[row]] += 1.0 / growth
-                    worse[0, levels[row]] += growth
-                for position in range(first, last):
-                    row = orders[feature, position]
-                    here = bins[feature, row]
-                    if here == MISSING and side == 0:
-                        continue
-                    level = levels[row]
-                    growth = growths[row]
-                    right, wrong = 0.0, 0.0
-                    for lower in range(level):
-                        right += worse[0, lower] / growth
-                        wrong -= worse[1, lower] / growth
-                    for higher in range(level + 1, n_levels):
-                        right -= better[1, higher] * growth
-                        wrong += better[0, higher] * growth
-                    out[0, feature, side, here] += weights[q] * right
-                    out[1, feature, side, here] += weights[q] * wrong
-                    better[0, level] -= 1.0 / growth
-                    worse[0, level] -= growth
-                    better[1, level] += 1.0 / growth
-                    worse[1, level] += growth
-
-
-@kernel(parallel=True)
-def _fill_of_pairs(bins, first_row, second_row, right, wrong, out):  # type: ignore[no-untyped-def]
-    """Add to out (2, n_features, 2, 256) what moving the rows of each bin to h = 1 adds to W+ and W-.
-
-    right, wrong  (n_pairs,): weight of the pair as first over second, and as second over first
-    """
-    for feature in prange(bins.shape[0]):
-        for side in range(2):
-            for pair in range(first_row.shape[0]):
-                one, other = int(bins[feature, first_row[pair]]), int(bins[feature, second_row[pair]])
-                if side == 0 and one == MISSING:  # missing values stay below every edge
-                    one = -1
-                if side == 0 and other == MISSING:
-                    other = -1
-                if one == other:
-                    continue
-                high, low = max(one, other), min(one, other)
-                plus, minus = (right[pair], wrong[pair]) if one > other else (wrong[pair], right[pair])
-                out[0, feature, side, high] += plus
-                out[1, feature, side, high] += minus
-                if low >= 0:
-                    out[0, feature, side, low] -= plus
-                    out[1, feature, side, low] -= minus
-
+from rerank.types import Floats, Ints
 
 ALPHAS = ("binary", "bisection", "bound")
-CHOICES = ("r", "z")
 LARGEST_ALPHA = 4.0  # where h orders every pair rightly, Z falls for ever
 LEAST_AGREEMENT = 1e-9  # |r| below it is rounding
 
@@ -185,14 +47,9 @@ class RankBoost(Ranker):
 
         D <- D exp(alpha (h(y) - h(x))) / Z,    F <- F + alpha h
 
-    so that pairs that h orders wrongly get a larger weight if alpha > 0. There are two ways to choose h:
-
-        r          the largest |r|, r = sum D (h(x) - h(y)), a sum over documents (their potentials), not over pairs
-        z          the least Z at the best alpha, 1 - (sqrt W+ - sqrt W-)^2, W+ and W- the weight of the pairs that
-                   h in {0, 1} orders rightly and wrongly: a round passes over every feature of every document, and
-                   4 bytes of memory are taken for each
-
-    Three ways to choose alpha:
+    so that pairs that h orders wrongly get a larger weight if alpha > 0. h is the weak ranker with the largest |r|,
+    r = sum D (h(x) - h(y)), a sum over documents (their potentials), not over pairs. There are three ways to choose
+    alpha, with W+ and W- the weight of the pairs that h orders rightly and wrongly:
 
         bisection  the minimum of the convex Z(alpha) = sum D exp(alpha (h(y) - h(x))), for any h
         binary     1/2 ln(W+ / W-): the same minimum in closed form
@@ -224,9 +81,6 @@ class RankBoost(Ranker):
         "How the weight alpha of a weak ranker is computed: 1/2 ln(W+ / W-) (binary), by bisection, or from the bound "
         "1/2 ln((1 + r) / (1 - r)).",
     )
-    choose: str = parameter(
-        "r", Choice(lambda: CHOICES), "Criterion for the weak ranker: largest abs(r), or smallest Z."
-    )
     max_bin: int = parameter(255, Whole(2, 255), "Maximum number of bins per feature; thresholds are between bins.")
     metric: Any = watched_metric()
     early_stopping_rounds: int = stopping_parameter(100, "weak rankers")
@@ -241,12 +95,11 @@ class RankBoost(Ranker):
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         objective = self._objective(train)
         search = _Search(train, self.max_bin)
-        agreements = search.agreements(objective, train.query_ptr) if self.choose == "z" else None
         spread = spread_at_the_top(train)
         start, _ = start_in_units(train, spread, by_query=True)
         alpha = _base_alpha(objective, start)
         stopping = self._stopping(valid, context)
-        trees = self._boost(search, agreements, objective, alpha * start, valid, spread / alpha, stopping)
+        trees = self._boost(search, objective, alpha * start, valid, spread / alpha, stopping)
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         self.forest_ = Forest.of(trees[: self.best_iteration_])
 
@@ -259,7 +112,6 @@ class RankBoost(Ranker):
     def _boost(
         self,
         search: _Search,
-        agreements: Agreements | None,
         objective: PairwiseExponential | ExponentialPairs,
         scores: Floats,
         valid: TrainingSet | None,
@@ -273,11 +125,7 @@ class RankBoost(Ranker):
         before = objective.cost(scores)
         for _ in track(range(self.n_estimators), "weak rankers", self.n_estimators):
             objective.gradients(scores, grad, hess)
-            weak = (
-                search.best(-grad / before)
-                if agreements is None
-                else search.least(agreements.of_scores(scores) / before)
-            )
+            weak = search.best(-grad / before)
             if weak is None:
                 break
             chosen = search.chosen(weak)
@@ -361,28 +209,6 @@ class _Search:
         either = np.column_stack([above, above + missing])
         edge, side = divmod(int(np.argmax(np.abs(either))), 2)
         return _Weak(feature, edge, bool(side), float(either[edge, side]))
-
-    def least(self, agreements: Floats) -> _Weak | None:
-        """Return the weak ranker with the least Z at its best alpha; None where none agrees or disagrees.
-
-        agreements  (2, n_features, 2, 256) float64: W+ and W- by feature, side of the missing, and edge
-        """
-        right, wrong = agreements
-        falls = np.abs(np.sqrt(right) - np.sqrt(wrong))  # 1 - Z is their square
-        number, side, edge = np.unravel_index(int(np.argmax(falls)), falls.shape)
-        agreement = float(right[number, side, edge] - wrong[number, side, edge])
-        weak = _Weak(int(self._features[number]), int(edge), bool(side), agreement)
-        return weak if abs(agreement) > LEAST_AGREEMENT else None
-
-    def agreements(self, objective: PairwiseExponential | ExponentialPairs, query_ptr: Ints) -> Agreements:
-        """Return what gives W+ and W- of every threshold."""
-        bins = np.empty((len(self._features), self._blocks.shape[1]), dtype=np.uint8)
-        for number, feature in enumerate(self._features.tolist()):
-            digits, column = self._digits(feature), int(self._columns.column[feature])
-            if self._bins.missing[feature]:
-                digits = np.where(digits == self._columns.missing_digit[feature], MISSING, digits)
-            bins[number] = digits[self._blocks[column // WIDTH][:, column % WIDTH]]
-        return Agreements.of(objective, bins, query_ptr)
 
     def _digits(self, feature: int) -> Ints:
         """Return the digit of a feature (see `rerank.trees.columns`) for each code of its column."""

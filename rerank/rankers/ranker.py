@@ -17,7 +17,6 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, ModelMismatchError, UnknownParameterError, shown
 from rerank.files.records import RunLike, data_of, run_of
 from rerank.metrics.registry import parse_measure
@@ -34,7 +33,6 @@ from rerank.rankers.arrays import (
     zeros_of,
 )
 from rerank.rankers.calibration import Calibration, Probabilities, StoredCalibration
-from rerank.rankers.click_rows import ClickRows
 from rerank.rankers.context import ALONE, Callback, EarlyStopping, TrainingContext, TrainingOptions
 from rerank.rankers.estimator import Estimator, not_fitted
 from rerank.rankers.model_file import FORMAT, VERSION
@@ -163,7 +161,6 @@ class Ranker(Estimator):
 
     kind: ClassVar[str] = ""
     learns_from_pairs: ClassVar[bool] = False
-    learns_from_clicks: ClassVar[bool] = False
     weighs_rows: ClassVar[bool] = False  # takes weights of documents, and not only of queries
     trains_on_cluster: ClassVar[bool] = False
     trains_mapped: ClassVar[bool] = False  # reads features block by block, keeps to a memory limit, has checkpoints
@@ -288,7 +285,6 @@ class Ranker(Estimator):
         eval_group: Any = None,
         eval_init_score: Any = None,
         preferences: Preferences | Iterable[Sequence[Any]] | None = None,
-        clicks: Clicks | None = None,
         callbacks: Iterable[Callback] | None = None,
         training: TrainingOptions | None = None,
     ) -> Self:
@@ -319,9 +315,6 @@ class Ranker(Estimator):
         preferences : Preferences, path, or rows (qid, better docid, worse docid[, probability]), optional
             Preference pairs to train on instead of labels, which may then be missing. X must be RankingData, which
             contains the document ids. Only for rankers that can be trained on pairs (`learns_from_pairs`).
-        clicks : Clicks, optional
-            Log whose result lists to train on instead of labels, see `position_bias` of LambdaMART. X must be
-            RankingData.
         callbacks : iterable of callables, optional
             Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop(). One
             that raises ends the training.
@@ -342,9 +335,9 @@ class Ranker(Estimator):
         check_parameters(self)
         rows: Any = data_of(X)
         given = training or TrainingOptions()
-        self._check_supported(given, preferences is not None, clicks is not None)
+        self._check_supported(given, preferences is not None)
         context = TrainingContext.of(callbacks, given)
-        pairs = PreferenceRows.of(preferences, rows) if clicks is None else ClickRows.of(clicks, rows)
+        pairs = PreferenceRows.of(preferences, rows)
         if pairs is not None and rows.labels is None:
             rows = replace(rows, labels=np.zeros(rows.n_rows))
         learner = self.unfitted_copy()  # all or nothing: a failed training leaves this ranker as it was
@@ -359,7 +352,7 @@ class Ranker(Estimator):
         self.__dict__ = {**kept, **vars(learner), **self.get_params(deep=False)}
         return self
 
-    def _check_supported(self, given: TrainingOptions, with_preferences: bool, with_clicks: bool) -> None:
+    def _check_supported(self, given: TrainingOptions, with_preferences: bool) -> None:
         """Refuse what only other rankers can do."""
         if given.cluster is not None and not self.trains_on_cluster:
             able = ", ".join(name for name, ranker in known_rankers().items() if ranker.trains_on_cluster)
@@ -372,11 +365,6 @@ class Ranker(Estimator):
                     f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
                     f"{', '.join(rankers_of_parts())}, or leave it out."
                 )
-        if with_clicks and not (self.learns_from_clicks and given.cluster is None and not with_preferences):
-            raise UnknownParameterError(
-                f"clicks: expected LambdaMART without a cluster and without preferences, got {type(self).__name__} or "
-                "one of them. Leave these out, or train on the labels of `rerank.click_labels`."
-            )
         if with_preferences and not self.learns_from_pairs:
             raise UnknownParameterError(
                 f"preferences: expected a ranker that learns from pairs, got {type(self).__name__}, which learns from "
@@ -387,7 +375,7 @@ class Ranker(Estimator):
         self,
         data: RankingData,
         init_score: Floats | None,
-        pairs: PreferenceRows | ClickRows | None,
+        pairs: PreferenceRows | None,
         validated: Validated,
         context: TrainingContext,
     ) -> None:

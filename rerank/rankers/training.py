@@ -25,7 +25,6 @@ from rerank.errors import InvalidInputError
 from rerank.files.lists import read_preferences
 from rerank.metrics.base import Measure
 from rerank.metrics.structures import RankedLists
-from rerank.rankers.click_rows import ClickRows
 from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads
 from rerank.trees.binned import BinnedData
@@ -111,7 +110,7 @@ class TrainingSet:
     start_scores  (n_rows,) float64: a base ranker's, or 0
     weights       (n_queries,) float64
     row_weights   (n_rows,) float64, those of documents; empty: 1
-    pairs         preference pairs, or the lists of a click log, to learn from in place of the labels
+    pairs         preference pairs to learn from in place of the labels
     base_worth    number of queries that teach as much as the base ranker knows: with as many, its weight is twice that
                   which held-out queries ask for
     binned        the rows as boosted trees read them, where several rankers learn from them; None: each bins them
@@ -127,7 +126,7 @@ class TrainingSet:
     ideal_labels: Floats
     ideal_ptr: Ints
     start_scores: Floats
-    pairs: PreferenceRows | ClickRows | None = None
+    pairs: PreferenceRows | None = None
     base_worth: float = 0.0
     binned: BinnedData | None = None
     names: tuple[str, ...] = ()
@@ -135,10 +134,8 @@ class TrainingSet:
     groups: Ints = field(default_factory=lambda: np.empty(0, np.int64))
 
     @classmethod
-    def of(
-        cls, data: RankingData, start_scores: Floats, pairs: PreferenceRows | ClickRows | None = None
-    ) -> TrainingSet:
-        """Put labelled data, their base scores (n_rows,) and preference pairs or clicks in canonical order."""
+    def of(cls, data: RankingData, start_scores: Floats, pairs: PreferenceRows | None = None) -> TrainingSet:
+        """Put labelled data, their base scores (n_rows,) and preference pairs in canonical order."""
         if data.labels is None:
             raise InvalidInputError("training data: expected labels, got none. Make the data with qrels.")
         rows = [
@@ -212,7 +209,7 @@ class TrainingSet:
         evenly  the pairs of a query share its weight; otherwise each pair has it
         Raises InvalidInputError where no pair has a weight.
         """
-        if not isinstance(self.pairs, PreferenceRows):
+        if self.pairs is None:
             raise ValueError("expected preference pairs, got none")
         better, worse, probabilities = self.pairs.in_order(self.order)
         query = query_rows(self.query_ptr)[better]

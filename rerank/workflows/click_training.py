@@ -35,8 +35,6 @@ from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
 from rerank.files.records import TopicsLike, topics_of
-from rerank.objectives.click_lists import IGNORED
-from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.mart import MART
 from rerank.rankers.ranker import Ranker
 from rerank.retrieval.candidates import DEPTH, Candidates
@@ -194,8 +192,7 @@ def train_on_clicks(
         The log.
     model : Ranker or None
         The ranker with its parameters, which is fitted; None is that of `rerank.train`. Its base should be the ranker
-        that made the log. LambdaMART with a `position_bias` learns from the lists of the log, others from
-        `click_labels`.
+        that made the log.
     candidates, k, recipe : as for `rerank.train`
         Sources of the candidates, their number, and the features. Candidates that were not shown are not learned from.
     click_model, prior : as for `estimate_clicks` and `click_labels`
@@ -239,7 +236,5 @@ def train_on_clicks(
             n_clicks,
             FEW_CLICKS,
         )
-    from_lists = isinstance(model, LambdaMART) and model.position_bias != IGNORED
-    labelled = shown if from_lists else click_labels(estimates, data, prior=prior)
-    judged = shown if estimate else None
-    return fit_student(index, asked, labelled, model, judged, "the clicks", clicks if from_lists else None)
+    labelled = click_labels(estimates, data, prior=prior)
+    return fit_student(index, asked, labelled, model, shown if estimate else None, "the clicks")

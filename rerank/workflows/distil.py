@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
 from rerank.files.records import RunLike, TopicsLike, run_of, topics_of
@@ -159,9 +158,8 @@ def fit_student(
     model: Ranker | None,
     judged: RankingData | None,
     source: str,
-    clicks: Clicks | None = None,
 ) -> Distilled:
-    """Fit a model to labels that no person has given, or to the lists of a click log.
+    """Fit a model to labels that no person has given.
 
     model   None: that of `rerank.train`
     judged  the same rows with the labels that the estimate uses; None: no estimate
@@ -171,9 +169,9 @@ def fit_student(
     on_all, folds = model.learns_from_all(len(data)), assign_folds(data, FOLDS, 0, groups=groups_by_id(data))
     before = after = None
     if judged is not None:
-        training = FoldTraining(SameData(data), folds, partial(fit_best, model, None, clicks=clicks), on_all)
+        training = FoldTraining(SameData(data), folds, partial(fit_best, model, None), on_all)
         before, after = _agreement(index, training, judged)
-    fit_with_stop(model, data, {} if on_all else folds, clicks)
+    fit_with_stop(model, data, {} if on_all else folds)
     milliseconds = _milliseconds(index, model, topics)
     return Distilled(model, StudentEstimate(MEASURE, before, after, len(data), milliseconds, source))
 

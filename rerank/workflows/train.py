@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.features.inputs import scores_in
@@ -331,14 +330,9 @@ def _estimate(
     return estimate, models
 
 
-def fit_with_stop(
-    model: Ranker, data: RankingData, folds: Mapping[str, int], clicks: Clicks | None = None
-) -> RankingData:
-    """Fit a model, which stops on the first fold where there are folds; return the data that it learned from.
-
-    clicks  to learn from in place of the labels
-    """
+def fit_with_stop(model: Ranker, data: RankingData, folds: Mapping[str, int]) -> RankingData:
+    """Fit a model, which stops on the first fold where there are folds; return the data that it learned from."""
     stop = np.array([folds.get(query_id) == 0 for query_id in data], dtype=np.bool_)
     learned = data.select(np.flatnonzero(~stop)) if stop.any() else data
-    model.fit(learned, eval_set=data.select(np.flatnonzero(stop)) if stop.any() else None, clicks=clicks)
+    model.fit(learned, eval_set=data.select(np.flatnonzero(stop)) if stop.any() else None)
     return learned

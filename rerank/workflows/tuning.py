@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from tabulate import tabulate
 
-from rerank.clicks.record import Clicks
 from rerank.errors import FileFormatError, InvalidInputError, RerankError
 from rerank.rankers.checkpoint import digest
 from rerank.rankers.context import TrainingProgress
@@ -226,15 +225,11 @@ def fit_best(
     tuning: Tuning | None,
     train: RankingData,
     stop: RankingData | None,
-    clicks: Clicks | None = None,
 ) -> tuple[Ranker, list[Try]]:
-    """Return a new ranker like this one, fitted with the best setting, and all settings tried; without tuning one.
-
-    clicks  to learn from in place of the labels
-    """
+    """Return a new ranker like this one, fitted with the best setting, and all settings tried; without tuning one."""
     tuned = None if tuning is None else tuning.search(model, train, stop)
     best = model.unfitted_copy().set_params(**({} if tuned is None else tuned.parameters))
-    best.fit(train, eval_set=stop, clicks=clicks)
+    best.fit(train, eval_set=stop)
     return best, [Try({}, _best_value(best))] if tuned is None else list(tuned.tries)
 
 

@@ -73,8 +73,6 @@ def _exact(name: str, scores: Floats):
         return oracle.logistic(scores, LABELS, 1.0, scale, positive)
     if name == "xe-ndcg":
         return oracle.xe_ndcg(scores, LABELS, _objective(name)._uniform())
-    if name == "yeti":
-        return oracle.yeti(scores, LABELS, _objective(name).noise())
     named = {"ranknet": "pairwise_logistic", "preferences": "pairwise_logistic"}
     return getattr(oracle, named.get(name, name.replace("-", "_")))(scores, LABELS)
 

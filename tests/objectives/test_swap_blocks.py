@@ -153,32 +153,3 @@ def test_lambdas_weigh_relevant_documents_that_are_not_retrieved() -> None:
     retrieved_only = replace(objective, ideal_labels=np.ones(2), ideal_ptr=pointers([2]))
     actual, expected = _gradients(objective, scores), _gradients(retrieved_only, scores)
     np.testing.assert_allclose(actual, np.array(expected) * 2 / 3, rtol=1e-12)
-
-
-def _weighed(name: str, normalize: bool) -> tuple[LambdaRankObjective | BlockLambdaRankObjective, Floats]:
-    query_ptr, labels, scores = _lists(2)
-    weights = np.array([1.0, 2.0, 0.5, 1.0, 3.0])
-    return _objective(name, labels, query_ptr, 5, 1.3, normalize, weights), scores
-
-
-@pytest.mark.parametrize("name", ["nDCG@10", "RBP", "AP", "ERR"])
-def test_hessian_product_is_how_gradients_change_along_a_column(name) -> None:
-    objective, scores = _weighed(name, normalize=False)
-    columns = np.random.default_rng(0).standard_normal((len(scores), 3))
-    product, step = np.full_like(columns, np.nan), 1e-6
-    objective.hessian_product(scores, columns, product)
-    for column in range(3):
-        above, below = (_gradients(objective, scores + way * step * columns[:, column])[0] for way in (1, -1))
-        np.testing.assert_allclose(product[:, column], (above - below) / (2 * step), rtol=1e-5, atol=1e-7)
-
-
-@pytest.mark.parametrize("name", ["nDCG@10", "RBP", "AP", "ERR"])
-@pytest.mark.parametrize("normalize", [False, True])
-def test_hessian_has_the_curvature_on_its_diagonal_and_knows_differences_alone(name, normalize) -> None:
-    objective, scores = _weighed(name, normalize)
-    matrix = np.empty((len(scores), len(scores)))
-    objective.hessian_product(scores, np.eye(len(scores)), matrix)
-    np.testing.assert_allclose(np.diag(matrix), _gradients(objective, scores)[1], rtol=1e-9, atol=1e-15)
-    np.testing.assert_allclose(matrix, matrix.T, rtol=1e-12)
-    np.testing.assert_allclose(matrix.sum(axis=1), 0.0, atol=1e-12)
-    assert (np.linalg.eigvalsh(matrix) > -1e-12).all()

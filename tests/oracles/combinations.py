@@ -1,4 +1,4 @@
-"""The measure of a combination at many alphas, each computed anew: scores, order, value."""
+"""The measure of a combination at many shares, each computed anew in fractions: scores, order, value."""
 
 from __future__ import annotations
 
@@ -11,50 +11,20 @@ from rerank.metrics.structures import RankedLists
 from rerank.types import pointers
 
 
-def grid_values(a, b, labels, weights, measure, alphas):
-    """Mean of the measure at each alpha; per query a, b and labels are lists whose order breaks ties.
-
-    A query is measured at 0 and wherever its order differs from that of the alpha before.
-    """
-    total = np.zeros(len(alphas))
-    for query_a, query_b, query_labels, weight in zip(a, b, labels, weights, strict=True):
-        scores = np.outer(alphas, query_a) + np.outer(1 - alphas, query_b)
-        scores = np.round(scores, 12)  # a tie that is computed in floating point is a tie
-        orders = np.argsort(-scores, axis=1, kind="stable")
-        new = np.append(True, (orders[1:] != orders[:-1]).any(axis=1))
-        ranked = query_labels[orders[new]]
-        ideal = np.sort(query_labels[query_labels > 0])[::-1]
-        n = len(ranked)
-        lists = RankedLists(
-            ranked.ravel(),
-            pointers(np.full(n, len(query_labels))),
-            np.tile(ideal, n),
-            pointers(np.full(n, len(ideal))),
-        )
-        total += weight * measure.scores(lists)[np.cumsum(new) - 1]
-    return total / sum(weights)
-
-
 def share_values(a, b, labels, weights, measure):
-    """Mean of the measure of b + share * a for every order that a share above 0 makes, in exact arithmetic.
+    """Shares above 0 at which documents of a query tie in b + share * a, in fractions, and the mean of the measure.
 
-    Returns (between, at): shares between two crossings, before the first and behind the last, and the crossings, each
-    with the measure there; equal scores rank in the order of the rows.
+    Returns the shares, the measure at each of them, and that between two, before the first and behind the last.
     """
-    a, b = ([[Fraction(value) for value in part] for part in parts] for parts in (a, b))
     crossings = set()
     for query_a, query_b in zip(a, b, strict=True):
-        for i in range(len(query_a)):
-            for j in range(i):
-                if query_a[i] != query_a[j]:
-                    crossings.add((query_b[i] - query_b[j]) / (query_a[j] - query_a[i]))
-    at = sorted(share for share in crossings if share > 0)
-    ends = [Fraction(0), *at, 2 * at[-1] + 1 if at else Fraction(2)]
-    between = [(low + high) / 2 for low, high in pairwise(ends)]
-    return tuple(
-        (shares, [value_at_share(a, b, labels, weights, measure, share) for share in shares])
-        for shares in (between, at)
-    )
+        x, y = ([Fraction(value) for value in query] for query in (query_a, query_b))
+        crossings |= {(y[i] - y[j]) / (x[j] - x[i]) for i in range(len(x)) for j in range(i) if x[i] != x[j]}
+    shares = sorted(share for share in crossings if share > 0)
+    ends = [Fraction(0), *shares, 2 * shares[-1] + 1 if shares else Fraction(2)]
+    middles = [(low + high) / 2 for low, high in pairwise(ends)]
+    at, between = ([value_at_share(a, b, labels, weights, measure, s) for s in some] for some in (shares, middles))
+    return shares, at, between
 
 
 def value_at_share(a, b, labels, weights, measure, share):

@@ -24,37 +24,6 @@ def frozen_deltas(scores, labels, ideal, truncation):
     return deltas
 
 
-def ranks(scores):
-    """0-based rank of each row of one query."""
-    order = sorted(range(len(scores)), key=lambda row: (-scores[row], row))
-    return [order.index(row) for row in range(len(scores))]
-
-
-def lambdaloss(scores, labels, ideal, truncation):
-    """NDCG-Loss2++ of Wang et al. 2018 with mu = 10: |delta nDCG| and 10 times the bound by the distance of ranks."""
-    n, rank = len(scores), ranks(scores)
-    best = sum(label * discount(position, truncation) for position, label in enumerate(sorted(ideal, reverse=True)))
-    deltas = frozen_deltas(scores, labels, ideal, truncation)
-    for i in range(n):
-        for j in range(n):
-            if i != j and min(rank[i], rank[j]) < truncation:
-                gap = abs(rank[i] - rank[j])
-                bound = 1.0 / np.log2(1 + gap) - 1.0 / np.log2(2 + gap)
-                deltas[i, j] += 10.0 * abs(labels[i] - labels[j]) * bound / best if best > 0 else 0.0
-    return deltas
-
-
-def lambdagap(scores, labels, cutoff, truncation):
-    """LambdaGap-X: 1 for pairs with one relevant document whose ranks are at least the cutoff apart."""
-    n, rank = len(scores), ranks(scores)
-    deltas = np.zeros((n, n))
-    for i in range(n):
-        for j in range(n):
-            counts = (labels[i] > 0) != (labels[j] > 0) and abs(rank[i] - rank[j]) >= cutoff
-            deltas[i, j] = float(counts and min(rank[i], rank[j]) < truncation)
-    return deltas
-
-
 def cost(scores, labels, deltas, sigma):
     """Sum over pairs with l_i > l_j of |delta_ij| log(1 + exp(-sigma (s_i - s_j)))."""
     total = 0.0
@@ -65,10 +34,10 @@ def cost(scores, labels, deltas, sigma):
     return total
 
 
-def lambdas(scores, labels, ideal, sigma, truncation, normalize, as_better=None, as_worse=None, deltas=None):
-    """Gradient and curvature of one query; the pair (i above j) is multiplied by as_better[i] as_worse[j]."""
+def lambdas(scores, labels, ideal, sigma, truncation, normalize, row_weights=None):
+    """Gradient and curvature of one query; a pair is multiplied by the weights of both documents."""
     n = len(scores)
-    deltas = frozen_deltas(scores, labels, ideal, truncation) if deltas is None else deltas
+    deltas = frozen_deltas(scores, labels, ideal, truncation)
     grad, hess, total = np.zeros(n), np.zeros(n), 0.0
     spread = max(scores) > min(scores)
     for i in range(n):
@@ -76,7 +45,7 @@ def lambdas(scores, labels, ideal, sigma, truncation, normalize, as_better=None,
             if labels[i] <= labels[j]:
                 continue
             weight = deltas[i, j] / (0.01 + sigma * abs(scores[i] - scores[j]) if normalize and spread else 1.0)
-            weight *= 1.0 if as_better is None else as_better[i] * as_worse[j]
+            weight *= 1.0 if row_weights is None else row_weights[i] * row_weights[j]
             rho = 1.0 / (1.0 + np.exp(sigma * (scores[i] - scores[j])))
             grad[i] -= sigma * weight * rho
             grad[j] += sigma * weight * rho

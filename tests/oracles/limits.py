@@ -5,8 +5,6 @@ Every exponential is of a difference of two scores, so that nothing but the answ
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 Wide = np.longdouble
@@ -120,17 +118,3 @@ def xe_ndcg(scores, labels, gammas):
         cost += target * (np.log(np.exp(gaps).sum()) - gaps[i])
         grad[i], hess[i] = shares[i] - target, shares[i] * np.delete(shares, i).sum()
     return cost, grad, hess
-
-
-def yeti(scores, labels, noises):
-    """noises: for each ranking, what is added to each score."""
-    worth, n = np.zeros((len(scores), len(scores))), len(scores)
-    ideal = sum(gain / np.log2(rank + 2) for rank, gain in enumerate(sorted(labels, reverse=True)))
-    with np.errstate(over="ignore"):
-        below = np.asarray(scores) - max(scores)
-    for noise in noises:
-        order = sorted(range(n), key=lambda i: -(below[i] + noise[i]))
-        for rank, (i, j) in enumerate(pairwise(order)):
-            delta = abs(labels[i] - labels[j]) * (1 / np.log2(rank + 2) - 1 / np.log2(rank + 3)) / ideal / len(noises)
-            worth[[i, j], [j, i]] += delta
-    return pairwise_logistic(scores, labels, worth)

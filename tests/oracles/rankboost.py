@@ -43,12 +43,6 @@ def normaliser(pairs, D, h, alpha):
     return D @ np.exp(-alpha * gaps(pairs, h))
 
 
-def least_normaliser(pairs, D, h):
-    """Z at the best alpha of h in {0, 1}: the pairs that h does not part, and 2 sqrt(W+ W-)."""
-    right, wrong = right_and_wrong(pairs, D, h)
-    return D[gaps(pairs, h) == 0].sum() + 2 * np.sqrt(right * wrong)
-
-
 def thresholds(X):
     """Every h in {0, 1}: a feature above a value, a missing one on either side."""
     for column in X.T:

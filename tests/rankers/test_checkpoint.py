@@ -33,7 +33,7 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "random splits": ("lambdamart", {"extra_trees": True, "colsample_bytree": 0.6}),
     "line search": ("lambdamart", {"step": "line-search", "subsample": 0.6}),
     "from a run": ("lambdamart", {"base": "run"}),
-    "random loss": ("mart", {"objective": "yeti"}),
+    "random loss": ("mart", {"objective": "xe-ndcg"}),
     "averaged": ("gbrank", {"subsample": 0.6}),
     "kept pairs": ("gbrank", {"keep_pairs": True}),
     "stops early": ("lambdamart", {"learning_rate": 3.0, "early_stopping_rounds": 2}),

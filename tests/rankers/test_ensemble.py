@@ -96,13 +96,13 @@ def test_linear_stage_does_not_depend_on_scales_of_members(train, warm) -> None:
     np.testing.assert_allclose(scaled.weights_ * factors, plain.weights_, rtol=1e-9)
 
 
-def test_newton_step_does_not_depend_on_constants_and_scales(train) -> None:
+def test_newton_step_does_not_depend_on_scales(train) -> None:
     rows = TrainingSet.of(train, train.base_scores)
     inputs = np.nan_to_num(rows.X[rows.order, :3]).astype(np.float64)
     objective = lambdarank_for(parse_measure("nDCG@10"), rows.lists, rows.weights)
     weights, factors = np.array([0.3, 0.1, -0.2]), np.array([8.0, 1.0, 1 / 32])
     plain = newton_step(objective, inputs, weights)
-    other = newton_step(objective, inputs * factors + np.array([5.0, 0, -2.0]), weights / factors)
+    other = newton_step(objective, inputs * factors, weights / factors)
     np.testing.assert_allclose(other * factors, plain, rtol=1e-9)
 
 
@@ -113,26 +113,6 @@ def test_a_member_with_one_score_for_all_is_without_effect(train) -> None:
     ratio = more.weights_[1] / more.weights_[0]
     assert ratio == pytest.approx(plain.weights_[1] / plain.weights_[0], rel=0.2)
     assert (rows @ more.weights_[:2]).std() > 0.0
-
-
-@pytest.mark.parametrize("metric", ["nDCG@10", "AP"])
-def test_newton_step_is_of_the_full_matrix_of_second_derivatives(train, metric) -> None:
-    """The matrix from central differences of the gradient of the weights, pair by pair of them."""
-    rows = TrainingSet.of(train, np.zeros(train.n_rows))
-    inputs = np.nan_to_num(rows.X[rows.order, :3]).astype(np.float64) + np.array([0.0, 3.0, 9.0])
-    objective = lambdarank_for(parse_measure(metric), rows.lists, rows.weights, normalize=False)
-    weights, moves, step = np.array([0.3, 0.1, -0.2]), np.eye(3), 1e-7
-
-    def gradient(of: np.ndarray) -> np.ndarray:
-        grad, hess = np.empty(len(inputs)), np.empty(len(inputs))
-        objective.gradients(inputs @ of, grad, hess)
-        return inputs.T @ grad
-
-    matrix = np.array([(gradient(weights + step * m) - gradient(weights - step * m)) / (2 * step) for m in moves])
-    ridge = 1e-3 * np.diag(np.diag(matrix))
-    expected = np.linalg.solve(matrix + ridge, gradient(weights))
-    actual = newton_step(objective, inputs, weights)
-    np.testing.assert_allclose(actual, expected, rtol=1e-4)
 
 
 def test_members_are_read_from_text_and_spelled_again() -> None:

@@ -27,7 +27,7 @@ RANKERS = {
     "mart": lambda: MART(**TREES, objective="ranknet"),
     "mart-exponential": lambda: MART(**TREES, objective="exponential"),
     "rankboost": lambda: RankBoost(n_estimators=20),
-    "rankboost-z": lambda: RankBoost(n_estimators=20, alpha="bisection", choose="z"),
+    "rankboost-bisection": lambda: RankBoost(n_estimators=20, alpha="bisection"),
 }
 ALL = pytest.mark.parametrize("name", RANKERS)
 FROM_LABELS = pytest.mark.parametrize("name", sorted(set(RANKERS) - {"lambdamart"}))

@@ -8,7 +8,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.objectives.preferences import ExponentialPairs
-from rerank.rankers.rankboost import LARGEST_ALPHA, MISSING, Agreements, RankBoost
+from rerank.rankers.rankboost import LARGEST_ALPHA, RankBoost
 from rerank.rankers.training import TrainingSet
 from rerank.trees.forest import StoredForest
 from rerank.trees.score import score_rows
@@ -67,55 +67,22 @@ def test_alpha_is_the_minimum_of_z(small, alpha) -> None:
     assert all(least <= oracle.normaliser(pairs, D, h, other) for other in step + np.linspace(-1, 1, 41))
 
 
-@pytest.mark.parametrize("alpha", ["binary", "bound"])
-def test_weak_rankers_chosen_by_z_have_the_least_normaliser(small, alpha) -> None:
-    train = TrainingSet.of(small, np.zeros(small.n_rows))
-    X, pairs = small.X[train.order], oracle.pairs(train.labels, train.query_ptr, train.weights)
-    scores = np.zeros(small.n_rows)
-    for feature, threshold, missing_left, (_, step) in _trees(
-        RankBoost(n_estimators=6, alpha=alpha, choose="z").fit(small)
-    ):
-        D, _ = oracle.distribution(pairs, scores)
-        h = _h(X, feature, threshold, missing_left)
-        least = min(oracle.least_normaliser(pairs, D, other) for other in oracle.thresholds(X))
-        assert oracle.least_normaliser(pairs, D, h) == pytest.approx(least, rel=1e-9)
-        right, wrong = oracle.right_and_wrong(pairs, D, h)
-        r = right - wrong
-        assert step == pytest.approx(0.5 * np.log((1 + r) / (1 - r) if alpha == "bound" else right / wrong), rel=1e-6)
-        scores += step * h
-
-
-def test_z_and_r_may_choose_different_weak_rankers(small) -> None:
-    """A threshold that orders few pairs, all of them correctly, has a small r and may have the smallest Z."""
-    by_r, by_z = (RankBoost(n_estimators=10, alpha="binary", choose=choose).fit(small) for choose in ("r", "z"))
-    assert by_r._learned() != by_z._learned()
-    assert by_z.forest_.gain[0] >= by_r.forest_.gain[0]
-
-
 @pytest.mark.parametrize("listed", [False, True])
-def test_agreements_of_all_thresholds_are_sums_over_listed_pairs(small, listed) -> None:
+def test_agreement_is_a_sum_over_listed_pairs(small, listed) -> None:
     train = TrainingSet.of(small, np.zeros(small.n_rows))
     random = np.random.default_rng(0)
-    scores, bins = random.standard_normal(small.n_rows), random.integers(0, 5, (2, small.n_rows)).astype(np.uint8)
-    bins[0, random.random(small.n_rows) < 0.2] = MISSING
+    scores, h = random.standard_normal(small.n_rows), random.random(small.n_rows) < 0.5
     pairs = oracle.pairs(train.labels, train.query_ptr, np.ones(len(small)))
-    weights = train.weights / [len(oracle.pairs(train.labels, [a, b], [1.0])) for a, b in _bounds(train)]
-    objective = PairwiseExponential(train.query_ptr, weights, train.labels)
+    objective = PairwiseExponential(train.query_ptr, train.weights, train.labels)
     x, y = pairs[:, 0].astype(int), pairs[:, 1].astype(int)
-    shares = weights[query_rows(train.query_ptr)[x]] * np.exp(scores[y] - scores[x])
+    weights = train.weights[query_rows(train.query_ptr)[x]]
+    shares = weights * np.exp(scores[y] - scores[x])
     if listed:
         swapped = random.random(len(x)) < 0.3  # the worse document first, and surely not better
         first, second = np.where(swapped, y, x), np.where(swapped, x, y)
-        own = weights[query_rows(train.query_ptr)[x]]
-        objective = ExponentialPairs(first, second, np.where(swapped, 0.0, 1.0), own)
-    result = Agreements.of(objective, bins, train.query_ptr).of_scores(scores)
-    for feature in range(2):
-        for side in (False, True):
-            for edge in range(5):
-                h = np.where(bins[feature] == MISSING, side, bins[feature] > edge)
-                right, wrong = shares[h[x] & ~h[y]].sum(), shares[h[y] & ~h[x]].sum()
-                np.testing.assert_allclose(result[:, feature, int(side), edge], [right, wrong], rtol=1e-9, atol=1e-12)
-                np.testing.assert_allclose(objective.agreement(scores, h), [right, wrong], rtol=1e-9, atol=1e-12)
+        objective = ExponentialPairs(first, second, np.where(swapped, 0.0, 1.0), weights)
+    expected = [shares[h[x] & ~h[y]].sum(), shares[h[y] & ~h[x]].sum()]
+    np.testing.assert_allclose(objective.agreement(scores, h), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_pairs_that_are_ordered_wrongly_gain_weight(small) -> None:
@@ -184,8 +151,6 @@ def test_what_is_only_missing_or_there_is_a_weak_ranker(small) -> None:
 
 
 def test_parameters_that_cannot_be_are_refused(small) -> None:
-    with pytest.raises(InvalidInputError, match="choose: expected r or z, got 'Z'"):
-        RankBoost(choose="Z").fit(small)
     with pytest.raises(InvalidInputError, match=r"alpha: expected a known name, got 'bisect'\. Did you mean 'bisecti"):
         RankBoost(alpha="bisect").fit(small)
     with pytest.raises(InvalidInputError, match="max_bin: expected 2 to 255, got 300"):

@@ -33,11 +33,10 @@ def log(index: rerank.Index, collection: Tiny, topics: dict[str, str]) -> rerank
 
 
 @pytest.mark.slow("5 s: trainings on simulated clicks")
-@pytest.mark.parametrize("bias", ["ignored", "propensity"])
 def test_model_of_clicks_is_better_than_the_ranking_that_made_them(
-    bias: str, index: rerank.Index, collection: Tiny, topics: dict[str, str], log: rerank.Clicks
+    index: rerank.Index, collection: Tiny, topics: dict[str, str], log: rerank.Clicks
 ) -> None:
-    model, estimate = rerank.train_on_clicks(index, topics, log, learner(position_bias=bias), candidates="bm25", k=60)
+    model, estimate = rerank.train_on_clicks(index, topics, log, learner(), candidates="bm25", k=60)
     assert "against the clicks by cross-validation in 5 folds of 20 queries: candidates" in str(estimate)
     qrels = more_queries(collection)[1]
     before, after = (
