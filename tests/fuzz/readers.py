@@ -25,8 +25,8 @@ import numpy as np
 
 import rerank
 from rerank.clicks.reading import read_clicks, write_clicks
-from rerank.doctor.findings import examine, render
-from rerank.doctor.reading import read_files
+from rerank.doctor.checks import as_json, as_text, examine
+from rerank.doctor.reading import read_sources
 from rerank.errors import IndexFolderError, RerankError
 from rerank.features.catalogue import template
 from rerank.features.extract import extract
@@ -592,14 +592,13 @@ def _read_doctor(path: Path) -> list[str]:
     refused: RerankError | None = None
     for kind in kinds:
         try:
-            files = read_files([(kind, path)])
+            sources = read_sources([(kind, path)])
         except RerankError as error:
             refused = error
             if len(str(error).splitlines()) != 1:
                 raise
             continue
-        for form in ("table", "json"):
-            texts.append(render(examine(files), 1, form))
+        texts += [form(examine(sources), 1) for form in (as_text, as_json)]
     if not texts and refused is not None:
         raise refused
     return texts
