@@ -811,27 +811,7 @@ OBLIVIOUS_TREES = {  # as CatBoost writes them
     ],
     "scale_and_bias": [1, [0.125]],
 }
-TREELITE = {  # as its `dump_as_json` writes them
-    "num_feature": 2,
-    "task_type": "kLearningToRank",
-    "leaf_output_type": "float64",
-    "threshold_type": "float64",
-    "average_tree_output": False,
-    "num_target": 1,
-    "num_class": [1],
-    "base_scores": [0.5],
-    "trees": [
-        {
-            "nodes": [
-                {"node_id": 0, "node_type": "numerical_test_node", "split_feature_id": 1, "default_left": True,
-                 "comparison_op": "<", "threshold": 0.5, "left_child": 1, "right_child": 2},
-                {"node_id": 1, "leaf_value": -1.5},
-                {"node_id": 2, "leaf_value": 2.5},
-            ]
-        }
-    ],
-}  # fmt: skip
-STORED = {"catboost": OBLIVIOUS_TREES, "treelite": TREELITE}  # of formats whose library is not needed
+STORED = {"catboost": OBLIVIOUS_TREES}  # of formats whose library is not needed
 
 
 def _stored_readers() -> Iterator[tuple[str, Reader]]:
@@ -849,7 +829,7 @@ def _stored_readers() -> Iterator[tuple[str, Reader]]:
 
 
 def _exchange_readers() -> Iterator[tuple[str, Reader]]:
-    for name in ("lightgbm", "xgboost", "xgboost-dump", "ranklib", "quickrank", "solr"):
+    for name in ("lightgbm", "xgboost", "xgboost-dump", "ranklib", "solr"):
         json_text = name in ("xgboost", "xgboost-dump", "solr")
         yield (
             f"import-{name}",
