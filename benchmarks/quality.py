@@ -234,7 +234,7 @@ def _apart_from_training(
     train: dict[str, str], train_qrels: rerank.Qrels, test: dict[str, str], test_qrels: rerank.Qrels
 ) -> np.ndarray:
     """Return which test queries have no near duplicate among the training queries."""
-    from rerank.doctor.across import nearest_by_relevant, nearest_by_words
+    from rerank.doctor.checks import nearest_by_relevant, nearest_by_words
 
     cosines, _ = nearest_by_words(list(train.values()), list(test.values()))
     relevant = [

@@ -47,17 +47,18 @@ def command(files: tuple[Path, ...], form: str, strict: bool, **kinds: tuple[Pat
     """Check judgements, runs, topics, features and indexes for problems, and report how they affect results.
 
     The kind of each FILE is detected from its content; a folder is an index. The options --qrels, --run and so on set
-    the kind explicitly and can be repeated. Files are checked one by one and against each other. Each finding is one
-    line, the most severe first: `error` (rerank refuses the file, or results are wrong), `warning` (results may be
-    misleading) or `note`. The exit code is 0 even if there are findings, unless --strict is given.
+    the kind explicitly and can be repeated. Files are checked one by one and against each other; of a file that rerank
+    refuses, the first error is reported. Each finding is one line, the most severe first: `error` (rerank refuses the
+    file, or results are wrong), `warning` (results may be misleading) or `note`. The exit code is 0 even if there are
+    findings, unless --strict is given.
     """
-    from rerank.doctor.findings import examine, render
-    from rerank.doctor.reading import read_files
+    from rerank.doctor.checks import as_json, as_text, examine
+    from rerank.doctor.reading import read_sources
 
     named = [(None, path) for path in files] + [(kind, path) for kind, paths in kinds.items() for path in paths]
     if not named:
         raise InvalidInputError("files: expected files to examine, got none. Name one.")
-    findings = examine(read_files(named))
-    click.echo(render(findings, len(named), form))
+    findings = examine(read_sources(named))
+    click.echo((as_json if form == "json" else as_text)(findings, len(named)))
     if strict and any(finding.severity != "note" for finding in findings):
         raise click.exceptions.Exit(2)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.exchange.registry import FormatFault
+from rerank.exchange.registry import FormatFault, damage_found
 from rerank.runtime.schema import LARGEST as LARGEST_SCORE
 from rerank.runtime.schema import SchemaError
 from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, Forest, Tree, category_bits, check_forest
@@ -49,87 +49,68 @@ def next_above(threshold: Floats32) -> Floats32:
 
 
 MOST_FEATURES = 1_000_000
+LARGEST_GAIN = 1e300  # sums of gains stay finite
 Sets = Mapping[int, Ints]  # nodes and their categories
 
 
-def numbers(where: str, values: Sequence[Any], size: int | None = None, infinite: bool = False) -> Floats:
-    """Return finite numbers of a file as (n,) float64; raises FormatFault, which names `where` they are.
-
-    size      how many there must be
-    infinite  whether infinite ones are allowed
-    """
-    if isinstance(values, str | bytes) or not hasattr(values, "__len__"):
-        raise FormatFault(f"{where} as a list", shown(values))
-    if size is not None and len(values) != size:
-        raise FormatFault(f"{size} values of {where}", str(len(values)))
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (ValueError, TypeError, OverflowError):
-        array = np.array([_number(value) for value in values], dtype=np.float64)
-    if array.ndim != 1:
-        raise FormatFault(f"{where} as numbers", "lists")
-    wrong = np.flatnonzero(np.isnan(array) if infinite else ~np.isfinite(array))
-    if len(wrong):
-        raise FormatFault(f"{where} as {'' if infinite else 'finite '}numbers", shown(values[int(wrong[0])]))
+def numbers(values: Any, size: int | None = None) -> Floats:
+    """Return numbers of a file as (n,) float64, which may be infinite; `size` is how many there must be."""
+    array = np.array(values, dtype=np.float64)
+    if array.ndim != 1 or np.isnan(array).any():
+        raise FormatFault("a list of numbers", shown(values))
+    if size is not None and len(array) != size:
+        raise FormatFault(f"{size} values", str(len(array)))
     return array
 
 
-def _number(value: object) -> float:
-    try:
-        return float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else np.nan
-    except (ValueError, OverflowError):
-        return np.nan
-
-
-def single_number(what: str, value: object) -> np.float32:
-    """Return a number of a file as float32; raises FormatFault for one beyond it."""
-    with np.errstate(over="ignore"):
-        number: np.float32 = numbers(what, [value], 1).astype(np.float32)[0]
-    if not np.isfinite(number):
-        raise FormatFault(f"{what} as float32", shown(value))
-    return number
-
-
-def wholes(where: str, values: Sequence[Any], low: int, high: int, size: int | None = None) -> Ints:
-    """Return whole numbers of a file from low to high as (n,) int64; raises FormatFault."""
-    array = numbers(where, values, size)
-    wrong = np.flatnonzero((array != np.floor(array)) | (array < low) | (array > high))
+def wholes(values: Any, size: int | None = None, most: int = 2**31 - 1) -> Ints:
+    """Return whole numbers of a file, of a size up to `most`, as (n,) int64; `size` is as in `numbers`."""
+    array = numbers(values, size)
+    wrong = np.flatnonzero((array != np.floor(array)) | (np.abs(array) > most))
     if len(wrong):
-        raise FormatFault(f"{where} as whole numbers from {low} to {high}", shown(values[int(wrong[0])]))
+        raise FormatFault("whole numbers", shown(values[int(wrong[0])]))
     return array.astype(np.int64)
 
 
-def whole(where: str, value: object, low: int, high: int) -> int:
-    """Return one whole number of a file from low to high; raises FormatFault."""
-    return int(wholes(where, [value], low, high, 1)[0])
+def single_number(value: Any) -> float:
+    """Return a number of a file as float32."""
+    with np.errstate(over="ignore"):
+        number = float(np.float32(float(value)))
+    if not np.isfinite(number):
+        raise FormatFault("numbers of float32", shown(value))
+    return number
 
 
-def categories_of(where: str, values: Sequence[Any]) -> Ints:
+def feature_count(value: Any) -> int:
+    """Return the number of features that a file says."""
+    count = int(value)
+    if not 1 <= count <= MOST_FEATURES:
+        raise FormatFault(f"1 to {MOST_FEATURES} features", shown(value))
+    return count
+
+
+def categories_of(values: Any) -> Ints:
     """Return categories of a file as (n,) int64; raises FormatFault for one that is no code."""
-    try:
-        return wholes(where, values, 0, MOST_CATEGORIES - 1)
-    except FormatFault as fault:
-        fault.remedy = f"Number the categories from 0 to {MOST_CATEGORIES - 1}."
-        raise
+    categories = wholes(values)
+    if len(categories) and not (categories.min() >= 0 and categories.max() < MOST_CATEGORIES):
+        remedy = f"Number the categories from 0 to {MOST_CATEGORIES - 1}."
+        raise FormatFault(f"categories from 0 to {MOST_CATEGORIES - 1}", shown(values), remedy=remedy)
+    return categories
 
 
 def each_tree(parts: Iterable[Any], read: Callable[[Any], Tree]) -> list[Tree]:
     """Return the trees of a file's parts; raises FormatFault, which names the tree by its number from 1."""
     trees = []
     for number, part in enumerate(parts, 1):
-        try:
+        with damage_found(f"tree {number}"):
             trees.append(read(part))
-        except FormatFault as fault:
-            raise fault.within(f"tree {number}") from None
     return trees
 
 
 def weighed(tree: Tree, weight: float, leaves: type[np.floating[Any]], products: type[np.floating[Any]]) -> Tree:
-    """Return a tree with its leaf values times its weight, a float32; raises FormatFault beyond the types given."""
+    """Return a tree with its leaf values times its weight, a float32."""
     with np.errstate(over="ignore"):
         values = tree.leaf_value.astype(leaves).astype(products) * products(np.float32(weight))
-    if not np.isfinite(values).all():
-        raise FormatFault(f"leaf values as {leaves.__name__}", "a number beyond it")
     return replace(tree, leaf_value=values.astype(np.float64))
 
 
@@ -239,6 +220,8 @@ def joined(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64) -> F
         check_forest(forest)
     except SchemaError as error:
         raise _in_its_tree(trees, error) from None
+    if not np.abs(forest.gain).max(initial=0.0) <= LARGEST_GAIN:
+        raise FormatFault(f"gains up to {LARGEST_GAIN:.3g}", "others")
     if not forest.largest_score() <= LARGEST_SCORE:
         raise FormatFault(f"scores up to {LARGEST_SCORE:.3g}", f"some up to {forest.largest_score():.3g}")
     with np.errstate(over="ignore"):

@@ -11,6 +11,7 @@ at once, and not on the values of a feature.
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from dataclasses import dataclass
@@ -21,19 +22,8 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import shown
-from rerank.exchange.build import (
-    MOST_FEATURES,
-    Splits,
-    at_most,
-    each_tree,
-    joined,
-    leaf_tree,
-    numbers,
-    split_tree,
-    whole,
-)
+from rerank.exchange.build import Splits, at_most, each_tree, feature_count, joined, leaf_tree, numbers, split_tree
 from rerank.exchange.registry import Format, FormatFault, TreeModel, register
-from rerank.exchange.structured import member, parsed_json
 from rerank.trees.forest import MOST_CATEGORIES, Tree
 from rerank.types import Ints
 
@@ -67,13 +57,11 @@ class CatBoost(Format):
         if content.startswith(BINARY):
             remedy = "Save the model with save_model(path, format='json')."
             raise FormatFault("CatBoost's JSON", "its binary form", remedy=remedy)
-        stored = parsed_json(content)
-        if not isinstance(stored, dict):
-            raise FormatFault("an object", shown(stored))
+        stored = json.loads(content)
         if "oblivious_trees" not in stored and "trees" in stored:
             remedy = "Train the model again with grow_policy=SymmetricTree."
             raise FormatFault("oblivious trees", "others", remedy=remedy)
-        info = member(stored, "features_info", dict)
+        info = stored["features_info"]
         for kind in ("text_features", "embedding_features"):
             if info.get(kind):
                 remedy = "Train the model again on numbers."
@@ -81,11 +69,9 @@ class CatBoost(Format):
         columns, missing_right, names_of = _columns(info, "float_features")
         categories, _, names_of_categories = _columns(info, "categorical_features")
         names_of = {**names_of, **names_of_categories}
-        if len(names_of) < len(columns) + len(categories):
-            raise FormatFault("each column once", "one again")
-        n_features = max(names_of, default=0) + 1
+        n_features = feature_count(max(names_of, default=0) + 1)
         read = _Trees(columns, missing_right, categories)
-        trees = each_tree(member(stored, "oblivious_trees", list), read.tree)
+        trees = each_tree(stored["oblivious_trees"], read.tree)
         bias = _bias(stored.get("scale_and_bias"))
         column_names = tuple(names_of.get(column, "") for column in range(n_features))
         return TreeModel(joined(trees, n_features), n_features, column_names if all(column_names) else None, bias)
@@ -93,20 +79,11 @@ class CatBoost(Format):
 
 def _columns(info: Any, kind: str) -> tuple[list[int], list[bool], dict[int, str]]:
     """Return the column of each feature of one kind, whether its missing values go right, and the columns' names."""
-    columns, right, names = [], [], dict[int, str]()
-    for number, feature in enumerate([] if info.get(kind) is None else member(info, kind, list)):
-        column = member(feature, "flat_feature_index", int)
-        columns.append(whole("flat_feature_index", column, 0, MOST_FEATURES))
-        if member(feature, "feature_index", int) != number:
-            raise FormatFault(f"feature_index {number}", shown(feature["feature_index"]))
-        kind = feature.get("nan_value_treatment", "AsIs")
-        if kind not in ("AsIs", "AsFalse", "AsTrue"):
-            raise FormatFault("nan_value_treatment AsIs, AsFalse or AsTrue", shown(kind))
-        right.append(kind == "AsTrue")
-        names[columns[-1]] = str(feature.get("feature_name") or feature.get("feature_id") or "")
-    if len(set(columns)) < len(columns):
-        raise FormatFault("each column once", "one again")
-    return columns, right, names
+    features = info.get(kind) or []
+    columns = [int(feature["flat_feature_index"]) for feature in features]
+    right = [feature.get("nan_value_treatment") == "AsTrue" for feature in features]
+    names = [str(feature.get("feature_name") or feature.get("feature_id") or "") for feature in features]
+    return columns, right, dict(zip(columns, names, strict=True))
 
 
 @dataclass(frozen=True)
@@ -119,12 +96,11 @@ class _Trees:
 
     def tree(self, raw: Any) -> Tree:
         """Return a tree; raises FormatFault."""
-        values_of = member(raw, "leaf_values", list)
-        splits = [] if raw.get("splits") is None else member(raw, "splits", list)
+        splits = raw.get("splits") or []
         if len(splits) > DEEPEST:
             raise FormatFault(f"a depth up to {DEEPEST}", str(len(splits)))
-        values = numbers("leaf_values", values_of, 1 << len(splits))
-        counts = numbers("leaf_weights", raw.get("leaf_weights") or [0.0] * len(values), len(values))
+        values = numbers(raw["leaf_values"], 1 << len(splits))
+        counts = numbers(raw.get("leaf_weights") or [0.0] * len(values), len(values))
         if not splits:
             return leaf_tree(float(values[0]))
         feature, border, missing_left, sets = map(list, zip(*map(self._split, splits), strict=True))
@@ -148,20 +124,18 @@ class _Trees:
         """Return feature, border, whether missing values go left, and the categories that set the bit; they go left."""
         kind = split.get("split_type", FLOAT) if isinstance(split, dict) else split
         if kind == FLOAT:
-            number = whole("float_feature_index", member(split, "float_feature_index"), 0, len(self.columns) - 1)
-            border = float(numbers("border", [member(split, "border")], 1)[0])
-            return self.columns[number], border, not self.missing_right[number], None
+            number = split["float_feature_index"]
+            return self.columns[number], float(numbers([split["border"]])[0]), not self.missing_right[number], None
         if kind != ONE_HOT:
             remedy = (
                 "Train it with one_hot_max_size of all categories and max_ctr_complexity=1, or without cat_features."
             )
             raise FormatFault(f"splits of numbers or of one category ({FLOAT}, {ONE_HOT})", shown(kind), remedy=remedy)
-        number = whole("cat_feature_index", member(split, "cat_feature_index"), 0, len(self.categories) - 1)
-        value = whole("value", member(split, "value"), -(2**31), 2**32 - 1) % 2**32
+        value = int(split["value"]) % 2**32
         if value not in _codes_by_hash():
             remedy = "Train it on the numbers of the categories, as int."
             raise FormatFault(f"categories from 0 to {MOST_CATEGORIES - 1}", f"another (hash {value})", remedy=remedy)
-        return self.categories[number], 0.0, False, np.array(_codes_by_hash()[value])
+        return self.categories[split["cat_feature_index"]], 0.0, False, np.array(_codes_by_hash()[value])
 
 
 @cache
@@ -185,15 +159,14 @@ def _city_hash(text: bytes) -> int:
     return (b ^ b >> 47) * k_mul % 2**64
 
 
-def _bias(value: object) -> float:
+def _bias(value: Any) -> float:
     if value is None:
         return 0.0
-    if not isinstance(value, list) or len(value) != 2:
-        raise FormatFault("scale_and_bias as two values", shown(value))
-    if value[0] != 1:
+    scale, bias = value
+    if scale != 1:
         remedy = "Call set_scale_and_bias(1, bias), which does not change the order."
-        raise FormatFault("the scale 1", shown(value[0]), remedy=remedy)
-    biases = value[1] if isinstance(value[1], list) else [value[1]]
+        raise FormatFault("the scale 1", shown(scale), remedy=remedy)
+    biases = bias if isinstance(bias, list) else [bias]
     if len(biases) > 1:
         raise FormatFault("one bias", str(len(biases)), remedy="Only models of one score can rank.")
-    return float(numbers("bias", biases or [0.0], 1)[0])
+    return float(numbers(biases or [0.0])[0])

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from rerank.errors import shown
 from rerank.exchange.build import (
-    MOST_FEATURES,
     Floats32,
     Sets,
     Splits,
     at_most,
     categories_of,
+    feature_count,
     first_number_of,
     joined,
     leaf_tree,
@@ -31,8 +31,15 @@ from rerank.exchange.build import (
     split_tree,
     wholes,
 )
-from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
-from rerank.exchange.structured import decoded
+from rerank.exchange.registry import (
+    Format,
+    FormatFault,
+    TreeModel,
+    WriteOptions,
+    cannot_say,
+    damage_found,
+    register,
+)
 from rerank.exchange.write import decimals, node_counts, whole_counts, with_constant
 from rerank.rankers.imported import stored_name
 from rerank.runtime.schema import SchemaError
@@ -43,11 +50,9 @@ from rerank.types import Floats, Ints, pointers
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value
 NONE, ZERO, NAN = 0, 1, 2
 ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
-MOST_LEAVES = 1 << 24
 ENDS = ("end of trees", "feature importances:")  # of version 3 and later, and of older ones
 FRAME = b"\npandas_categorical:"  # begins the last line of a model of a data frame
 _CATEGORICAL = re.compile(rb"\n\[categorical_feature: (\d+(?:,\d+)*)\]")
-_NUMBERS = re.compile(r"(?:[-+0-9.eE ]|inf|nan)*")
 
 
 @register("lightgbm")
@@ -72,19 +77,23 @@ class LightGBM(Format):
         """Return the model of a text file; raises FormatFault."""
         sections = _sections(content)
         header = next(sections)[1]
-        n_features = _whole(header, "max_feature_idx", 0, MOST_FEATURES) + 1
-        _check_header(header, n_features)
-        trees, zero, line = [], _ZeroFeatures(), 1
-        for number, (line, fields) in enumerate(sections, 1):
+        n_features = feature_count(int(header["max_feature_idx"]) + 1)
+        for key in ("num_class", "num_tree_per_iteration"):
+            if header.get(key, "1").strip() != "1":
+                raise FormatFault(f"{key}=1", shown(header[key]), remedy="Only models of one score can rank.")
+        trees: list[Tree] = []
+        zero = _ZeroFeatures()
+        for line, fields in sections:
             try:
-                trees.append(_tree(fields, n_features, zero))
+                with damage_found(f"tree {len(trees) + 1}"):
+                    trees.append(_tree(fields, zero))
             except FormatFault as fault:
-                raise fault.within(f"tree {number}", line) from None
-        sizes = header.get("tree_sizes", "").split()
-        if sizes and len(sizes) != len(trees):
-            raise FormatFault(f"{len(sizes)} trees, as the header says", str(len(trees)), line)
+                fault.line = line
+                raise
         divisor = float(len(trees)) if "average_output" in header else 1.0
-        feature_names = _feature_names(header)
+        feature_names: tuple[str, ...] | None = None
+        if "feature_names" in header:  # blanks are between them, other white space may be in them
+            feature_names = tuple(filter(None, header["feature_names"].split(" ")))
         if feature_names == tuple(f"Column_{index}" for index in range(n_features)):
             feature_names = None  # LightGBM's names for columns that had none
         is_empty = header.get("feature_infos", "").startswith("none ")  # the first column was constant in training
@@ -170,37 +179,20 @@ def _infos(forest: Forest, n_features: int) -> list[str]:
 
 def _sections(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield the first line and the `key=value` lines of the header and of each tree, until the line behind them."""
-    lines = decoded(content).splitlines()
-    start, fields, n_trees = 1, dict[str, str](), 0
+    lines = content.decode().splitlines()
+    start = 1
+    fields: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         key, _, value = line.partition("=")
         if key == "Tree" or line in ENDS:
             yield start, fields
             if line in ENDS:
                 return
-            if value.strip() != str(n_trees):
-                raise FormatFault(f"Tree={n_trees}", shown(line), number)
-            start, fields, n_trees = number, {}, n_trees + 1
-        elif line:
-            if key in fields:
-                raise FormatFault("each key once", f"{shown(key)} again", number)
+            start = number
+            fields = {}
+        else:
             fields[key] = value
     raise FormatFault("the line `end of trees`", "a file that breaks off", len(lines))
-
-
-def _check_header(header: Mapping[str, str], n_features: int) -> None:
-    for key in ("num_class", "num_tree_per_iteration"):
-        if header.get(key, "1").strip() != "1":
-            remedy = "Only models of one score can rank."
-            raise FormatFault(f"{key}=1", shown(header[key]), remedy=remedy)
-    names = _feature_names(header)
-    if names is not None and len(names) != n_features:
-        raise FormatFault(f"{n_features} feature names", str(len(names)))
-
-
-def _feature_names(header: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Return the feature names of a header: blanks are between them, other white space may be in them."""
-    return tuple(filter(None, header["feature_names"].split(" "))) if "feature_names" in header else None
 
 
 class _ZeroFeatures:
@@ -225,27 +217,23 @@ class _ZeroFeatures:
         return np.array(sorted(self._zero), dtype=np.int64)
 
 
-def _tree(fields: Mapping[str, str], n_features: int, zero: _ZeroFeatures) -> Tree:
+def _tree(fields: Mapping[str, str], zero: _ZeroFeatures) -> Tree:
     if fields.get("is_linear", "0") != "0":
         raise FormatFault("constant leaves", "linear ones (linear_tree)", remedy="Train without linear_tree.")
-    n_leaves = _whole(fields, "num_leaves", 1, MOST_LEAVES)
-    values = numbers("leaf_value", _tokens(fields, "leaf_value"), n_leaves)
-    if n_leaves == 1:
+    values = numbers(fields["leaf_value"].split(), int(fields["num_leaves"]))
+    if len(values) == 1:
         return leaf_tree(float(values[0]))
-    n_nodes = n_leaves - 1
-    kinds = wholes("decision_type", _tokens(fields, "decision_type"), 0, 15, n_nodes)
+    n_nodes = len(values) - 1
+    kinds = wholes(fields["decision_type"].split(), n_nodes)
+    if not (kinds.min() >= 0 and kinds.max() < 12):
+        raise FormatFault("a decision_type from 0 to 11", "another kind of missing value")
     is_set = (kinds & CATEGORICAL) > 0
-    if (kinds >> 2 == 3).any():
-        raise FormatFault("a decision_type up to 11", "one of another kind of missing value")
-    feature = wholes("split_feature", _tokens(fields, "split_feature"), 0, n_features - 1, n_nodes)
-    threshold = numbers("threshold", _tokens(fields, "threshold"), n_nodes, infinite=True)  # inf: all that is there
-    left, right = (
-        wholes(s, _tokens(fields, s), -n_leaves, n_nodes - 1, n_nodes) for s in ("left_child", "right_child")
+    feature, left, right = (
+        wholes(fields[key].split(), n_nodes) for key in ("split_feature", "left_child", "right_child")
     )
-    gain = numbers("split_gain", _tokens(fields, "split_gain"), n_nodes) if "split_gain" in fields else None
-    counts = (
-        wholes("leaf_count", _tokens(fields, "leaf_count"), 0, MOST_ROWS, n_leaves) if "leaf_count" in fields else None
-    )
+    threshold = numbers(fields["threshold"].split(), n_nodes)  # inf: all that is there
+    gain = numbers(fields["split_gain"].split(), n_nodes) if "split_gain" in fields else None
+    counts = wholes(fields["leaf_count"].split(), len(values), MOST_ROWS) if "leaf_count" in fields else None
     limits = _limits(threshold)
     kind, missing_left = kinds >> 2, (kinds & DEFAULT_LEFT) > 0
     zero_left = limits >= 0.0
@@ -257,17 +245,15 @@ def _tree(fields: Mapping[str, str], n_features: int, zero: _ZeroFeatures) -> Tr
 
 def _sets(fields: Mapping[str, str], number: Floats, nodes: Ints) -> Sets:
     """Return the categories of some nodes, whose thresholds are the numbers of their sets."""
-    n_sets = _whole(fields, "num_cat", 1, MOST_LEAVES)
-    numbered = wholes("threshold of categories", number[nodes].tolist(), 0, n_sets - 1)
-    words = wholes("cat_threshold", _tokens(fields, "cat_threshold"), 0, 2**WORD_BITS - 1).astype("<u4")
-    ends = wholes("cat_boundaries", _tokens(fields, "cat_boundaries"), 0, len(words), n_sets + 1)
-    if (np.diff(ends) < 0).any():
-        raise FormatFault("cat_boundaries that rise", "others")
+    words = wholes(fields["cat_threshold"].split(), most=2**WORD_BITS - 1).astype("<u4")
+    ends = wholes(fields["cat_boundaries"].split())
+    if ends[0] != 0 or ends[-1] != len(words) or (np.diff(ends) < 0).any():
+        raise FormatFault(f"cat_boundaries that rise from 0 to {len(words)}", "others")
     sets = {}
-    for node, each in zip(nodes.tolist(), numbered.tolist(), strict=True):
+    for node, each in zip(nodes.tolist(), wholes(number[nodes]).tolist(), strict=True):
         of_node = words[ends[each] : ends[each + 1]]
         members = np.flatnonzero(np.unpackbits(of_node.view(np.uint8), bitorder="little"))
-        sets[node] = categories_of("categories", members.tolist())
+        sets[node] = categories_of(members)
     return sets
 
 
@@ -277,18 +263,6 @@ def _limits(threshold: Floats) -> Floats32:
     below = np.nextafter(-ZERO_SIZE, np.float32(-np.inf))
     near = np.abs(limits) <= ZERO_SIZE
     return np.where(near, np.where(threshold >= 0.0, ZERO_SIZE, below), limits)
-
-
-def _tokens(fields: Mapping[str, str], key: str) -> list[str]:
-    if key not in fields:
-        raise FormatFault(f"the key {key}", "none")
-    if not _NUMBERS.fullmatch(fields[key]):
-        raise FormatFault(f"{key} as finite numbers", shown(fields[key]))
-    return fields[key].split()
-
-
-def _whole(fields: Mapping[str, str], key: str, low: int, high: int) -> int:
-    return int(wholes(key, _tokens(fields, key), low, high, 1)[0])
 
 
 def _tree_text(tree: Tree, number: int, zero_missing: Ints) -> str:

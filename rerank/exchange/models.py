@@ -20,10 +20,11 @@ from rerank.exchange.registry import (
     TreeModel,
     WriteOptions,
     cannot_say,
+    damage_found,
     format_named,
+    indented_json,
     known_formats,
 )
-from rerank.exchange.structured import indented_json
 from rerank.exchange.write import (
     linear_model,
     refuse_missing_direction,
@@ -79,8 +80,7 @@ def export_model(
     path : str or Path
         The file to write; "-" for stdout.
     format : str
-        The name of the format: lightgbm, xgboost, xgboost-dump, ranklib, quickrank, solr, elasticsearch, vespa, onnx
-        or treelite.
+        The name of the format: lightgbm, xgboost, xgboost-dump, ranklib, solr, elasticsearch, vespa or onnx.
     name : str
         The name of the model in an engine's model store.
     missing_as_zero : bool
@@ -206,8 +206,8 @@ def import_model(
     Parameters
     ----------
     source : str, Path or estimator
-        A model file (LightGBM text, XGBoost JSON or UBJSON or JSON dump, RankLib, QuickRank, Solr, CatBoost JSON,
-        treelite), or a fitted model of LightGBM, XGBoost, CatBoost, treelite or scikit-learn.
+        A model file (LightGBM text, XGBoost JSON or UBJSON or JSON dump, RankLib, Solr, CatBoost JSON), or a fitted
+        model of LightGBM, XGBoost or CatBoost.
     format : str or None
         The name of the file's format; by default it is detected by the content.
     feature_names : sequence of str or None
@@ -264,7 +264,8 @@ def _of_file(path: Path, format: str | None, given: _Given) -> ImportedTrees | I
         content = handle.read()
     kind = named or _format_of(path, content)
     try:
-        model = _with_finite_scores(kind.read(content, given.hint))
+        with damage_found():
+            model = _with_finite_scores(kind.read(content, given.hint))
     except FormatFault as fault:
         raise FileFormatError(path, fault.line, str(fault)) from None
     return _ranker(model, kind.name, given, str(path))
@@ -302,7 +303,7 @@ def _of_estimator(estimator: object, given: _Given) -> ImportedTrees | ImportedW
     if model is not None:
         return model
     raise InvalidInputError(
-        "source: expected a model file, or a fitted model of LightGBM, XGBoost, CatBoost, treelite or scikit-learn, "
+        "source: expected a model file, or a fitted model of LightGBM, XGBoost or CatBoost, "
         f"got {type(estimator).__module__}.{type(estimator).__name__}. Save it to a file of a known format."
     )
 
@@ -311,10 +312,12 @@ def _known_estimator(estimator: object, given: _Given) -> ImportedTrees | Import
     """Return an estimator's model; None where no format knows it."""
     for kind in known_formats().values():
         try:
-            content = kind.content_of(estimator)
-            if content is None:
-                continue
-            model = _with_finite_scores(content if isinstance(content, TreeModel) else kind.read(content, given.hint))
+            with damage_found():
+                content = kind.content_of(estimator)
+                if content is None:
+                    continue
+                own = content if isinstance(content, TreeModel) else kind.read(content, given.hint)
+                model = _with_finite_scores(own)
         except FormatFault as fault:
             raise InvalidInputError(f"{kind.name}: {fault}") from None
         return _ranker(model, kind.name, given, kind.name)

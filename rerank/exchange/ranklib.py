@@ -1,19 +1,15 @@
-"""RankLib's model files and QuickRank's XML.
+"""RankLib's model files.
 
-RankLib: LambdaMART, MART, random forests, and the linear Coordinate Ascent and Linear Regression. Features are numbered
+LambdaMART, MART, random forests, and the linear Coordinate Ascent and Linear Regression. Features are numbered
 from 1, thresholds and leaf values are float32, `x <= threshold` goes left, and a missing value is 0. RankLib sums in
 float32; where trees have another weight than 1 it multiplies in float64, and scores may differ in the last digits of
 float32. Linear models are a line of `feature:weight`, summed in float64; feature 0 of a linear regression is its
 constant.
-
-QuickRank: the same, with leaf values and sums in float64. Files of its data have no missing values, and a feature that
-a row leaves out is 0.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -26,62 +22,30 @@ from rerank.exchange.build import (
     Node,
     check_depth,
     each_tree,
+    feature_count,
     joined,
     nested,
     numbers,
+    single_number,
     tree_of,
     weighed,
 )
 from rerank.exchange.engines import PARAMETER
 from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, WriteOptions, register
-from rerank.exchange.structured import decoded
 from rerank.exchange.write import decimal, refuse_missing_direction, single, summed
 from rerank.trees.forest import Forest, Tree
 from rerank.types import Floats
 from rerank.types.retriever import CONTENTS
 
-DEEPEST_ELEMENTS = 2000  # elements inside one another
-
-
-class Builder(ElementTree.TreeBuilder):
-    """Builds elements up to a depth, since Python frees them one inside the other."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._depth = 0
-
-    def start(self, tag: Any, attrs: Any) -> Any:
-        """Open an element."""
-        self._depth += 1
-        if self._depth > DEEPEST_ELEMENTS:
-            raise FormatFault(f"elements up to {DEEPEST_ELEMENTS} deep", "deeper ones")
-        return super().start(tag, attrs)
-
-    def end(self, tag: Any) -> Any:
-        """Close an element."""
-        self._depth -= 1
-        return super().end(tag)
-
-    def doctype(self, *arguments: Any) -> None:
-        """Refuse a document type, which may define entities without end."""
-        raise FormatFault("XML without a document type", "one with it")
-
 
 def parsed_xml(text: str, first_line: int = 1) -> ElementTree.Element:
     """Return the root element of a text; raises FormatFault with the line of the file."""
-    parser = ElementTree.XMLParser(target=Builder())
     try:
-        parser.feed(text)
-        root: ElementTree.Element = parser.close()
+        return ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         line, column = error.position
-        got = str(error).partition(":")[0]
-        raise FormatFault("XML", f"{got} at column {column + 1}", first_line + line - 1) from None
-    except ValueError as error:
-        if isinstance(error, FormatFault):
-            raise
-        raise FormatFault("XML", "characters that are not text") from None
-    return root
+        got = f"{str(error).partition(':')[0]} at column {column + 1}"
+        raise FormatFault("XML", got, first_line + line - 1) from None
 
 
 def read_ensemble(ensemble: ElementTree.Element) -> tuple[list[Tree], list[float], int]:
@@ -90,23 +54,16 @@ def read_ensemble(ensemble: ElementTree.Element) -> tuple[list[Tree], list[float
 
     def read(split: ElementTree.Element) -> Leaf | Node:
         if split.find("output") is not None:
-            return Leaf(number(split, "output"))
-        children = {child.get("pos"): child for child in split.findall("split")}
-        if set(children) != {"left", "right"} or len(split.findall("split")) != 2:
-            raise FormatFault("a split with a left and a right one", "another element")
-        feature = number(split, "feature")
-        if feature != int(feature) or not 1 <= feature <= MOST_FEATURES:
-            raise FormatFault(f"a feature from 1 to {MOST_FEATURES}", shown(feature))
-        ids.append(int(feature))
-        threshold = number(split, "threshold")
-        with np.errstate(over="ignore"):
-            threshold = float(np.float32(threshold))
-        return Node(int(feature) - 1, threshold, threshold >= 0.0, children["left"], children["right"])
+            return Leaf(float(numbers([split.findtext("output")])[0]))
+        first, second = split.findall("split")
+        children = {first.get("pos"): first, second.get("pos"): second}
+        feature = feature_count(split.findtext("feature"))
+        ids.append(feature)
+        threshold = single_number(split.findtext("threshold"))
+        return Node(feature - 1, threshold, threshold >= 0.0, children["left"], children["right"])
 
     def read_tree(element: ElementTree.Element) -> Tree:
-        if element.tag != "tree":
-            raise FormatFault("an element tree", shown(element.tag))
-        weights.append(numeric(element.get("weight"), "weight"))
+        weights.append(single_number(element.get("weight")))
         root = element.find("split")
         if root is None:
             raise FormatFault("an element split", "none")
@@ -114,23 +71,6 @@ def read_ensemble(ensemble: ElementTree.Element) -> tuple[list[Tree], list[float
 
     trees = each_tree(ensemble, read_tree)
     return trees, weights, max(ids)
-
-
-def number(element: ElementTree.Element, tag: str) -> float:
-    """Return the finite number that a child element holds."""
-    child = element.find(tag)
-    return numeric(None if child is None else child.text, tag)
-
-
-def numeric(text: str | None, what: str) -> float:
-    """Return a finite number; raises FormatFault."""
-    try:
-        value = float(text or "")
-    except ValueError:
-        value = np.nan
-    if not np.isfinite(value) or "_" in (text or ""):
-        raise FormatFault(f"{what} as a finite number", "none" if text is None else shown(text.strip()))
-    return value
 
 
 def _tree_lines(forest: Forest, tree: int, thresholds: Floats32, values: Floats) -> list[str]:
@@ -171,7 +111,7 @@ class RankLib(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel | LinearModel:
         """Return the model of a file; raises FormatFault."""
-        text = decoded(content)
+        text = content.decode()
         head = HEAD.match(text)
         kind = text.lstrip().split("\n", 1)[0].lstrip("# ").strip()
         if head is None or kind not in (*TREES, ASCENT, REGRESSION):
@@ -199,7 +139,7 @@ class RankLib(Format):
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the text of a model, each tag on its line."""
         refuse_missing_direction(summed(model, "ranklib"), "ranklib")
-        return ("## LambdaMART\n\n" + "\n".join(ensemble_lines(model, "ranklib")) + "\n").encode()
+        return ("## LambdaMART\n\n" + "\n".join(_ensemble_lines(model)) + "\n").encode()
 
     def write_linear(self, model: LinearModel, options: WriteOptions) -> bytes:
         """Return the text of a linear model: a linear regression where there is a constant."""
@@ -230,14 +170,14 @@ def rescore(options: WriteOptions, base_field: str | None) -> dict[str, object]:
     }
 
 
-def ensemble_lines(model: TreeModel, format: str) -> list[str]:
+def _ensemble_lines(model: TreeModel) -> list[str]:
     """Return the lines of the element `ensemble`, with the constant as the first tree."""
     forest = model.forest
-    check_depth(forest, DEEPEST, format)
-    values = single(forest.leaf_value) if format == "ranklib" else forest.leaf_value.astype(np.float64)
+    check_depth(forest, DEEPEST, "ranklib")
+    values = single(forest.leaf_value)
     trees = [_tree_lines(forest, tree, forest.threshold, values) for tree in range(forest.n_trees)]
     if model.constant:
-        constant = float(single(model.constant)) if format == "ranklib" else model.constant
+        constant = float(single(model.constant))
         stump = ["  <split>", f"   <output> {decimal(constant)} </output>", "  </split>"]
         trees.append(stump)
     lines = ["<ensemble>"]
@@ -260,61 +200,9 @@ def _linear(text: str, has_constant: bool, names: tuple[str, ...] | None) -> Lin
             raise FormatFault(f"feature:weight, features from {0 if has_constant else 1}", shown(pair), line)
         if int(feature) in weights:
             raise FormatFault("each feature once", f"{feature} again", line)
-        try:
-            weights[int(feature)] = float(numbers(f"the weight of {feature}", [weight], 1)[0])
-        except FormatFault as fault:
-            raise fault.within("", line) from None
+        weights[int(feature)] = float(numbers([weight])[0])
     constant = weights.pop(0, 0.0)
     if not weights:
         raise FormatFault("weights of features", "none", line)
     n_features = max(len(names or ()), *weights)
     return LinearModel(tuple(weights.get(feature, 0.0) for feature in range(1, n_features + 1)), constant=constant)
-
-
-KINDS = ("LAMBDAMART", "MART", "OBVMART", "OBVLAMBDAMART", "DART")
-
-
-@register("quickrank")
-class QuickRank(Format):
-    """Read and write QuickRank's XML."""
-
-    title = "QuickRank's XML"
-    writes = reads = True
-
-    def recognises(self, content: bytes) -> bool:
-        """Return whether the element `ranker` begins the content."""
-        start = content.lstrip()[:400]
-        return start.startswith(b"<ranker") or (start.startswith(b"<?xml") and b"<ranker" in start)
-
-    def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
-        """Return the model of a file; raises FormatFault."""
-        root = parsed_xml(decoded(content))
-        kind = (root.findtext("info/type") or "").strip().upper()
-        if root.tag != "ranker" or kind not in KINDS:
-            raise FormatFault(f"a ranker of trees ({', '.join(KINDS)})", shown(kind))
-        ensemble = root.find("ensemble")
-        if ensemble is None:
-            raise FormatFault("an element ensemble", "none")
-        trees, weights, n_features = read_ensemble(ensemble)
-        most = root.findtext("info/trees")
-        if most is not None and numeric(most, "trees") < len(trees):
-            raise FormatFault(f"at most {most.strip()} trees, as the header says", str(len(trees)))
-        n_features = max(n_features, len(names or ()))
-        trees = [weighed(*each, np.float64, np.float64) for each in zip(trees, weights, strict=True)]
-        return TreeModel(joined(trees, n_features), n_features)
-
-    def write(self, model: TreeModel, options: WriteOptions) -> bytes:
-        """Return the XML of a model."""
-        refuse_missing_direction(summed(model, "quickrank"), "quickrank")
-        n_leaves = int(np.diff(model.forest.leaf_ptr).max(initial=1))
-        info = {
-            "type": "LAMBDAMART",
-            "trees": model.forest.n_trees + bool(model.constant),
-            "leaves": n_leaves,
-            "shrinkage": 1,
-            "leafsupport": 1,
-            "discretization": 0,
-            "estop": 0,
-        }
-        head = ["<ranker>", "<info>", *(f" <{key}>{value}</{key}>" for key, value in info.items()), "</info>"]
-        return ("\n".join([*head, *ensemble_lines(model, "quickrank"), "</ranker>"]) + "\n").encode()

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from abc import ABC
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, shown
 from rerank.runtime.registry import Registry
 from rerank.trees.forest import Forest
 from rerank.types import Ints
@@ -93,6 +95,31 @@ class FormatFault(ValueError):
     def __str__(self) -> str:
         where = f"{self.where}: " if self.where else ""
         return f"{where}expected {self.expected}, got {self.got}. {self.remedy}"
+
+
+@contextmanager
+def damage_found(where: str = "") -> Iterator[None]:
+    """Raise what goes wrong in reading content that is not of its format as a FormatFault.
+
+    where  the part of the file that is read
+    """
+    try:
+        yield
+    except FormatFault as fault:
+        raise fault.within(where) if where else fault from None
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        got = f"a damaged one ({type(error).__name__}: {shown(str(error))})"
+        raise FormatFault("a whole model file", got, where=where) from None
+
+
+def compact_json(value: object) -> bytes:
+    """Return a value as JSON without spaces."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def indented_json(value: object) -> bytes:
+    """Return a value as JSON for people to read."""
+    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 class Format(ABC):

@@ -8,6 +8,7 @@ is one that gives exactly the model's threshold after this addition.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,8 +28,16 @@ from rerank.exchange.build import (
     tree_of,
     weighed,
 )
-from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, WriteOptions, cannot_say, register
-from rerank.exchange.structured import compact_json, member, parsed_json
+from rerank.exchange.registry import (
+    Format,
+    FormatFault,
+    LinearModel,
+    TreeModel,
+    WriteOptions,
+    cannot_say,
+    compact_json,
+    register,
+)
 from rerank.exchange.write import decimal, single, summed
 from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Forest, Tree
@@ -58,27 +67,23 @@ class Solr(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel | LinearModel:
         """Return the model of a file; raises FormatFault."""
-        stored = parsed_json(content)
-        kind = member(stored, "class", str)
+        stored = json.loads(content)
+        kind, params = stored["class"], stored["params"]
         if kind not in (CLASS, LINEAR):
             raise FormatFault(f"{CLASS} or {LINEAR}", shown(kind))
-        features = tuple(_feature(feature) for feature in member(stored, "features", list))
+        features = tuple(_feature(feature) for feature in stored["features"])
         if len(set(features)) < len(features) or not features:
             raise FormatFault("each feature once", "none, or one again")
         if kind == LINEAR:
-            weights = member(stored, "params.weights", dict)
-            return LinearModel(
-                tuple(_number(f"the weight of {name}", weights.get(name)) for name in features), features
-            )
-        null_is_zero = str(member(stored, "params", dict).get("isNullSameAsZero", "true")).lower() != "false"
+            return LinearModel(tuple(_number(params["weights"][name]) for name in features), features)
+        null_is_zero = str(params.get("isNullSameAsZero", "true")).lower() != "false"
         columns = {name: column for column, name in enumerate(features)}
 
-        def read(raw: object) -> Tree:
-            weight = _number("weight", member(raw, "weight"))
-            root = tree_of(member(raw, "root"), lambda node: _read(node, columns, null_is_zero))
-            return weighed(root, weight, np.float32, np.float32)
+        def read(raw: Any) -> Tree:
+            root = tree_of(raw["root"], lambda node: _read(node, columns, null_is_zero))
+            return weighed(root, _number(raw["weight"]), np.float32, np.float32)
 
-        trees = each_tree(member(stored, "params.trees", list), read)
+        trees = each_tree(params["trees"], read)
         return TreeModel(joined(trees, len(features), np.float32), len(features), features)
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
@@ -149,33 +154,25 @@ def _stored(forest: Forest, tree: int, names: tuple[str, ...], limits: Floats32,
 
 
 def _read(node: Any, columns: Mapping[str, int], null_is_zero: bool) -> Leaf | Node:
-    if isinstance(node, Mapping) and "feature" not in node:
-        return Leaf(_number("value", member(node, "value")))
-    name = member(node, "feature", str)
-    if name not in columns:
-        raise FormatFault("features of the model", shown(name))
-    limit = np.float32(_number("threshold", member(node, "threshold"))) + SLACK
+    if "feature" not in node:
+        return Leaf(_number(node["value"]))
+    limit = np.float32(_number(node["threshold"])) + SLACK
     side = node.get("missing")
     if side not in (*_SIDES, None) or (side is None and not null_is_zero):
         raise FormatFault("missing as left or right", shown(side))
     missing_left = bool(limit >= 0.0) if side is None else side == _SIDES[0]
-    return Node(columns[name], float(limit), missing_left, member(node, "left"), member(node, "right"))
+    return Node(columns[node["feature"]], float(limit), missing_left, node["left"], node["right"])
 
 
 def _feature(stored: Any) -> str:
     """Return the name of a feature; a normaliser is refused, since values would not be the features'."""
-    norm = stored.get("norm") if isinstance(stored, Mapping) else None
-    if norm is not None and not (isinstance(norm, Mapping) and str(norm.get("class")).endswith(".IdentityNormalizer")):
-        raise FormatFault(
-            "features without a normaliser",
-            f"norm of {shown(stored.get('name'))}",
-            remedy="Train on values as they are.",
-        )
-    name: str = member(stored, "name", str)
-    return name
+    norm = stored.get("norm")
+    if norm is not None and not norm["class"].endswith(".IdentityNormalizer"):
+        got = f"norm of {shown(stored['name'])}"
+        raise FormatFault("features without a normaliser", got, remedy="Train on values as they are.")
+    return str(stored["name"])
 
 
-def _number(what: str, value: object) -> float:
+def _number(value: Any) -> float:
     """Return a number as Java's Float.parseFloat reads it: text may end in f or F."""
-    text = value.strip().rstrip("fF") if isinstance(value, str) else value
-    return float(single_number(what, text))
+    return single_number(value.strip().rstrip("fF") if isinstance(value, str) else value)

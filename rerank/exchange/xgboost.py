@@ -12,10 +12,10 @@ Vespa's rank features.
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -33,6 +33,7 @@ from rerank.exchange.build import (
     categories_of,
     check_depth,
     each_tree,
+    feature_count,
     first_number_of,
     flat_tree,
     joined,
@@ -43,22 +44,26 @@ from rerank.exchange.build import (
     single_number,
     tree_of,
     weighed,
-    whole,
     wholes,
 )
 from rerank.exchange.ranklib import rescore
-from rerank.exchange.registry import Format, FormatFault, TreeModel, WriteOptions, cannot_say, register
-from rerank.exchange.structured import compact_json, feature_names_of, member, parse_ubjson, parsed_json
+from rerank.exchange.registry import (
+    Format,
+    FormatFault,
+    TreeModel,
+    WriteOptions,
+    cannot_say,
+    compact_json,
+    register,
+)
 from rerank.exchange.write import known_counts, node_counts, single, summed, with_tests_below
 from rerank.rankers.arrays import numbered_names
+from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import Forest, Tree, set_members
 from rerank.types import Floats, Ints, pointers
 
 logger = logging.getLogger("rerank")
-BOOSTER = "learner.gradient_booster"
-MODEL = f"{BOOSTER}.model"
 TREES, DART = "gbtree", "dart"
-MOST_NODES = 1 << 25
 NO_PARENT = 2**31 - 1
 IDENTITY = (
     *("rank:", "reg:linear", "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror"),
@@ -98,7 +103,7 @@ class XGBoost(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
         """Return the model of a file; raises FormatFault."""
-        return _model(parse_ubjson(content) if content.startswith(b"{L") else parsed_json(content), False)
+        return _model(parse_ubjson(content) if content.startswith(b"{L") else json.loads(content), False)
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the JSON of a model; XGBoost sums its leaf values in float32."""
@@ -138,76 +143,59 @@ class XGBoost(Format):
         return compact_json({"learner": learner, "version": [3, 0, 0]})
 
 
-def _model(stored: object, is_estimator: bool) -> TreeModel:
+def _model(stored: Any, is_estimator: bool) -> TreeModel:
     """Return the model of a file's content, or of an estimator's; raises FormatFault."""
-    _check_kind(stored)
-    parameters = member(stored, "learner.learner_model_param", dict)
-    n_features = whole("num_feature", member(parameters, "num_feature"), 1, MOST_FEATURES)
-    trees = _weighed(stored, each_tree(_trees(stored, is_estimator), lambda raw: _tree(raw, n_features)))
-    base = _base(member(parameters, "base_score"), member(stored, "learner.objective.name", str))
+    learner = stored["learner"]
+    parameters, booster = learner["learner_model_param"], learner["gradient_booster"]
+    if booster["name"] not in (TREES, DART):
+        remedy = "Train the model again with booster=gbtree."
+        raise FormatFault("the booster gbtree or dart", shown(booster["name"]), remedy=remedy)
+    for key in ("num_class", "num_target"):
+        if int(parameters.get(key, 1)) > 1:
+            remedy = "Only models of one score can rank."
+            raise FormatFault(f"{key} of at most 1", shown(parameters[key]), remedy=remedy)
+    n_features = feature_count(parameters["num_feature"])
+    model = booster["model"] if booster["name"] == TREES else booster["gbtree"]["model"]
+    trees = each_tree(_trees(model, learner.get("attributes") or {}, is_estimator), _tree)
+    if booster["name"] == DART:
+        weights = numbers(booster["weight_drop"])[: len(trees)].tolist()
+        trees = [weighed(tree, weight, np.float32, np.float32) for tree, weight in zip(trees, weights, strict=True)]
+    base = _base(parameters["base_score"], learner["objective"]["name"])
     if base:
         trees.insert(0, leaf_tree(float(base)))
-    stored_names = feature_names_of(member(stored, "learner").get("feature_names") or [])
-    if stored_names and len(stored_names) != n_features:
-        raise FormatFault(f"{n_features} feature names", str(len(stored_names)))
     forest = joined(trees, n_features, np.float32)
     return TreeModel(
         forest,
         n_features,
-        stored_names or None,
-        category_values=_category_values(stored, n_features),
+        tuple(learner.get("feature_names") or ()) or None,
+        category_values=_category_values(model, n_features),
         unlisted_missing=True,
         first_number=first_number_of(forest),
     )
 
 
-def _category_values(stored: object, n_features: int) -> dict[int, list[Any]]:
+def _category_values(model: Any, n_features: int) -> dict[int, list[Any]]:
     """Return the values of the category columns of the frame of training, by column; files before 3.1 have none."""
-    columns = (member(stored, _model_path(stored), dict).get("cats") or {}).get("enc") or []
+    columns = (model.get("cats") or {}).get("enc") or []
     values = {}
     for column, encoded in enumerate(columns[:n_features]):
-        codes = member(encoded, "values", list)
+        codes = encoded["values"]
         if "offsets" in encoded:  # texts, one after the other; XGBoost 3.2 cuts them where a letter has several bytes
-            ends = wholes("offsets of categories", member(encoded, "offsets", list), 0, len(codes)).tolist()
-            letters = bytes(wholes("letters of categories", codes, -128, 255).astype(np.uint8))
+            letters = bytes(wholes(codes).astype(np.uint8))
+            ends = wholes(encoded["offsets"]).tolist()
             codes = [letters[a:b].decode() for a, b in pairwise(ends)] if letters.isascii() else []
         if codes:
-            values[column] = codes
+            values[column] = CategoryValues().read(codes, {})
     return values
 
 
-def _model_path(stored: object) -> str:
-    return MODEL if member(stored, f"{BOOSTER}.name", str) == TREES else f"{BOOSTER}.gbtree.model"
-
-
-def _check_kind(stored: object) -> None:
-    """Refuse boosters of no trees, and models of several scores."""
-    kind = member(stored, "learner.gradient_booster.name", str)
-    if kind not in (TREES, DART):
-        raise FormatFault(
-            "the booster gbtree or dart", shown(kind), remedy="Train the model again with booster=gbtree."
-        )
-    parameters = member(stored, "learner.learner_model_param", dict)
-    for key in ("num_class", "num_target"):
-        count = whole(key, parameters.get(key, 1), 0, 2**31)
-        if count > 1:
-            raise FormatFault(f"{key} of at most 1", str(count), remedy="Only models of one score can rank.")
-
-
-def _trees(stored: object, is_estimator: bool) -> list[Any]:
+def _trees(model: Any, attributes: Any, is_estimator: bool) -> list[Any]:
     """Return the trees that the owner's `predict` uses: an estimator's end with its best iteration."""
-    model = _model_path(stored)
-    trees: list[Any] = member(stored, f"{model}.trees", list)
-    count = whole("num_trees", member(stored, f"{model}.gbtree_model_param.num_trees"), 0, MOST_NODES)
-    if count != len(trees):
-        raise FormatFault(f"{count} trees, as num_trees says", str(len(trees)))
-    attributes = member(stored, "learner", dict).get("attributes") or {}
+    trees: list[Any] = model["trees"]
     if "best_iteration" not in attributes:
         return trees
-    parallel = whole(
-        "num_parallel_tree", member(stored, f"{model}.gbtree_model_param").get("num_parallel_tree", 1), 0, MOST_NODES
-    )
-    best = whole("best_iteration", attributes["best_iteration"], 0, MOST_NODES)
+    parallel = int(model["gbtree_model_param"].get("num_parallel_tree", 1))
+    best = int(attributes["best_iteration"])
     last = (best + 1) * max(parallel, 1)
     if is_estimator or "scikit_learn" in attributes:  # which XGBoost's estimators write
         return trees[:last]
@@ -220,21 +208,10 @@ def _trees(stored: object, is_estimator: bool) -> list[Any]:
     return trees
 
 
-def _weighed(stored: object, trees: list[Tree]) -> list[Tree]:
-    """Return the trees with their weights, those of DART."""
-    if member(stored, f"{BOOSTER}.name", str) == TREES:
-        return trees
-    weights = numbers("weight_drop", member(stored, f"{BOOSTER}.weight_drop", list)[: len(trees)], len(trees))
-    return [weighed(tree, weight, np.float32, np.float32) for tree, weight in zip(trees, weights.tolist(), strict=True)]
-
-
 def _base(text: object, objective: str) -> np.float32:
     """Return what the sum begins with: the base score before the objective's transformation, a float32."""
     stripped = text.strip("[]") if isinstance(text, str) else text
-    with np.errstate(over="ignore"):
-        value = np.float32(numbers("base_score", [stripped], 1)[0])
-    if not np.isfinite(value):
-        raise FormatFault("a base_score that a float32 holds", shown(text))
+    value = np.float32(single_number(stripped))
     if objective.startswith(IDENTITY):
         return value
     if objective in LOGISTIC and 0.0 < value < 1.0:
@@ -251,49 +228,36 @@ def _log(value: np.float32) -> np.float32:
     return np.float32(math.log(value))
 
 
-def _tree(raw: Any, n_features: int) -> Tree:
-    n_nodes = whole("num_nodes", member(raw, "tree_param.num_nodes"), 1, MOST_NODES)
-    size = member(raw, "tree_param", dict).get("size_leaf_vector", "1")
-    if str(size) not in ("0", "1"):
-        raise FormatFault("leaves of one value", f"vectors of {shown(size)}", remedy=AGAIN)
-    left, right = (wholes(key, member(raw, key, list), -1, n_nodes - 1, n_nodes) for key in _CHILDREN)
-    feature = wholes("split_indices", member(raw, "split_indices", list), 0, NO_PARENT, n_nodes)
-    value = numbers("split_conditions", member(raw, "split_conditions", list), n_nodes)
-    default_left = wholes("default_left", member(raw, "default_left", list), 0, 1, n_nodes)
-    gain = numbers("loss_changes", raw.get("loss_changes") or [0.0] * n_nodes, n_nodes)
-    count = numbers("sum_hessian", raw.get("sum_hessian") or [0.0] * n_nodes, n_nodes)
+def _tree(raw: Any) -> Tree:
+    if str(raw["tree_param"].get("size_leaf_vector", "1")) not in ("0", "1"):
+        raise FormatFault("leaves of one value", "vectors", remedy=AGAIN)
+    left = wholes(raw["left_children"])
+    n_nodes = len(left)
+    right, feature, kind, default_left = (
+        wholes(raw[key], n_nodes) for key in ("right_children", "split_indices", "split_type", "default_left")
+    )
+    gain, count = (numbers(raw.get(key) or [0.0] * n_nodes, n_nodes) for key in ("loss_changes", "sum_hessian"))
+    with np.errstate(over="ignore"):
+        value = numbers(raw["split_conditions"], n_nodes).astype(np.float32).astype(np.float64)
+    if not np.isfinite(value).all():
+        raise FormatFault("split_conditions of float32", "a number beyond it")
     is_leaf = left < 0
-    if ((right < 0) != is_leaf).any():
-        raise FormatFault("two children or none", "one child")
-    if (feature[~is_leaf] >= n_features).any():
-        raise FormatFault(f"features from 0 to {n_features - 1}", str(int(feature[~is_leaf].max())))
-    if (np.abs(value) > np.finfo(np.float32).max).any():
-        raise FormatFault("split_conditions as float32", "a number beyond it")
-    limits, values = less_than(value.astype(np.float32)), value.astype(np.float32).astype(np.float64)
-    sets = _sets(raw, np.flatnonzero(wholes("split_type", member(raw, "split_type", list), 0, 1, n_nodes) & ~is_leaf))
+    sets = _sets(raw, np.flatnonzero((kind > 0) & ~is_leaf))
     is_set = np.isin(np.arange(n_nodes), list(sets))
     children = np.where(is_set, right, left), np.where(is_set, left, right)
-    splits = Splits(feature, limits, (default_left > 0) ^ is_set, sets)
-    return _of_reached(is_leaf, splits, children, values, gain, count)
+    splits = Splits(feature, less_than(value), (default_left > 0) ^ is_set, sets)
+    return _of_reached(is_leaf, splits, children, value, gain, count)
 
 
 def _sets(raw: Any, nodes: Ints) -> Sets:
     """Return the categories of the nodes that test some."""
     if not len(nodes):
         return {}
-    listed = categories_of("categories", member(raw, "categories", list))
-    of_nodes = wholes("categories_nodes", member(raw, "categories_nodes", list), 0, MOST_NODES)
-    first, size = (
-        wholes(key, member(raw, key, list), 0, len(listed), len(of_nodes))
-        for key in ("categories_segments", "categories_sizes")
-    )
-    parts = {node: listed[at : at + n] for node, at, n in zip(of_nodes.tolist(), first, size, strict=True)}
-    if (first + size > len(listed)).any() or not set(nodes.tolist()) <= set(parts):
-        raise FormatFault("categories of each node of split_type 1", "others")
+    listed = categories_of(raw["categories"])
+    keys = ("categories_nodes", "categories_segments", "categories_sizes")
+    columns = zip(*(wholes(raw[key]).tolist() for key in keys), strict=True)
+    parts = {node: listed[first : first + size] for node, first, size in columns}
     return {node: parts[node] for node in nodes.tolist()}
-
-
-_CHILDREN = ("left_children", "right_children")
 
 
 def _of_reached(is_leaf: NDArray[np.bool_], splits: Splits, children: tuple[Ints, Ints], *values: Floats) -> Tree:
@@ -305,13 +269,11 @@ def _of_reached(is_leaf: NDArray[np.bool_], splits: Splits, children: tuple[Ints
     reached = np.zeros(len(left), dtype=np.bool_)
     front = np.zeros(1, dtype=np.int64)
     while len(front):
-        if reached[front].any():
-            raise FormatFault("nodes that are reached once", "a circle or a shared node")
+        if reached[front].any() or front.min() < 0:
+            raise FormatFault("a tree of nodes", "a circle, or a node with one child")
         reached[front] = True
         nodes = front[~is_leaf[front]]
         front = np.concatenate([left[nodes], right[nodes]])
-        if len(np.unique(front)) < len(front):
-            raise FormatFault("nodes that are reached once", "a shared node")
     number = np.cumsum(reached) - 1
     value, gain, count = (column[reached] for column in values)
     children = number[left[reached]], number[right[reached]]
@@ -390,11 +352,9 @@ class XGBoostDump(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
         """Return the model of a file; raises FormatFault."""
-        stored = parsed_json(content)
-        zero = isinstance(stored, Mapping) and stored.get("missing_as_zero") is True
-        raw = member(stored, "splits", list) if isinstance(stored, Mapping) else stored
-        if not isinstance(raw, list):
-            raise FormatFault("a list of trees", shown(raw))
+        stored = json.loads(content)
+        zero = isinstance(stored, dict) and stored.get("missing_as_zero") is True
+        raw = stored["splits"] if isinstance(stored, dict) else stored
         features = _Features(names)
         trees = each_tree(raw, lambda root: tree_of(root, lambda node: _read(node, features, zero)))
         stored_names, column, is_ordered = features.ordered()
@@ -440,7 +400,9 @@ class _Features:
         self._columns = {name: column for column, name in enumerate(names or ())}
         self.from_zero = False  # whether they are f0, f1, ...
 
-    def column(self, name: str) -> int:
+    def column(self, name: Any) -> int:
+        if not isinstance(name, str):
+            raise FormatFault("names of features", shown(name))
         if name not in self._columns:
             if self._given is not None and _NUMBERED.fullmatch(name):
                 self._columns[name] = int(name[1:])
@@ -467,22 +429,17 @@ class _Features:
 
 
 def _read(node: Any, features: _Features, zero: bool) -> Leaf | Node:
-    if isinstance(node, Mapping) and "leaf" in node:
-        return Leaf(float(_single("leaf", node["leaf"])), float(_single("cover", node.get("cover", 0.0))))
-    children = {member(child, "nodeid", int): child for child in member(node, "children", list)}
-    yes, no, missing = (member(node, key, int) for key in ("yes", "no", "missing"))
-    if len(children) != 2 or len(node["children"]) != 2 or {yes, no} != set(children) or missing not in (yes, no):
+    if "leaf" in node:
+        return Leaf(single_number(node["leaf"]), float(node.get("cover", 0.0)))
+    first, second = node["children"]
+    children = {first["nodeid"]: first, second["nodeid"]: second}
+    yes, no, missing = node["yes"], node["no"], node["missing"]
+    if {yes, no} != set(children) or missing not in (yes, no):
         got = f"yes {shown(yes)}, no {shown(no)}, missing {shown(missing)}"
         raise FormatFault("two children that yes and no name, one of them missing", got)
-    threshold = float(less_than(_single("split_condition", member(node, "split_condition")))[()])
+    threshold = float(less_than(np.array(single_number(node["split_condition"]))))
     missing_left = bool(threshold >= 0.0) if zero else missing == yes
-    return Node(features.column(member(node, "split", str)), threshold, missing_left, children[yes], children[no])
-
-
-def _single(what: str, value: object) -> Any:
-    if isinstance(value, str):
-        raise FormatFault(f"{what} as a number", shown(value))
-    return single_number(what, value)
+    return Node(features.column(node["split"]), threshold, missing_left, children[yes], children[no])
 
 
 def _dumped(
@@ -530,3 +487,105 @@ class Vespa(Format):
             "first-phase": {"expression": f"bm25({field})"},
             "second-phase": {"expression": f"firstPhase + {trees}" if base_field else trees, "rerank-count": 1000},
         }
+
+
+DEEPEST_UBJSON = 64
+_NUMBERS = {"i": ">i1", "U": ">u1", "I": ">i2", "l": ">i4", "L": ">i8", "d": ">f4", "D": ">f8"}
+_CONSTANTS = {"Z": None, "T": True, "F": False}
+
+
+def parse_ubjson(content: bytes) -> Any:
+    """Return the value of a UBJSON text; raises FormatFault where it is none."""
+    reader = _Reader(content)
+    value = reader.value(reader.marker(), 0)
+    if reader.position != len(content):
+        raise FormatFault("one UBJSON value", "more bytes behind it")
+    return value
+
+
+class _Reader:
+    """What is left of the bytes."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.position = 0
+
+    def take(self, size: int) -> bytes:
+        if size < 0 or self.position + size > len(self.content):
+            raise FormatFault("a whole UBJSON file", "one that breaks off")
+        self.position += size
+        return self.content[self.position - size : self.position]
+
+    def marker(self) -> str:
+        while True:
+            marker = self.take(1).decode("latin-1")
+            if marker != "N":
+                return marker
+
+    def value(self, marker: str, depth: int) -> Any:
+        if marker in _CONSTANTS:
+            return _CONSTANTS[marker]
+        if marker in _NUMBERS:
+            return self._array(marker, 1)[0]
+        if marker == "S":
+            return self._text()
+        if marker not in "[{" or depth >= DEEPEST_UBJSON:
+            raise FormatFault("a UBJSON value", f"the marker {marker!r} at byte {self.position}")
+        return self._list(depth + 1) if marker == "[" else self._object(depth + 1)
+
+    def _array(self, marker: str, count: int) -> list[Any]:
+        kind = np.dtype(_NUMBERS[marker])
+        values = np.frombuffer(self.take(count * kind.itemsize), dtype=kind)
+        numbers: list[Any] = values.astype(kind.newbyteorder("=")).tolist()
+        return numbers
+
+    def _count(self) -> int:
+        marker = self.marker()
+        if marker not in "iUIlL":
+            raise FormatFault("a count", f"the marker {marker!r} at byte {self.position}")
+        count = int(self._array(marker, 1)[0])
+        if not 0 <= count <= len(self.content):
+            raise FormatFault("a count of what is in the file", str(count))
+        return count
+
+    def _text(self) -> str:
+        return self.take(self._count()).decode()
+
+    def _head(self) -> tuple[str, int | None]:
+        """Return type and count of a container, empty and None where it does not say."""
+        kind = ""
+        count = None
+        if self._next_is("$"):
+            kind = self.take(1).decode("latin-1")
+        if self._next_is("#"):
+            count = self._count()
+        if kind and (count is None or kind not in [*_NUMBERS, "S"]):
+            raise FormatFault("a typed list of numbers with its count", f"type {kind!r} at byte {self.position}")
+        return kind, count
+
+    def _next_is(self, sign: str) -> bool:
+        follows = self.content[self.position : self.position + 1] == sign.encode()
+        self.position += follows
+        return follows
+
+    def _list(self, depth: int) -> list[Any]:
+        kind, count = self._head()
+        if kind in _NUMBERS:
+            return self._array(kind, count or 0)
+        values: list[Any] = []
+        while count is None or len(values) < count:
+            marker = kind or self.marker()
+            if count is None and marker == "]":
+                break
+            values.append(self.value(marker, depth))
+        return values
+
+    def _object(self, depth: int) -> dict[str, Any]:
+        kind, count = self._head()
+        members: dict[str, Any] = {}
+        while count is None or len(members) < count:
+            if count is None and self._next_is("}"):
+                break
+            key = self._text()
+            members[key] = self.value(kind or self.marker(), depth)
+        return members

@@ -1,4 +1,4 @@
-"""Exports and imports against the real LightGBM, XGBoost, ONNX Runtime, treelite, CatBoost, scikit-learn and shap.
+"""Exports and imports against the real LightGBM, XGBoost, ONNX Runtime, CatBoost and shap.
 
     python -m tests.checks.exchange [--rows 100000]
 
@@ -26,7 +26,7 @@ from typing import Any
 
 NEEDED = {
     "lightgbm": "lightgbm", "xgboost": "xgboost-cpu", "onnx": "onnx", "onnxruntime": "onnxruntime",
-    "treelite": "treelite", "catboost": "catboost", "sklearn": "scikit-learn", "shap": "shap",
+    "catboost": "catboost", "shap": "shap",
 }  # fmt: skip
 missing = [package for module, package in NEEDED.items() if find_spec(module) is None]
 if missing:
@@ -35,7 +35,6 @@ if missing:
 import lightgbm  # noqa: E402
 import numpy as np  # noqa: E402
 import onnxruntime  # noqa: E402
-import treelite  # noqa: E402
 import xgboost  # noqa: E402
 from tabulate import tabulate  # noqa: E402
 
@@ -53,11 +52,10 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=100_000, metavar="N", help="random rows")
     given = parser.parse_args()
     data = rerank.read_data(DATA / "letor" / "mq2008" / "S1.txt")
-    models, gaps = train_models(data), with_missing(data)
+    models = train_models(data)
     with tempfile.TemporaryDirectory() as folder:
         failures = check_exports(models, data, given.rows, Path(folder))
         failures += check_contributions(models, data.X[:1000], Path(folder))
-        failures += check_scikit_learn(gaps, rows_for(data, given.rows, None))
         failures += check_real_models(Path(folder))
     print(f"{failures} failures")
     return min(failures, 1)
@@ -178,38 +176,12 @@ def by_onnxruntime(path: Path, X: np.ndarray) -> np.ndarray:
     return session.run(None, {"X": X})[0][:, 0]
 
 
-def by_treelite(path: Path, X: np.ndarray) -> np.ndarray:
-    return treelite.gtil.predict(treelite.Model.deserialize(path), X.astype(np.float64)).reshape(-1)
-
-
 SCORERS = {
     "lightgbm": by_lightgbm,
     "xgboost": by_xgboost,
     "xgboost --split-leaves": by_xgboost,
     "onnx": by_onnxruntime,
-    "treelite": by_treelite,
 }
-
-
-def check_scikit_learn(gaps: Any, X: np.ndarray) -> int:
-    """Print how scikit-learn's models score after an import and after storing; return the number of failures."""
-    from sklearn.ensemble import GradientBoostingRegressor, HistGradientBoostingRegressor, RandomForestRegressor
-
-    full, table = np.nan_to_num(X), []
-    for owner, rows in (
-        (RandomForestRegressor(50, max_leaf_nodes=63, random_state=0), X),
-        (GradientBoostingRegressor(n_estimators=100, random_state=0), full),
-        (HistGradientBoostingRegressor(max_iter=100), X),
-    ):
-        owner.fit(np.nan_to_num(gaps.X) if rows is full else gaps.X, gaps.labels)
-        ours = rerank.import_model(owner)._scores(rows)
-        difference, same, orders = compared(ours, owner.predict(rows))
-        fails = same < 1.0 or orders > 0
-        table.append([type(owner).__name__, len(rows), difference, same, orders, "FAILS" if fails else ""])
-    print("\nImports of scikit-learn's models")
-    head = ["trained and scored by", "rows", "largest difference", "equal float32", "other orders", ""]
-    print(tabulate(table, head, floatfmt=".3g"))
-    return sum(row[-1] != "" for row in table)
 
 
 CODES, FEW_CODES = 4, 5  # columns of categories of the data of the forty models

@@ -69,7 +69,7 @@ RANKERS: dict[str, dict[str, object]] = {
     "ensemble": {"members": MEMBERS, "n_estimators": 10},
     "auto": {"members": MEMBERS},
 }
-EXPORTS = ("lightgbm", "xgboost", "ranklib", "quickrank", "solr", "elasticsearch", "vespa", "xgboost-dump")
+EXPORTS = ("lightgbm", "xgboost", "ranklib", "solr", "elasticsearch", "vespa", "xgboost-dump")
 CANDIDATES = ("bm25:200", "rm3:200", "rocchio:200", "lsi:100")
 
 

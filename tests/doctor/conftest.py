@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rerank.doctor.findings import Finding, examine
-from rerank.doctor.reading import read_files
+from rerank.doctor.checks import Finding, examine
+from rerank.doctor.reading import read_sources
 
 Examine = Callable[..., list[Finding]]
 
@@ -21,7 +21,7 @@ def findings_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
     def call(**texts: str) -> list[Finding]:
         for name, text in texts.items():
             Path(name).write_text(text)
-        return examine(read_files([(name.rstrip("0123456789"), Path(name)) for name in texts]))
+        return examine(read_sources([(name.rstrip("0123456789"), Path(name)) for name in texts]))
 
     return call
 

@@ -52,7 +52,7 @@ def test_import_serves_as_a_base(folder: Path) -> None:
         ("export model.json --to nothing -o out", "format: expected a known name, got 'nothing'"),
         ("export data.npz --to lightgbm -o out", "data.npz: expected a model file"),
         ("import model.json -o out", "model.json: expected a model of"),
-        ("import names.txt -o out --from xgboost", "names.txt:1: expected JSON"),
+        ("import names.txt -o out --from xgboost", "names.txt: expected a whole model file"),
         ("import none -o out", "none: expected a model file, got nothing"),
         ("import model.json -o out --names none", "none: expected a file of feature names, got nothing"),
     ],

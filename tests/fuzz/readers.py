@@ -25,8 +25,8 @@ import numpy as np
 
 import rerank
 from rerank.clicks.reading import read_clicks, write_clicks
-from rerank.doctor.findings import examine, render
-from rerank.doctor.reading import read_files
+from rerank.doctor.checks import as_json, as_text, examine
+from rerank.doctor.reading import read_sources
 from rerank.errors import IndexFolderError, RerankError
 from rerank.features.catalogue import template
 from rerank.features.extract import extract
@@ -592,14 +592,13 @@ def _read_doctor(path: Path) -> list[str]:
     refused: RerankError | None = None
     for kind in kinds:
         try:
-            files = read_files([(kind, path)])
+            sources = read_sources([(kind, path)])
         except RerankError as error:
             refused = error
             if len(str(error).splitlines()) != 1:
                 raise
             continue
-        for form in ("table", "json"):
-            texts.append(render(examine(files), 1, form))
+        texts += [form(examine(sources), 1) for form in (as_text, as_json)]
     if not texts and refused is not None:
         raise refused
     return texts
@@ -812,27 +811,7 @@ OBLIVIOUS_TREES = {  # as CatBoost writes them
     ],
     "scale_and_bias": [1, [0.125]],
 }
-TREELITE = {  # as its `dump_as_json` writes them
-    "num_feature": 2,
-    "task_type": "kLearningToRank",
-    "leaf_output_type": "float64",
-    "threshold_type": "float64",
-    "average_tree_output": False,
-    "num_target": 1,
-    "num_class": [1],
-    "base_scores": [0.5],
-    "trees": [
-        {
-            "nodes": [
-                {"node_id": 0, "node_type": "numerical_test_node", "split_feature_id": 1, "default_left": True,
-                 "comparison_op": "<", "threshold": 0.5, "left_child": 1, "right_child": 2},
-                {"node_id": 1, "leaf_value": -1.5},
-                {"node_id": 2, "leaf_value": 2.5},
-            ]
-        }
-    ],
-}  # fmt: skip
-STORED = {"catboost": OBLIVIOUS_TREES, "treelite": TREELITE}  # of formats whose library is not needed
+STORED = {"catboost": OBLIVIOUS_TREES}  # of formats whose library is not needed
 
 
 def _stored_readers() -> Iterator[tuple[str, Reader]]:
@@ -850,7 +829,7 @@ def _stored_readers() -> Iterator[tuple[str, Reader]]:
 
 
 def _exchange_readers() -> Iterator[tuple[str, Reader]]:
-    for name in ("lightgbm", "xgboost", "xgboost-dump", "ranklib", "quickrank", "solr"):
+    for name in ("lightgbm", "xgboost", "xgboost-dump", "ranklib", "solr"):
         json_text = name in ("xgboost", "xgboost-dump", "solr")
         yield (
             f"import-{name}",

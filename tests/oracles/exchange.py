@@ -181,23 +181,6 @@ def ranklib(content: bytes) -> Model:
     return Model([tree(each[0]) for each in root], dtype=np.float32)
 
 
-def quickrank(content: bytes) -> Model:
-    """QuickRank's RTNode::parse_xml and Ensemble::score_instance: thresholds are float32, the rest float64."""
-    root = ElementTree.fromstring(content)
-    trees = root.find("ensemble").findall("tree")
-    assert int(root.findtext("info/trees")) >= len(trees)
-
-    def tree(split: ElementTree.Element, weight: float) -> Any:
-        if split.find("output") is not None:
-            return float(split.findtext("output")) * weight
-        threshold = np.float32(split.findtext("threshold"))
-        children = {child.get("pos"): tree(child, weight) for child in split.findall("split")}
-        test = _at_most(threshold, bool(threshold >= 0))
-        return Split(int(split.findtext("feature")) - 1, test, children["left"], children["right"])
-
-    return Model([tree(each.find("split"), float(np.float32(each.get("weight")))) for each in trees])
-
-
 def solr(content: bytes) -> Model:
     """Solr's MultipleAdditiveTreesModel: float32, 1e-6 is added to each threshold."""
     stored = json.loads(content)

@@ -1,0 +1,388 @@
+"""The checks, of a file and across files, and their findings.
+
+To add a check, write a function that takes a source of each of its kinds and yields findings, and list it in `CHECKS`.
+
+Figures on test queries that training has seen in another form are those of memory. They say little about new queries.
+Near duplicates are found by the words of the queries and by their relevant documents:
+
+    cos(p, q)      cosine of the counts of the queries' words (lower case), each word weighted by ln((1 + N) / df)
+    Jaccard(p, q)  documents relevant to both, divided by those relevant to one of the two
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import blake2b
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from rerank.doctor.reading import Source
+from rerank.errors import shown
+from rerank.types import Floats, Ints, Qrels, RankingData, Run, pointers, query_rows
+from rerank.types.ids import Ids
+
+SEVERITIES = ("error", "warning", "note")
+HIGHEST = 10  # grades of test collections end at 4, those of a few at 10
+NAMED = 10  # features that a finding lists
+DEPTH = 10  # documents of a query whose judgements are counted
+COSINE = 0.5  # above which a test query is a near duplicate of a training query
+JACCARD = 0.3
+_BLOCK = 256  # test queries that are compared with all training queries at once
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A problem in a file: an error (rerank refuses the file, or results are wrong), a warning or a note.
+
+    Parameters
+    ----------
+    severity : {"error", "warning", "note"}
+        How serious the problem is.
+    path : str
+        The file.
+    count : int
+        Number of occurrences.
+    message : str
+        The problem, for its first occurrence.
+    effect : str
+        What it does to results.
+
+    """
+
+    severity: str
+    path: str
+    count: int
+    message: str
+    effect: str
+
+    @property
+    def text(self) -> str:
+        """The finding as one line; a message of a reader begins with its path and line."""
+        location = "" if self.message.startswith(self.path) else f"{self.path}: "
+        more = f" ({self.count} in all)" if self.count > 1 else ""
+        return f"{self.severity:<7}  {location}{self.message}{more}; {self.effect}"
+
+
+def examine(sources: Sequence[Source]) -> list[Finding]:
+    """Run every check on the sources of its kinds; return the findings, the most severe first."""
+    findings = [Finding("error", s.path, 1, s.error, "rerank refuses it") for s in sources if s.error]
+    of_kind = _by_kind([source for source in sources if not source.error])
+    for kinds, check in CHECKS:
+        for parts in product(*(of_kind.get(kind, []) for kind in kinds)):
+            findings += check(*parts)
+    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+def _by_kind(sources: Sequence[Source]) -> dict[str, list[Source]]:
+    """Return the sources of each kind; data of training and testing are data, too.
+
+    Where there are judgements for both, topics that are given for neither are taken for both, and topics of queries
+    that are not judged are left out.
+    """
+    of_kind: dict[str, list[Source]] = {}
+    for source in sources:
+        of_kind.setdefault(source.kind, []).append(source)
+        if source.kind.endswith("_data"):
+            of_kind.setdefault("data", []).append(source)
+    if {"train_qrels", "test_qrels"} <= set(of_kind):
+        for part in ("train", "test"):
+            judged = {query_id for source in of_kind[f"{part}_qrels"] for query_id in source.content}
+            topics = of_kind.get(f"{part}_topics") or of_kind.get("topics", [])
+            of_kind[f"{part}_topics"] = [
+                replace(source, content={name: text for name, text in source.content.items() if name in judged})
+                for source in topics
+            ]
+    return of_kind
+
+
+def as_text(findings: Sequence[Finding], n_sources: int) -> str:
+    """Return findings as lines, and one line that counts them."""
+    counts = Counter(finding.severity for finding in findings)
+    summary = ", ".join(f"{counts[name]} {name}{'s' * (counts[name] != 1)}" for name in SEVERITIES)
+    sources = f"{n_sources} file{'s' * (n_sources != 1)}"
+    return "\n".join([*(finding.text for finding in findings), f"{sources} examined: {summary}"])
+
+
+def as_json(findings: Sequence[Finding], n_sources: int) -> str:
+    """Return findings as one line of JSON."""
+    counts = Counter(finding.severity for finding in findings)
+    entries = [vars(finding) for finding in findings]
+    return json.dumps({"files": n_sources, "counts": {name: counts[name] for name in SEVERITIES}, "findings": entries})
+
+
+def _about(source: Source, severity: str, names: Sequence[str] | Ids, message: str, effect: str) -> Iterator[Finding]:
+    """Yield one finding about queries or documents, if there are any; `{}` in the message is the name of the first."""
+    if len(names):
+        yield Finding(severity, source.path, len(names), message.replace("{}", shown(str(names[0]))), effect)
+
+
+def _missing(severity: str, message: str, effect: str, source: Source, other: Source) -> Iterator[Finding]:
+    """Yield one finding about the queries of a file that are not in another."""
+    missing = [query_id for query_id in source.content if query_id not in other.content]
+    yield from _about(source, severity, missing, f"{message} is not in {other.path}", effect)
+
+
+def _relevance(qrels: Source) -> Iterator[Finding]:
+    """Queries without a relevant document, and labels that no collection uses."""
+    judged: Qrels = qrels.content
+    relevant = np.bincount(query_rows(judged.query_ptr)[judged.labels > 0], minlength=len(judged))
+    effect = "each run has 0 there in nDCG, AP, RR, P and R: it lowers all means equally"
+    message = "query {} has no document with a label above 0"
+    yield from _about(qrels, "warning", judged.query_ids[relevant == 0], message, effect)
+    effect = "it is not relevant; bpref, infAP and --judged-only take it as not judged"
+    yield from _about(qrels, "note", judged.doc_ids[judged.labels < 0], "label below 0 for document {}", effect)
+    yield from _high_labels(qrels)
+
+
+def _high_labels(source: Source) -> Iterator[Finding]:
+    effect = "the document outweighs all others in nDCG; a number of another column?"
+    high = source.content.doc_ids[source.content.labels > HIGHEST]
+    yield from _about(source, "warning", high, f"label above {HIGHEST} for document " + "{}", effect)
+
+
+def _scores(run: Source) -> Iterator[Finding]:
+    """Queries whose documents all have the same score."""
+    effect = "rerank and trec_eval order them by document id, not by a ranker"
+    tied = _tied(run.content, run.content.scores)
+    yield from _about(run, "warning", tied, "all documents of query {} have one score", effect)
+
+
+def _tied(table: Run | RankingData, values: Floats) -> list[str]:
+    """Return the queries of two or more documents whose values (n_rows,) are all equal."""
+    several = np.flatnonzero(np.diff(table.query_ptr) > 1)
+    rows = [values[table.query_ptr[query] : table.query_ptr[query + 1]] for query in several.tolist()]
+    return [str(table.query_ids[query]) for query, own in zip(several, rows, strict=True) if own.min() == own.max()]
+
+
+def _judged_share(qrels: Source, run: Source) -> Iterator[Finding]:
+    """Share of the first documents that are judged."""
+    ranking: Run = run.content
+    known = ranking.select(ranking.query_numbers(qrels.content)).head(DEPTH)
+    _, judged = qrels.content.lookup(known.query_ids, known.query_ptr, known.doc_ids)
+    if known.n_rows and judged.mean() < 0.5:
+        message = f"{1 - judged.mean():.0%} of the first {DEPTH} documents of each query are not judged in {qrels.path}"
+        effect = "they count as not relevant: compare with `evaluate --judged-only`"
+        if not judged.any():
+            effect = "all measures are 0: do qrels and run use the same document ids?"
+        yield Finding("note" if judged.any() else "warning", run.path, int((~judged).sum()), message, effect)
+
+
+def _labels(data: Source) -> Iterator[Finding]:
+    """Labels that are negative or too high, and queries whose documents all have one."""
+    if data.content.labels is None:
+        return
+    effect = "measures treat it as not relevant; objectives that use labels as numbers rank it below label 0"
+    negative = data.content.doc_ids[data.content.labels < 0]
+    yield from _about(data, "warning", negative, "label below 0 for document {}", effect)
+    yield from _high_labels(data)
+    tied = _tied(data.content, data.content.labels)
+    effect = "no pair of its documents can be learnt from, and no order of them is better than another"
+    yield from _about(data, "note", tied, "all documents of query {} have one label", effect)
+    if len(tied) == np.count_nonzero(np.diff(data.content.query_ptr) > 1):
+        yield Finding("error", data.path, 1, "no query has two labels", "there is nothing to learn")
+
+
+def _base_scores(data: Source) -> Iterator[Finding]:
+    """Queries whose documents all have one base score."""
+    if data.content.base_scores is not None:
+        tied = _tied(data.content, data.content.base_scores)
+        effect = "a warm start from them starts cold there"
+        yield from _about(data, "warning", tied, "all documents of query {} have one base score", effect)
+
+
+def _features(data: Source) -> Iterator[Finding]:
+    """Features that are missing, constant, or equal to an earlier one."""
+    X, names = data.content.X, data.content.feature_names
+    shares = np.isnan(X).mean(axis=0)
+    if shares.any():
+        worst = int(shares.argmax())
+        message = (
+            f"{shares.mean():.2%} of all values are NaN, most of them in feature {names[worst]} ({shares[worst]:.2%})"
+        )
+        effect = "trees send a missing value its own way; linear rankers and nets fill it in"
+        yield Finding("note", data.path, int(np.isnan(X).any(axis=1).sum()), message, effect)
+    constant = ((X[:1] == X) | (np.isnan(X) & np.isnan(X[:1]))).all(axis=0)
+    effect = "no ranker can use them; they only cost time and memory"
+    yield from _listed(data, [names[column] for column in np.flatnonzero(constant)], "constant features", effect)
+    first: dict[bytes, str] = {}
+    pairs = []
+    for column in np.flatnonzero(~constant):
+        content = np.ascontiguousarray(X[:, column]) + np.float32(0)  # -0 becomes 0
+        earlier = first.setdefault(blake2b(content.tobytes()).digest(), names[column])
+        if earlier != names[column]:
+            pairs.append(f"{names[column]} = {earlier}")
+    effect = "trees choose the first; importances are split or lost, and linear weights are not unique"
+    yield from _listed(data, pairs, "duplicate features", effect)
+
+
+def _listed(data: Source, names: list[str], what: str, effect: str) -> Iterator[Finding]:
+    if names:
+        message = f"{what}: {', '.join(names[:NAMED])}{', ...' * (len(names) > NAMED)}"
+        yield Finding("note", data.path, len(names), message, effect)
+
+
+def _index(index: Source) -> Iterator[Finding]:
+    """Documents without a term, ids that two documents have, and fields without content."""
+    forward = index.content
+    if forward is None:
+        effect = "they are made when features are first computed; documents and fields are not checked here"
+        yield Finding("note", index.path, 1, "no forward arrays", effect)
+        return
+    doc_ids = forward.doc_ids  # in order: equal ids are adjacent, those of deleted documents are empty
+    lengths = [np.asarray(field.lengths) for field in forward.fields.values()]
+    without_text = doc_ids[~np.any([column > 0 for column in lengths], axis=0) & (doc_ids != "")]
+    effect = "BM25 does not retrieve them, and their text features say nothing"
+    yield from _about(index, "warning", without_text, "document {} has no text", effect)
+    again = doc_ids[1:][(doc_ids[1:] == doc_ids[:-1]) & (doc_ids[1:] != "")]
+    effect = "features are those of the first document with the id"
+    yield from _about(index, "error", again, "document {} occurs again", effect)
+    empty = [name for name, field in forward.fields.items() if not field.n_tokens]
+    empty += [name for name, values in forward.numbers.items() if np.isnan(values).all()]
+    effect = "features of these fields are constant; leave them out of the recipe"
+    yield from _about(index, "warning", empty, f"fields without content: {', '.join(empty)}", effect)
+
+
+def _in_both(train: Source, test: Source) -> Iterator[Finding]:
+    """Queries that are in both training and test data."""
+    effect = "figures on the test queries are those of queries that were trained on"
+    both = [query_id for query_id in test.content if query_id in train.content]
+    yield from _about(test, "error", both, "query {}" + f" is in {train.path} too", effect)
+
+
+def _rows_in_both(train: Source, test: Source) -> Iterator[Finding]:
+    """Rows that are in both training and test data, in any query; rows of zeros are ignored."""
+    width = max(train.content.n_features, test.content.n_features)
+    known = set(_row_bytes(train.content, width))
+    filled = test.content.X.any(axis=1).tolist()
+    count = sum(
+        row in known for row, is_filled in zip(_row_bytes(test.content, width), filled, strict=True) if is_filled
+    )
+    if count:
+        share = f"{count / len(filled):.2%} of the rows are in {train.path} too, with the same features and label"
+        effect = "the model has seen them with their labels: figures are too good"
+        yield Finding("warning", test.path, count, share, effect)
+
+
+def _row_bytes(data: RankingData, width: int) -> list[bytes]:
+    """Return label and features of each row as bytes; a feature that is not in the file is 0."""
+    rows = np.zeros((data.n_rows, width + 1), dtype=np.float32)
+    rows[:, 1 : data.n_features + 1] = data.X
+    rows[:, 0] = 0 if data.labels is None else data.labels
+    rows += 0.0  # -0 becomes 0
+    return [row.tobytes() for row in rows]
+
+
+def _near_topics(train: Source, test: Source) -> Iterator[Finding]:
+    """Test queries whose words are nearly those of a training query."""
+    nearest = nearest_by_words(list(train.content.values()), list(test.content.values()))
+    yield from _near(train, test, nearest, COSINE, "cosine of the words")
+
+
+def _near_judgements(train: Source, test: Source) -> Iterator[Finding]:
+    """Test queries whose relevant documents are nearly those of a training query."""
+    nearest = nearest_by_relevant(_relevant(train.content), _relevant(test.content))
+    yield from _near(train, test, nearest, JACCARD, "Jaccard coefficient of the relevant documents")
+
+
+def _near(train: Source, test: Source, found: tuple[Floats, Ints], least: float, what: str) -> Iterator[Finding]:
+    """Yield one finding about the test queries whose value is above `least`; those of equal ids are not counted."""
+    values, nearest = found
+    queries = list(train.content)
+    near = [
+        f"query {shown(query_id)} is near {shown(queries[number])} of {train.path} ({what} {value:.2f})"
+        for query_id, value, number in zip(test.content, values.tolist(), nearest.tolist(), strict=True)
+        if value > least and queries[number] != query_id
+    ]
+    if near:
+        message = f"{near[0]}; {len(near)} of {len(test.content)} queries are above {least}"
+        effect = "figures on such queries say little about new ones: report those on the others beside them"
+        yield Finding("warning", test.path, len(near), message, effect)
+
+
+def _relevant(qrels: Qrels) -> list[list[str]]:
+    """Return the ids of the relevant documents of each query."""
+    return [[doc_id for doc_id, label in labels.items() if label > 0] for _, labels in qrels.items()]
+
+
+def nearest_by_words(train: Sequence[str], test: Sequence[str]) -> tuple[Floats, Ints]:
+    """Return the greatest cosine of each test query with a training query, and the number of that training query.
+
+    Shapes: cosines float64 (n_test,); nearest int64 (n_test,).
+    """
+    counters = [Counter(_WORD.findall(text.lower())) for text in (*train, *test)]
+    vectors = _sparse([list(counter.items()) for counter in counters])
+    doc_freq = np.bincount(vectors.indices, minlength=vectors.shape[1])
+    vectors.data *= np.log((1.0 + len(counters)) / np.maximum(doc_freq, 1))[vectors.indices]
+    rows = query_rows(vectors.indptr)
+    norms = np.sqrt(np.bincount(rows, vectors.data**2, len(counters)))
+    vectors.data /= np.where(norms > 0, norms, 1.0)[rows]
+    return _greatest(vectors[len(train) :], vectors[: len(train)], None)
+
+
+def nearest_by_relevant(train: Sequence[Iterable[str]], test: Sequence[Iterable[str]]) -> tuple[Floats, Ints]:
+    """Return the greatest Jaccard coefficient of each test query with a training query, and that query's number.
+
+    Shapes: coefficients float64 (n_test,); nearest int64 (n_test,).
+    """
+    sets = _sparse([[(doc_id, 1) for doc_id in sorted(set(docs))] for docs in (*train, *test)])
+    sizes = np.diff(sets.indptr).astype(np.float64)
+    return _greatest(sets[len(train) :], sets[: len(train)], (sizes[len(train) :], sizes[: len(train)]))
+
+
+def _greatest(left: Any, right: Any, sizes: tuple[Floats, Floats] | None) -> tuple[Floats, Ints]:
+    """Return for each row of `left` the greatest product with a row of `right`, and that row's number.
+
+    With the sizes of the rows of both, products p become p / (size of the left row + size of the right row - p).
+    """
+    values = np.zeros(left.shape[0])
+    rows = np.zeros(left.shape[0], dtype=np.int64)
+    transposed = right.T.tocsr()
+    for first in range(0, left.shape[0] if right.shape[0] else 0, _BLOCK):
+        products = (left[first : first + _BLOCK] @ transposed).toarray()
+        if sizes is not None:
+            total = sizes[0][first : first + _BLOCK, None] + sizes[1][None, :] - products
+            products = products / np.where(total > 0, total, 1.0)
+        rows[first : first + _BLOCK] = products.argmax(axis=1)
+        values[first : first + _BLOCK] = products.max(axis=1, initial=0.0)
+    return values, rows
+
+
+def _sparse(rows: Sequence[Sequence[tuple[str, int]]]) -> Any:
+    """Return rows of (name, value) as a sparse matrix with a column for each name."""
+    from scipy.sparse import csr_array
+
+    number: dict[str, int] = {}
+    columns = [number.setdefault(name, len(number)) for row in rows for name, _ in row]
+    values = np.array([value for row in rows for _, value in row], dtype=np.float64)
+    indices = np.array(columns, dtype=np.int64)
+    return csr_array((values, indices, pointers([len(row) for row in rows])), shape=(len(rows), max(len(number), 1)))
+
+
+_NOT_COUNTED = "with `evaluate -c` it counts 0, else it does not count"
+CHECKS: tuple[tuple[tuple[str, ...], Callable[..., Iterator[Finding]]], ...] = (
+    (("qrels",), _relevance),
+    (("run",), _scores),
+    (("data",), _labels),
+    (("data",), _base_scores),
+    (("data",), _features),
+    (("index",), _index),
+    (("qrels", "run"), partial(_missing, "warning", "judged query {}", f"compare on the same queries: {_NOT_COUNTED}")),
+    (("run", "qrels"), partial(_missing, "note", "query {}", "without judgements it does not count in the means")),
+    (("topics", "run"), partial(_missing, "warning", "topic {}", f"nothing is retrieved for it: {_NOT_COUNTED}")),
+    (("run", "topics"), partial(_missing, "error", "query {}", "`features` and `rerank` refuse a run of other topics")),
+    (("qrels", "topics"), partial(_missing, "warning", "judged query {}", f"no run contains it: {_NOT_COUNTED}")),
+    (("qrels", "run"), _judged_share),
+    (("train_data", "test_data"), _in_both),
+    (("train_qrels", "test_qrels"), _in_both),
+    (("train_data", "test_data"), _rows_in_both),
+    (("train_topics", "test_topics"), _near_topics),
+    (("train_qrels", "test_qrels"), _near_judgements),
+)
