@@ -1,13 +1,22 @@
-"""Scores of rows under a forest: many rows by bits of leaves (`quickscorer.py`), a few by walking.
+"""Scores of rows under a forest: many rows by bits of leaves (QuickScorer), a few by walking.
 
-A forest with sets of categories is always scored by bits: walking only compares.
+word  32 consecutive leaves of one tree, one bit each; a tree of up to 32 leaves is one word
+test  one node as one word sees it: column, threshold and the bits to clear
+lane  one of the rows of a block; the inner loops run over them and become vector code
 
-Walking follows eight trees at once, one level in each step, without a branch on the row's values.
-
-position  index of a node or leaf in the arrays of a `WalkForest`. The children of a node are next to each other, so the
-          next position is that of the left one, plus one where the row goes right; a leaf is its own child.
+A test that fails clears the leaves of its node's left child; the lowest bit that is left is the exit leaf (section 3 of
+the paper). A node is a test only in the words that the leaves of its left child reach, and nodes of a word with the
+same split, as CatBoost's trees have, are one test. The paper orders nodes by threshold to stop at the first test that
+holds, which saves hardly any test for a block of rows.
 
 `score` in `tests/oracles/trees.py` walks one row through the trees as they are stored.
+
+References
+----------
+C. Lucchese et al., QuickScorer: A Fast Algorithm to Rank Documents with Additive Ensembles of Regression Trees, SIGIR
+2015.
+C. Leiserson, H. Prokop, K. Randall, Using de Bruijn Sequences to Index a 1 in a Computer Word, 1998.
+
 """
 
 from __future__ import annotations
@@ -19,16 +28,205 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.runtime.kernels import kernel
-from rerank.trees import quickscorer
-from rerank.trees.forest import Forest
-from rerank.types import Floats
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.threads import in_threads, row_parts
+from rerank.trees.forest import WORD_BITS, Forest
+from rerank.types import Floats, Ints, pointers
+
+LANES = 128
+DE_BRUIJN = 0x077CB531  # bits 27 to 31 of its product with 2^b are another number for each b below 32
+SLOTS = (DE_BRUIJN << np.arange(WORD_BITS) >> 27) & 31
+
+
+class BitForest(NamedTuple):
+    """A forest arranged as words and tests.
+
+    Attributes
+    ----------
+    columns : int64 array of shape (n_columns, 4)
+        Feature, whether a missing value goes left, and begin and end of a set of categories in `category_bits`. The
+        column of a set is 0 for its categories and 1 for all others.
+    category_bits : uint32 array of shape (n_category_words,)
+        Sets of categories, as in `Forest`.
+    tree_words : int64 array of shape (n_trees + 1,)
+        Words of tree t are [tree_words[t], tree_words[t + 1]).
+    test_ptr : int64 array of shape (n_words + 1,)
+        Tests of word w are [test_ptr[w], test_ptr[w + 1]).
+    column : int64 array of shape (n_tests,)
+        Greater values than the threshold go right.
+    threshold : float32 array of shape (n_tests,)
+    mask : int32 array of shape (n_tests,)
+        Bits of the leaves that are left where a row goes right.
+    leaf_value : float array of shape (n_words * 32,)
+        Value of leaf b of word w at 32 * w + SLOTS[b].
+
+    """
+
+    columns: Ints
+    category_bits: NDArray[np.uint32]
+    tree_words: Ints
+    test_ptr: Ints
+    column: Ints
+    threshold: NDArray[np.float32]
+    mask: NDArray[np.int32]
+    leaf_value: Floats
+
+
+def bit_forest(forest: Forest) -> BitForest:
+    """Return a forest arranged for `add_scores_by_bits`."""
+    n_leaves = np.diff(forest.leaf_ptr)
+    tree_words = pointers(-(-n_leaves // WORD_BITS))
+    left_leaves = np.empty((len(forest.feature), 2), dtype=np.int64)
+    number = np.empty(len(forest.leaf_value), dtype=np.int64)
+    _number_leaves(forest.node_ptr, forest.leaf_ptr, forest.left, forest.right, left_leaves, number)
+    words = np.repeat(tree_words[:-1], n_leaves) + number // WORD_BITS
+    leaf_value = np.zeros(WORD_BITS * tree_words[-1], dtype=forest.leaf_value.dtype)
+    leaf_value[WORD_BITS * words + SLOTS[number % WORD_BITS]] = forest.leaf_value
+    columns, column_of_node = _columns(forest)
+    node, word, mask = _node_words(left_leaves, np.repeat(tree_words[:-1], np.diff(forest.node_ptr)))
+    column = column_of_node[node]
+    threshold = np.where(columns[column, 3] > 0, np.float32(0.0), forest.threshold[node])
+    order = np.lexsort((threshold, column, word))
+    splits = np.stack((word, column, threshold.view(np.int32)))[:, order]
+    first = np.flatnonzero(np.diff(splits, prepend=-1).any(axis=0))  # tests of each word with the same split
+    return BitForest(
+        columns=columns,
+        category_bits=forest.category_sets()[1],
+        tree_words=tree_words,
+        test_ptr=pointers(np.bincount(word[order][first], minlength=tree_words[-1])),
+        column=column[order][first],
+        threshold=threshold[order][first],
+        mask=np.bitwise_and.reduceat(mask[order], first),
+        leaf_value=leaf_value,
+    )
+
+
+def _columns(forest: Forest) -> tuple[Ints, Ints]:
+    """Return the columns of a `BitForest`, and that of each node, (n_nodes,)."""
+    set_ptr, bits = forest.category_sets()
+    sets: dict[bytes, int] = {b"": 0}
+    numbers = np.zeros(len(forest.feature), dtype=np.int64)
+    for node in np.flatnonzero(np.diff(set_ptr)).tolist():
+        numbers[node] = sets.setdefault(bits[set_ptr[node] : set_ptr[node + 1]].tobytes(), len(sets))
+    key = (2 * forest.feature + forest.missing_left) * len(sets) + numbers
+    _, first, column = np.unique(key, return_index=True, return_inverse=True)
+    begin = np.where(numbers > 0, set_ptr[:-1], 0)
+    end = np.where(numbers > 0, set_ptr[1:], 0)
+    return np.stack((forest.feature, forest.missing_left, begin, end), axis=1)[first], column
+
+
+def _node_words(left_leaves: Ints, tree_word: Ints) -> tuple[Ints, Ints, NDArray[np.int32]]:
+    """Return node, word and mask of each word that the leaves of a node's left child reach, (n,) each.
+
+    left_leaves  (n_nodes, 2) first and last + 1 of them, counted from the first leaf of the tree
+    tree_word    (n_nodes,) first word of the node's tree
+    """
+    first_word = left_leaves[:, 0] // WORD_BITS
+    n_words = (left_leaves[:, 1] - 1) // WORD_BITS - first_word + 1
+    node = np.repeat(np.arange(len(n_words)), n_words)
+    word = first_word[node] + np.arange(len(node)) - pointers(n_words)[node]
+    begin, end = np.clip(left_leaves[node].T - WORD_BITS * word, 0, WORD_BITS)
+    cleared = (np.int64(1) << end) - (np.int64(1) << begin)
+    return node, tree_word[node] + word, (~cleared).astype(np.int32)
+
+
+@kernel()
+def _number_leaves(node_ptr, leaf_ptr, left, right, left_leaves, number):  # type: ignore[no-untyped-def]
+    """Number the leaves of each tree from left to right.
+
+    left_leaves  (n_nodes, 2) int64, OUT: first number below the left child of each node, and last + 1
+    number       (n_leaves,) int64, OUT
+    """
+    waiting = np.empty(number.shape[0] + 1, np.int64)  # children, the next one last
+    parent = np.empty(number.shape[0] + 1, np.int64)  # of a right child; -1 for others
+    for t in range(node_ptr.shape[0] - 1):
+        first = node_ptr[t]
+        n_numbered = 0
+        waiting[0] = 0 if node_ptr[t + 1] > first else -1
+        parent[0] = -1
+        n_waiting = 1
+        while n_waiting:
+            n_waiting -= 1
+            child = waiting[n_waiting]
+            if parent[n_waiting] >= 0:
+                left_leaves[parent[n_waiting], 1] = n_numbered
+            if child < 0:
+                number[leaf_ptr[t] + ~child] = n_numbered
+                n_numbered += 1
+            else:
+                node = first + child
+                left_leaves[node, 0] = n_numbered
+                waiting[n_waiting] = right[node]
+                parent[n_waiting] = node
+                waiting[n_waiting + 1] = left[node]
+                parent[n_waiting + 1] = -1
+                n_waiting += 2
+
+
+def add_scores_by_bits(forest: BitForest, X: NDArray[np.float32], out: Floats, n_threads: int = 1) -> None:
+    """Add the value of every tree to the scores of some rows, in the order of the trees.
+
+    Shapes: X float32 (n_rows, n_features); out float64 (n_rows,).
+    """
+    parts = row_parts(len(X), n_threads) if n_threads > 1 else [slice(0, len(X))]
+    in_threads(lambda rows: _add_scores_by_bits(X[rows], *forest, out[rows]), parts, n_threads)
+
+
+@kernel()
+def _add_scores_by_bits(  # type: ignore[no-untyped-def]
+    X, columns, category_bits, tree_words, test_ptr, column, threshold, mask, leaf_value, out
+):
+    """Add every tree's value to out (n_rows,) float64; the arrays are a `BitForest`'s."""
+    values = np.zeros((columns.shape[0], LANES), np.float32)
+    bits = np.empty(LANES, np.int32)
+    leaf = np.empty(LANES, np.int32)
+    total = np.empty(LANES, leaf_value.dtype)
+    for first in range(0, X.shape[0], LANES):
+        n_rows = min(LANES, X.shape[0] - first)
+        total[:n_rows] = out[first : first + n_rows]
+        for c in range(columns.shape[0]):
+            feature, missing_left, begin, end = columns[c]
+            for lane in range(n_rows):
+                x = X[first + lane, feature]
+                if end > begin and x == x:
+                    x = _is_outside(x, category_bits[begin:end])
+                values[c, lane] = -np.inf if missing_left and x != x else x
+        for t in range(tree_words.shape[0] - 1):
+            for word in range(tree_words[t + 1] - 1, tree_words[t] - 1, -1):
+                bits[:] = -1
+                for test in range(test_ptr[word], test_ptr[word + 1]):
+                    of_column = values[column[test]]
+                    limit = threshold[test]
+                    left_over = mask[test]
+                    for lane in range(LANES):
+                        bits[lane] &= left_over | -np.int32(of_column[lane] <= limit)
+                first_leaf = np.int32(WORD_BITS * word)
+                for lane in range(LANES):
+                    lowest = np.int64(bits[lane]) & -np.int64(bits[lane])
+                    slot = np.int32(lowest * DE_BRUIJN >> 27 & 31)
+                    leaf[lane] = first_leaf + slot if bits[lane] != 0 else leaf[lane]
+            for lane in range(LANES):
+                total[lane] += leaf_value[np.uint32(leaf[lane])]
+        out[first : first + n_rows] = total[:n_rows]
+
+
+@helper()
+def _is_outside(category, bits):  # type: ignore[no-untyped-def]
+    """Return 0 for a category of a set, 1 for any other."""
+    if not 0.0 <= category < WORD_BITS * bits.shape[0]:
+        return np.float32(1.0)
+    number = np.int64(category)
+    return np.float32(1 - (bits[number // WORD_BITS] >> (number % WORD_BITS) & 1))
+
 
 TREES_AT_ONCE = 8
 
 
 class WalkForest(NamedTuple):
-    """A forest arranged for walking.
+    """A forest arranged for walking: eight trees at once, one level in each step, without a branch on the row's values.
+
+    Position: index of a node or leaf. The children of a node are next to each other, so the next position is that of
+    the left one, plus one where the row goes right; a leaf is its own child.
 
     Attributes
     ----------
@@ -135,13 +333,13 @@ def _arrange(node_ptr, leaf_ptr, tested, threshold, children, leaf_value, walk):
             p += 1
 
 
-FEW_ROWS = 8  # about as many rows as can be walked while a block of 64 is scored by bits
+FEW_ROWS = 24  # about as many rows as can be walked while a block is scored by bits
 # From about two milliseconds on threads pay off, even where other processes use the cores and the last thread is late.
 # In tests of a node on a row; moving a value into its column counts as several.
 PARALLEL_TESTS = 50_000_000
 TESTS_A_COLUMN = 40
 
-_BITS: WeakKeyDictionary[Forest, quickscorer.BitForest] = WeakKeyDictionary()
+_BITS: WeakKeyDictionary[Forest, BitForest] = WeakKeyDictionary()
 _WALKS: WeakKeyDictionary[Forest, WalkForest] = WeakKeyDictionary()
 
 
@@ -160,12 +358,12 @@ def score_rows(forest: Forest, X: NDArray[np.float32]) -> Floats:
         layout = _WALKS.get(forest) or _WALKS.setdefault(forest, walk_forest(forest))
         add_walked_scores(layout, X, out)
     else:
-        bits = _BITS.get(forest) or _BITS.setdefault(forest, quickscorer.bit_forest(forest))
-        quickscorer.add_scores(bits, X, out, _threads_worth(bits, len(X)))
+        bits = _BITS.get(forest) or _BITS.setdefault(forest, bit_forest(forest))
+        add_scores_by_bits(bits, X, out, _threads_worth(bits, len(X)))
     return out.astype(np.float64, copy=False)
 
 
-def _threads_worth(bits: quickscorer.BitForest, n_rows: int) -> int:
+def _threads_worth(bits: BitForest, n_rows: int) -> int:
     """Return how many threads to use."""
-    n_tests = n_rows * (len(bits.tests) + TESTS_A_COLUMN * len(bits.features))
+    n_tests = n_rows * (len(bits.mask) + TESTS_A_COLUMN * len(bits.columns))
     return numba.get_num_threads() if n_tests >= PARALLEL_TESTS else 1

@@ -9,19 +9,8 @@ from scipy.sparse import csr_matrix
 from rerank.features import feedback, match, positions, windows
 from rerank.objectives import lambdarank
 from rerank.runtime import elementary, lanes
-from rerank.trees import binned, leafwise, quickscorer
-from rerank.trees.quickscorer import LANES, N_KINDS, WORD
-from rerank.types import Ints
+from rerank.trees import binned, leafwise
 from rerank.vectors import svd
-
-SET = ()  # of categories
-KINDS = (
-    (False, False),
-    (False, True),
-    (True, False),
-    (True, True),
-    SET,
-)  # (first child is the right one, NaN goes right)
 
 
 def install() -> None:
@@ -36,7 +25,6 @@ def install() -> None:
     leafwise.prefetch = prefetch  # type: ignore[attr-defined]
     for module in (match, positions, feedback, windows, binned):
         module.prefetch = lambda array, index: None  # type: ignore[attr-defined]
-    quickscorer._exit_leaves = exit_leaves  # type: ignore[assignment]
     for name, function in VECTORS.items():
         for module in (lambdarank, elementary):
             if hasattr(module, name):
@@ -66,38 +54,6 @@ def prefetch(array: NDArray[np.uint64], row: int) -> None:
     array[row]
 
 
-def exit_leaves(
-    columns: NDArray[np.float32],
-    tests: NDArray[np.int32],
-    words: NDArray[np.int32],
-    first_word: int,
-    last_word: int,
-    leaves: NDArray[np.int32],
-    slot: int,
-) -> None:
-    """Write the exit leaf of all lanes of a block in one tree, counted from the forest's first leaf."""
-    leaf = np.zeros(LANES, np.int32)
-    for start, *ends, first_leaf, symmetric in words[first_word:last_word].tolist():
-        bits = np.full(LANES, -1, np.int32)
-        for kind, end in zip(KINDS, ends, strict=True):
-            for column, threshold, mask in tests[start:end]:
-                values = columns[column : column + LANES]
-                if kind is SET:
-                    fails = values.view(np.int32) & threshold != 0
-                else:
-                    goes_right = (values > np.int32(threshold).view(np.float32)) | (np.isnan(values) & kind[1])
-                    fails = goes_right != kind[0]
-                bits[fails] &= mask
-            start = end
-        leaf = np.where(bits != 0, first_leaf + (~bits if symmetric else lowest_bit(bits)), leaf)
-    leaves[slot * LANES : (slot + 1) * LANES] = leaf
-
-
-def lowest_bit(bits: NDArray[np.int32]) -> Ints:
-    """Return the number of the lowest bit that is set, of each integer."""
-    return np.argmax(bits[:, None] >> np.arange(WORD) & 1, axis=1)
-
-
 def n_lanes(dtype: np.dtype) -> int:
     """Return the number of floats in a vector."""
     return lanes.LANES if dtype == np.float64 else lanes.LANES32
@@ -123,4 +79,3 @@ VECTORS = {
     "absolute": np.abs,
     "lane_sum": lane_sum,
 }
-assert len(KINDS) == N_KINDS

@@ -90,7 +90,7 @@ def test_compile_kernels_says_which_part_fails(capfd: pytest.CaptureFixture[str]
     [
         ("rerank.trees.bins", [("trees", "gradients and scores")]),
         ("rerank.features.families.letor", [("features of positions", "features of terms")]),
-        ("rerank.trees.quickscorer", []),
+        ("rerank.trees.score", []),
         ("rerank.lucene.invert", []),
     ],
 )
