@@ -101,11 +101,10 @@ def letor_folds(parts: Sequence[rerank.RankingData]) -> Iterator[tuple[rerank.Ra
         yield joined(turned[:3]), turned[3], turned[4]
 
 
-def generated(n_rows: int, seed: int, distinct: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def generated(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return X (n_rows, 136) float32 of MSLR-WEB10K's shape, labels and group sizes.
 
-    Columns are counts, heavy tails, normal, sparse and binary; where `distinct`, heavy tails and normal only, whose
-    values all differ.
+    Columns are counts, heavy tails, normal, sparse and binary.
     """
     random = np.random.default_rng(seed)
     groups: list[int] = []
@@ -113,7 +112,7 @@ def generated(n_rows: int, seed: int, distinct: bool = False) -> tuple[np.ndarra
         groups.append(int(min(random.integers(40, 201), n_rows - sum(groups))))
     X = np.empty((n_rows, N_FEATURES), dtype=np.float32)
     for feature in range(N_FEATURES):
-        X[:, feature] = _column(random, 1 + feature % 2 if distinct else feature % 5, n_rows)
+        X[:, feature] = _column(random, feature % 5, n_rows)
     weights = np.random.default_rng(7).normal(0, 1, N_FEATURES) / np.sqrt(N_FEATURES)
     value = np.log1p(np.abs(X)) @ weights + 0.5 * np.tanh(X[:, 2] * X[:, 7]) + random.normal(0, 0.7, n_rows)
     labels = np.searchsorted(np.quantile(value, SHARES), value).astype(np.float64)

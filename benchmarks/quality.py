@@ -85,7 +85,6 @@ QUICK_SETTINGS = {
     "max_iter": 5,
     "members": "2*lambdamart(n_estimators=3, subsample=0.5), lambdamart(n_estimators=2)",
 }
-TRAINED_FOR = ("nDCG@10", "AP", "RR", "ERR@20", "P@10")
 
 
 def trained(options: Options, train: rerank.RankingData, stop: rerank.RankingData, **more: Any) -> rerank.LambdaMART:
@@ -250,39 +249,6 @@ def _stopped(options: Options, train: rerank.RankingData, seed: int) -> rerank.L
     held_out = np.random.default_rng(seed).permutation(len(train)) % 10 == 0
     parts = train.select(np.flatnonzero(~held_out)), train.select(np.flatnonzero(held_out))
     return trained(options, *parts, random_state=seed, early_stopping_rounds=60)
-
-
-@benchmark(data="med, cacm, five folds", peer="BM25")
-def small(options: Options) -> Iterator[Row]:
-    """LambdaMART on small collections, cold and from BM25, and the folds in which it is below BM25."""
-    for name in options.chosen_collections(SMALL):
-        topics, qrels = judged(options, name)
-        with opened(options, name) as index:
-            study = rerank.Study(
-                ranker="lambdamart",
-                candidates="bm25",
-                base="run",
-                metric=MEASURE,
-                measures=(MEASURE,),
-                k=100,
-                repeats=options.n_seeds(3),
-                threads=options.threads,
-            )
-            result = rerank.run_experiment(index, topics, qrels, study=study)
-        measured = [some_queries(qrels, list(trial.folds)) for trial in result.trials]
-        values = {
-            system: [values_of_run(own, trial.runs[system]) for own, trial in zip(measured, result.trials, strict=True)]
-            for system in result.runs
-        }
-        for system, trials in values.items():
-            gains = [
-                (ours - bm25)[[trial.folds[query_id] == fold for query_id in own]].mean()
-                for own, trial, ours, bm25 in zip(measured, result.trials, trials, values["BM25"], strict=True)
-                for fold in sorted(set(trial.folds.values()))
-            ]
-            means, below = np.mean(trials, axis=1), sum(gain < 0 for gain in gains)
-            row = {"collection": name, "system": system, MEASURE: means.mean(), "least": means.min()}
-            yield {**row, "greatest": means.max(), "folds below BM25": f"{below} of {len(gains)}"}
 
 
 @benchmark(data="med, cacm, cranfield, five folds; nfcorpus, dev queries", peer="BM25, RM3, BM25 with k1 and b tuned")
@@ -461,17 +427,3 @@ def _signed(data: rerank.RankingData, name: str, sign: int) -> np.ndarray:
     """Return a feature as scores; missing values are the least."""
     column = sign * data.column(name)
     return np.where(np.isnan(column), np.nanmin(column, initial=0.0) - 1.0, column)
-
-
-@benchmark(data="MQ2008, five folds; nfcorpus, test queries")
-def trained_for(options: Options) -> Iterator[Row]:
-    """LambdaMART trained for each of five measures, by each of them."""
-    for name, splits in _ranker_splits(options):
-        for trained_measure in TRAINED_FOR:
-            values = []
-            for split in splits:
-                model = _ranker("lambdamart", options, metric=trained_measure).fit(split.train, eval_set=split.stop)
-                scores = model.predict(split.test)
-                values.append([mean_of(split.test, scores, measure) for measure in TRAINED_FOR])
-            means = dict(zip(TRAINED_FOR, np.mean(values, axis=0).tolist(), strict=True))
-            yield {"data": name, "trained for": trained_measure, **means}

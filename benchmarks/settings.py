@@ -9,27 +9,13 @@ from typing import Any
 import numpy as np
 
 import rerank
-from benchmarks.data import SMALL, bm25_features, features_of, folder_of, joined, letor_folds, mq2008_parts, opened
-from benchmarks.measuring import MEASURE, against, folds, held_out_values, interval, mean_of, values_of
+from benchmarks.data import SMALL, bm25_features, joined, letor_folds, mq2008_parts
+from benchmarks.measuring import MEASURE, against, held_out_values, interval, mean_of, values_of
 from benchmarks.quality import SETTINGS, SHARED
 from benchmarks.registry import Options, Row, benchmark
 
 LEVELS = (10, 15, 20, 30, 50, 100)
 DEFAULT_LEVEL = "30"
-PARAMETERS: dict[str, dict[str, Any]] = {
-    "defaults": {},
-    "learning_rate=0.05": {"learning_rate": 0.05},
-    "num_leaves=15": {"num_leaves": 15},
-    "num_leaves=63": {"num_leaves": 63},
-    "min_child_samples=5": {"min_child_samples": 5},
-    "min_child_samples=50": {"min_child_samples": 50},
-    "min_child_samples=100": {"min_child_samples": 100},
-    "min_child_weight=1": {"min_child_weight": 1.0},
-    "reg_lambda=1": {"reg_lambda": 1.0},
-    "colsample_bytree=0.3": {"colsample_bytree": 0.3},
-    "subsample=0.75": {"subsample": 0.75},
-    "truncation_level=100": {"truncation_level": 100},
-}
 LOSSES: Mapping[str, Callable[..., Any]] = {
     "lambdarank": lambda **given: rerank.LambdaMART(**given),
     "xe-ndcg": lambda **given: rerank.MART(objective="xe-ndcg", **given),
@@ -69,43 +55,6 @@ def truncation(options: Options) -> Iterator[Row]:
             gaps = each - values[DEFAULT_LEVEL]
             error = gaps.std(ddof=1) / np.sqrt(len(gaps)) if len(gaps) > 1 else float("nan")
             yield {"data": name, "level": trial, MEASURE: each.mean(), "difference": gaps.mean(), "error": error}
-
-
-@benchmark(data="MQ2008, LightGBM's example, med, cacm, cranfield, five folds; nfcorpus, dev queries")
-def parameters(options: Options) -> Iterator[Row]:
-    """LambdaMART with one parameter changed, as the difference from its defaults.
-
-    Three folds train, one stops, one is measured; of nfcorpus 500 training queries train and 100 stop.
-    """
-    for name in options.chosen_collections(("mq2008", "lightgbm", *SMALL, "nfcorpus")):
-        splits = _splits(options, name)
-        means: dict[str, float] = {}
-        for setting, changed in PARAMETERS.items():
-            more = {"n_estimators": 3, **changed} if options.quick else changed
-            values = []
-            for train, stop, test in splits:
-                model = rerank.LambdaMART(**more, n_jobs=options.threads).fit(train, eval_set=stop)
-                values.append(values_of(test, model.predict(test)))
-            means[setting] = float(np.concatenate(values).mean())
-            difference = means[setting] - means["defaults"]
-            yield {"data": name, "setting": setting, MEASURE: means[setting], "difference": difference}
-
-
-def _splits(options: Options, name: str) -> list[tuple[rerank.RankingData, ...]]:
-    """Return data to train on, to stop on and to measure on."""
-    if name == "mq2008":
-        return list(letor_folds(mq2008_parts(options)))
-    if name == "nfcorpus":
-        with opened(options, name) as index:
-            train, dev = features_of(index, options, name, "train"), features_of(index, options, name, "dev", 1000)
-        order = np.random.default_rng(0).permutation(len(train))[:600]
-        stop = len(order) * 5 // 6
-        return [(train.select(order[:stop]), train.select(order[stop:]), dev)]
-    if name == "lightgbm":
-        data = rerank.read_data(folder_of(options, "letor", "lightgbm_lambdarank", "rank.train"))
-    else:
-        (data,) = bm25_features(options, name, "")
-    return list(letor_folds([data.select(test) for _, test in folds(len(data), 0)]))
 
 
 @benchmark(data="MQ2008, five folds", needs=("optuna",))
@@ -155,37 +104,6 @@ def _of_losses(options: Options, losses: Mapping[str, Callable[..., Any]]) -> It
 def losses(options: Options) -> Iterator[Row]:
     """Losses of boosted trees and random splits: 150 trees of 15 leaves, the same for all, without early stopping."""
     yield from _of_losses(options, LOSSES)
-
-
-class LightGBM:
-    """LightGBM's ranker, with the methods that are used here."""
-
-    def __init__(self, **settings: Any) -> None:
-        import lightgbm
-
-        self._ranker = lightgbm.LGBMRanker(verbose=-1, **settings)
-
-    def fit(self, data: rerank.RankingData) -> LightGBM:
-        """Learn from labelled rows."""
-        self._ranker.fit(data.X, data.labels, group=np.diff(data.query_ptr))
-        return self
-
-    def predict(self, data: rerank.RankingData) -> np.ndarray:
-        """Return the score of each row."""
-        return np.asarray(self._ranker.predict(data.X))
-
-
-@benchmark(
-    data="MQ2008, med, cacm, cranfield, nfcorpus's dev queries, five folds", peer="LightGBM", needs=("lightgbm",)
-)
-def dart(options: Options) -> Iterator[Row]:
-    """LightGBM's dropout of trees, and half its learning rate, beside LightGBM without either."""
-    systems = {
-        "LightGBM": LightGBM,
-        "DART": partial(LightGBM, boosting_type="dart"),
-        "learning_rate=0.05": partial(LightGBM, learning_rate=0.05),
-    }
-    yield from _of_losses(options, systems)
 
 
 @benchmark(data="nfcorpus, test queries", peer="LambdaMART without constraints")

@@ -66,24 +66,24 @@ def train(system: str, data: tuple[np.ndarray, ...], n_trees: int, threads: int)
     return lambda unseen: booster.predict(xgboost.DMatrix(unseen))
 
 
-def train_once(system: str, n_rows: int, n_trees: int, threads: int, distinct: bool) -> tuple[float, ...]:
+def train_once(system: str, n_rows: int, n_trees: int, threads: int) -> tuple[float, ...]:
     """Return seconds, processor seconds and MB added by a training, and nDCG@10 of each unseen query."""
     train(system, generated(2000, 3), 3, threads)  # loads libraries and kernels
-    data = generated(n_rows, 0, distinct)
+    data = generated(n_rows, 0)
     resident, start, processor = forget_peak(), time.perf_counter(), time.process_time()
     predict = train(system, data, n_trees, threads)
     taken = time.perf_counter() - start, time.process_time() - processor, memory("VmHWM") - resident
-    X, labels, groups = generated(max(n_rows // 5, 5000), 1, distinct)
+    X, labels, groups = generated(max(n_rows // 5, 5000), 1)
     return *taken, generated_values(np.asarray(predict(X)), labels, groups)
 
 
-def trainings(options: Options, systems: Sequence[str], n_rows: int, distinct: bool = False) -> Iterator[Row]:
+def trainings(options: Options, systems: Sequence[str], n_rows: int) -> Iterator[Row]:
     """Yield the medians of each system; each training is in a process of its own, in turns, binning included."""
     n_trees, threads = options.trees or options.pick(200, 10), options.threads or os.cpu_count() or 1
     runs: dict[str, list[tuple[float, ...]]] = {system: [] for system in systems}
     for _ in range(options.n_repeats()):
         for system in systems:
-            runs[system].append(in_process(train_once, system, n_rows, n_trees, threads, distinct).result)
+            runs[system].append(in_process(train_once, system, n_rows, n_trees, threads).result)
     first = runs[systems[0]]
     reference, reference_values = statistics.median(run[0] for run in first), first[-1][3]
     for system, figures in runs.items():
@@ -108,14 +108,6 @@ def training(options: Options) -> Iterator[Row]:
     Sampled systems grow each tree on rows drawn by their gradients: a tenth, or three tenths (LightGBM's GOSS).
     """
     yield from trainings(options, options.chosen(SYSTEMS), _rows(options))
-
-
-@benchmark(data="generated, every column with as many values as rows", peer="LightGBM", needs=("lightgbm",))
-def training_distinct(options: Options) -> Iterator[Row]:
-    """The same where every column has as many distinct values as rows."""
-    yield from trainings(
-        options, options.chosen(("rerank", "lightgbm", "lightgbm-quantised-64")), _rows(options), distinct=True
-    )
 
 
 def draw_curve(rows: list[Row], path: Path) -> None:
