@@ -7,6 +7,7 @@ A test compares the page with what the script would write.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -15,16 +16,23 @@ sys.path.insert(0, str(ROOT))
 from rerank.rankers.parameters import Parameter, declared_parameters  # noqa: E402
 from rerank.rankers.ranker import known_rankers  # noqa: E402
 
+HEAD = ("| parameter | description |", "|---|---|")
 PAGE, MARK = ROOT / "docs" / "rankers.md", "<!-- generated -->\n"
 
 
 def page() -> str:
-    """Return `docs/rankers.md` with new tables behind the text."""
-    lines = []
+    """Return `docs/rankers.md` with new tables behind the text: what several rankers share, then each ranker."""
+    tables = {ranker: list(map(row, declared_parameters(ranker).values())) for ranker in known_rankers().values()}
+    uses = Counter(line for table in tables.values() for line in table)
+    shared = sorted(line for line, count in uses.items() if count > 1)
+    lines = ["", "## Shared by several rankers", "", *HEAD, *shared]
     for name, ranker in known_rankers().items():
         lines += ["", f"## {ranker.__name__}", "", f"`--ranker {name}`", ""]
-        lines += ["| parameter | description |", "|---|---|"]
-        lines += map(row, declared_parameters(ranker).values())
+        own = [line for line in tables[ranker] if uses[line] == 1]
+        others = [line.split("`")[1] for line in tables[ranker] if uses[line] > 1]
+        if own:
+            lines += [*HEAD, *own, ""]
+        lines.append(f"Shared: {', '.join(f'`{other}`' for other in others)}.")
     return f"{PAGE.read_text('utf8').partition(MARK)[0]}{MARK}" + "\n".join(lines) + "\n"
 
 
