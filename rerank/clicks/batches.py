@@ -114,11 +114,14 @@ def batch_of(path: Path, block: Block) -> Batch:
     values: dict[str, list[Any]] = {}
     faults: list[tuple[int, LineFault]] = []
     for column, name in block.columns.items():
-        keys = list(map(_key, block.values[column]))
+        keys = block.values[column]
+        alike = set(map(type, keys)) in ({str}, {int}, {bool})
+        if not alike:  # 1, 1.0 and True are equal: a key tells them apart
+            keys = list(map(_key, keys))
         known: dict[Any, Any] = dict.fromkeys(keys)  # each value is read once
         for key in known:
             try:
-                known[key] = _PARSE[column](key[1], name)
+                known[key] = _PARSE[column](key if alike else key[1], name)
             except LineFault as fault:
                 faults.append((keys.index(key), fault))
                 break
@@ -138,7 +141,7 @@ def batch_of(path: Path, block: Block) -> Batch:
 
 
 def _key(value: Any) -> tuple[type, Any]:
-    """Return a value and its type, which tell it from others: 1, 1.0 and True are equal."""
+    """Return a value and its type."""
     return value.__class__, value if value.__hash__ else repr(value)
 
 

@@ -6,6 +6,7 @@ A value is read by one function, in whatever format it comes (`batches.py`).
 from __future__ import annotations
 
 import csv
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,11 +79,22 @@ def _json_blocks(path: Path) -> Iterator[Block]:
     columns: dict[str, str] = {}
     for first, chunk in chunks(path, CHUNK_BYTES):
         lines = [(line, raw) for line, raw in enumerate(_texts(path, first, chunk), first) if raw.strip()]
-        objects = [of_line(path, line, json_object, raw) for line, raw in lines]
+        objects = _objects(path, lines)
         if objects:
             columns = columns or columns_of(path, lines[0][0], list(objects[0]))
             values = {column: [members.get(name) for members in objects] for column, name in columns.items()}
             yield Block(values, [line for line, _ in lines], columns)
+
+
+def _objects(path: Path, lines: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
+    """Return the object of each line; all lines are parsed at once, and one by one only to say which is none."""
+    try:
+        objects = json.loads(f"[{','.join(raw for _, raw in lines)}]")
+    except (ValueError, RecursionError):
+        objects = []
+    if len(objects) == len(lines) and set(map(type, objects)) <= {dict}:
+        return list(objects)
+    return [of_line(path, line, json_object, raw) for line, raw in lines]
 
 
 def _csv_blocks(path: Path, delimiter: str) -> Iterator[Block]:
