@@ -83,10 +83,8 @@ if TYPE_CHECKING:
     from rerank.workflows.card import model_card as model_card
     from rerank.workflows.click_training import click_labels as click_labels
     from rerank.workflows.click_training import estimate_with_features as estimate_with_features
-    from rerank.workflows.click_training import train_on_clicks as train_on_clicks
     from rerank.workflows.cutoff import Cutoff as Cutoff
     from rerank.workflows.dependence import dependence as dependence
-    from rerank.workflows.distil import distil as distil
     from rerank.workflows.diversify import diversify as diversify
     from rerank.workflows.experiment import run_experiment as run_experiment
     from rerank.workflows.explain import explain as explain
@@ -136,7 +134,6 @@ _HOMES = {
     "combine": "rerank.combination.mixture",
     "compare": "rerank.evaluation.comparison",
     "dependence": "rerank.workflows.dependence",
-    "distil": "rerank.workflows.distil",
     "diversify": "rerank.workflows.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
     "estimate_with_features": "rerank.workflows.click_training",
@@ -176,7 +173,6 @@ _HOMES = {
     "simulate_clicks": "rerank.clicks.simulation",
     "simulate_interleaving": "rerank.clicks.interleaving",
     "train": "rerank.workflows.train",
-    "train_on_clicks": "rerank.workflows.click_training",
     "visit_service": "rerank.clicks.visitors",
     "weight_curve": "rerank.rankers.diagnostics",
     "write_clicks": "rerank.clicks.reading",

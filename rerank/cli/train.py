@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,9 @@ from rerank.cli.parameters import RankerOptions, new_ranker
 from rerank.errors import MissingFileError
 
 if TYPE_CHECKING:
+    from rerank.clicks.record import Clicks
     from rerank.rankers.ranker import Ranker
+    from rerank.types import Run
     from rerank.workflows.tuning import Tuning
 
 log = logging.getLogger("rerank")
@@ -198,9 +199,7 @@ def _learn_without_judgements(given: Options) -> None:
     from rerank.features.recipe import Recipe
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run
-    from rerank.workflows.click_training import train_on_clicks
-    from rerank.workflows.distil import distil
-    from rerank.workflows.train import default_ranker
+    from rerank.workflows.train import default_ranker, train
 
     folder, topics = given.data
     queries = read_topics(topics)
@@ -208,21 +207,28 @@ def _learn_without_judgements(given: Options) -> None:
     with opened_cluster(given.cluster) as workers, opened_index(folder, workers, threads=given.threads) as index:
         if given.clicks:
             documents = set(index.forward.doc_ids.tolist())
-            clicks = read_clicks(given.clicks, topics=queries, documents=documents)
-            n_queries = len(clicks.query_ids)
-            learn = partial(train_on_clicks, index, queries, clicks)
+            labels: Run | Clicks = read_clicks(given.clicks, topics=queries, documents=documents)
+            n_queries = len(labels.query_ids)
         else:
-            teacher = read_run(given.teacher)  # type: ignore[arg-type]
+            labels = teacher = read_run(given.teacher)  # type: ignore[arg-type]
             n_queries = sum(query_id in teacher for query_id in queries)
-            learn = partial(distil, index, queries, teacher)
         chosen = RANKER if given.parameters else default_ranker(n_queries)
         model = new_ranker(given, given.ranker or chosen, given.base or UNSUPERVISED, given.threads)
         recipe = None if given.recipe is None else Recipe.from_toml(given.recipe)
         with errors_with_files({**files, **base_file(given.base, model.base)}):
-            _, agreement = learn(model, candidates=given.candidates, recipe=recipe, estimate=not given.no_estimate)
+            _, agreement = train(
+                index,
+                queries,
+                labels,
+                model,
+                candidates=given.candidates,
+                recipe=recipe,
+                estimate=not given.no_estimate,
+            )
     model.save(given.output)
     log.info("%s: %d iterations", given.output, model.best_iteration_)
-    click.echo(agreement)
+    if agreement is not None:
+        click.echo(agreement)
 
 
 def _train_on_data(given: Options) -> None:

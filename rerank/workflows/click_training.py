@@ -20,9 +20,7 @@ Personal Search, WSDM 2018 (values from a regression on features).
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,19 +28,11 @@ import numpy as np
 from rerank.clicks.cells import Cells
 from rerank.clicks.estimates import PRIOR, ClickEstimates, estimate_clicks
 from rerank.clicks.examination import examination
-from rerank.clicks.reading import read_clicks
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
-from rerank.features.recipe import Recipe
-from rerank.files.records import TopicsLike, topics_of
 from rerank.rankers.mart import MART
-from rerank.rankers.ranker import Ranker
-from rerank.retrieval.candidates import DEPTH, Candidates
-from rerank.types import Floats, RankingData, Topics
-from rerank.workflows.distil import Distilled, fit_student
-from rerank.workflows.folds import assign_folds, groups_by_id
-from rerank.workflows.index import Index
-from rerank.workflows.train import FOLDS, LEAST_QUERIES, TRAINED, TrainingInputs, sources_of
+from rerank.types import Floats, RankingData
+from rerank.workflows.folds import FOLDS, LEAST_QUERIES, assign_folds, groups_by_id
 
 FEW_CLICKS = 500  # a model of the clicks of 96 searches of nfcorpus ranked worse than BM25 (docs/benchmarks.md)
 LABEL_TREES: dict[str, Any] = {"n_estimators": 50, "num_leaves": 8}  # clicks are few: larger trees learn their noise
@@ -167,67 +157,10 @@ def _regressed_examination(clicks: Clicks, cells: Cells, data: RankingData) -> F
     return np.asarray(theta / theta[np.argmax(theta > 0.0)], dtype=np.float64)
 
 
-def train_on_clicks(
-    index: Index | str | Path,
-    topics: TopicsLike,
-    clicks: Clicks | str | Path | Sequence[str | Path],
-    model: Ranker | None = None,
-    *,
-    candidates: Candidates | str | None = None,
-    k: int = DEPTH,
-    recipe: Recipe | None = None,
-    click_model: str = "pbm",
-    prior: float = PRIOR,
-    estimate: bool = True,
-) -> Distilled:
-    """Train a model on the clicks of a log; no judgements are needed.
-
-    Parameters
-    ----------
-    index : Index or path
-        The index, or its folder.
-    topics : Topics, mapping, DataFrame or path
-        The queries, by id or text those of the log; those that it does not have are left out.
-    clicks : Clicks, path or sequence of paths
-        The log.
-    model : Ranker or None
-        The ranker with its parameters, which is fitted; None is that of `rerank.train`. Its base should be the ranker
-        that made the log.
-    candidates, k, recipe : as for `rerank.train`
-        Sources of the candidates, their number, and the features. Candidates that were not shown are not learned from.
-    click_model, prior : as for `estimate_clicks` and `click_labels`
-        What values the labels are made of.
-    estimate : bool
-        Whether the measure against the values of the click model is estimated by cross-validation, which trains five
-        more models.
-
-    Returns
-    -------
-    Distilled
-        The model, and its estimate.
-
-    Raises
-    ------
-    InvalidInputError
-        If candidates of fewer than ten topics were shown.
-
-    """
-    index = index if isinstance(index, Index) else Index.open(index)
-    topics = topics_of(topics)
-    if not isinstance(clicks, Clicks):
-        clicks = read_clicks(clicks, topics=topics, documents=set(index.forward.doc_ids.tolist()))
-    in_log = set(clicks.query_ids[np.unique(clicks.query)].tolist())
-    asked = Topics({query_id: text for query_id, text in topics.items() if query_id in in_log})
-    sources = sources_of(index, candidates, k)
-    inputs = TrainingInputs(index, asked, None, recipe, TRAINED, keep_sources=candidates is not None)
-    data = inputs.data(index.search(asked, candidates=sources), sources.k) if len(asked) else None
-    estimates = None if data is None else estimate_with_features(clicks, data, click_model, prior=prior)
-    shown = None if data is None or estimates is None else estimates.shown(data)[0]
-    if data is None or estimates is None or shown is None or len(shown) < LEAST_QUERIES:
-        raise InvalidInputError(
-            f"clicks: expected candidates of at least {LEAST_QUERIES} topics in the log, got those of "
-            f"{0 if shown is None else len(shown)}. Give a longer log, or more topics of it."
-        )
+def labelled_by_clicks(clicks: Clicks, data: RankingData) -> tuple[RankingData, RankingData]:
+    """Return the rows that a log showed, with labels to learn from, and with the values of the click model."""
+    estimates = estimate_with_features(clicks, data)
+    shown = estimates.shown(data)[0]
     log.info("clicks: %d of %d pairs of the log are candidates", shown.n_rows, len(estimates))
     n_clicks = int(clicks.clicked.sum())
     if n_clicks < FEW_CLICKS:
@@ -236,5 +169,4 @@ def train_on_clicks(
             n_clicks,
             FEW_CLICKS,
         )
-    labelled = click_labels(estimates, data, prior=prior)
-    return fit_student(index, asked, labelled, model, shown if estimate else None, "the clicks")
+    return click_labels(estimates, data), shown

@@ -19,6 +19,7 @@ from rerank.workflows.index import Index
 
 _log = logging.getLogger("rerank")
 FEWEST = 3  # for training, validation and test
+FOLDS, LEAST_QUERIES = 5, 10  # of a training with its estimate
 
 
 @dataclass(frozen=True)

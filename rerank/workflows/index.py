@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -427,3 +428,10 @@ class Index(Shown, BoundIndex):
         """Pickle the index by its path, commit and resources: another process opens it."""
         state = {name: value for name, value in self.__dict__.items() if name in PICKLED}
         return Index, (self.path.resolve(), self.language), {**state, "path": self.path.resolve()}
+
+
+@contextmanager
+def opened(index: Index | str | Path) -> Iterator[Index]:
+    """Yield an index; one that is opened from its folder is closed after the block."""
+    with nullcontext(index) if isinstance(index, Index) else Index.open(index) as found:
+        yield found

@@ -23,13 +23,12 @@ from rerank.evaluation.report import figure
 from rerank.files.records import QrelsLike, TopicsLike
 from rerank.runtime.output import whole_file
 from rerank.types import Floats, Run
-from rerank.workflows.folds import held_out, training_size
+from rerank.workflows.folds import LEAST_QUERIES, held_out, training_size
 from rerank.workflows.output_folder import check_output_folder, staged_output
 from rerank.workflows.prepared import Prepared, trial_folds
 from rerank.workflows.study import NO_BASE, Study
 from rerank.workflows.study_data import learns_from_all
 from rerank.workflows.study_inputs import SourceLike, StudyInputs, opened_source
-from rerank.workflows.train import LEAST_QUERIES
 
 RANKERS = ("plackettluce", "lambdamart")
 TABLE, PICTURE = "curve.tsv", "curve.svg"

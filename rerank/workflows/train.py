@@ -17,13 +17,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.features.inputs import scores_in
 from rerank.features.recipe import Recipe
 from rerank.files.records import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.rows import joined_parts
-from rerank.metrics.registry import named
+from rerank.metrics.registry import named, parse_measure
 from rerank.rankers.calibration import RELEVANT
 from rerank.rankers.ranker import Ranker, ranker_class
 from rerank.rankers.sizes import FEW
@@ -35,7 +36,11 @@ from rerank.types.retriever import BM25
 from rerank.workflows.bm25_tuning import BM25Search
 from rerank.workflows.bound import log_judged, log_unknown
 from rerank.workflows.calibrating import Scored, without_relevant
+from rerank.workflows.click_training import labelled_by_clicks
+from rerank.workflows.distil import with_gains
 from rerank.workflows.folds import (
+    FOLDS,
+    LEAST_QUERIES,
     FoldData,
     FoldTraining,
     SameData,
@@ -44,15 +49,25 @@ from rerank.workflows.folds import (
     groups_of_topics,
     held_out,
 )
-from rerank.workflows.index import Index
+from rerank.workflows.held_out import query_values
+from rerank.workflows.index import Index, opened
 from rerank.workflows.tuning import Tuning, fit_best
 from rerank.workflows.unsupervised import best_candidates
 
-FOLDS, LEAST_QUERIES = 5, 10
 TRAINED = 100  # documents of each source
 AS_TEXTS = 20  # documents of a list like those that are handed over
 BLOCK_ROWS = 1 << 18  # whose features are in memory at once
 DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter
+NEEDED = {  # what is expected of labels that nobody has judged, and the remedy
+    Run: (
+        f"teacher: expected at least {LEAST_QUERIES} topics with different scores of their candidates",
+        "Let it rank the candidates of more topics (`rerank retrieve`).",
+    ),
+    Clicks: (
+        f"clicks: expected candidates of at least {LEAST_QUERIES} topics in the log",
+        "Give a longer log, or more topics of it.",
+    ),
+}
 _log = logging.getLogger("rerank")
 
 
@@ -65,11 +80,13 @@ class Estimate:
     measure : str
         Name of the measure.
     candidates, model : float
-        Means over the judged queries; those without candidates count as 0.
+        Means over the queries that were learned from; judged ones without candidates count as 0.
     folds, n_queries : int
-        Numbers of folds and of judged queries.
+        Numbers of folds and of these queries.
     unsupervised : float or None
         Mean of the unsupervised ranking of the same documents, where models start from it.
+    source : str
+        What the labels are those of: "the teacher" or "the clicks"; "" for judgements.
 
     """
 
@@ -79,13 +96,15 @@ class Estimate:
     folds: int
     n_queries: int
     unsupervised: float | None = None
+    source: str = ""
 
     def __str__(self) -> str:
         """Return one line."""
+        against = f" against {self.source}" if self.source else ""
         base = "" if self.unsupervised is None else f"unsupervised {self.unsupervised:.4f}, "
         return (
-            f"{self.measure} by cross-validation in {self.folds} folds of {self.n_queries} queries: candidates "
-            f"{self.candidates:.4f}, {base}model {self.model:.4f} ({self.model - self.candidates:+.4f})"
+            f"{self.measure}{against} by cross-validation in {self.folds} folds of {self.n_queries} queries: "
+            f"candidates {self.candidates:.4f}, {base}model {self.model:.4f} ({self.model - self.candidates:+.4f})"
         )
 
     def lesson(self) -> str:
@@ -116,7 +135,7 @@ class Trained(NamedTuple):
 def train(
     index: Index | str | Path,
     topics: TopicsLike,
-    qrels: QrelsLike,
+    labels: QrelsLike | Run | Clicks,
     model: Ranker | None = None,
     *,
     candidates: Candidates | str | None = None,
@@ -128,23 +147,25 @@ def train(
     estimate: bool = True,
     target: float = RELEVANT,
 ) -> Trained:
-    """Train a model on the judged candidates of an index, and estimate its quality on held-out queries.
+    """Train a model on candidates of an index, and estimate its quality on held-out queries.
 
     The model stores the sources of its candidates and the recipe of its features. For early stopping, a fifth of the
-    judged queries is held out, at random but stratified by the number of relevant documents. All queries are used for
-    training if the ranker cross-validates by itself, or if there are fewer than 300 queries and the number of trees is
-    not given.
+    queries is held out, at random but stratified by the number of relevant documents. All queries are used for training
+    if the ranker cross-validates by itself, or if there are fewer than 300 queries and the number of trees is not
+    given.
 
     Parameters
     ----------
     index : Index or path
         The index, or its folder.
     topics : Topics, mapping, DataFrame or path
-        Topics; those without judgements are left out.
-    qrels : Qrels, mapping, DataFrame or path
-        Judgements. An unjudged document counts as label 0.
+        Topics; those without labels are left out.
+    labels : Qrels, mapping, DataFrame or path; Run; or Clicks
+        Judgements, where an unjudged document counts as label 0; the run of a teacher, another system whose order is
+        learned; or a log of clicks, read with these topics. Candidates that a teacher has not scored, or a log has not
+        shown, are not learned from.
     model : Ranker or None
-        Ranker to fit. None for `Auto(base="unsupervised")` with fewer than 300 judged queries, and for
+        Ranker to fit. None for `Auto(base="unsupervised")` with fewer than 300 queries, and for
         `LambdaMART(base="unsupervised")` with more, or with `tuning`.
     candidates : Candidates, str or None
         Sources of the candidates, see `Index.search`. None for the union of BM25, RM3 and, if the index has vectors,
@@ -162,9 +183,10 @@ def train(
         How the ranker's parameters are searched, those that are not the defaults apart. The estimate searches again on
         the training queries of each fold. All queries are then used for training.
     estimate : bool
-        Whether to estimate the measure on held-out queries by cross-validation, which trains five more models. Their
-        scores of queries that they had not seen also calibrate the model where at least 20 queries have relevant
-        documents among the candidates: see `Ranker.probabilities`.
+        Whether to estimate the metric on held-out queries by cross-validation, which trains five more models: nDCG@10
+        of a teacher's gains or of the values of a click model. With judgements, the scores of queries that the models
+        had not seen also calibrate the model where at least 20 queries have relevant documents among the candidates:
+        see `Ranker.probabilities`.
     target : float
         Least label of a document whose probability that is.
 
@@ -176,35 +198,54 @@ def train(
     Raises
     ------
     InvalidInputError
-        If fewer than ten topics are judged, or none has a relevant document.
+        If fewer than ten topics have labels of their candidates, or none has a relevant document; or for tuning without
+        judgements.
 
     """
-    index = index if isinstance(index, Index) else Index.open(index)
-    topics, qrels = judged_queries(topics_of(topics), qrels_of(qrels))
+    topics = topics_of(topics)
+    with opened(index) as found:
+        sources = sources_of(found, candidates, k)
+        inputs = TrainingInputs(found, topics, None, recipe, depth, keep_sources=candidates is not None)
+        if not isinstance(labels, Run | Clicks):
+            judged, qrels = judged_queries(topics, qrels_of(labels))
+            inputs = replace(inputs, topics=judged, qrels=qrels)
+            return _train_on_judgements(inputs, sources, model, tune_bm25, tuning, estimate, target)
+        if tune_bm25 or tuning is not None:
+            raise InvalidInputError("tuning: expected judgements, got another run or clicks. Leave the option out.")
+        return _train_without_judgements(inputs, sources, model, labels, estimate)
+
+
+def _train_on_judgements(
+    inputs: TrainingInputs,
+    sources: Candidates,
+    model: Ranker | None,
+    tune_bm25: bool,
+    tuning: Tuning | None,
+    estimate: bool,
+    target: float,
+) -> Trained:
+    """Return a model of judged queries, calibrated where its quality is estimated."""
+    index, topics, qrels = inputs.index, inputs.topics, inputs.judgements
     if len(qrels) < LEAST_QUERIES:
         raise InvalidInputError(
             f"qrels: expected at least {LEAST_QUERIES} judged queries to learn from, got {len(qrels)}. Judge more, or "
             "rank with the model unsupervised, which needs none."
         )
-    if model is None:
-        model = ranker_class(default_ranker(len(qrels) if tuning is None else FEW))(base=UNSUPERVISED)
-    sources = sources_of(index, candidates, k)
-    inputs = TrainingInputs(index, topics, qrels, recipe, depth, keep_sources=candidates is not None)
+    model = default_model(len(qrels) if tuning is None else FEW) if model is None else model
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
     run = index.search(topics, candidates=sources)
     bm25 = BM25Search.of(index, topics, qrels, sources, measure) if tune_bm25 else None
     data = inputs.data(run, sources.k) if bm25 is None else inputs.searched(bm25.best(qrels))
     _log_inputs(inputs, data, qrels)
-    relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
-    groups = groups_by_id(data)
-    folds = assign_folds(data, FOLDS, 0, relevant, groups) if len(set(groups.values())) >= FOLDS else {}
-    on_all, estimated, scored = tuning is not None or model.learns_from_all(len(data)), None, None
+    folds = _folds(data, {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data})
+    on_all = tuning is not None or model.learns_from_all(len(data))
+    estimated = scored = None
     if estimate and folds:
         data_of = SameData(data) if bm25 is None else _tuned_data(inputs, bm25, folds)
         training = FoldTraining(data_of, folds, partial(fit_best, model, tuning and replace(tuning, path=None)), on_all)
         estimated, models = _estimate(index, qrels, training, run, measure)
-        emptied = without_relevant(run, qrels, target)
-        others = inputs.data(emptied, sources.k) if len(emptied) else None
+        irrelevant = without_relevant(run, qrels, target)
+        others = inputs.data(irrelevant, sources.k) if len(irrelevant) else None
         scored = Scored.of(training, models, target, others, inputs.as_texts(data, sources))
     if tuning is not None:
         model.set_params(**tuning.search(model, data).parameters)
@@ -212,6 +253,56 @@ def train(
     if scored is not None:
         scored.calibrate(model, learned)
     return Trained(model, estimated)
+
+
+def _train_without_judgements(
+    inputs: TrainingInputs, sources: Candidates, model: Ranker | None, labels: Run | Clicks, estimate: bool
+) -> Trained:
+    """Return a model of a teacher's gains, or of the labels of a log's clicks."""
+    known = labels if isinstance(labels, Run) else set(labels.query_ids[np.unique(labels.query)].tolist())
+    topics = Topics({query_id: text for query_id, text in inputs.topics.items() if query_id in known})
+    learned = judged = None
+    if len(topics):
+        inputs = replace(inputs, topics=topics)
+        data = inputs.data(inputs.index.search(topics, candidates=sources), sources.k)
+        if isinstance(labels, Run):
+            learned = judged = with_gains(data, labels)
+        else:
+            learned, judged = labelled_by_clicks(labels, data)
+    if learned is None or judged is None or len(learned) < LEAST_QUERIES:
+        needed, remedy = NEEDED[type(labels)]
+        raise InvalidInputError(f"{needed}, got {0 if learned is None else len(learned)}. {remedy}")
+    model = default_model(len(learned)) if model is None else model
+    folds, on_all = _folds(learned), model.learns_from_all(len(learned))
+    estimated = None
+    if estimate and folds:
+        training = FoldTraining(SameData(learned), folds, partial(fit_best, model, None), on_all)
+        before, after = _agreement(inputs.index, training, judged)
+        source = "the teacher" if isinstance(labels, Run) else "the clicks"
+        estimated = Estimate(DEFAULT_METRIC, before, after, FOLDS, len(learned), source=source)
+    fit_with_stop(model, learned, {} if on_all else folds)
+    return Trained(model, estimated)
+
+
+def _agreement(index: Index, training: FoldTraining, data: RankingData) -> tuple[float, float]:
+    """Return the measure, against labels of data, of the candidates and of models that had not seen their queries."""
+    models, _, _ = held_out(index, training, "estimate")
+    measure = parse_measure(DEFAULT_METRIC)
+    fold_of = np.array([training.folds[query_id] for query_id in data])
+    before, after = np.empty(len(data)), np.empty(len(data))
+    for fold, model in enumerate(models):
+        rows = np.flatnonzero(fold_of == fold)
+        part = data.select(rows)
+        start = part.base_scores if part.base_scores is not None else np.zeros(part.n_rows)
+        before[rows] = query_values(part, start, measure)
+        after[rows] = query_values(part, model.predict(part), measure)
+    return float(before.mean()), float(after.mean())
+
+
+def _folds(data: RankingData, relevant: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Return the fold of each query; none where there are fewer groups of near duplicates than folds."""
+    groups = groups_by_id(data)
+    return assign_folds(data, FOLDS, 0, relevant, groups) if len(set(groups.values())) >= FOLDS else {}
 
 
 def _log_inputs(inputs: TrainingInputs, data: RankingData, qrels: Qrels) -> None:
@@ -223,6 +314,11 @@ def _log_inputs(inputs: TrainingInputs, data: RankingData, qrels: Qrels) -> None
             "history: the index has none. `rerank history INDEX TOPICS QRELS` before training adds features of similar "
             "judged queries."
         )
+
+
+def default_model(n_queries: int) -> Ranker:
+    """Return the ranker that is trained for a number of queries where none is given."""
+    return ranker_class(default_ranker(n_queries))(base=UNSUPERVISED)
 
 
 def default_ranker(n_queries: int) -> str:
@@ -244,6 +340,11 @@ class TrainingInputs:
     recipe: Recipe | None
     depth: int
     keep_sources: bool
+
+    @property
+    def judgements(self) -> Qrels:
+        """The judgements of the topics; none without any."""
+        return Qrels.of({}) if self.qrels is None else self.qrels
 
     def data(self, run: Run, k: int | None) -> RankingData:
         """Return the features of the best `depth` documents of each source; they are computed among all candidates."""

@@ -36,7 +36,7 @@ def log(index: rerank.Index, collection: Tiny, topics: dict[str, str]) -> rerank
 def test_model_of_clicks_is_better_than_the_ranking_that_made_them(
     index: rerank.Index, collection: Tiny, topics: dict[str, str], log: rerank.Clicks
 ) -> None:
-    model, estimate = rerank.train_on_clicks(index, topics, log, learner(), candidates="bm25", k=60)
+    model, estimate = rerank.train(index, topics, log, learner(), candidates="bm25", k=60)
     assert "against the clicks by cross-validation in 5 folds of 20 queries: candidates" in str(estimate)
     qrels = more_queries(collection)[1]
     before, after = (
@@ -51,7 +51,7 @@ def test_a_log_of_few_clicks_is_warned_of(
 ) -> None:
     few = log.select(np.arange(0, log.n_rows, 10))
     given = {"candidates": "bm25", "k": 60, "estimate": False}
-    rerank.train_on_clicks(index, topics, few, learner(), **given)
+    rerank.train(index, topics, few, learner(), **given)
     assert f"clicks: {few.clicked.sum()} of them: a model of fewer than 500 can rank worse" in caplog.text
 
 
@@ -102,7 +102,7 @@ def test_logs_that_cannot_be_learned_from_are_refused_in_one_line(
 ) -> None:
     few = {name: topics[name] for name in list(topics)[:5]}
     with pytest.raises(InvalidInputError, match="clicks: expected candidates of at least 10 topics in the log, got"):
-        rerank.train_on_clicks(index, few, log, learner())
+        rerank.train(index, few, log, learner())
     with pytest.raises(InvalidInputError, match="prior: expected a number above 0, got 0"):
         click_labels(rerank.estimate_clicks(log), index.features(index.search(topics, 60), topics), prior=0)
     for name in "ab":

@@ -38,13 +38,10 @@ def teacher(index: rerank.Index, collection: Tiny, topics: dict[str, str]) -> re
 def test_student_is_nearer_to_its_teacher_than_the_candidates_are(
     index: rerank.Index, teacher: rerank.Run, topics: dict[str, str]
 ) -> None:
-    model, estimate = rerank.distil(index, topics, teacher, student(), candidates="bm25", k=60)
-    assert estimate.candidates is not None
-    assert estimate.student is not None
-    assert estimate.student > estimate.candidates + 0.05
-    assert estimate.milliseconds > 0.0
+    model, estimate = rerank.train(index, topics, teacher, student(), candidates="bm25", k=60)
+    assert estimate is not None
+    assert estimate.model > estimate.candidates + 0.05
     assert "against the teacher by cross-validation in 5 folds of 20 queries: candidates" in str(estimate)
-    assert str(estimate).endswith("ms a query")
     data = with_gains(index.features(index.search(topics, 60), topics), teacher)
     values = query_values(data, model.predict(data), parse_measure("nDCG@10"))
     assert values.mean() > estimate.candidates
@@ -54,10 +51,9 @@ def test_student_is_nearer_to_its_teacher_than_the_candidates_are(
 
 def test_unsupervised_run_can_teach_a_small_model(index: rerank.Index, topics: dict[str, str]) -> None:
     run = rerank.rerank(index, "unsupervised", topics)
-    _, estimate = rerank.distil(index, topics, run, student(), candidates="bm25", k=60)
-    assert estimate.student is not None
-    assert estimate.candidates is not None
-    assert estimate.student > estimate.candidates
+    _, estimate = rerank.train(index, topics, run, student(), candidates="bm25", k=60)
+    assert estimate is not None
+    assert estimate.model > estimate.candidates
 
 
 def test_gains_follow_the_scores_of_the_teacher_within_a_query(index: rerank.Index, topics: dict[str, str]) -> None:
@@ -76,9 +72,9 @@ def test_gains_follow_the_scores_of_the_teacher_within_a_query(index: rerank.Ind
 
 def test_teacher_of_too_few_topics_is_refused(index: rerank.Index, topics: dict[str, str], teacher: rerank.Run) -> None:
     few = {query_id: teacher[query_id] for query_id in list(topics)[:9]}
-    for run, number in ((few, 9), ({"other": {"d1": 1.0}}, 0)):
+    for run, number in ((rerank.Run.of(few), 9), (rerank.Run.of({"other": {"d1": 1.0}}), 0)):
         with pytest.raises(InvalidInputError, match=f"teacher: expected at least 10 topics .*, got {number}") as error:
-            rerank.distil(index, topics, run, student())
+            rerank.train(index, topics, run, student())
         assert "Let it rank the candidates of more topics" in str(error.value)
 
 
