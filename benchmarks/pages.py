@@ -36,20 +36,16 @@ def _folder(options: Options, name: str) -> Path:
 
 @benchmark(data="nfcorpus, test queries", peer="BM25", draw=photograph)
 def report_page(options: Options) -> Iterator[Row]:
-    """The report of BM25, LambdaMART and LambdaSMART, as `rerank report` makes it."""
+    """The report of BM25, LambdaMART and LambdaSMART, as `rerank evaluate` makes it."""
     folder = _folder(options, "nfcorpus")
-    runs, models, qrels = nfcorpus_study(options, 1)
+    runs, _, qrels = nfcorpus_study(options, 1)
     data = (options.data / "collections" / "nfcorpus").resolve()
     for name, run in runs.items():
         rerank.write_run(run, folder / name)
-    for name, model in zip(list(runs)[1:], models, strict=True):
-        model.save(folder / f"{name}.json")
     rerank.write_qrels(qrels, folder / "qrels.txt")
-    shown = [word for name in list(runs)[1:] for word in ("--model", f"{name}.json")]
     measures = [word for measure in MEASURES for word in ("-m", measure)]
     inputs = ["--topics", data / "topics.tsv", "--corpus", data / "corpus.jsonl"]
-    title = ["--title", "nfcorpus: BM25's first 1,000 documents, reranked", "-o", "report.html"]
-    run_verb("report", "qrels.txt", *runs, *measures, "-c", *inputs, *shown, *title, folder=folder)
+    run_verb("evaluate", "qrels.txt", *runs, *measures, "-c", *inputs, "-o", "report.html", folder=folder)
     yield {"page": str(folder / "report.html")}
 
 

@@ -53,7 +53,7 @@ def next_commands(folder: Path, example: Example | None) -> str:
         "rerank train index topics.train.tsv qrels.train.txt --candidates bm25:100 --no-estimate -o model.json",
         "rerank rerank index model.json topics.test.tsv -o better.run",
         "rerank evaluate qrels.test.txt bm25.run better.run -m RR@10 -m nDCG@10",
-        "rerank report qrels.test.txt bm25.run better.run --topics topics.test.tsv --corpus docs.jsonl -o report.html",
+        "rerank evaluate qrels.test.txt bm25.run better.run --topics topics.test.tsv -o report.html",
     ]
     if example is not None:
         documents = f"{example.relevant},{example.first}"

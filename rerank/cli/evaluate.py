@@ -1,23 +1,22 @@
-"""`rerank evaluate`."""
+"""`rerank evaluate`: measures of runs by trec_eval's rules or by clicks, comparisons, and the page of a report."""
 
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.clicks import LIMITS as LOG_LIMITS
 from rerank.cli.cluster import cluster_option, opened_cluster
-from rerank.cli.comparison import ComparisonOptions, check_no_measure_among, compared, measured
 from rerank.cli.options import (
-    Number,
     Whole,
     file_option,
     format_option,
-    limits_option,
+    measures_option,
     option,
     path_argument,
     path_type,
@@ -26,35 +25,101 @@ from rerank.cli.options import (
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from rerank.clicks.interleaving import AssignmentResult, InterleavingResult
     from rerank.clicks.off_policy import OffPolicyValue
+    from rerank.cluster.cluster import Cluster
+    from rerank.evaluation.comparison import Comparison, QueryDetail
+    from rerank.evaluation.evaluate import EvaluationResult
+    from rerank.metrics.base import Measure
+    from rerank.types import Qrels, Run
+    from rerank.types.subtopics import SubtopicQrels
 
-LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `Limits` or `ValueRules`
-    **LOG_LIMITS,
-    "clip": ("clip", Number(0.001, 1.0)),
-    "unseen": ("most_unseen", Number(0.0, 1.0)),
-    "effective": ("least_effective", Number(0.0)),
-}
-VALUE_TEXT = "last-position=1000, session-clicks=1000, clip=0.05 (P(examined)), unseen=0.5, effective=100 (clicks)"
-NOT_OF_CLICKS = ("measures", "complete", "judged_only", "baseline", "per_query", "cluster")
+log = logging.getLogger("rerank")
+MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
+NOT_OF_CLICKS = ("measures", "complete", "judged_only", "baseline", "per_query", "corpus", "cluster")
+PAGE = (".html", ".htm")  # endings of an output file
+CHANGES = 3  # queries of a page that gained most, and that lost most
 
 
 @dataclass(frozen=True)
-class Options(ComparisonOptions):
+class Options:
     """What `rerank evaluate` takes."""
 
+    qrels: Path | None = path_argument(required=False)
     runs: tuple[Path, ...] = path_argument(nargs=-1, metavar="RUN [RUN ...]")
+    measures: tuple[str, ...] = measures_option(MEASURES)
+    complete: bool = option(
+        "-c",
+        "--complete",
+        is_flag=True,
+        help="Count judged queries that are not in the run as 0.",
+    )
+    level: int = option(
+        "-l",
+        "--level",
+        type=Whole(),
+        metavar="N",
+        default=1,
+        show_default=True,
+        help="Smallest label that counts as relevant, for measures without rel=.",
+    )
+    depth: int | None = option(
+        "-M",
+        "--depth",
+        type=Whole(),
+        metavar="N",
+        help="Evaluate only the top N documents of each query.  [default: all]",
+    )
+    judged_only: bool = option("-J", "--judged-only", is_flag=True, help="Remove unjudged documents before evaluation.")
+    # Choices are written out here, as help must not import SciPy; a test compares them with significance.py.
+    test: str = option(
+        "--test",
+        type=click.Choice(["t", "wilcoxon", "randomisation"]),
+        default="t",
+        show_default=True,
+        help="Significance test of the table; JSON and TSV have all.",
+    )
+    correction: str = option(
+        "--correction",
+        type=click.Choice(["holm", "bonferroni", "bh", "none"]),
+        default="holm",
+        show_default=True,
+        help="Correction over all runs and measures; bh is Benjamini-Hochberg.",
+    )
     clicks: tuple[Path, ...] = file_option("--clicks", "Click log, in place of QRELS. Repeatable.", multiple=True)
-    topics: Path | None = file_option("--topics", "Topics that the queries of the log are, by id or text.")
-    limits: dict[str, Any] = limits_option(LIMITS, VALUE_TEXT)
+    topics: Path | None = file_option(
+        "--topics", "Topics: of a page, whose queries are shown; of a log, whose queries are matched by id or text."
+    )
+    corpus: Path | None = file_option("--corpus", "Documents, to show the text of those that changed rank on a page.")
     baseline: Path | None = option(
         "--baseline", type=path_type, metavar="RUN", help="Run that the others are compared with.  [default: the first]"
     )
     per_query: bool = option("--per-query", is_flag=True, help="Also write the values of each query.")
     form: str = format_option("table", "tsv", "json", "latex")
     output: Path = option(
-        "-o", "--output", type=path_type, metavar="FILE", default=Path("-"), help="Output file.  [default: stdout]"
+        "-o",
+        "--output",
+        type=path_type,
+        metavar="FILE",
+        default=Path("-"),
+        help="Output file; .html for a page with charts, and the queries that changed most.  [default: stdout]",
     )
     cluster: str | None = cluster_option()
+
+    def rules(self) -> dict[str, Any]:
+        """Return the rules, as `rerank.evaluate` takes them."""
+        return {name: getattr(self, name) for name in ("complete", "depth", "judged_only", "level")}
+
+    @property
+    def is_page(self) -> bool:
+        """Whether the output is a page."""
+        return self.output.suffix.lower() in PAGE
+
+    def parsed_measures(self) -> Sequence[Measure]:
+        """Return the measures."""
+        from rerank.metrics.registry import parse_measures
+
+        return parse_measures(self.measures or MEASURES, self.level)
 
 
 @click.command("evaluate", short_help="measure runs")
@@ -63,39 +128,126 @@ def command(given: Options) -> None:
     """Evaluate each RUN against QRELS as trec_eval does, and compare several runs with a baseline.
 
     Measures of diversity (alpha_nDCG@10, ERR_IA@10, StRecall@10) read QRELS with the columns query, subtopic, document
-    and label. With --clicks LOG and no QRELS, a click counts 1 / log2(1 + rank in the run) / P(position examined).
+    and label. With -o FILE.html, the report is a single page that can be read offline. With --clicks LOG and no QRELS,
+    a click counts 1 / log2(1 + rank in the run) / P(position examined). --clicks LOG alone prints which of two rankers
+    the searchers preferred, where the log's column `ranker` has who added each document (interleaving, A/B test).
     """
     if given.clicks:
-        _write_values(given)
+        _write_of_clicks(given)
         return
-    if given.topics or given.limits:
-        raise click.UsageError("--topics, --limit: expected --clicks with them, got none. Name a click log.")
-    if not given.runs:
-        raise click.UsageError("evaluate: expected QRELS and at least one RUN, got one file. Name a run.")
+    if given.qrels is None or not given.runs:
+        raise click.UsageError("evaluate: expected QRELS and at least one RUN, got fewer. Name a run.")
+    _check_page_options(given)
+    from rerank.evaluation.comparison import compare_results
     from rerank.evaluation.evaluate import judgements_of
     from rerank.evaluation.report import render, text_lines
     from rerank.files.provenance import warn_of_functions
-    from rerank.files.trec import read_run
+    from rerank.files.trec import read_qrels, read_run
     from rerank.runtime.output import whole_file
 
     measures = given.parsed_measures()  # refuses an unknown one before the runs are read
-    check_no_measure_among(given.runs)
+    _check_no_measure_among(given.runs)
     missing = () if given.baseline is None or given.baseline in given.runs else (given.baseline,)
     paths = list(dict.fromkeys((*missing, *given.runs)))
-    judgements = judgements_of(given.qrels, measures)
+    judgements: Any = read_qrels(given.qrels) if given.is_page else judgements_of(given.qrels, measures)
     warn_of_functions(given.qrels)
+    runs = {str(path): read_run(path) for path in paths} if given.is_page else {}
+    read = runs.items() if given.is_page else ((str(path), read_run(path)) for path in paths)
     with opened_cluster(given.cluster) as workers:
-        results = measured(given, ((str(path), read_run(path)) for path in paths), judgements, workers)
-    comparison = compared(given, results, given.baseline or paths[0])
+        results = _measured(given, read, judgements, workers)
+    baseline = str(given.baseline or paths[0])
+    comparison = compare_results(results, baseline, test=given.test, correction=given.correction)
     with whole_file(given.output) as file:
+        if given.is_page:
+            file.write(_page_of(given, comparison, judgements, runs))
+            return
         file.write(render(comparison, given.form, per_query=given.per_query) + "\n")
         if given.per_query and given.form != "json":
             file.writelines(text_lines(results, given.form))
 
 
-def _write_values(given: Options) -> None:
-    """Write the value of each run on a click log."""
-    from rerank.clicks.cleaning import Limits
+def _measured(
+    given: Options,
+    runs: Iterable[tuple[str, Run]],
+    judgements: Qrels | SubtopicQrels,
+    cluster: Cluster | None = None,
+) -> dict[str, EvaluationResult]:
+    """Return the result of each run, by the name of its file."""
+    from rerank.cli.file_names import errors_with_files
+    from rerank.evaluation.evaluate import evaluate
+
+    evaluated = evaluate if cluster is None else cluster.evaluate
+    measures, rules = given.parsed_measures(), given.rules()
+    results = {}
+    for path, run in runs:
+        with errors_with_files({f"run {run.name}": path}):
+            results[path] = evaluated(judgements, run, measures, **rules)
+        absent = len(judgements) - sum(query_id in run for query_id in judgements)
+        if absent and not given.complete:
+            text = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
+            log.info(text, path, absent, len(judgements))
+    return results
+
+
+def _check_no_measure_among(runs: Sequence[Path]) -> None:
+    """Refuse `-m nDCG@10 AP`, which reads as a run called AP."""
+    from rerank.metrics.registry import parse_measures
+
+    for path in runs:
+        if path.exists():
+            continue
+        try:
+            parse_measures([str(path)])
+        except InvalidInputError:
+            continue
+        raise InvalidInputError(f"{path}: expected a run file, got nothing there but a measure. Write -m {path}.")
+
+
+def _check_page_options(given: Options) -> None:
+    """Refuse options that would have no effect, and a corpus that is missing, before the runs are read."""
+    for name, value in (("--topics", given.topics), ("--corpus", given.corpus)):
+        if value and not given.is_page:
+            raise InvalidInputError(f"{name}: expected a page with it, got {given.output}. Write -o FILE.html.")
+    if given.corpus is not None:
+        from rerank.files.corpus import read_documents
+
+        read_documents(given.corpus)  # documents are read later, if any is shown
+
+
+def _page_of(given: Options, comparison: Comparison, judgements: Qrels, runs: Mapping[str, Run]) -> str:
+    from rerank.evaluation.comparison import query_details, run_curves
+    from rerank.evaluation.page.build import html_page
+    from rerank.evaluation.page.figures import PageContent
+    from rerank.files.topics import read_topics
+
+    topics = {} if given.topics is None else read_topics(given.topics)
+    details = query_details(comparison, CHANGES, judgements, runs, topics) if comparison.systems else []
+    curves = {name: run_curves(judgements, run, comparison.results[name]) for name, run in runs.items()}
+    title = f"Runs on {Path(str(given.qrels)).name}"
+    return html_page(PageContent(title, comparison, curves, details, _document_texts(given.corpus, details), topics))
+
+
+def _document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict[str, str]:
+    """Return the texts of the documents in the details, with their fields joined; one pass over the corpus."""
+    if corpus is None or not details:
+        return {}
+    from rerank.evaluation.comparison import moved_documents
+    from rerank.files.corpus import read_documents
+    from rerank.files.irds import data_set_name
+
+    doc_ids = moved_documents(details)
+    texts = {}
+    only = None if data_set_name(corpus) is None else "contents"  # the data set's own choice of text
+    for document in read_documents(corpus):
+        doc_id = document.pop("id")
+        if doc_id in doc_ids:
+            texts[doc_id] = document[only] if only else " ".join(str(value) for value in document.values())
+    return texts
+
+
+def _write_of_clicks(given: Options) -> None:
+    """Write the value of each run on a click log; without runs, which of two rankers the log prefers."""
+    from rerank.clicks.interleaving import experiment_result
     from rerank.clicks.off_policy import ValueRules, off_policy_value
     from rerank.clicks.reading import read_clicks
     from rerank.files.trec import read_run
@@ -105,15 +257,17 @@ def _write_values(given: Options) -> None:
     if useless:
         name = useless[0].replace("_", "-")
         raise InvalidInputError(f"--clicks: expected no option of judgements with it, got --{name}. Leave it out.")
-    of_log = {field: value for field, value in given.limits.items() if field in Limits.__dataclass_fields__}
-    of_value = {field: value for field, value in given.limits.items() if field not in of_log}
-    samples, seed = given.samples
-    rules = ValueRules(given.depth or 10, samples=samples, seed=seed, **of_value)
-    clicks = read_clicks(given.clicks, topics=given.topics, limits=Limits(**of_log))
-    paths = dict.fromkeys((given.qrels, *given.runs))
-    values = {str(path): off_policy_value(clicks, read_run(path), rules) for path in paths}
+    clicks = read_clicks(given.clicks, topics=given.topics)
+    paths = [] if given.qrels is None else list(dict.fromkeys((given.qrels, *given.runs)))
+    if paths:
+        rules = ValueRules(given.depth or 10)
+        values = {str(path): off_policy_value(clicks, read_run(path), rules) for path in paths}
+        text = _json(values) if given.form == "json" else _table(values, given.form)
+    else:
+        result = experiment_result(clicks)
+        text = json.dumps(asdict(result), indent=1) if given.form == "json" else _result_table(result, given.form)
     with whole_file(given.output) as file:
-        file.write((_json(values) if given.form == "json" else _table(values, given.form)) + "\n")
+        file.write(text + "\n")
 
 
 def _json(values: dict[str, OffPolicyValue]) -> str:
@@ -141,3 +295,26 @@ def _table(values: dict[str, OffPolicyValue], form: str) -> str:
     kind = "simple" if form == "table" else form
     table = tabulate(rows, header, tablefmt=kind, disable_numparse=True, colalign=alignment)
     return "\n".join([table, *(f"{path}: {each.refusal}." for path, each in values.items() if each.refusal)])
+
+
+def _result_table(result: InterleavingResult | AssignmentResult, form: str) -> str:
+    from tabulate import tabulate
+
+    from rerank.clicks.interleaving import InterleavingResult
+
+    if isinstance(result, InterleavingResult):
+        middle = {"W/T/L": f"{result.wins}/{result.ties}/{result.losses}"}
+    else:
+        middle = {"sessions": f"{result.sessions[0]}/{result.sessions[1]}"}
+        middle["1 / rank of first click"] = f"{result.means[0]:.4f}/{result.means[1]:.4f}"
+    row = {
+        "ranker": result.first,
+        "against": result.second,
+        **middle,
+        "difference": f"{result.difference:+.4f}",
+        "95 % interval": f"{result.low:+.4f} to {result.high:+.4f}",
+        "p": "<0.0001" if result.p_value < 0.0001 else f"{result.p_value:.4f}",
+    }
+    alignment = ("left", "left", *["right"] * (len(row) - 2))
+    kind = "simple" if form == "table" else form
+    return tabulate([list(row.values())], list(row), tablefmt=kind, disable_numparse=True, colalign=alignment)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from rerank.cli.applying import CandidateOptions, ModelOptions
-from rerank.cli.options import file_option, option, path_argument, read_base_run, takes
+from rerank.cli.options import measures_option, option, path_argument, path_type, read_base_run, takes
 
 if TYPE_CHECKING:
+    from rerank.workflows.card import ModelCard
     from rerank.workflows.dependence import Dependence
     from rerank.workflows.explanation import Explanation
 
@@ -22,7 +23,7 @@ OF_ONE_QUERY = ("query", "documents", "run_files", "base", "other_index", "k", "
 class Options(CandidateOptions):
     """What `rerank explain` takes."""
 
-    files: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="INDEX MODEL TOPICS | MODEL DATA...")
+    files: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="INDEX MODEL TOPICS | MODEL [DATA...]")
     query: str | None = option("--query", metavar="QID", help="Id of the query.")
     documents: tuple[str, ...] = option(
         "--documents",
@@ -34,15 +35,15 @@ class Options(CandidateOptions):
     dependence: str | None = option(
         "--dependence", metavar="FEATURE", help="With MODEL DATA: how the scores depend on a feature."
     )
-    form: str = option(
-        "--format",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        show_default=True,
-        help="Output format.",
+    measures: tuple[str, ...] = measures_option(("that of the training",))
+    use: str = option("--use", metavar="TEXT", default="", help="In a card: what the model is for.")
+    output: Path | None = option(
+        "-o",
+        "--output",
+        type=path_type,
+        metavar="FILE",
+        help="File: a page (.html), JSON (.json), a picture (.png, requires matplotlib), else text.  [default: stdout]",
     )
-    html: Path | None = file_option("--html", "Also write an HTML page with a chart, which can be read offline.")
-    png: Path | None = file_option("--png", "Also write the chart as a picture; requires matplotlib.")
 
     def applied(self) -> ModelOptions:
         """Return the options of a model that is applied to an index."""
@@ -64,11 +65,21 @@ def command(given: Options) -> None:
     For each feature, the output has its values, its contribution to each score (exact SHAP values for trees, weight
     times input for linear rankers) and its meaning. With --dependence and feature files DATA, it has the mean score of
     the documents if the feature had one value in all of them, for several values.
+
+    MODEL without a query is described by a card: data, features and their importance, measures, constraints,
+    calibration. DATA, feature files as for `rerank train`, are described, too, and the model is measured on them: give
+    queries that it has not seen.
     """
     from rerank.runtime.output import check_outputs
+    from rerank.workflows.bound import is_index
 
-    check_outputs({"--html": given.html, "--png": given.png})
-    _write(_explained(given) if given.dependence is None else _dependence(given), given)
+    check_outputs({"--output": given.output})
+    if given.dependence is not None:
+        _write(_dependence(given), given.output)
+    elif given.query or given.documents or (len(given.files) == 3 and is_index(given.files[0])):
+        _write(_explained(given), given.output)
+    else:
+        _write(_card(given), given.output)
 
 
 def _explained(given: Options) -> Explanation:
@@ -89,15 +100,33 @@ def _explained(given: Options) -> Explanation:
             return explain(index, ranker, queries, given.query, given.documents, run, k=given.k, base=base)
 
 
+def _refuse_of_queries(given: Options, beside: str) -> None:
+    """Refuse options that only the explanation of one query takes."""
+    for name in OF_ONE_QUERY:
+        if getattr(given, name) not in (None, False, ()):
+            named = {"run_files": "run"}.get(name, name).replace("_", "-")
+            raise click.UsageError(f"--{named}: expected none beside {beside}, got one. Leave it out.")
+
+
+def _card(given: Options) -> ModelCard:
+    from rerank.cli.file_names import errors_with_files
+    from rerank.files.data import read_data
+    from rerank.workflows.card import model_card
+
+    _refuse_of_queries(given, "MODEL without a query")
+    model, *data = given.files
+    if not data and given.measures:
+        raise click.UsageError("-m: expected DATA to measure the model on, got none. Name data, or leave it out")
+    with errors_with_files({"data": " ".join(map(str, data))}):
+        return model_card(model, read_data(data) if data else None, measures=given.measures, use=given.use)
+
+
 def _dependence(given: Options) -> Dependence:
     from rerank.cli.file_names import errors_with_files
     from rerank.files.data import read_data
     from rerank.workflows.dependence import dependence
 
-    for name in OF_ONE_QUERY:
-        if getattr(given, name) not in (None, False, ()):
-            named = {"run_files": "run"}.get(name, name).replace("_", "-")
-            raise click.UsageError(f"--{named}: expected none beside --dependence, got one. Leave it out.")
+    _refuse_of_queries(given, "--dependence")
     if len(given.files) < 2:
         raise click.UsageError("--dependence: expected MODEL DATA as arguments, got one name. Add a file of features.")
     model, *data = given.files
@@ -105,18 +134,23 @@ def _dependence(given: Options) -> Dependence:
         return dependence(model, read_data(data), given.dependence or "")
 
 
-def _write(explanation: Explanation | Dependence, given: Options) -> None:
-    """Write the picture and the page, and print the explanation."""
+def _write(result: Explanation | Dependence | ModelCard, output: Path | None) -> None:
+    """Print the result, or write it in the form that the ending of the file says."""
     import json
 
     from rerank.runtime.output import whole_file
 
-    if given.png is not None:
-        picture = explanation.to_png()
-        with whole_file(given.png, binary=True) as file:
-            file.write(picture)
-    if given.html is not None:
-        with whole_file(given.html) as file:
-            file.write(explanation.to_html())
-    as_json = given.form == "json"
-    click.echo(json.dumps(explanation.to_dict(), ensure_ascii=False, indent=1) if as_json else str(explanation))
+    form = "" if output is None else output.suffix
+    writers = {".html": "to_html", ".json": "to_dict", ".png": "to_png"}
+    if form in writers and not hasattr(result, writers[form]):
+        raise click.UsageError(f"-o: expected .html or text of a model's card, got {form}. Name another file")
+    if output is None:
+        click.echo(str(result).rstrip("\n"))
+        return
+    content: str | bytes = f"{str(result).rstrip()}\n"
+    if form == ".json":
+        content = json.dumps(result.to_dict(), ensure_ascii=False, indent=1) + "\n"  # type: ignore[union-attr]
+    elif form in writers:
+        content = getattr(result, writers[form])()
+    with whole_file(output, binary=form == ".png") as file:
+        file.write(content)

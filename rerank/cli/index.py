@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import folder_option, option, path_argument, takes, threads_option
+from rerank.cli.options import folder_option, is_given, option, path_argument, takes, threads_option
 from rerank.errors import InvalidInputError
 
 log = logging.getLogger("rerank")
@@ -18,8 +18,8 @@ log = logging.getLogger("rerank")
 class Options:
     """What `rerank index` takes."""
 
-    corpus: Path = path_argument()
-    output: Path = folder_option("the index")
+    corpus: Path = path_argument(metavar="CORPUS|INDEX")
+    output: Path | None = folder_option("the index", required=False)
     fields: str | None = option("--fields", metavar="NAME,NAME", help="Text fields to index.  [default: all]")
     numbers: str | None = option(
         "--numbers", metavar="NAME,NAME", help="Numeric fields to store as features.  [default: all]"
@@ -68,14 +68,37 @@ def command(given: Options) -> None:
 
     CORPUS is a JSONL or TREC SGML file (plain or .gz), a folder of such files, or irds:NAME, a data set of ir_datasets.
     A JSONL document has an `id` and text fields, e.g. `title` and `body`, or only `contents`.
+
+    `rerank index INDEX --language CODE` sets the language of an index that Anserini built with `-language CODE`.
     """
+    from rerank.workflows.bound import is_index
+
+    if given.output is None and is_index(given.corpus):
+        _set_language(given)
+    elif given.output is None:
+        raise click.UsageError("Missing option '-o' / '--output'.")
+    else:
+        _build(given, given.output)
+
+
+def _set_language(given: Options) -> None:
+    """Set the language that queries are analysed in, for an index that does not store its own."""
+    from rerank.workflows.index import Index
+
+    if not is_given("language"):
+        raise click.UsageError("--language: expected a language for INDEX, got none. Give it, or -o and a corpus.")
+    with Index.open(given.corpus, given.language) as index:
+        index.keep_language()
+
+
+def _build(given: Options, output: Path) -> None:
     from rerank.types.passages import Passages
     from rerank.workflows.index import Index
 
     passages = None if given.passages is None else Passages.parse(given.passages)
     index = Index.build(
         given.corpus,
-        given.output,
+        output,
         fields=_names("--fields", given.fields),
         numbers=_names("--numbers", given.numbers),
         language=given.language,
@@ -88,9 +111,9 @@ def command(given: Options) -> None:
     if passages is not None:
         index.keep_passages(passages)
     forward = index.forward
-    log.info("%s: %d documents; fields: %s", given.output, forward.n_docs, ", ".join(forward.fields))
+    log.info("%s: %d documents; fields: %s", output, forward.n_docs, ", ".join(forward.fields))
     if forward.numbers:
-        log.info("%s: numbers: %s", given.output, ", ".join(forward.numbers))
+        log.info("%s: numbers: %s", output, ", ".join(forward.numbers))
 
 
 def _names(name: str, text: str | None) -> list[str] | None:

@@ -119,24 +119,6 @@ def seed_option() -> Any:
     return option("--seed", type=Whole(0), metavar="N", default=0, show_default=True, help="Random seed.")
 
 
-def samples_option(what: str) -> Any:
-    """Declare `--samples`, whose value is their number and their seed."""
-    return option(
-        "--samples",
-        callback=_samples,
-        metavar="N[:SEED]",
-        default="10000:0",
-        show_default=True,
-        help=f"Samples of {what}, and their random seed.",
-    )
-
-
-def _samples(context: click.Context, parameter: click.Parameter, text: str) -> tuple[int, int]:
-    """Return the numbers of N:SEED."""
-    samples, colon, seed = text.partition(":")
-    return Whole(100).convert(samples, parameter, context), Whole(0).convert(seed if colon else "0", parameter, context)
-
-
 def limits_option(limits: Mapping[str, tuple[str, Number | Whole]], text: str) -> Any:
     """Declare `--limit NAME=VALUE`, which can be repeated; its value has the numbers by the fields of the names."""
 
@@ -293,17 +275,22 @@ def base_file(base: str | None, base_run: Any) -> dict[str, str]:
 
 def format_names() -> list[str]:
     """Return the names of all formats, in alphabetical order."""
-    return _names(_REGISTERED)
+    return _names(_REGISTERED, "rerank.exchange")
 
 
 def engine_names() -> list[str]:
     """Return the names of all engines that compute features, in alphabetical order."""
-    return _names(_ENGINE)
+    return _names(_ENGINE, "rerank.exchange")
 
 
-def _names(line: re.Pattern[str]) -> list[str]:
-    """Return the names in such lines of the package's files, in alphabetical order."""
-    spec = find_spec("rerank.exchange")
+def ranker_names() -> list[str]:
+    """Return the names of all rankers, in alphabetical order."""
+    return _names(_REGISTERED, "rerank.rankers")
+
+
+def _names(line: re.Pattern[str], package: str) -> list[str]:
+    """Return the names in such lines of a package's files, in alphabetical order."""
+    spec = find_spec(package)
     folders = list(spec.submodule_search_locations or []) if spec else []
     texts = (path.read_text("utf8") for folder in folders for path in Path(folder).glob("*.py"))
     return sorted(name for text in texts for name in line.findall(text))

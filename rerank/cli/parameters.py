@@ -24,14 +24,14 @@ class RankerOptions:
     """Which ranker is trained, with which parameters, for which measure."""
 
     ranker: str = option(
-        "--ranker", metavar="NAME", default="lambdamart", show_default=True, help="Ranker (see `rerank rankers`)."
+        "--ranker", metavar="NAME", default="lambdamart", show_default=True, help="Ranker (see `rerank train -h`)."
     )
     parameters: tuple[str, ...] = option(
         "-p",
         "--parameter",
         metavar="NAME=VALUE",
         multiple=True,
-        help="Parameter of the ranker, e.g. num_leaves=15 (see `rerank rankers NAME`). Repeatable.",
+        help="Parameter of the ranker, e.g. num_leaves=15 (see `rerank train -h RANKER`). Repeatable.",
     )
     metric: str = metric_option()
 
@@ -95,4 +95,4 @@ def given_parameters(
     try:
         return read_parameters(fields, values)
     except SchemaError as error:
-        raise InvalidInputError(f"{verb}: -p {error.fault(f'See `rerank rankers {ranker}`.')}") from None
+        raise InvalidInputError(f"{verb}: -p {error.fault(f'See `rerank train -h {ranker}`.')}") from None

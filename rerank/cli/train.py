@@ -20,10 +20,11 @@ from rerank.cli.options import (
     option,
     output_option,
     path_argument,
+    ranker_names,
     takes,
     threads_option,
 )
-from rerank.cli.parameters import RankerOptions, new_ranker
+from rerank.cli.parameters import ELSEWHERE, RankerOptions, new_ranker
 from rerank.errors import MissingFileError
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class Options(RankerOptions):
     ranker: str | None = option(  # type: ignore[assignment]
         "--ranker",
         metavar="NAME",
-        help="Ranker.  [default: lambdamart; auto with INDEX and fewer than 300 judged queries]",
+        help=f"Ranker: {', '.join(ranker_names())}.  [default: lambdamart; auto with INDEX and fewer than 300 judged "
+        "queries]",
     )
     data: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="INDEX TOPICS [QRELS] | DATA...")
     output: Path = output_option("the model")
@@ -73,17 +75,13 @@ class Options(RankerOptions):
         help="Tune: try N settings of the ranker (extra tune), or BM25's k1 and b. Repeatable.",
     )
     no_estimate: bool = option("--no-estimate", is_flag=True, help="Do not estimate the metric.")
-    teacher: Path | None = file_option(
-        "--teacher", "Instead of QRELS: run whose scores to learn, e.g. of a cross-encoder."
-    )
-    clicks: tuple[Path, ...] = file_option(
-        "--clicks", "Instead of QRELS: click log (see `rerank clicks`) of TOPICS. Repeatable.", multiple=True
-    )
+    teacher: Path | None = file_option("--teacher", "Instead of QRELS: run whose scores to learn.")
+    clicks: tuple[Path, ...] = file_option("--clicks", "Instead of QRELS: click log. Repeatable.", multiple=True)
     functions: tuple[Path, ...] = functions_option()
     validate: Path | None = file_option("--validate", "With DATA: data for early stopping.")
     preferences: Path | None = file_option(
         "--preferences",
-        "With DATA: pairs qid, better, worse[, probability] to train on instead of labels.",
+        "With DATA: pairs to train on instead of labels.",
     )
     memory: str | None = option(
         "--memory",
@@ -92,13 +90,40 @@ class Options(RankerOptions):
     )
     checkpoint: Path | None = file_option(
         "--checkpoint",
-        "With DATA: file to store progress in and to resume training from.",
+        "With DATA: file to resume training from.",
     )
     threads: int | None = threads_option()
     cluster: str | None = cluster_option()
 
 
-@click.command("train", short_help="train a ranker")
+def _describe(context: click.Context, parameter: click.Parameter, ranker: str | None) -> None:
+    """Print the help of `-h`, or the parameters of the ranker of `-h RANKER`, and exit."""
+    if ranker is None:
+        return
+    if not ranker:
+        click.echo(context.get_help())
+        context.exit()
+    from rerank.rankers.parameters import declared_parameters, documentation
+    from rerank.rankers.ranker import ranker_class
+
+    kind = ranker_class(ranker)
+    declared = [each for each in declared_parameters(kind).values() if each.name not in ELSEWHERE]
+    click.echo(f"{ranker}: {str(kind.__doc__).partition(chr(10))[0]}\n\n{documentation(declared)}")
+    context.exit()
+
+
+@click.command("train", short_help="train a ranker", add_help_option=False)
+@click.option(
+    "-h",
+    "--help",
+    is_flag=False,
+    flag_value="",
+    is_eager=True,
+    expose_value=False,
+    callback=_describe,
+    metavar="[RANKER]",
+    help="Show this, or what -p sets.",
+)
 @takes(Options)
 def command(given: Options) -> None:
     """Train a ranker on INDEX, TOPICS and their judgements QRELS, or on DATA.

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from rerank.errors import unknown_name
-from rerank.evaluation.comparison import Comparison, Move, QueryDetail, compare_results, shows
+from rerank.evaluation.comparison import Comparison, Move, compare_results, shows
 from rerank.evaluation.evaluate import EvaluationResult
 from rerank.evaluation.significance import CORRECTIONS, TESTS
 from rerank.types.display import counted
@@ -75,12 +75,10 @@ def render(
     form: str = "table",
     *,
     per_query: bool = False,
-    details: Sequence[QueryDetail] = (),
-    documents: Texts | None = None,
 ) -> str:
     """Return a comparison as text."""
     if form == "json":
-        return _json(comparison, per_query, details)
+        return _json(comparison, per_query)
     if form == "tsv":
         return _tsv(comparison, per_query)
     if form not in FORMATS:
@@ -88,7 +86,6 @@ def render(
     results = comparison.results.items()
     parts = [_per_query_table(name, result, form) for name, result in results] if per_query else []
     parts.append(_comparison_text(comparison, form))
-    parts += [_detail_text(comparison, detail, documents or {}) for detail in details if form == "table"]
     return "\n\n".join(parts)
 
 
@@ -217,24 +214,6 @@ def plain_table(rows: Sequence[Sequence[str]], header: Sequence[str], **form: An
     return tabulate(rows, headers=header, **form)
 
 
-def _detail_text(comparison: Comparison, detail: QueryDetail, documents: Texts) -> str:
-    change = detail.change
-    head = (
-        f"{detail.run}, {detail.measure} {change.difference:+.4f} ({figure(change.before)} in {comparison.baseline}, "
-        f"{figure(change.after)}), query {change.query_id}{'' if detail.text is None else f': {detail.text}'}"
-    )
-    rows = [
-        [
-            "-" if move.label is None else str(move.label),
-            rank_text(move),
-            move.doc_id,
-            excerpt(documents, move.doc_id, EXCERPT),
-        ]
-        for move in detail.moves
-    ]
-    return head + "\n" + plain_table(rows, ["label", "rank", "document", ""], tablefmt="plain")
-
-
 def excerpt(documents: Texts, doc_id: str, most: int) -> str:
     """Return the beginning of a document, of at most `most` characters on one line; empty for an unknown one."""
     text = " ".join(documents.get(doc_id, "").split())
@@ -256,7 +235,7 @@ def _tsv(comparison: Comparison, per_query: bool) -> str:
     return "\n".join(lines)
 
 
-def _json(comparison: Comparison, per_query: bool, details: Sequence[QueryDetail]) -> str:
+def _json(comparison: Comparison, per_query: bool) -> str:
     """Return all results; an infinite t or effect size is null, as JSON has no infinity."""
     runs: dict[str, Any] = {}
     for name, result in comparison.results.items():
@@ -272,18 +251,7 @@ def _json(comparison: Comparison, per_query: bool, details: Sequence[QueryDetail
         if per_query:
             runs[name]["per_query"] = result.per_query
     settings = {key: getattr(comparison, key) for key in ("baseline", "test", "correction", "samples", "seed")}
-    changes = [
-        {
-            "run": detail.run,
-            "measure": detail.measure,
-            **vars(detail.change),
-            "text": detail.text,
-            "moves": [vars(move) for move in detail.moves],
-        }
-        for detail in details
-    ]
-    shown = {"changes": changes} if details else {}
-    return json.dumps({**settings, "runs": runs, **shown, "notes": notes(comparison)}, indent=1)
+    return json.dumps({**settings, "runs": runs, "notes": notes(comparison)}, indent=1)
 
 
 def text_lines(results: Mapping[str, EvaluationResult], form: str) -> Iterator[str]:

@@ -41,7 +41,7 @@ _GAINS = (
 _IMPORTANCE = "feature_importances_ are total gains, as importance_type='gain': leave it out"
 _WEIGHT = "Weigh queries in fit(sample_weight=), or leave it out"
 ELSEWHERE = {  # parameters without a counterpart, by the sentence that says what to do
-    "The objective is the measure: metric=, e.g. 'nDCG@10'; another loss is another ranker (see `rerank rankers`)": (
+    "The objective is the measure: metric=, e.g. 'nDCG@10'; another loss is another ranker (see `rerank train -h`)": (
         "objective obj application loss"
     ),
     "The cut-off is part of the measure: metric='nDCG@5' in place of eval_at=5": "eval_at ndcg_eval_at ndcg_at",
@@ -50,7 +50,7 @@ ELSEWHERE = {  # parameters without a counterpart, by the sentence that says wha
     "Pass it to fit: fit(..., callbacks=[function])": "callbacks callback",
     "Pass it to fit: fit(..., eval_set=valid)": "eval_set eval_group eval_qid validation_fraction",
     _IMPORTANCE: "importance_type",
-    "Trees are boosted as gbdt; for another model name another ranker (see `rerank rankers`)": (
+    "Trees are boosted as gbdt; for another model name another ranker (see `rerank train -h`)": (
         "boosting_type boosting boost booster"
     ),
     _TREES: "tree_method device device_type grow_policy predictor gpu_id force_row_wise force_col_wise linear_tree "

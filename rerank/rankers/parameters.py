@@ -1,8 +1,8 @@
 """Hyper-parameters, declared once by each ranker as fields of a dataclass.
 
 A declaration (`parameter`) holds the default, the accepted values, the help text and the values that tuning tries.
-The constructor's arguments, the checks of `fit`, saving and loading, `rerank rankers` and `-p` of the command line, the
-tables of docs/rankers.md and the search space of `tune` are all derived from it.
+The constructor's arguments, the checks of `fit`, saving and loading, `rerank train -h RANKER` and `-p`, the tables of
+docs/rankers.md and the search space of `tune` are all derived from it.
 """
 
 from __future__ import annotations

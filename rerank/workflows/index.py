@@ -45,7 +45,7 @@ class Index(Shown, BoundIndex):
         are then used as the shards of one. Java starts with the first search.
     language : str or None
         Language code of the analyser that Anserini built the index with. Not needed for indexes of this package, which
-        store it, nor after `rerank language`.
+        store it, nor after `rerank index INDEX --language`.
     vectors : Vectors, path, False or None
         Vectors of the index, or their file, for the features of meaning and the source lsi. None uses those that
         `rerank vectors` stored with the index; False uses none.

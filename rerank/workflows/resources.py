@@ -4,7 +4,7 @@
 
     INDEX/rerank-resources/vectors       `Vectors.save`
     INDEX/rerank-resources/history.npz   `History.save`
-    INDEX/rerank-resources/language      the code of the language, of `rerank language`
+    INDEX/rerank-resources/language      the code of the language, of `rerank index --language`
     INDEX/rerank-resources/passages      window and stride of passages, of `rerank index --passages`
 
 For an index that cannot be written, the folder is in the cache folder, by the index's commit. So is the name of the
@@ -80,7 +80,9 @@ def kept_language(index: Path, commit: str) -> str | None:
         return None
     code = file.read_bytes()[:_MOST_CHARACTERS].decode("utf8", "replace").strip()
     if not (code.isascii() and code.isalnum()):
-        raise FileFormatError(file, None, "expected the code of a language, got another text. Run `rerank language`.")
+        raise FileFormatError(
+            file, None, "expected the code of a language, got another text. Run `rerank index INDEX --language`."
+        )
     return code
 
 

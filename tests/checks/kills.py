@@ -98,7 +98,7 @@ VERBS = {
     "rank": Verb("rank {in}/model.json {in}/data.npz -o {out}/b.run", ("b.run",)),
     "rerank": Verb("rerank {in}/index {in}/model.json {in}/topics.tsv -k 20 -o {out}/b.run", ("b.run",)),
     "evaluate": Verb("evaluate {in}/qrels.txt {in}/bm25.run {in}/other.run -o {out}/table.txt", ("table.txt",)),
-    "report": Verb("report {in}/qrels.txt {in}/bm25.run {in}/other.run -o {out}/page.html", ("page.html",)),
+    "report": Verb("evaluate {in}/qrels.txt {in}/bm25.run {in}/other.run -o {out}/page.html", ("page.html",)),
     "fuse": Verb("fuse {in}/bm25.run {in}/other.run -o {out}/fused.run.gz", ("fused.run.gz",)),
     "experiment": Verb(STUDY, ("study",)),
     "experiment, again": Verb(STUDY, ("study",), ("-p n_estimators=3", "-p n_estimators=4")),

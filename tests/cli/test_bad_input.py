@@ -58,10 +58,6 @@ CASES = {
         "export model.json --to solr -o bad/out --feature-set bad/out",
         r"--feature-set: expected another file than that of path, got bad/out for both",
     ),
-    "one file for page and picture": (
-        "explain index model.json topics.tsv --query q1 --documents d1 --html bad/out --png bad/out",
-        r"--png: expected another file than that of --html, got bad/out for both",
-    ),
     "one file for data and report": (
         "features index topics.tsv bm25.run --qrels qrels.txt -o bad/out.txt --report bad/out.txt",
         r"--report bad/out\.txt: expected another file than that of --output",
@@ -164,7 +160,7 @@ CASES = {
         r"-: expected a run file \(standard input is /dev/stdin\), got",
     ),
     "missing corpus of a page": (
-        "report qrels.txt bm25.run -o out.html --corpus none.jsonl",
+        "evaluate qrels.txt bm25.run -o out.html --corpus none.jsonl",
         r"none\.jsonl: expected a corpus file or folder, got nothing",
     ),
     "record in brackets": (
@@ -251,7 +247,7 @@ CASES = {
     ),
     "no number": (
         "train data.npz -o out -p num_leaves=many",
-        r"train: -p num_leaves: expected a whole number from 2 to 4096, got 'many'. See `rerank rankers lambdamart`",
+        r"train: -p num_leaves: expected a whole number from 2 to 4096, got 'many'. See `rerank train -h lambdamart`",
     ),
     "number out of range": ("train data.npz -o out -p n_estimators=0", r"-p n_estimators: expected 1 to .*got 0"),
     "misspelt parameter": (
@@ -275,14 +271,14 @@ CASES = {
     ),
     "seed of a study below 0": (
         "experiment index topics.tsv qrels.txt -o out -p random_state=-3",
-        r"experiment: -p random_state: expected .*got -3. See `rerank rankers lambdamart`",
+        r"experiment: -p random_state: expected .*got -3. See `rerank train -h lambdamart`",
     ),
     "folds of a study that are none": (
         "experiment index topics.tsv qrels.txt -o out --folds 0x5",
         r"--folds: expected a number from 1, got 0",
     ),
     "parameters of an unknown ranker": (
-        "rankers lambdamat",
+        "train -h lambdamat",
         r"ranker: expected a known name, got 'lambdamat'. Did you mean 'lambdamart'\?",
     ),
     "unknown format": (
@@ -377,10 +373,7 @@ CASES |= {
     "damaged model, rank": ("rank bad/child.json data.npz -o out", CHILD),
     "damaged model, rerank": ("rerank index bad/child.json topics.tsv -o out", CHILD),
     "damaged model, base": ("train data.npz --base model:bad/child.json -o out", CHILD),
-    "damaged model, report": (
-        "report qrels.txt bm25.run --topics topics.tsv --model bad/child.json -o out.html",
-        CHILD,
-    ),
+    "damaged model, card": ("explain bad/child.json -o out.html", CHILD),
     "nested model": ("rank bad/deep.json data.npz -o out", r"deep\.json: expected a model file .*nested too deep"),
     "endless number": ("rank bad/digits.json data.npz -o out", r"digits\.json: .* got a number of thousands of"),
     "infinite feature": ("train bad/infinite.npz -o out", r"infinite\.npz: expected finite features, .*got inf"),

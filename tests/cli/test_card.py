@@ -1,4 +1,4 @@
-"""`rerank card`: Markdown, a page, and errors of one line."""
+"""`rerank explain MODEL`: Markdown, a page, and errors of one line."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from tests.cli.conftest import Command
 
 
 def test_card_is_that_of_python(command: Command, world: Path, tmp_path: Path) -> None:
-    done = command("card model.json")
+    done = command("explain model.json")
     assert (done.code, done.err) == (0, "")
     assert done.out == str(rerank.model_card(world / "model.json"))
-    arguments = ("card", "model.json", "data.npz", "-m", "AP", "--use", "Tests alone.")
+    arguments = ("explain", "model.json", "data.npz", "-m", "AP", "--use", "Tests alone.")
     expected = rerank.model_card(world / "model.json", world / "data.npz", measures=["AP"], use="Tests alone.")
     assert command(*arguments, "-o", f"{tmp_path}/card.md").out == ""
     assert command(*arguments, "-o", f"{tmp_path}/card.html").out == ""
@@ -23,9 +23,9 @@ def test_card_is_that_of_python(command: Command, world: Path, tmp_path: Path) -
 
 def test_card_without_a_model_is_one_line(command: Command) -> None:
     for line, message in {
-        "card none.json": "none.json: expected a model file",
-        "card model.json none.npz": "none.npz: expected",
-        "card model.json data.npz -m nothing": "expected",
+        "explain none.json": "none.json: expected a model file",
+        "explain model.json none.npz": "none.npz: expected",
+        "explain model.json data.npz -m nothing": "expected",
     }.items():
         done = command(line)
         assert (done.code, done.out) == (2, "")
@@ -34,6 +34,11 @@ def test_card_without_a_model_is_one_line(command: Command) -> None:
 
 
 def test_measures_without_data_are_refused(command: Command) -> None:
-    done = command("card model.json -m AP")
+    done = command("explain model.json -m AP")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("rerank: -m: expected DATA to measure the model on, got none.")
+
+
+def test_what_a_card_cannot_be_is_refused(command: Command) -> None:
+    assert "-o: expected .html or text of a model's card, got .png" in command("explain model.json -o card.png").err
+    assert "--run: expected none beside MODEL without a query" in command("explain model.json --run bm25.run").err

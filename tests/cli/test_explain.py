@@ -27,14 +27,15 @@ def test_explain_prints_words_and_a_table(command: Command, documents: list[str]
     assert command(f"{line} --run bm25.run").out == done.out
     twice = f"explain index model.json topics.tsv --query q1 --documents {first} --documents {last} -k 30"
     assert command(twice).out == done.out
-    figures = json.loads(command(f"{line} --format json").out)
+    assert command(f"{line} -o {tmp_path}/figures.json") == (0, "", "")
+    figures = json.loads((tmp_path / "figures.json").read_text("utf8"))
     assert figures["words"][1] in done.out
     assert [document["doc_id"] for document in figures["documents"]] == [first, last]
     total = sum(feature["difference"] for feature in figures["features"]) + figures["difference_of_no_feature"]
     assert total == pytest.approx(figures["difference"], abs=1e-9)
     pytest.importorskip("matplotlib").use("Agg")
-    done = command(f"{line} --html {tmp_path}/page.html --png {tmp_path}/chart.png")
-    assert (done.code, done.err) == (0, "")
+    for name in ("page.html", "chart.png"):
+        assert command(f"{line} -o {tmp_path}/{name}") == (0, "", "")
     assert f"<h1>Why {first} is " in (tmp_path / "page.html").read_text("utf8")
     assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
 
@@ -82,8 +83,9 @@ def test_explain_shows_how_scores_depend_on_a_feature(command: Command, world: P
     found = rerank.dependence(model, world / "data.npz", feature)
     assert done.out == f"{found}\n"
     assert found.meaning in done.out
-    assert json.loads(command(f"{line} --format json").out)["points"] == found.to_dict()["points"]
-    assert command(f"{line} --html {tmp_path}/page.html").code == 0
+    assert command(f"{line} -o {tmp_path}/points.json").code == 0
+    assert json.loads((tmp_path / "points.json").read_text("utf8"))["points"] == found.to_dict()["points"]
+    assert command(f"{line} -o {tmp_path}/page.html").code == 0
     assert (tmp_path / "page.html").read_text("utf8") == found.to_html()
 
 

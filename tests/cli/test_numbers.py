@@ -30,19 +30,14 @@ LINES = {
     "export": "model.json -o {out} --to lightgbm",
     "import": "model.json -o {out}",
     "evaluate": "qrels.txt bm25.run bm25.run",
-    "report": "qrels.txt bm25.run bm25.run",
     "fuse": "bm25.run bm25.run -o {out}",
-    "interleave": "clicks.jsonl",
     "simulate": "bm25.run qrels.txt -o {out} --passes 2",
     "experiment": f"index topics.tsv qrels.txt -o {{out}} -k 5 {' '.join(SMALL)}",
 }
 NUMBERS = ("nan", "inf", "-inf", "1e39", "1e308", "-1", "0", "9" * 400, "", "1e", "text")
 # Options that hold numbers among other text, each up to the number.
 PARTS = {
-    "evaluate": ["--samples=", "--samples=200:", "--limit=clip="],
     "clicks": ["--limit=last-position=", "--limit=session-clicks="],
-    "interleave": ["--samples="],
-    "report": ["--samples="],
     "serve": ["--limit=deadline=", "--limit=queue=", "--limit=documents=", "--limit=body="],
     "experiment": ["-prandom_state=", "--folds="],
 }

@@ -12,7 +12,7 @@ import pytest
 from rerank.evaluation.comparison import Comparison, compare, query_details, run_curves
 from rerank.evaluation.page.build import html_page
 from rerank.evaluation.page.charts import ticks
-from rerank.evaluation.page.figures import PageContent, TrainedModel
+from rerank.evaluation.page.figures import PageContent
 from rerank.evaluation.report import difference_cells, figure, notes
 from rerank.types import Run
 from tests.evaluation.test_comparison import world
@@ -36,8 +36,7 @@ def nasty_content(n_queries: int = 40) -> PageContent:
     details = query_details(compared, 2, qrels, runs, topics)
     documents = {move.doc_id: NASTY * 5 for detail in details for move in detail.moves}
     curves = {name: run_curves(qrels, run, compared.results[name]) for name, run in runs.items()}
-    model = TrainedModel(NASTY, "nDCG@10", [0.1, 0.3, 0.2], 1, {NASTY: 0.75, "bm25": 0.25, "unused": 0.0})
-    return PageContent(NASTY, compared, curves, details, documents, topics, [model])
+    return PageContent(NASTY, compared, curves, details, documents, topics)
 
 
 @pytest.fixture(scope="module")
@@ -130,14 +129,14 @@ def test_significant_means_are_marked(page: str, content: PageContent) -> None:
 def test_every_chart_has_a_title_a_description_and_its_figures(page: str, content: PageContent) -> None:
     reader = read(page)
     charts = [attributes for tag, attributes in reader.tags if tag == "svg" and attributes.get("role") == "img"]
-    # two measures' intervals, two runs' queries, recall, cutoff, training, importance
-    assert len(charts) == 8
+    # two measures' intervals, two runs' queries, recall, cutoff
+    assert len(charts) == 6
     ids = {attributes["id"] for _, attributes in reader.tags if "id" in attributes}
     assert len(ids) == sum("id" in attributes for _, attributes in reader.tags)
     for chart in charts:
         assert set((chart["aria-labelledby"] or "").split()) <= ids
     assert len(re.findall(r"<figure>.*?</figure>", page, re.DOTALL)) == len(charts)
-    assert len(re.findall(r"<summary>Figures</summary>", page)) == 4
+    assert len(re.findall(r"<summary>Figures</summary>", page)) == 2
     bars = len(re.findall(r'<rect[^>]*class="(?:gain|loss)"', page))
     assert bars == sum(
         result.wins + result.losses

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.evaluation.comparison import Move, QueryDetail, compare, compare_results
+from rerank.evaluation.comparison import compare, compare_results
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.report import comparison_table, latex_table, notes, render
 
@@ -105,20 +105,6 @@ def test_latex_escapes_what_would_be_a_command() -> None:
     assert latex_table([[r"a\b{c}~^", "<1&2$#"]], ["run", "p"]).splitlines()[4] == (
         r"a\textbackslash{}b\{c\}\textasciitilde{}\textasciicircum{} & \textless{}1\&2\$\# \\"
     )
-
-
-def test_details_stand_under_the_table_and_in_json(compared) -> None:
-    (change,), _ = compared.extremes("good_1%", "nDCG@10", 1)
-    move = Move("a", 2, 34, 1)
-    detail = QueryDetail("good_1%", "nDCG@10", change, "heat flow", [move, Move("z", None, 1, None)])
-    text = render(compared, details=[detail], documents={"a": "long " * 50})
-    assert f"good_1%, nDCG@10 {change.difference:+.4f}" in text
-    assert f"query {change.query_id}: heat flow" in text
-    assert "34 → 1" in text
-    assert "1 → –" in text
-    assert max(map(len, text.splitlines()[-3:])) < 120
-    (stored,) = json.loads(render(compared, "json", details=[detail]))["changes"]
-    assert (stored["query_id"], stored["text"], stored["moves"][0]) == (change.query_id, "heat flow", vars(move))
 
 
 def test_formats_that_are_none_are_refused(compared) -> None:

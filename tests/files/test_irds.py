@@ -161,7 +161,7 @@ def test_commands_take_data_sets(whole: str, collection: Tiny, tmp_path: Path, m
         ["index", name, "-o", "index"],
         ["retrieve", "index", name, "-k", "20", "-o", "bm25.run"],
         ["features", "index", name, "bm25.run", "--qrels", name, "-o", "data.npz"],
-        ["report", name, "bm25.run", "--topics", name, "--corpus", name, "-o", "page.html"],
+        ["evaluate", name, "bm25.run", "--topics", name, "--corpus", name, "-o", "page.html"],
         ["experiment", "index", name, name, *study],
         ["replay", "study"],
     ):

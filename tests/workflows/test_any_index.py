@@ -61,17 +61,17 @@ def test_language_is_kept_with_an_index_of_anserinis(
     anserini.build([{"id": "a", "contents": "Die Häuser"}, {"id": "b", "contents": "Wasser"}], index, "-language", "de")
     retrieve = ["-q", "retrieve", "index", "topics.tsv", "-o", "-"]
     assert (run(retrieve), capfd.readouterr().out) == (0, "")
-    assert run(["language", "index", "deutsch"]) == 2
+    assert run(["index", "index", "--language", "deutsch"]) == 2
     assert "language: expected a code that Anserini knows (ar, bn, da, de" in capfd.readouterr().err
     assert not resources.exists()
-    assert run(["language", "index", "de"]) == 0
+    assert run(["index", "index", "--language", "de"]) == 0
     assert (run(retrieve), capfd.readouterr().out.split()[:3]) == (0, ["q", "Q0", "a"])
     with rerank.Index.open(index) as kept, rerank.Index.open(index, "de") as given:
         assert kept.language == "de"
         assert kept.forward.fingerprint == given.forward.fingerprint
     (resources / "language").write_bytes(b"\xff\x00")
     assert run(retrieve) == 2
-    assert "expected the code of a language, got another text. Run `rerank language`." in capfd.readouterr().err
+    assert "expected the code of a language, got another text. Run `rerank index" in capfd.readouterr().err
 
 
 def test_model_of_another_collection_of_equal_counts_is_refused_and_says_which_part_differs(tmp_path: Path) -> None:

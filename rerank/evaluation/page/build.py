@@ -101,13 +101,6 @@ def _sections(content: PageContent) -> list[Element | None]:
         if curves
         else None,
         section(
-            "training",
-            "Training",
-            _grid(figures.training_figures(content.models, list(compared.results)), "grid three"),
-        )
-        if content.models
-        else None,
-        section(
             "queries",
             "Gains and losses",
             query_articles(compared, content.details, content.documents),

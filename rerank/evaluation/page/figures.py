@@ -59,7 +59,6 @@ class PageContent:
     details: Sequence[QueryDetail] = ()
     documents: Mapping[str, str] = field(default_factory=dict)
     topics: Mapping[str, str] = field(default_factory=dict)
-    models: Sequence[TrainedModel] = ()
 
 
 MOST_FEATURES = 12
