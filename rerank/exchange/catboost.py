@@ -11,7 +11,6 @@ at once, and not on the values of a feature.
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ import numpy as np
 from rerank.errors import shown
 from rerank.exchange.build import Splits, at_most, each_tree, feature_count, joined, leaf_tree, numbers, split_tree
 from rerank.exchange.registry import Format, FormatFault, TreeModel, register
+from rerank.runtime.strict_json import parse_json
 from rerank.trees.forest import MOST_CATEGORIES, Tree
 from rerank.types import Ints
 
@@ -57,7 +57,7 @@ class CatBoost(Format):
         if content.startswith(BINARY):
             remedy = "Save the model with save_model(path, format='json')."
             raise FormatFault("CatBoost's JSON", "its binary form", remedy=remedy)
-        stored = json.loads(content)
+        stored = parse_json(content)
         if "oblivious_trees" not in stored and "trees" in stored:
             remedy = "Train the model again with grow_policy=SymmetricTree."
             raise FormatFault("oblivious trees", "others", remedy=remedy)

@@ -8,7 +8,6 @@ is one that gives exactly the model's threshold after this addition.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -40,6 +39,7 @@ from rerank.exchange.registry import (
 )
 from rerank.exchange.write import decimal, single, summed
 from rerank.rankers.arrays import numbered_names
+from rerank.runtime.strict_json import parse_json
 from rerank.trees.forest import Forest, Tree
 from rerank.types import Floats
 
@@ -67,7 +67,7 @@ class Solr(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel | LinearModel:
         """Return the model of a file; raises FormatFault."""
-        stored = json.loads(content)
+        stored = parse_json(content)
         kind, params = stored["class"], stored["params"]
         if kind not in (CLASS, LINEAR):
             raise FormatFault(f"{CLASS} or {LINEAR}", shown(kind))

@@ -12,7 +12,6 @@ Vespa's rank features.
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import re
@@ -58,6 +57,7 @@ from rerank.exchange.registry import (
 )
 from rerank.exchange.write import known_counts, node_counts, single, summed, with_tests_below
 from rerank.rankers.arrays import numbered_names
+from rerank.runtime.strict_json import parse_json
 from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import Forest, Tree, set_members
 from rerank.types import Floats, Ints, pointers
@@ -103,7 +103,7 @@ class XGBoost(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
         """Return the model of a file; raises FormatFault."""
-        return _model(parse_ubjson(content) if content.startswith(b"{L") else json.loads(content), False)
+        return _model(parse_ubjson(content) if content.startswith(b"{L") else parse_json(content), False)
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the JSON of a model; XGBoost sums its leaf values in float32."""
@@ -352,7 +352,7 @@ class XGBoostDump(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
         """Return the model of a file; raises FormatFault."""
-        stored = json.loads(content)
+        stored = parse_json(content)
         zero = isinstance(stored, dict) and stored.get("missing_as_zero") is True
         raw = stored["splits"] if isinstance(stored, dict) else stored
         features = _Features(names)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, shown
 from rerank.files.rows import all_distinct, numbers_of, repeated_row
-from rerank.files.source import LineFault, OnFault, check_file, chunks, is_header, refuse, text
+from rerank.files.source import LineFault, check_file, chunks, is_header, of_line, text
 from rerank.runtime.threads import NUMPY_THREADS
 from rerank.types import Floats, Ints, pointers
 from rerank.types.ids import (
@@ -70,8 +70,6 @@ class Layout:
         What the number is, for errors.
     extra : bool, default=False
         Whether further columns are skipped, as trec_eval does in runs.
-    query : int, default=0
-        Index of the column with the query id, which groups the rows.
     once : str, default=""
         What else to do about a document that is repeated in a query, for errors.
     doc : int, default=2
@@ -88,7 +86,6 @@ class Layout:
     parse: Callable[[bytes], float | int | None]
     wanted: str
     extra: bool = False
-    query: int = QUERY
     once: str = ""
     doc: int = DOC
     three: Layout | None = None
@@ -168,20 +165,20 @@ def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES)
     return _grouped(Path(path), layout, read_rows(path, layout, chunk_bytes=chunk_bytes))
 
 
-def read_rows(path: str | Path, layout: Layout, on_fault: OnFault = refuse, chunk_bytes: int = CHUNK_BYTES) -> Rows:
-    """Read the rows in the order of the file, with repeated documents; `on_fault` is called for every wrong line."""
+def read_rows(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> Rows:
+    """Read the rows in the order of the file, with repeated documents."""
     path = check_file(path, f"a {layout.what} file")
-    rows = _joined([part for part in _parts(path, layout, on_fault, chunk_bytes) if len(part.values)])
+    rows = _joined([part for part in _parts(path, layout, chunk_bytes) if len(part.values)])
     if rows is None:
         raise FileFormatError(path, None, f"expected lines of {layout.named}, got no line. Name a file with rows.")
     return rows
 
 
-def _parts(path: Path, layout: Layout, on_fault: OnFault, chunk_bytes: int) -> Iterator[Rows]:
+def _parts(path: Path, layout: Layout, chunk_bytes: int) -> Iterator[Rows]:
     """Yield the rows of each chunk, in the order of the file."""
 
     def split(line: int, chunk: bytes) -> Rows:
-        return _split_fast(line, chunk, layout) or _split_by_line(path, line, chunk, layout, on_fault)
+        return _split_fast(line, chunk, layout) or _split_by_line(path, line, chunk, layout)
 
     # Freeing a block of this size raises glibc's mmap threshold, so that it reuses the memory of chunks instead of
     # returning it to the system, which would take a tenth of the time of an evaluation.
@@ -258,9 +255,9 @@ def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
     starts, lengths = bounds
     windows = np.ndarray((len(chunk) + WIDEST,), "<u8", padded, 0, (1,))  # the word that begins at each byte
     values = _values(padded, windows, starts[:, layout.value], lengths[:, layout.value], layout)
-    if values is None or lengths[:, (layout.query, layout.doc)].max() > WIDEST:
+    if values is None or lengths[:, (QUERY, layout.doc)].max() > WIDEST:
         return None
-    queries = _words(windows, starts[:, layout.query], lengths[:, layout.query])
+    queries = _words(windows, starts[:, QUERY], lengths[:, QUERY])
     docs = _words(windows, starts[:, layout.doc], lengths[:, layout.doc])
     changed = np.zeros(len(queries), dtype=np.bool_)
     for word in queries.T:
@@ -335,7 +332,7 @@ def _values(padded: bytes, windows: Words, starts: Ints, lengths: Ints, layout: 
     return values
 
 
-def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout, on_fault: OnFault) -> Rows:
+def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout) -> Rows:
     """Split a chunk line by line; each row is a group of its own."""
     queries: list[str] = []
     docs: list[str] = []
@@ -346,13 +343,8 @@ def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout, on
         fields = raw.split()
         if not fields or raw.startswith(b"#"):
             continue
-        try:
-            value = _checked(fields, layout)
-            query, doc = _checked_ids(fields[layout.query], fields[layout.doc])
-            tag = tag or text(fields[len(layout.columns) - 1])
-        except LineFault as fault:
-            on_fault(fault.at(path, line))
-            continue
+        value, query, doc = of_line(path, line, _checked, fields, layout)
+        tag = tag or of_line(path, line, text, fields[len(layout.columns) - 1])
         values.append(value)
         queries.append(query)
         docs.append(doc)
@@ -364,8 +356,8 @@ def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout, on
     return Rows(queries, ones, doc_ids, codes, numbers, lines, tag, layout)
 
 
-def _checked(fields: list[bytes], layout: Layout) -> float | int:
-    """Return the number of a line; refuse a wrong number of columns."""
+def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str]:
+    """Return the number, query id and document id of a line; refuse a wrong number of columns."""
     wanted = len(layout.columns)
     if len(fields) < wanted:
         remedy = "Write the missing column" if wanted - len(fields) == 1 else "Write the missing columns"
@@ -378,19 +370,14 @@ def _checked(fields: list[bytes], layout: Layout) -> float | int:
     if value is None:
         name, value_text = layout.columns[layout.value], shown(fields[layout.value])
         raise LineFault(f"expected {layout.wanted} as {name}, got {value_text}. Correct the {name}.")
-    return value
-
-
-def _checked_ids(query: bytes, doc: bytes) -> tuple[str, str]:
-    """Return query and document id of a line as text."""
-    names = text(query), text(doc)
+    query, doc = text(fields[QUERY]), text(fields[layout.doc])
     for name, broken, rule in (
-        ("query", first_broken_query([names[0]]), QUERY_RULE),
-        ("document", first_broken([names[1]]), ID_RULE),
+        ("query", first_broken_query([query]), QUERY_RULE),
+        ("document", first_broken([doc]), ID_RULE),
     ):
         if broken is not None:
             raise LineFault(f"expected {name} ids {rule}, got {shown(broken)} of {len(broken)}. Rename it.")
-    return names
+    return value, query, doc
 
 
 def _wrong_columns(fields: list[bytes], layout: Layout, remedy: str) -> LineFault:

@@ -34,21 +34,10 @@ GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 22
 MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
-OnFault = Callable[[FileFormatError], None]
 Parsed = TypeVar("Parsed")
 Reader = TypeVar("Reader", bound=Callable[..., Any])
 HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
 
-# Pattern of the first bytes of files that are not text -> what they are, and how to convert them.
-_OTHER_FORMATS = {
-    rb"PK\x03\x04.\0": ("a zip archive", "Unpack it"),
-    rb"BZh[1-9]1AY&SY": ("a bzip2 file", "Unpack it with `bunzip2`"),
-    rb"\xfd7zXZ\0": ("an xz file", "Unpack it with `unxz`"),
-    rb"\x28\xb5\x2f\xfd": ("a Zstandard file", "Unpack it with `unzstd`"),
-    rb"\x1f\x9d": ("a file of Unix compress", "Unpack it with `uncompress`"),
-    rb"\xff\xfe": ("UTF-16 text", "Convert it with `iconv -f UTF-16 -t UTF-8`"),
-    rb"\xfe\xff": ("UTF-16 text", "Convert it with `iconv -f UTF-16 -t UTF-8`"),
-}
 _DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[\s,]*")
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
@@ -68,11 +57,6 @@ def of_line(path: Path, line: int | None, parse: Callable[..., Parsed], *content
         return parse(*content)
     except LineFault as fault:
         raise fault.at(path, line) from None
-
-
-def refuse(fault: FileFormatError) -> None:
-    """Raise the fault: the default `on_fault` of readers, which stops at the first fault."""
-    raise fault
 
 
 def reads_files(read: Reader, several: bool = False) -> Reader:
@@ -191,9 +175,8 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
     with open_source(path) as handle:
         line, rest, first = 1, b"", True
         while block := handle.read(size):
-            block = _plain_beginning(path, block) if first else block
+            block = rest + (block.removeprefix(BYTE_ORDER_MARK) if first else block)
             first = False
-            block = rest + block
             end = block.rfind(b"\n") + 1
             chunk, rest = block[:end], block[end:]
             if len(rest) > MOST_BYTES:
@@ -211,7 +194,7 @@ def text_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]
     """Yield the number and the text of each line, without its line end."""
     with open_source(path) as handle:
         for line, raw in enumerate(iter(partial(handle.readline, MOST_BYTES + 1), b""), 1):
-            raw = _plain_beginning(path, raw) if line == 1 else raw
+            raw = raw.removeprefix(BYTE_ORDER_MARK) if line == 1 else raw
             if len(raw) > MOST_BYTES:
                 raise _too_long(path, line)
             if b"\r" in raw:
@@ -231,7 +214,7 @@ def read_text(path: str | Path, expected: str) -> str:
     """Return the text of a file, plain or gzip; `expected` is as for `check_file`."""
     path = check_file(path, expected)
     with open_source(path) as handle:
-        raw = _plain_beginning(path, handle.read(MOST_BYTES + 1))
+        raw = handle.read(MOST_BYTES + 1).removeprefix(BYTE_ORDER_MARK)
     if len(raw) > MOST_BYTES:
         raise FileFormatError(path, None, f"expected {expected} of at most {MOST_BYTES:,} bytes, got more. Shorten it.")
     try:
@@ -259,14 +242,6 @@ def _wrong_byte(fault: UnicodeDecodeError, encoding: str) -> LineFault:
             "(`rerank index` takes --encoding latin-1).",
         )
     return LineFault(f"expected {encoding} text, got {byte}. Name another encoding.")
-
-
-def _plain_beginning(path: Path, beginning: bytes) -> bytes:
-    """Return the beginning of a file without its byte order mark; refuse a file that is not text."""
-    for magic, (kind, remedy) in _OTHER_FORMATS.items():
-        if re.match(magic, beginning, re.DOTALL):
-            raise FileFormatError(path, None, f"expected plain text or gzip, got {kind}. {remedy}.")
-    return beginning.removeprefix(BYTE_ORDER_MARK)
 
 
 def _refuse_lone_returns(path: Path, first_line: int, lines: bytes) -> None:

@@ -52,7 +52,6 @@ from rerank.files.rows import (
 )
 from rerank.files.source import (
     LineFault,
-    OnFault,
     check_file,
     chunks,
     filled_lines,
@@ -60,7 +59,6 @@ from rerank.files.source import (
     number_or_nan,
     of_line,
     parse_json,
-    refuse,
     text,
 )
 from rerank.runtime.memory import MOST_UNPACKED
@@ -232,29 +230,23 @@ class Pairs:
     values: Floats
 
 
-def split_rows(
-    path: Path, first_line: int, chunk: bytes, header: Header, in_header: bool, on_fault: OnFault = refuse
-) -> Rows:
+def split_rows(path: Path, first_line: int, chunk: bytes, header: Header, in_header: bool) -> Rows:
     """Parse a chunk of complete lines."""
     rows, pairs = Rows(), []
     for line, raw in enumerate(chunk.split(b"\n"), first_line):
         body, _, comment = raw.partition(b"#")
         columns = body.split(None, 2)
         if columns:
-            try:
-                pairs.append(_begin_row(line, columns, comment, rows))
-            except LineFault as fault:
-                on_fault(fault.at(path, line))
+            pairs.append(of_line(path, line, _begin_row, line, columns, comment, rows))
         elif in_header and not rows.lines:
             header.take(line, comment)
     most_bytes = max(MOST_UNPACKED, MOST_DENSE * len(chunk))
-    parsed = _pairs_at_once(b" ".join(filter(None, pairs)))
-    if parsed is not None:
-        counts = np.array([row.count(b":") for row in pairs], dtype=np.int64)
-        parsed_pairs = Pairs(rows.lines, counts, *parsed)
-    else:
-        parsed_pairs = Pairs(rows.lines, *_pairs_one_by_one(path, rows.lines, pairs, on_fault))
-    rows.X = _dense(path, parsed_pairs, most_bytes, on_fault)
+    parsed = _parsed_pairs(b" ".join(filter(None, pairs)))
+    if parsed is None:
+        raise _first_wrong_pair(path, rows.lines, pairs)
+    counts = np.array([row.count(b":") for row in pairs], dtype=np.int64)
+    parsed_pairs = Pairs(rows.lines, counts, *parsed)
+    rows.X = _dense(path, parsed_pairs, most_bytes)
     rows.listed = len(parsed_pairs.features)
     return rows
 
@@ -296,11 +288,11 @@ def _read_comment(line: int, comment: bytes, rows: Rows) -> None:
     rows.bases.append(base)
 
 
-def _pairs_at_once(joined: bytes) -> tuple[Ints, Floats] | None:
+def _parsed_pairs(joined: bytes) -> tuple[Ints, Floats] | None:
     """Return feature numbers and values of all pairs of a chunk, or None if one is wrong."""
     if not joined:
         return np.zeros(0, np.int64), np.zeros(0)
-    if b"  " in joined or b"\t" in joined:
+    if b"  " in joined or len(joined.translate(None, b"\t\r\x0b\x0c")) < len(joined):
         joined = b" ".join(joined.split())
     letters = np.frombuffer(joined, dtype=np.uint8)
     separators = np.flatnonzero((letters == ord(":")) | (letters == ord(" ")))
@@ -346,40 +338,34 @@ def _as_float32(values: Floats) -> NDArray[np.float32]:
         return values.astype(np.float32)
 
 
-def _pairs_one_by_one(path: Path, lines: list[int], pairs: list[bytes], on_fault: OnFault) -> tuple[Ints, Ints, Floats]:
-    """Return the number of correct pairs in each row, and their feature numbers and values."""
-    parsed: list[tuple[float, float]] = []
-    ends: list[int] = []
-    for line, row in zip(lines, pairs, strict=True):
-        for pair in row.split():
-            try:
-                parsed.append(_pair(pair))
-            except LineFault as fault:
-                on_fault(fault.at(path, line))
-        ends.append(len(parsed))
-    features, values = np.array(parsed, dtype=np.float64).reshape(-1, 2).T
-    return np.diff(ends, prepend=0), features.astype(np.int64), values
+def _first_wrong_pair(path: Path, lines: list[int], pairs: list[bytes]) -> FileFormatError:
+    """Return the error of the first pair that is wrong."""
+    wrong = (
+        (line, fault) for line, row in zip(lines, pairs, strict=True) for fault in map(_fault, row.split()) if fault
+    )
+    return FileFormatError(path, *next(wrong))
 
 
-def _pair(pair: bytes) -> tuple[float, float]:
+def _fault(pair: bytes) -> str:
+    """Return what is wrong with a pair, empty for nothing."""
     name, colon, rest = pair.partition(b":")
     feature, value = finite_number(name), number_or_nan(rest)
     if not colon:
-        raise LineFault(f"expected feature:value, got {shown(pair)}. Write the feature's number before it.")
+        return f"expected feature:value, got {shown(pair)}. Write the feature's number before it."
     if feature is None or not _are_features(np.array([feature])).all():
-        raise LineFault(
+        return (
             f"expected a feature number from 1 to {MOST_FEATURES}, got {shown(name)} in {shown(pair)}. "
-            "Number the features 1, 2, 3.",
+            "Number the features 1, 2, 3."
         )
     if value is None or np.isinf(_as_float32(np.array([value]))).any():
-        raise LineFault(
+        return (
             f"expected a finite float32 or nan as value, got {shown(rest)} in {shown(pair)}. "
-            "Correct it, or write nan for a missing value.",
+            "Correct it, or write nan for a missing value."
         )
-    return feature, value
+    return ""
 
 
-def _dense(path: Path, pairs: Pairs, most_bytes: int, on_fault: OnFault) -> NDArray[np.float32]:
+def _dense(path: Path, pairs: Pairs, most_bytes: int) -> NDArray[np.float32]:
     """Return the features of rows, (n_rows, largest feature)."""
     features, n_rows = pairs.features, len(pairs.lines)
     row = np.repeat(np.arange(n_rows), pairs.counts)
@@ -394,19 +380,20 @@ def _dense(path: Path, pairs: Pairs, most_bytes: int, on_fault: OnFault) -> NDAr
         )
     ascending = (features[1:] > features[:-1]) | (row[1:] != row[:-1])
     if not ascending.all():
-        _report_repeats(path, pairs.lines, row, features, on_fault)
+        _refuse_repeats(path, pairs.lines, row, features)
     X = np.zeros((n_rows, largest), dtype=np.float32)
     X[row, features - 1] = _as_float32(pairs.values)
     return X
 
 
-def _report_repeats(path: Path, lines: list[int], row: Ints, features: Ints, on_fault: OnFault) -> None:
-    """Call `on_fault` for every repeated feature in a row; features may be in any order."""
+def _refuse_repeats(path: Path, lines: list[int], row: Ints, features: Ints) -> None:
+    """Refuse a feature that is repeated in a row; features may be in any order."""
     order = np.lexsort((features, row))
     same = (features[order][1:] == features[order][:-1]) & (row[order][1:] == row[order][:-1])
-    for pair in order[1:][same].tolist():
+    if same.any():
+        pair = order[1:][same][0]
         message = f"expected each feature once in a row, got feature {features[pair]} again. Keep one of its values."
-        on_fault(FileFormatError(path, lines[row[pair]], message))
+        raise FileFormatError(path, lines[row[pair]], message)
 
 
 NO_QUERY = ""  # of a row without `qid:`; an id is never empty
@@ -424,17 +411,15 @@ def read_svmlight(path: str | Path, n_features: int | None = None, mapped: bool 
     return data
 
 
-def read_rows(
-    path: str | Path, header: Header, mapped: bool = False, on_fault: OnFault = refuse
-) -> tuple[RowTable, Ints]:
-    """Read the header and the rows; return the rows and the line of each. `on_fault` is called for every fault.
+def read_rows(path: str | Path, header: Header, mapped: bool = False) -> tuple[RowTable, Ints]:
+    """Read the header and the rows; return the rows and the line of each.
 
     The table has the columns label and base (NaN where a row has none); the query id of a row without `qid:` is "".
     """
     path = check_file(path, "a file of feature rows")
     table, lines = RowTable.new(mapped, f"the features of {path}"), [np.empty(0, np.int64)]
     for line, chunk in chunks(path):
-        rows = split_rows(path, line, chunk, header, not table.docs, on_fault)
+        rows = split_rows(path, line, chunk, header, not table.docs)
         if rows.lines:
             numbers = {"label": np.array(rows.labels), "base": np.array(rows.bases, dtype=np.float64)}  # None is NaN
             table.append([query or NO_QUERY for query in rows.queries], rows.doc_ids, numbers, rows.X)

@@ -29,15 +29,14 @@ from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.irds import data_set_name, data_set_topics
 from rerank.files.source import (
     LineFault,
-    OnFault,
     check_file,
     filled_lines,
     is_header,
     is_json_line,
     json_object,
     json_objects,
+    of_line,
     reads_files,
-    refuse,
     refuse_header,
     stray_text,
     without_markup,
@@ -103,15 +102,15 @@ def read_topics(path: str | Path) -> Topics:
     return Topics({query_id: text for _, query_id, text in topic_entries(path)})
 
 
-def topic_entries(path: str | Path, on_fault: OnFault = refuse) -> list[Entry]:
-    """Return (line, query id, text) of every topic; `on_fault` is called for wrong ones, which are left out."""
+def topic_entries(path: str | Path) -> list[Entry]:
+    """Return (line, query id, text) of every topic."""
     path = check_file(path, "a topics file")
     lines = list(filled_lines(path))
     if not lines:
         raise FileFormatError(
             path, None, "expected at least one topic, got an empty file. Write lines of id, tab, text."
         )
-    return _collected(path, _entries(path, lines, on_fault), on_fault)
+    return _collected(path, _entries(path, lines))
 
 
 def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
@@ -135,39 +134,29 @@ def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
         handle.writelines(lines)
 
 
-def _entries(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) -> Iterator[Entry]:
+def _entries(path: Path, lines: list[tuple[int, str]]) -> Iterator[Entry]:
     beginning = lines[0][1].lstrip()
     if beginning.startswith("<") and any(_TOPIC.search(content) for _, content in lines):
-        return _each(path, _xml_topics(lines), _xml_entry, on_fault)
+        return _each(path, _xml_topics(lines), _xml_entry)
     if beginning.startswith("<"):
-        return _each(path, _trec_blocks(path, lines, on_fault), _trec_entry, on_fault)
+        return _each(path, _trec_blocks(path, lines), _trec_entry)
     is_array = beginning.startswith("[") and "\t" not in lines[0][1]
     if is_array or (beginning.startswith("{") and not is_json_line(lines[0][1])):
         objects = ((line, json.dumps(members)) for line, members in json_objects(path))
-        return _each(path, objects, _json_entry, on_fault)
+        return _each(path, objects, _json_entry)
     if beginning.startswith("{"):
-        return _each(path, lines, _json_entry, on_fault)
-    try:
-        refuse_header(lines[0][1])
-    except LineFault as fault:
-        on_fault(fault.at(path, lines[0][0]))
-        lines = lines[1:]
-    return _each(path, lines, _tab_entry, on_fault)
+        return _each(path, lines, _json_entry)
+    of_line(path, lines[0][0], refuse_header, lines[0][1])
+    return _each(path, lines, _tab_entry)
 
 
-def _each(
-    path: Path, parts: Iterable[tuple[int, str]], entry: Callable[[str], tuple[str, str]], on_fault: OnFault
-) -> Iterator[Entry]:
+def _each(path: Path, parts: Iterable[tuple[int, str]], entry: Callable[[str], tuple[str, str]]) -> Iterator[Entry]:
     for line, content in parts:
-        try:
-            query_id, text = entry(content)
-        except LineFault as fault:
-            on_fault(fault.at(path, line))
-        else:
-            yield line, query_id, text
+        query_id, text = of_line(path, line, entry, content)
+        yield line, query_id, text
 
 
-def _collected(path: Path, entries: Iterable[Entry], on_fault: OnFault) -> list[Entry]:
+def _collected(path: Path, entries: Iterable[Entry]) -> list[Entry]:
     """Return the correct entries, each query once, without white space around its text."""
     topics: dict[str, Entry] = {}
     blank: list[FileFormatError] = []
@@ -187,12 +176,11 @@ def _collected(path: Path, entries: Iterable[Entry], on_fault: OnFault) -> list[
         else:
             topics[query_id] = line, query_id, text.strip()
             continue
-        on_fault(FileFormatError(path, line, message))
-    if blank and topics:
+        raise FileFormatError(path, line, message)
+    if blank and not topics:
+        raise blank[0]
+    if blank:
         _log.warning("topics without text are left out: %d; the first: %s", len(blank), blank[0])
-    else:
-        for fault in blank:
-            on_fault(fault)
     return list(topics.values())
 
 
@@ -228,8 +216,8 @@ def _listed(keys: Iterable[str]) -> str:
     return (text if text.isprintable() and len(text) <= 60 else shown(text)) or "none"
 
 
-def _trec_blocks(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) -> Iterator[tuple[int, str]]:
-    """Yield the first line and the text of each topic; `on_fault` is called for text outside of topics."""
+def _trec_blocks(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield the first line and the text of each topic."""
     numbers = [line for line, _ in lines]
     text = "\n".join(content for _, content in lines)
     tops = list(_TOP.finditer(text))
@@ -252,7 +240,7 @@ def _trec_blocks(path: Path, lines: list[tuple[int, str]], on_fault: OnFault) ->
             stray = stray_text(text[begin:end])
             if stray is not None:
                 message = f"expected topics within <top> and </top>, got {shown(stray[1])}. Remove it."
-                on_fault(FileFormatError(path, line_of(begin + stray[0]), message))
+                raise FileFormatError(path, line_of(begin + stray[0]), message)
         if number:
             yield line_of(tops[number - 1].start()), text[start : closing_tag.start() if closing_tag else end]
 

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files import rows as row_tables
 from rerank.files import svmlight
-from rerank.files.source import refuse
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.types import RankingData, pointers
 from rerank.types.ids import id_array
@@ -191,18 +190,12 @@ def test_data_that_would_not_read_back_are_not_written(tmp_path: Path, change: d
     assert list(tmp_path.iterdir()) == []
 
 
-def test_pairs_at_once_equal_pairs_one_by_one(tmp_path: Path) -> None:
+def test_pairs_are_those_that_python_reads() -> None:
     rng = np.random.default_rng(0)
-    rows = [
-        b" ".join(b"%d:%.9g" % (feature + 1, rng.normal()) for feature in rng.permutation(20)[: rng.integers(20)])
-        for _ in range(200)
-    ]
-    fast = svmlight._pairs_at_once(b" ".join(filter(None, rows)))
-    counts, *slow = svmlight._pairs_one_by_one(tmp_path, list(range(200)), rows, refuse)
-    assert counts.tolist() == [row.count(b":") for row in rows]
-    assert fast is not None
-    np.testing.assert_array_equal(fast[0], slow[0])
-    np.testing.assert_array_equal(fast[1], slow[1])
+    pairs = [(int(feature), float(f"{rng.normal():.9g}")) for feature in rng.integers(1, 20, 2000)]
+    parsed = svmlight._parsed_pairs(b" ".join(b"%d:%.9g" % pair for pair in pairs))
+    assert parsed is not None
+    assert list(zip(parsed[0].tolist(), parsed[1].tolist(), strict=True)) == pairs
 
 
 def test_mq2008_equals_the_slow_reader(shared_data: Path) -> None:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files import columns
 from rerank.files.rows import repeated_row
-from rerank.files.source import refuse
 from rerank.files.trec import QRELS, RUN, read_qrels, read_run, write_qrels, write_run
 from rerank.types import Run
 from tests.oracles import files as oracle
@@ -93,7 +92,7 @@ def test_fast_split_equals_split_by_line(tmp_path: Path, gap: str, eol: str) -> 
     ]
     chunk = (eol.join(rows) + eol).encode()
     fast = columns._split_fast(5, chunk, RUN)
-    slow = columns._split_by_line(tmp_path, 5, chunk, RUN, refuse)
+    slow = columns._split_by_line(tmp_path, 5, chunk, RUN)
     assert fast is not None
     assert np.repeat(fast.names, fast.lengths).tolist() == slow.names
     assert [*fast.lines[0]] == [line for (line,) in slow.lines]
