@@ -67,9 +67,6 @@ if TYPE_CHECKING:
     from rerank.rankers.mart import LogistRank as LogistRank
     from rerank.rankers.nets import LambdaRank as LambdaRank
     from rerank.rankers.nets import RankNet as RankNet
-    from rerank.rankers.plots import plot_importance as plot_importance
-    from rerank.rankers.plots import plot_metric as plot_metric
-    from rerank.rankers.plots import plot_tree as plot_tree
     from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.store import read_model as read_model
     from rerank.retrieval.candidates import Candidates as Candidates
@@ -150,9 +147,6 @@ _HOMES = {
     "model_card": "rerank.workflows.card",
     "nearest_run": "rerank.retrieval.outside",
     "off_policy_value": "rerank.clicks.off_policy",
-    "plot_importance": "rerank.rankers.plots",
-    "plot_metric": "rerank.rankers.plots",
-    "plot_tree": "rerank.rankers.plots",
     "prediction_powered": "rerank.evaluation.audit",
     "preference_pairs": "rerank.clicks.preferences",
     "read_clicks": "rerank.clicks.reading",

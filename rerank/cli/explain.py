@@ -42,7 +42,7 @@ class Options(CandidateOptions):
         "--output",
         type=path_type,
         metavar="FILE",
-        help="File: a page (.html), JSON (.json), a picture (.png, requires matplotlib), else text.  [default: stdout]",
+        help="File: a page (.html), JSON (.json), else text.  [default: stdout]",
     )
 
     def applied(self) -> ModelOptions:
@@ -141,16 +141,16 @@ def _write(result: Explanation | Dependence | ModelCard, output: Path | None) ->
     from rerank.runtime.output import whole_file
 
     form = "" if output is None else output.suffix
-    writers = {".html": "to_html", ".json": "to_dict", ".png": "to_png"}
+    writers = {".html": "to_html", ".json": "to_dict"}
     if form in writers and not hasattr(result, writers[form]):
         raise click.UsageError(f"-o: expected .html or text of a model's card, got {form}. Name another file")
     if output is None:
         click.echo(str(result).rstrip("\n"))
         return
-    content: str | bytes = f"{str(result).rstrip()}\n"
+    content = f"{str(result).rstrip()}\n"
     if form == ".json":
         content = json.dumps(result.to_dict(), ensure_ascii=False, indent=1) + "\n"  # type: ignore[union-attr]
     elif form in writers:
         content = getattr(result, writers[form])()
-    with whole_file(output, binary=form == ".png") as file:
+    with whole_file(output) as file:
         file.write(content)

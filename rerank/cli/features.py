@@ -93,7 +93,7 @@ class Options:
     catalogue: None = option("--list", is_flag=True, is_eager=True, callback=_list, help="List all available features.")
     reports: tuple[Path, ...] = file_option(
         "--report",
-        "Write a report of the cost and importance of each feature (.txt, .tsv, .json, .png, .svg), or a smaller "
+        "Write a report of the cost and importance of each feature (.txt, .tsv, .json), or a smaller "
         "recipe (.toml); requires --qrels. Repeatable.",
         multiple=True,
     )

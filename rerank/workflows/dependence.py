@@ -18,14 +18,13 @@ from rerank.evaluation.page.charts import Axis, Series, line_chart, svg_file, ti
 from rerank.evaluation.page.markup import Element, element, page_text, scrolling, section, table
 from rerank.features.recipe import Recipe
 from rerank.files.records import data_of
-from rerank.rankers.plots import BAR_COLOR, new_axes, png
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import fitted_model
 from rerank.types import RankingData
 from rerank.workflows.explain import feature_meanings
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 MOST_ROWS = 20_000  # whose scores are computed for each value
 N_VALUES = 20
@@ -125,41 +124,6 @@ class Dependence:
         if len(self._known()) > 1:
             parts.insert(0, section("chart", "Chart", element("figure", self._chart())))
         return page_text(self.title, self.meaning or "a feature of the model", parts)
-
-    def to_png(self) -> bytes:
-        """Return the plot as a PNG file.
-
-        Returns
-        -------
-        bytes
-            The file.
-
-        """
-        return png(self.plot())
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Plot the mean, and the middle 80 % of the rows, with matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to plot; a new figure by default.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes with the plot.
-
-        """
-        axes, known = ax or new_axes(4.0), self._known()
-        values = [each.value for each in known]
-        axes.plot(values, [each.score for each in known], color=BAR_COLOR)
-        between = [each.low for each in known], [each.high for each in known]
-        axes.fill_between(values, *between, color=BAR_COLOR, alpha=0.2)
-        axes.set_xlabel(self.feature, parse_math=False)
-        axes.set_ylabel("score, less its mean")
-        axes.set_title(self.title, parse_math=False)
-        return axes
 
     def _known(self) -> list[DependencePoint]:
         return [each for each in self.points if not np.isnan(each.value)]

@@ -13,12 +13,11 @@ from tabulate import tabulate
 from rerank.evaluation.page.charts import difference_list
 from rerank.evaluation.page.markup import Element, element, page_text, scrolling, section, table
 from rerank.history.bound import JudgedRelevant
-from rerank.rankers.plots import BAR_COLOR, ROW_HEIGHT, new_axes, png
 from rerank.types.display import Shown
 from rerank.types.frames import new_frame
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 Pair = tuple[float, float]
 
@@ -94,7 +93,7 @@ class ExplainedFeature:
 class Explanation(Shown):
     """Which features put a document above another one, or above the mean of the candidates.
 
-    `print(explanation)` shows it in words and as a table; `to_dict`, `to_frame`, `to_html` and `plot` give other forms.
+    `print(explanation)` shows it in words and as a table; `to_dict`, `to_frame` and `to_html` give other forms.
 
     Parameters
     ----------
@@ -229,14 +228,6 @@ class Explanation(Shown):
     def to_html(self) -> str:
         """Return the explanation as a self-contained page with a chart."""
         return html_page(self)
-
-    def to_png(self) -> bytes:
-        """Return the plot as a PNG file."""
-        return png(plot(self, None))
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Plot what the features add to the difference as horizontal bars, with matplotlib."""
-        return plot(self, ax)
 
 
 NAMED_EVIDENCE = 6
@@ -425,7 +416,6 @@ def text_table(explanation: Explanation) -> str:
 
 
 BARS = 15
-LOSS_COLOR = "#aa3377"
 
 
 def html_page(explanation: Explanation) -> str:
@@ -441,19 +431,6 @@ def html_page(explanation: Explanation) -> str:
         section("features", "Meaning of the features", _meanings(explanation)),
     ]
     return page_text(explanation.title, f"Query {explanation.query_id}: {explanation.query}", sections)
-
-
-def plot(explanation: Explanation, ax: Axes | None) -> Axes:
-    """Implement `Explanation.plot`."""
-    rows = bars(explanation, BARS)[::-1]
-    axes = ax or new_axes(ROW_HEIGHT * max(len(rows), 3) + 1.2)
-    values = [value for _, value in rows]
-    axes.barh(range(len(rows)), values, color=[BAR_COLOR if value > 0 else LOSS_COLOR for value in values])
-    axes.set_yticks(range(len(rows)), [name for name, _ in rows], parse_math=False)
-    axes.axvline(0.0, color="grey", linewidth=0.8)
-    axes.set_xlabel(_axis_label(explanation), parse_math=False)
-    axes.set_title(explanation.title, parse_math=False)
-    return axes
 
 
 def _card(explanation: Explanation, document: ExplainedDocument) -> Element:

@@ -1,4 +1,4 @@
-"""Feature reports as files: a table, TSV, JSON, a chart, and the suggested recipe as TOML."""
+"""Feature reports as files: a table, TSV, JSON, and the suggested recipe as TOML."""
 
 from __future__ import annotations
 
@@ -10,40 +10,32 @@ from typing import TYPE_CHECKING, Any
 
 from tabulate import tabulate
 
-from rerank.errors import InvalidInputError, RerankError
+from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
 from rerank.runtime.output import whole_file
 from rerank.workflows.importance import FeatureReport
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
-PICTURES = (".png", ".svg")
-SHOWN = 25  # features in the chart
 _HEADERS = ("feature", "group", "us/pair", "gain", "permutation", "coverage", "missing")
 
 
 def check_report_path(path: str | Path) -> Path:
     """Return the path of a report; refuse an unknown file name extension before the computation."""
-    if str(path) != "-" and Path(path).suffix not in (*PICTURES, *_TEXTS):
+    if str(path) != "-" and Path(path).suffix not in _TEXTS:
         raise InvalidInputError(
-            f"{path}: expected a name that ends in {', '.join((*_TEXTS, *PICTURES))}, or - for stdout, got another. "
-            "Rename it."
+            f"{path}: expected a name that ends in {', '.join(_TEXTS)}, or - for stdout, got another. Rename it."
         )
     return Path(path)
 
 
 def write_report(report: FeatureReport, recipe: Mapping[str, Any], path: str | Path) -> None:
-    """Write a report in the format of the file name: .txt, .tsv, .json, .toml (the suggested recipe), .png or .svg.
+    """Write a report in the format of the file name: .txt, .tsv, .json, .toml (the suggested recipe).
 
     recipe  recipe of the data of the report; the suggested recipe has fewer columns
     """
     ending = check_report_path(path).suffix
-    if ending in PICTURES:
-        figure = _picture(report)
-        with whole_file(path, binary=True) as file:
-            figure.savefig(file, format=ending[1:], dpi=150)
-        return
     with whole_file(path) as file:
         file.write(_TEXTS.get(ending, _table)(report, recipe))
 
@@ -96,31 +88,6 @@ def _toml(report: FeatureReport, recipe: Mapping[str, Any]) -> str:
         f"on {report.n_held_out} held-out queries\n"
     )
     return about + suggested_recipe(report, recipe).to_toml()
-
-
-def _picture(report: FeatureReport) -> Figure:
-    """Return two charts: the gain of the best features, and the loss without each family."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise RerankError(
-            "matplotlib: expected it installed for a picture, got none. Run `pip install 'lucene-rerank[plots]'`, "
-            "or write a .txt, .tsv or .json report."
-        ) from error
-    figure = Figure(figsize=(11, 7), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    best = sorted(report.features, key=lambda feature: feature.gain)[-SHOWN:]
-    left.barh([feature.name for feature in best], [feature.gain for feature in best], color="#4477aa")
-    left.set(xlabel="share of the gain", title=f"the best {len(best)} of {len(report.features)} features")
-    left.tick_params(axis="y", labelsize=8)
-    losses = sorted(report.losses, key=lambda loss: loss.loss)
-    middle = [loss.loss for loss in losses]
-    around = [[loss.loss - loss.low for loss in losses], [loss.high - loss.loss for loss in losses]]
-    right.errorbar(middle, range(len(losses)), xerr=around, fmt="o", color="#aa3377", capsize=3)
-    right.set_yticks(range(len(losses)), [loss.without for loss in losses], fontsize=8)
-    right.axvline(0.0, color="grey", linewidth=0.8)
-    right.set(xlabel=f"loss of {report.measure} (95 %)", title=f"left out; {report.n_held_out} held-out queries")
-    return figure
 
 
 _TEXTS: dict[str, Callable[[FeatureReport, Mapping[str, Any]], str]] = {

@@ -12,7 +12,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,14 +23,12 @@ from rerank.errors import FileFormatError, InvalidInputError, RerankError
 from rerank.rankers.checkpoint import digest
 from rerank.rankers.context import TrainingProgress
 from rerank.rankers.parameters import declared_parameters
-from rerank.rankers.plots import BAR_COLOR, ROW_HEIGHT, new_axes, png
 from rerank.rankers.ranker import Ranker
-from rerank.runtime.output import whole_file
 from rerank.types import RankingData
 from rerank.workflows.folds import Try, assign_folds, groups_by_id
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 FOLDS = 3  # of the training queries, where no other queries compare the settings
 LOOKS = 5  # iterations between two looks at a curve
@@ -69,25 +66,6 @@ class Tuned:
         found = f"best of {len(self.tries)} settings ({n_pruned} given up early): {chosen}"
         return f"{found}: {value:.4f}, defaults {first:.4f}\n{tabulate(rows, ['parameter', 'importance'])}"
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Plot what mattered as horizontal bars, with matplotlib.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            Where to plot; a new figure by default.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-            The axes with the plot.
-
-        """
-        axes, names = ax or new_axes(ROW_HEIGHT * len(self.importances) + 1.0), list(self.importances)[::-1]
-        axes.barh(names, [self.importances[name] for name in names], color=BAR_COLOR)
-        axes.set(xlabel="share of the differences", title=f"what mattered in {len(self.tries)} settings")
-        return axes
-
 
 @dataclass(frozen=True)
 class Tuning:
@@ -98,8 +76,7 @@ class Tuning:
     n_settings : int
         Number of settings to try in addition to the defaults.
     path : str, Path or None
-        File that the tries are kept in (Optuna's journal): a search on the same data goes on from it. What mattered is
-        plotted beside it, as PATH with the ending .png, where matplotlib is installed.
+        File that the tries are kept in (Optuna's journal): a search on the same data goes on from it.
     random_state : int
         Random seed of the settings and of the folds.
 
@@ -160,7 +137,6 @@ class Tuning:
             )
         tuned = _tuned(optuna, study, space, model, with_length=stop is None)
         _log.info("tune: %s", tuned)
-        self._plot(tuned)
         return tuned
 
     def _study(self, optuna: Any, model: Ranker, parts: Sequence[Any]) -> tuple[Any, Callable[[Any], None]]:
@@ -189,13 +165,6 @@ class Tuning:
         if study.trials:
             _log.info("tune: %s: goes on after %d settings", self.path, len(study.trials))
         return study, kept.add_trial
-
-    def _plot(self, tuned: Tuned) -> None:
-        """Write the plot beside the file of the tries."""
-        if self.path is None or not tuned.importances or find_spec("matplotlib") is None:
-            return
-        with whole_file(Path(self.path).with_suffix(".png"), binary=True) as file:
-            file.write(png(tuned.plot()))
 
 
 def search_space(model: Ranker) -> dict[str, list[Any]]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.errors import InvalidInputError, ModelMismatchError, RerankError
+from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.rankers.ranker import Ranker, known_rankers, ranker_class
 from rerank.workflows.explain import feature_meanings
 from rerank.workflows.explanation import ExplainedDocument, ExplainedFeature, Explanation
@@ -318,19 +318,3 @@ def test_frame_and_notebook_table_hold_the_features() -> None:
     assert frame["value B"].isna().tolist() == [False, True, False]
     assert "<script>" not in example(NASTY)._repr_html_()
     assert repr(example()).startswith("A is above B by 0.31")
-
-
-def test_picture_holds_a_bar_for_each_difference() -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    axes = example("$\\frac{").plot()
-    assert [bar.get_width() for bar in axes.patches] == pytest.approx([-0.05, 0.14, 0.22])
-    assert [label.get_text() for label in axes.get_yticklabels()][::2] == ["length$\\frac{", "bm25.title$\\frac{"]
-    assert example("$\\frac{").to_png().startswith(b"\x89PNG")
-    assert example().plot(ax=axes) is axes
-
-
-def test_picture_needs_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
-    with pytest.raises(RerankError, match="matplotlib: expected it installed for a plot, got none"):
-        example().plot()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -106,25 +105,18 @@ def test_costs_are_measured_for_every_group(index: rerank.Index, collection: Tin
     assert any(cost > 0 for cost in costs.values())
 
 
-@pytest.mark.parametrize("ending", ["txt", "tsv", "json", "toml", "svg", "png"])
+@pytest.mark.parametrize("ending", ["txt", "tsv", "json", "toml"])
 def test_report_is_written_as_the_ending_says(
     report: FeatureReport, data: rerank.RankingData, tmp_path: Path, ending: str
 ) -> None:
     path = tmp_path / f"report.{ending}"
     assert data.recipe is not None
-    if ending in ("svg", "png"):
-        pytest.importorskip("matplotlib")
     write_report(report, data.recipe, path)
-    if ending == "png":
-        assert path.read_bytes().startswith(b"\x89PNG")
-        return
     text = path.read_text("utf8")
     if ending == "json":
         assert len(json.loads(text)["features"]) == len(report.features)
     elif ending == "toml":
         assert Recipe.from_toml(path).features == report.suggestion.features
-    elif ending == "svg":
-        assert ElementTree.fromstring(text).tag.endswith("svg")
     else:
         assert text.count("tf_sum.title") >= 1
 
