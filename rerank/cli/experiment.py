@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from rerank.cli.options import (
     file_option,
     folder_option,
     functions_option,
+    is_given,
     measures_option,
     option,
     path_argument,
@@ -26,6 +27,7 @@ from rerank.cli.options import (
     threads_option,
 )
 from rerank.cli.parameters import RankerOptions, given_parameters
+from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from rerank.types import Qrels, RankingData, Topics
@@ -42,7 +44,7 @@ _FOLDS = re.compile(r"(?:([0-9]{1,6})x)?(-?[0-9]{1,9})")
 class Options(RankerOptions):
     """What `rerank experiment` takes."""
 
-    data: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="INDEX TOPICS QRELS | DATA...")
+    data: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="INDEX TOPICS QRELS | DATA... | FOLDER")
     output: Path = folder_option("runs, models, figures")
     folds: str = option(
         "--folds",
@@ -96,7 +98,8 @@ def command(given: Options) -> None:
     """Compare a ranker without and with --base, and other runs, on held-out queries.
 
     With an index, BM25 and the unsupervised ranking are compared, too. DATA are feature files, as for `rerank train`.
-    `-p random_state=N` is the random seed of the folds, of tuning and of the rankers.
+    `-p random_state=N` is the random seed of the folds, of tuning and of the rankers. FOLDER is that of an experiment,
+    which runs again as its settings.json says.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.files.provenance import warn_of_functions
@@ -104,9 +107,12 @@ def command(given: Options) -> None:
     from rerank.workflows.experiment import run_experiment
     from rerank.workflows.learning_curve import learning_curve
     from rerank.workflows.output_folder import check_output_folder
-    from rerank.workflows.record import provenance
+    from rerank.workflows.settings import SETTINGS
 
     check_output_folder(given.output)
+    if len(given.data) == 1 and (given.data[0] / SETTINGS).is_file():
+        _repeat(given, given.data[0])
+        return
     _check_curve(given)
     with errors_with_files(OPTIONS):
         study = _study(given)
@@ -119,8 +125,31 @@ def command(given: Options) -> None:
             click.echo(learning_curve(*inputs, given.output, study))
             return
         runs = read_named_runs(given.runs)
-        result = run_experiment(*inputs, given.output, study, runs=runs, provenance=provenance(paths))
+        result = run_experiment(*inputs, given.output, study, runs=runs, inputs=paths)
     click.echo(result.table)
+
+
+def _repeat(given: Options, folder: Path) -> None:
+    """Run the study of a folder again, with the inputs and settings that it names."""
+    from rerank.rankers.store import read_model
+    from rerank.workflows.experiment import run_experiment
+    from rerank.workflows.settings import read_settings
+    from rerank.workflows.study import Study
+
+    for each in fields(Options):
+        if each.name not in ("data", "output", "cluster") and is_given(each.name):
+            name = each.name.replace("_", "-")
+            raise click.UsageError(f"--{name}: expected only -o beside the folder of an experiment. Leave it out.")
+    if given.output.resolve() == folder.resolve():
+        raise InvalidInputError(f"{folder}: expected another folder than that of the study. Name a new one.")
+    settings = read_settings(folder)
+    paths = settings["inputs"]
+    if not {"index", "data"} & paths.keys():
+        raise InvalidInputError(f"{folder}: expected a study of `rerank experiment`, got one of Python. Run it there.")
+    study = Study.from_dict(settings["study"], read_model(paths["model"]) if "model" in paths else None)
+    runs = read_named_runs(tuple(f"{name}={path}" for name, path in paths.get("runs", {}).items()))
+    with _opened(given, paths) as inputs:
+        click.echo(run_experiment(*inputs, given.output, study, runs=runs, inputs=paths).table)
 
 
 def _check_curve(given: Options) -> None:
@@ -161,7 +190,7 @@ def _opened(given: Options, paths: dict[str, Any]) -> Iterator[tuple[Index | Ran
     from rerank.files.trec import read_qrels
 
     if "index" not in paths:
-        yield read_data(given.data), None, None
+        yield read_data(paths["data"]), None, None
         return
     topics, qrels = read_topics(paths["topics"]), read_qrels(paths["qrels"])
     with opened_cluster(given.cluster) as workers, opened_index(paths["index"], workers) as index:

@@ -40,7 +40,6 @@ VERBS = {
     "compile": "compile all kernels in advance, so that other verbs start faster",
     "doctor": "check judgements, runs, topics, features and indexes for problems",
     "experiment": "compare rankers by cross-validation, with a table of significance tests",
-    "replay": "repeat an experiment and check that all files are identical",
     "demo": "run an example experiment on Python's docstrings",
 }
 

@@ -27,7 +27,7 @@ from rerank.trees.constraints import FEATURES
 from rerank.types import RankingData
 from rerank.types.display import counted
 from rerank.workflows.held_out import query_values
-from rerank.workflows.record import versions
+from rerank.workflows.settings import versions
 
 LISTED = 20  # features, of all that the model has
 NOT_KEPT = "not kept in the model file"

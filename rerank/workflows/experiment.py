@@ -30,7 +30,7 @@ from rerank.types import Qrels, RankingData, Run
 from rerank.workflows.folds import FoldTraining, Try, held_out
 from rerank.workflows.output_folder import check_output_folder, staged_output
 from rerank.workflows.prepared import Prepared, trial_folds
-from rerank.workflows.record import RECORD, input_checksums, write_provenance, write_record
+from rerank.workflows.settings import SETTINGS, write_settings
 from rerank.workflows.study import BASE, Study
 from rerank.workflows.study_data import new_model
 from rerank.workflows.study_inputs import SourceLike, StudyInputs, opened_source
@@ -129,7 +129,7 @@ def run_experiment(
     study: Study | None = None,
     *,
     runs: Mapping[str, RunLike] | None = None,
-    provenance: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> StudyResult:
     """Compare rankers with what they start from, and with runs of other systems, on held-out queries.
@@ -150,15 +150,16 @@ def run_experiment(
         Judgements. With data, what is evaluated on; None is the labels of the data, by which a document of a run that
         is not in the data is not relevant.
     output : path or None
-        Folder for runs, models, folds, results and the record; None writes nothing. All files appear at the end; after
+        Folder for runs, models, folds, results and settings; None writes nothing. All files appear at the end; after
         an error, the folder is as it was.
     study : Study or None
         Settings; None is the defaults.
     runs : mapping of str to Run, mapping, DataFrame or path, or None
         Runs of other systems, by name, which are compared as they are. Their reciprocal rank fusion, with the
         first-stage run, is a system, too: RRF.
-    provenance : mapping or None
-        Paths of the inputs and the command, which are written before the record: a folder with a record is complete.
+    inputs : mapping or None
+        Paths of index, topics, qrels, data, model and runs by name, which are stored with the settings, so that `rerank
+        experiment FOLDER` runs the study again.
     **settings : object
         Settings of the study by name, e.g. `k=50, ranker="lambdamart"`, see `Study`.
 
@@ -180,32 +181,21 @@ def run_experiment(
     """
     study, folder = Study.of(study, settings), None if output is None else check_output_folder(output)
     with opened_source(source, topics) as opened:
-        inputs = StudyInputs.of(opened, topics, qrels, runs)
-        study = inputs.study(study)
-        folds_of_trials = trial_folds(inputs.judgements, study, inputs.groups())
+        given = StudyInputs.of(opened, topics, qrels, runs)
+        study = given.study(study)
+        folds_of_trials = trial_folds(given.judgements, study, given.groups())
         tuning = None if not study.tune else Tuning(study.tune, random_state=study.random_state)
         if tuning is not None:
             search_space(new_model(study, study.ranker, None))  # before features are computed
-        prepared = Prepared.of(inputs, study)
+        prepared = Prepared.of(given, study)
         trials = [_trial(prepared, folds, tuning) for folds in folds_of_trials]
-    results = {system: _mean_result(inputs.judgements, trials, system, study.measures) for system in trials[0].runs}
+    results = {system: _mean_result(given.judgements, trials, system, study.measures) for system in trials[0].runs}
     result = StudyResult(trials, results, comparison_table(results, baseline=next(iter(results))))
     if folder is not None:
-        _write_folder(result, inputs, study, folder, provenance)
+        with staged_output(folder, last=SETTINGS) as staging:
+            _write(result, study, staging)
+            write_settings(staging, study.to_dict(), inputs or {})
     return result
-
-
-def _write_folder(
-    result: StudyResult, inputs: StudyInputs, study: Study, folder: Path, provenance: Mapping[str, Any] | None
-) -> None:
-    """Write all files of a study; they appear together."""
-    encoder = None if inputs.index is None else inputs.index.encoder
-    with staged_output(folder, last=RECORD) as staging:
-        written = _write(result, study, staging)
-        if provenance is not None:
-            write_provenance(staging, provenance)
-        sums, choices = input_checksums(inputs, study), _choices(result.trials)
-        write_record(staging, study.to_dict(), sums, choices, written, "" if encoder is None else encoder.name)
 
 
 def _trial(prepared: Prepared, folds: dict[str, int], tuning: Tuning | None) -> Trial:
@@ -249,12 +239,10 @@ def _choice(tries: Sequence[Try]) -> dict[str, Any]:
     return {"chosen": dict(best_try(tries).parameters), "tried": [vars(trial) for trial in tries]}
 
 
-def _write(result: StudyResult, study: Study, folder: Path) -> list[str]:
-    """Write all files but the record; return their names."""
-    names = []
+def _write(result: StudyResult, study: Study, folder: Path) -> None:
+    """Write all files but the settings."""
     for number, trial in enumerate(result.trials):
-        suffix = f".repeat{number}" if len(result.trials) > 1 else ""
-        names += _write_trial(trial, folder, suffix)
+        _write_trial(trial, folder, f".repeat{number}" if len(result.trials) > 1 else "")
     with whole_file(folder / "table.txt") as file:
         file.write(result.table + "\n")
     figures = {
@@ -267,26 +255,21 @@ def _write(result: StudyResult, study: Study, folder: Path) -> list[str]:
             }
             for system, result_of_system in result.results.items()
         },
+        "trials": _choices(result.trials),
     }
     with whole_file(folder / "results.json") as file:
         file.write(json.dumps(figures, indent=1) + "\n")
-    return [*names, "table.txt", "results.json"]
 
 
-def _write_trial(trial: Trial, folder: Path, suffix: str) -> list[str]:
-    names = []
+def _write_trial(trial: Trial, folder: Path, suffix: str) -> None:
     for system, run in trial.runs.items():
-        names.append(f"{_file_name(system)}{suffix}.run")
-        write_run(run, folder / names[-1])
+        write_run(run, folder / f"{_file_name(system)}{suffix}.run")
     for system, models in trial.models.items():
         for fold, model in enumerate(models):
-            names.append(f"{_file_name(system)}{suffix}.fold{fold}.model.json")
-            model.save(folder / names[-1])
+            model.save(folder / f"{_file_name(system)}{suffix}.fold{fold}.model.json")
     for fold, history in enumerate(trial.histories):
-        names.append(f"history{suffix}.fold{fold}.npz")
-        history.save(folder / names[-1])
+        history.save(folder / f"history{suffix}.fold{fold}.npz")
     write_folds(trial.folds, folder / f"folds{suffix}.tsv")
-    return [*names, f"folds{suffix}.tsv"]
 
 
 def _file_name(system: str) -> str:

@@ -39,7 +39,7 @@ from tests.examples import write_collection
 
 LONGEST = 600.0  # seconds of one command
 PROVENANCE = ".provenance.json"  # holds dates: what is compared are its labels
-CHANGING = {"verified.json", "lucene.json", "provenance.json"}  # times of files; the date of a study
+CHANGING = {"verified.json", "lucene.json"}  # times of files
 JUDGES = """
 def judge(query, text):
     return sum(word in text.split() for word in query.split())
@@ -295,10 +295,10 @@ class Kills:
         self.notes.append(f"{moment}: {fault} {text}")
 
     def _fits(self, name: str, there: dict[str, str]) -> bool:
-        """Return whether an output is whole: a study is, file by file, once it has its record."""
+        """Return whether an output is whole: a study is, file by file, once it has its settings."""
         whole, earlier = self.whole.get(name), self.earlier.get(name)
         if name == "study":
-            if "record.json" in there:
+            if "settings.json" in there:
                 return there in (whole, earlier)
             return all(digest in (_of(whole, part), _of(earlier, part)) for part, digest in there.items())
         return there in (whole, earlier)

@@ -163,9 +163,9 @@ CASES = {
         "evaluate qrels.txt bm25.run -o out.html --corpus none.jsonl",
         r"none\.jsonl: expected a corpus file or folder, got nothing",
     ),
-    "record in brackets": (
-        "replay bad/study",
-        r"record\.json: .*got brackets nested too deep. Run",
+    "settings in brackets": (
+        "experiment bad/study -o out",
+        r"settings\.json: .*got brackets nested too deep. Run",
     ),
     "no field": ("index corpus.jsonl -o out --fields ,", r"--fields: expected names .*. Write e\.g\. title,body"),
     "index over a file": ("index corpus.jsonl -o topics.tsv", r"topics\.tsv: expected a new folder .*. Choose"),
@@ -388,7 +388,7 @@ def bad(world: Path) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     (folder / "study").mkdir()
-    shutil.copy(folder / "brackets.json", folder / "study" / "record.json")
+    shutil.copy(folder / "brackets.json", folder / "study" / "settings.json")
     with np.load(world / "data.npz", allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     labels = arrays["labels"].copy()

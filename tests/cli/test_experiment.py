@@ -11,26 +11,19 @@ STUDY = ("experiment", "index", "topics.tsv", "qrels.txt", "-k", "30", *SMALL)
 
 
 @pytest.mark.slow("5 s: a study twice")
-def test_experiment_replays_from_its_folder(command: Command, world: Path, tmp_path: Path) -> None:
+def test_experiment_is_repeated_from_its_folder(command: Command, world: Path, tmp_path: Path) -> None:
     (tmp_path / "folds").write_text("".join(f"q{number}\t{number % 3 + 1}\n" for number in range(10)))
     one, other = tmp_path / "one", tmp_path / "other"
     done = command(*STUDY, "-o", str(one), "--folds", str(tmp_path / "folds"), "--tune", "1")
     assert done.code == 0, done.err
     assert (one / "folds.tsv").read_text() == "".join(f"q{number}\t{number % 3}\n" for number in range(10))
-    again = command("replay", str(one), "-o", str(other))
-    assert again.code == 0, again.err
-    assert again.out == f"{done.out}\nreplay: 13 files are those of {one}, byte for byte\n"
-    for path in one.iterdir():
-        assert path.name == "provenance.json" or (other / path.name).read_bytes() == path.read_bytes()
-    provenance = json.loads((one / "provenance.json").read_text())
-    assert provenance["inputs"]["topics"] == str((world / "topics.tsv").resolve())
-    assert set(provenance) == {"command", "date", "inputs"}
-    (one / "results.json").write_text("{}")
-    altered = command("replay", str(one))
-    assert altered.code == 2
-    assert f"{one}/results.json: expected the file that the study wrote, got another one. Fetch" in altered.err
-    (one / "results.json").unlink()
-    assert "results.json: expected the file that the study wrote, got nothing there." in command("replay", str(one)).err
+    again = command("experiment", str(one), "-o", str(other))
+    assert (again.code, again.out) == (0, done.out)
+    assert {path.name: path.read_bytes() for path in one.iterdir()} == {
+        path.name: path.read_bytes() for path in other.iterdir()
+    }
+    inputs = json.loads((one / "settings.json").read_text())["inputs"]
+    assert inputs["topics"] == str((world / "topics.tsv").resolve())
 
 
 def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path: Path) -> None:
@@ -38,14 +31,11 @@ def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path:
     (tmp_path / "folds").write_text("q0\t0\nq0\t1\n")
     (tmp_path / "few").write_text("q0\t0\nq1\t1\n")
     for arguments, message in (
-        (["experiment", "-o", out], "Missing argument 'INDEX TOPICS QRELS | DATA...' (see `rerank experiment -h`)"),
-        (list(STUDY), "Missing option '-o' / '--output' (see `rerank experiment -h`)"),
-        (["replay"], "Missing argument 'FOLDER' (see `rerank replay -h`)"),
-        (["replay", out, "--folds", "4"], "No such option '--folds' (see `rerank replay -h`)"),
         (
-            ["replay", out],
-            f"{out}/record.json: expected a file that `rerank experiment` wrote, got nothing there. Check the path.",
+            ["experiment", "-o", out],
+            "Missing argument 'INDEX TOPICS QRELS | DATA... | FOLDER' (see `rerank experiment -h`)",
         ),
+        (list(STUDY), "Missing option '-o' / '--output' (see `rerank experiment -h`)"),
         (
             [*STUDY, "-o", out, "--folds", str(tmp_path / "folds")],
             f"{tmp_path}/folds:2: expected each query in one fold, got 'q0' again. Remove one of the two.",
@@ -59,46 +49,15 @@ def test_experiment_says_what_is_missing_or_too_much(command: Command, tmp_path:
         assert command(*arguments) == (2, "", f"rerank: {message}\n")
 
 
-def test_replay_runs_no_code_that_a_study_folder_names(
-    command: Command, world: Path, own_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RERANK_CACHE", str(tmp_path / "cache"))
-    out, marker = tmp_path / "study", tmp_path / "ran"
-    (tmp_path / "lengths_encoder.py").write_text(
-        "def encode(texts):\n    return [[float(len(text)), 1.0] for text in texts]\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    name = "lengths_encoder:encode"
-    assert command("vectors", str(own_index), "--dimensions", "4", "--encoder", name).code == 0
-    study = ("experiment", str(own_index), *STUDY[2:], "-o", str(out))
-    assert command(*study).code == 0
-    assert json.loads((out / "record.json").read_text())["encoder"] == name
-    again = command("replay", str(out))
-    assert (again.code, "byte for byte" in again.out) == (0, True)
-    (world / "evil_module.py").write_text(f"open({str(marker)!r}, 'w')\ndef call(texts): open({str(marker)!r}, 'w')\n")
-    try:
-        record = json.loads((out / "record.json").read_text())
-        (out / "record.json").write_text(json.dumps(record | {"encoder": "evil_module:call"}))
-        other = command("replay", str(out))
-        assert (other.code, other.err) == (
-            2,
-            f"rerank: replay: expected the encoder of the study, 'evil_module:call', got {name}. "
-            "Bind what the study was made with (`rerank vectors INDEX --encoder`).\n",
-        )
-        (out / "record.json").write_text(json.dumps({key: record[key] for key in record if key != "encoder"}))
-        assert f"expected no encoder, got {name}." in command("replay", str(out)).err
-    finally:
-        (world / "evil_module.py").unlink()
-    assert not marker.exists()
-
-
-def test_replay_does_not_replace_the_study(command: Command, tmp_path: Path) -> None:
+def test_a_repeated_experiment_takes_another_folder_and_no_other_setting(command: Command, tmp_path: Path) -> None:
     out = str(tmp_path / "study")
     assert command(*STUDY, "-o", out).code == 0
-    before = (tmp_path / "study" / "record.json").read_bytes()
-    done = command("replay", out, "-o", out)
+    before = (tmp_path / "study" / "settings.json").read_bytes()
+    done = command("experiment", out, "-o", out)
     assert done == (2, "", f"rerank: {out}: expected another folder than that of the study. Name a new one.\n")
-    assert (tmp_path / "study" / "record.json").read_bytes() == before
+    assert (tmp_path / "study" / "settings.json").read_bytes() == before
+    other = command("experiment", out, "-o", f"{out}2", "--folds", "4")
+    assert (other.code, "--folds: expected only -o beside the folder of an experiment." in other.err) == (2, True)
 
 
 def test_learning_curve_writes_its_table_and_picture(command: Command, tmp_path: Path) -> None:
@@ -131,15 +90,15 @@ def test_experiment_refuses_an_unknown_base(command: Command, tmp_path: Path) ->
     assert missing == (2, "", "rerank: none.json: expected a model file, got nothing there. Check the path.\n")
 
 
-def test_experiment_of_data_compares_a_model_and_a_run_and_replays(command: Command, tmp_path: Path) -> None:
+def test_experiment_of_data_compares_a_model_and_a_run_and_is_repeated(command: Command, tmp_path: Path) -> None:
     out = tmp_path / "study"
     arguments = ("experiment", "data.npz", "-o", str(out), "--base", "model:model.json", "--run", "dense=bm25.run")
     done = command(*arguments, *SMALL)
     assert done.code == 0, done.err
     rows = [line.split()[0] for line in done.out.splitlines()[2:8]]
     assert rows == ["BM25", "dense", "RRF", "base", "LambdaMART", "LambdaSMART"]
-    again = command("replay", str(out))
-    assert (again.code, "byte for byte" in again.out) == (0, True)
+    again = command("experiment", str(out), "-o", str(tmp_path / "again"))
+    assert (again.code, again.out) == (0, done.out)
     assert command("experiment", "data.npz", "-o", str(tmp_path / "curve"), "--learning-curve", *SMALL).code == 0
 
 

@@ -130,8 +130,7 @@ def test_study_learns_a_history_for_each_fold(command: Command, tmp_path: Path) 
         folds = dict(row.split("\t") for row in Path(study, "folds.tsv").read_text().splitlines())
         training = {name for name, of_query in folds.items() if int(of_query) == (fold + 2) % 3}
         assert set(learned.judged.query_ids.tolist()) == training
-    done = command("replay", study, "-o", again)
-    assert done.code == 0
+    assert command("experiment", study, "-o", again).code == 0
     recipe = tmp_path / "recipe.toml"
     recipe.write_text('families = ["letor"]\n')
     done = command(*line[:4], "-o", again, "--folds", "3", "-k", "30", "--learn-history", "--recipe", str(recipe))

@@ -50,7 +50,7 @@ def test_study_of_a_sharded_index_is_that_of_one_index(command: Command, world: 
         study = ("experiment", f"{tmp_path}/{index}", "topics.tsv", "qrels.txt", "-k", "30", "--folds", "3", *SMALL)
         done = command(*study, "-o", str(out))
         assert done.code == 0, done.err
-        files = {path.name: path.read_bytes() for path in sorted(out.iterdir()) if path.name != "provenance.json"}
-        files.pop("record.json")  # has the path of the index
+        files = {path.name: path.read_bytes() for path in sorted(out.iterdir())}
+        files.pop("settings.json")  # has the path of the index
         outputs.append((done.out, files))
     assert outputs[0] == outputs[1]

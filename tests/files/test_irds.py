@@ -163,10 +163,10 @@ def test_commands_take_data_sets(whole: str, collection: Tiny, tmp_path: Path, m
         ["features", "index", name, "bm25.run", "--qrels", name, "-o", "data.npz"],
         ["evaluate", name, "bm25.run", "--topics", name, "--corpus", name, "-o", "page.html"],
         ["experiment", "index", name, name, *study],
-        ["replay", "study"],
+        ["experiment", "study", "-o", "again"],
     ):
         assert run(arguments) == 0, arguments
-    inputs = json.loads((tmp_path / "study" / "provenance.json").read_text())["inputs"]
+    inputs = json.loads((tmp_path / "study" / "settings.json").read_text())["inputs"]
     assert (inputs["topics"], inputs["qrels"]) == (name, name)
 
 

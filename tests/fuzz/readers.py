@@ -56,7 +56,7 @@ from rerank.types.retriever import Retriever
 from rerank.vectors.vectors import Vectors
 from rerank.workflows.folds import given_folds
 from rerank.workflows.index import Index
-from rerank.workflows.record import check_files, check_inputs, read_record
+from rerank.workflows.settings import read_settings
 from rerank.workflows.study import Study
 from tests.fuzz.mutations import (
     archive_of,
@@ -556,19 +556,15 @@ def plain(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
 
-def _record_seeds(work: Path) -> list[bytes]:
+def _settings_seeds(work: Path) -> list[bytes]:
     study = Study(recipe=Recipe(families=("letor",)), folds={"q1": 0, "q2": 1, "q3": 2}, parameters={"n_estimators": 3})
-    sums = {name: "0" * 64 for name in ("index", "topics", "qrels")}
-    record = {"format": "rerank study", "version": 1, "versions": {"python": "3.11"}, "study": study.to_dict()}
-    return [json.dumps({**record, "inputs": sums, "trials": [], "files": {}}).encode()]
+    settings = {"format": "rerank study", "version": 2, "versions": {"python": "3.11"}, "study": study.to_dict()}
+    return [json.dumps({**settings, "inputs": {"index": "i", "topics": "t", "qrels": "q"}}).encode()]
 
 
 def _read_study(path: Path) -> tuple[dict[str, Any], Study]:
-    record = read_record(path.parent)
-    check_inputs(record, {name: "0" * 64 for name in ("index", "topics", "qrels")}, {})
-    study = Study.from_dict(record["study"])
-    check_files(record, path.parent)
-    return record, study
+    settings = read_settings(path.parent)
+    return settings, Study.from_dict(settings["study"])
 
 
 def _check_study(result: tuple[dict[str, Any], Study], folder: Path) -> None:
@@ -870,7 +866,7 @@ READERS: dict[str, Reader] = {
     "names": Reader(_names_seeds, read_names, _check_names),
     "documents": Reader(_sgml_seeds, lambda path: list(read_sgml(sgml_files(path).read)), _check_documents),
     "recipe": Reader(_recipe_seeds, Recipe.from_toml, _check_recipe, "input.toml"),
-    "record": Reader(_record_seeds, _read_study, _check_study, "record.json", mutate_json),
+    "settings": Reader(_settings_seeds, _read_study, _check_study, "settings.json", mutate_json),
     "doctor": Reader(_doctor_seeds, _read_doctor, _check_doctor, mutate=_mutate_doctor),
     "history": Reader(_history_seeds, read_history, _check_history, "input.npz", mutate_archive),
     "vectors": Reader(_vectors_seeds, _read_vectors, _check_vectors, "input.vectors", mutate_archive),

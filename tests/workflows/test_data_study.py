@@ -12,7 +12,6 @@ import rerank
 from rerank.errors import InvalidInputError
 from rerank.types import RankingData
 from rerank.workflows.experiment import run_experiment
-from rerank.workflows.replay import replay_experiment
 from rerank.workflows.study import Study
 from rerank.workflows.study_inputs import label_qrels
 from tests.workflows.tiny import Tiny
@@ -87,22 +86,6 @@ def test_study_compares_base_cold_adapted_dense_and_fused(
         }
     assert {kind for each in result.models["LambdaSMART"] if (kind := each.base_.kind)} == {"model"}
     assert set(result.models) == {"LambdaMART", "LambdaSMART"}
-    again = replay_experiment(
-        tmp_path / "study", data, qrels=collection.qrels, runs={"dense": dense}, model=f"model:{tmp_path / 'base.json'}"
-    )
-    assert again.result.table == result.table
-    changed = {"dense": replace(dense, scores=dense.scores[::-1].copy())}
-    with pytest.raises(
-        InvalidInputError, match=r"changed ones: my\.run \(dense: [0-9a-f]{12} then, [0-9a-f]{12} now\)"
-    ):
-        replay_experiment(
-            tmp_path / "study", data, qrels=collection.qrels, runs=changed, model=model, names={"dense": "my.run"}
-        )
-    with pytest.raises(InvalidInputError, match=r"^base: expected unsupervised, .*got 'model'"):
-        replay_experiment(tmp_path / "study", data, qrels=collection.qrels, runs={"dense": dense})
-    other = replace(data, X=data.X + np.float32(1.0))
-    with pytest.raises(InvalidInputError, match=r"changed ones: data \(data: "):
-        replay_experiment(tmp_path / "study", other, qrels=collection.qrels, runs={"dense": dense}, model=model)
 
 
 def test_data_study_ranks_each_query_by_a_model_that_saw_none_of_its_labels(data: RankingData) -> None:

@@ -102,7 +102,7 @@ def test_demo_writes_its_collection_and_a_split_of_the_topics(tmp_path: Path) ->
     assert {name: dict(written[name]) for name in written} == {name: dict(expected[name]) for name in expected}
     assert set(parts[".test"][0]) == {query_id for query_id, fold in made.result.folds.items() if fold == 0}
     assert set(parts[".train"][0]) == set(collection.topics) - set(parts[".test"][0])
-    assert {"record.json", "table.txt", "index", "bm25.run", "lambdamart.run"} <= {
+    assert {"settings.json", "table.txt", "index", "bm25.run", "lambdamart.run"} <= {
         path.name for path in (tmp_path / "out").iterdir()
     }
 

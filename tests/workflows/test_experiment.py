@@ -46,7 +46,7 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
         "folds.tsv",
         "table.txt",
         "results.json",
-        "record.json",
+        "settings.json",
     }
     figures = json.loads((folder / "results.json").read_text())
     for system, actual in result.results.items():

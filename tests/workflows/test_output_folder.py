@@ -95,5 +95,5 @@ def test_experiment_that_is_interrupted_leaves_the_study_of_another(
     monkeypatch.setattr(rerank.LambdaMART, "save", lambda model, path: (monkeypatch.undo(), interrupted(path)))
     with pytest.raises(KeyboardInterrupt):
         run_experiment(index, collection.topics, collection.qrels, tmp_path, STUDY)
-    assert {"record.json", "table.txt", "bm25.run"} <= set(paths(tmp_path))
+    assert {"settings.json", "table.txt", "bm25.run"} <= set(paths(tmp_path))
     assert not any(name.startswith(".") for name in paths(tmp_path))

@@ -10,8 +10,7 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.workflows.experiment import StudyResult, run_experiment
-from rerank.workflows.record import read_record
-from rerank.workflows.replay import replay_experiment
+from rerank.workflows.settings import read_settings
 from rerank.workflows.study import Study
 from tests.workflows.tiny import Tiny
 
@@ -20,7 +19,7 @@ STUDY = Study(folds=3, k=30, repeats=2, tune=2, parameters={"n_estimators": 3, "
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("replay") / "study"
+    return tmp_path_factory.mktemp("settings") / "study"
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +39,13 @@ def test_repeats_deal_other_folds_and_a_query_counts_its_mean(result: StudyResul
     assert np.allclose(result.results["LambdaMART"].values["AP"], (parts[0].values["AP"] + parts[1].values["AP"]) / 2)
 
 
-def test_record_holds_every_choice(result: StudyResult, folder: Path) -> None:
-    record = json.loads((folder / "record.json").read_text())
-    assert Study.from_dict(record["study"]) == replace(STUDY, base="unsupervised")
-    assert set(record["versions"]) >= {"python", "rerank", "numpy", "numba"}
-    assert set(record["files"]) == set(_files(folder)) - {"record.json"}
-    for stored, trial in zip(record["trials"], result.trials, strict=True):
+def test_folder_holds_settings_and_every_choice(result: StudyResult, folder: Path) -> None:
+    settings = read_settings(folder)
+    assert Study.from_dict(settings["study"]) == replace(STUDY, base="unsupervised")
+    assert set(settings["versions"]) >= {"python", "rerank", "numpy", "numba"}
+    assert settings["inputs"] == {}
+    trials = json.loads((folder / "results.json").read_text())["trials"]
+    for stored, trial in zip(trials, result.trials, strict=True):
         assert stored["folds"] == trial.folds
         for system, tries in trial.tries.items():
             for choice, tried, model in zip(stored["systems"][system], tries, trial.models[system], strict=True):
@@ -63,55 +63,13 @@ def test_same_study_elsewhere_gives_the_same_bytes(
     assert _files(tmp_path / "again") == _files(folder)
 
 
-def test_replay_gives_the_same_bytes(
-    index: rerank.Index, collection: Tiny, result: StudyResult, folder: Path, tmp_path: Path
-) -> None:
-    done = replay_experiment(folder, index, collection.topics, collection.qrels, tmp_path / "new")
-    assert _files(tmp_path / "new") == _files(folder)
-    assert done.n_files == len(_files(folder)) - 1
-    assert done.result.table == result.table
-
-
-def test_replay_says_which_input_has_changed(
-    index: rerank.Index, other_index: rerank.Index, collection: Tiny, result: StudyResult, folder: Path, tmp_path: Path
-) -> None:
-    qrels = {**collection.qrels, "q0": {**collection.qrels["q0"], "d1": 2}}
-    with pytest.raises(
-        InvalidInputError, match=r"^replay: expected the inputs of the record, got changed ones: my\.qrels \(qrels: "
-    ):
-        replay_experiment(folder, index, collection.topics, qrels, tmp_path / "new", names={"qrels": "my.qrels"})
-    topics = {**collection.topics, "q0": "other"}
-    with pytest.raises(
-        InvalidInputError, match=r"changed ones: index \(index: .* now\), topics \(topics: .* now\). Restore"
-    ):
-        replay_experiment(folder, other_index, topics, collection.qrels)
-    assert not (tmp_path / "new").exists()
-
-
-def test_replay_says_which_file_differs(
-    index: rerank.Index, collection: Tiny, result: StudyResult, folder: Path, tmp_path: Path
-) -> None:
-    record = json.loads((folder / "record.json").read_text())
-    record["files"]["table.txt"] = "0"
-    record["versions"]["numpy"] = "0.1"
-    record["study"] = replace(STUDY, tune=0, repeats=1).to_dict()
-    record["files"] = {"table.txt": "0"}
-    (tmp_path / "record.json").write_text(json.dumps(record))
-    with pytest.raises(InvalidInputError, match=r"got 1 that differ, e\.g\. table\.txt \(numpy 0\.1 then, "):
-        replay_experiment(tmp_path, index, collection.topics, collection.qrels)
-
-
-def test_replay_refuses_a_folder_without_a_record(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
-    with pytest.raises(MissingFileError, match=r"record\.json: expected a file that `rerank experiment` wrote, got"):
-        replay_experiment(tmp_path, index, collection.topics, collection.qrels)
-    for text, message in (
-        ("{", "expected JSON, got a text that breaks off"),
-        ("[]", "expected a JSON object"),
-        ("{}", "a record"),
-    ):
-        (tmp_path / "record.json").write_text(text)
+def test_settings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match=r"settings\.json: expected a file that `rerank experiment` wrote, got"):
+        read_settings(tmp_path)
+    for text, message in (("{", "expected JSON, got a text that breaks off"), ("[]", "expected an object, got")):
+        (tmp_path / "settings.json").write_text(text)
         with pytest.raises(FileFormatError, match=message):
-            replay_experiment(tmp_path, index, collection.topics, collection.qrels)
+            read_settings(tmp_path)
 
 
 def test_repeats_and_given_folds_do_not_go_together(index: rerank.Index, collection: Tiny) -> None:
@@ -131,24 +89,17 @@ def test_repeats_and_given_folds_do_not_go_together(index: rerank.Index, collect
         ({"study": []}, "study: expected an object or null, got"),
         ({"inputs": {"runs": []}}, "inputs.runs: expected an object, got"),
         ({"inputs": {"more": ""}}, "inputs: expected keys index, .*, got 'more'"),
-        ({"inputs": {"index": "a\nb", "topics": "", "qrels": ""}}, "inputs.index: expected a checksum, got 'a"),
-        ({"files": ["table.txt"]}, "files: expected an object, got"),
-        (
-            {"files": {"../table.txt": "0"}},
-            "files: expected names of files in the study's folder, got '../table.txt'",
-        ),
-        ({"files": {"": "0"}}, "files: expected text of 1 to"),
         ({"versions": {"numpy": 2}}, "versions.numpy: expected text of 1 to 100 characters, got 2"),
         ({"more": 1}, "expected keys format, version, .*, got 'more'"),
     ],
 )
-def test_replay_refuses_a_record_with_a_part_missing_or_wrong(
+def test_settings_with_a_part_missing_or_wrong_are_refused(
     result: StudyResult, folder: Path, tmp_path: Path, changes: dict[str, object], message: str
 ) -> None:
-    record = json.loads((folder / "record.json").read_text())
-    (tmp_path / "record.json").write_text(json.dumps(record | changes))
+    settings = json.loads((folder / "settings.json").read_text())
+    (tmp_path / "settings.json").write_text(json.dumps(settings | changes))
     with pytest.raises((FileFormatError, InvalidInputError), match=rf"^[^\n]*{message}[^\n]*$"):
-        Study.from_dict(read_record(tmp_path)["study"])
+        Study.from_dict(read_settings(tmp_path)["study"])
 
 
 @pytest.mark.parametrize(
