@@ -30,7 +30,6 @@ Z. Hu, Y. Wang, Q. Peng and H. Li, Unbiased LambdaMART: An Unbiased Pairwise Lea
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 import numpy as np
 from numba import prange
@@ -107,10 +106,6 @@ class ClickListsObjective(Objective):
             self.offsets[:] += (
                 self.learning_rate * slopes / (np.bincount(self.positions, own_hess, n_positions) + DAMPING)
             )
-
-    def part(self, queries: slice, rows: slice) -> NoReturn:
-        """Refuse: what is learned of positions needs all lists."""
-        raise NotImplementedError("the lists of a log are not divided")
 
     def _of_impressions(self, scores: Floats) -> Floats:
         return scores[self.rows] + self.offsets[self.positions]

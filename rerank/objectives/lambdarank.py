@@ -23,7 +23,7 @@ C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from numba import get_num_threads, prange
 from numpy.typing import NDArray
 
 from rerank.metrics.structures import SwapWeights
-from rerank.objectives.base import Objective, part_pointers
+from rerank.objectives.base import Objective
 from rerank.objectives.hessian import EQUAL, PairFactors, PairWeights, fill_products
 from rerank.runtime.elementary import exp, log2, softplus
 from rerank.runtime.kernels import helper, kernel
@@ -183,13 +183,6 @@ class LambdaRankObjective(Objective):
         )
         top = self.truncation_level
         fill_products(self.query_ptr, scores, pairs, top, self.sigma, self.normalize, columns, out)
-
-    def part(self, queries: slice, rows: slice) -> LambdaRankObjective:
-        """Return the objective of some queries and their rows, see `Objective.part`."""
-        swap = SwapWeights(self.swap.gains[rows], self.swap.discounts, self.swap.inverse_norms[queries])
-        ptr = part_pointers(self.query_ptr, queries)
-        factors = self.factors.of_rows(rows)
-        return replace(self, query_ptr=ptr, weights=self.weights[queries], swap=swap, factors=factors)
 
     @cached_property
     def _by_gain(self) -> ByGain:

@@ -11,7 +11,7 @@ whole list into account).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
@@ -19,7 +19,7 @@ import numpy as np
 from numba import prange
 
 from rerank.metrics.structures import RankedLists
-from rerank.objectives.base import Objective, part_pointers
+from rerank.objectives.base import Objective
 from rerank.objectives.hessian import EQUAL, PairFactors, PairWeights, fill_products
 from rerank.objectives.lambdarank import logistic_costs
 from rerank.runtime.elementary import exp, log2
@@ -152,20 +152,6 @@ class BlockLambdaRankObjective(Objective):
             weights = batch.weights, batch.as_better, batch.as_worse
             pairs = PairWeights(self.labels[rows], batch.deltas, batch.delta_ptr, *of_measure, *weights)
             fill_products(batch.query_ptr, scores[rows], pairs, top, sigma, normalize, columns[rows], out[rows])
-
-    def part(self, queries: slice, rows: slice) -> BlockLambdaRankObjective:
-        """Return the objective of some queries and their rows, see `Objective.part`."""
-        ideal_ptr = part_pointers(self.ideal_ptr, queries)
-        first = int(self.ideal_ptr[queries.start])
-        return replace(
-            self,
-            query_ptr=part_pointers(self.query_ptr, queries),
-            weights=self.weights[queries],
-            labels=self.labels[rows],
-            ideal_labels=self.ideal_labels[first : first + int(ideal_ptr[-1])],
-            ideal_ptr=ideal_ptr,
-            factors=self.factors.of_rows(rows),
-        )
 
     def _batches_by_rank(self, scores: Floats) -> Iterator[tuple[slice, RankedBatch]]:
         """Yield the rows of each batch and its documents by rank, with their swap deltas."""

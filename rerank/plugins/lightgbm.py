@@ -45,8 +45,9 @@ from rerank.rankers.training import TrainingSet
 from rerank.rankers.warm_start import GivenScoresBase, ModelBase
 from rerank.runtime.threads import cores
 from rerank.trees.boost import StepLength
+from rerank.trees.forest import trees_between
 from rerank.trees.leafwise import CAT_L2, CAT_SMOOTH, MAX_CAT_THRESHOLD, MAX_CAT_TO_ONEHOT, MIN_DATA_PER_GROUP
-from rerank.trees.parts import leaves_of, trees_between
+from rerank.trees.score import leaves_of
 from rerank.types import Floats, Ints, ideal_of_rows, pointers, query_rows
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, RerankError
 from rerank.rankers.ranker import Ranker
-from rerank.trees.forest import set_members
-from rerank.trees.parts import trees_between
+from rerank.trees.forest import set_members, trees_between
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

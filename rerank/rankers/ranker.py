@@ -165,7 +165,6 @@ class Ranker(Estimator):
     learns_from_pairs: ClassVar[bool] = False
     learns_from_clicks: ClassVar[bool] = False
     weighs_rows: ClassVar[bool] = False  # takes weights of documents, and not only of queries
-    trains_on_cluster: ClassVar[bool] = False
     trains_mapped: ClassVar[bool] = False  # reads features block by block, keeps to a memory limit, has checkpoints
     cross_validates: ClassVar[bool] = False  # without an eval_set, chooses by held-out queries; see cross_validated_
     learned_later: ClassVar[Mapping[str, Any]] = {}  # parts that older model files lack, and their values
@@ -326,7 +325,7 @@ class Ranker(Estimator):
             Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop(). One
             that raises ends the training.
         training : TrainingOptions, optional
-            For rankers of boosted trees: a cluster, a limit of memory, a checkpoint. The model does not depend on them.
+            For rankers of boosted trees: a limit of memory, a checkpoint. The model does not depend on them.
 
         Returns
         -------
@@ -361,21 +360,16 @@ class Ranker(Estimator):
 
     def _check_supported(self, given: TrainingOptions, with_preferences: bool, with_clicks: bool) -> None:
         """Refuse what only other rankers can do."""
-        if given.cluster is not None and not self.trains_on_cluster:
-            able = ", ".join(name for name, ranker in known_rankers().items() if ranker.trains_on_cluster)
-            raise InvalidInputError(
-                f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
-            )
         for name, value in (("memory", given.memory), ("checkpoint", given.checkpoint)):
             if value is not None and not self.trains_mapped:
                 raise UnknownParameterError(
                     f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
                     f"{', '.join(rankers_of_parts())}, or leave it out."
                 )
-        if with_clicks and not (self.learns_from_clicks and given.cluster is None and not with_preferences):
+        if with_clicks and not (self.learns_from_clicks and not with_preferences):
             raise UnknownParameterError(
-                f"clicks: expected LambdaMART without a cluster and without preferences, got {type(self).__name__} or "
-                "one of them. Leave these out, or train on the labels of `rerank.click_labels`."
+                f"clicks: expected LambdaMART without preferences, got {type(self).__name__} or preferences. "
+                "Leave these out, or train on the labels of `rerank.click_labels`."
             )
         if with_preferences and not self.learns_from_pairs:
             raise UnknownParameterError(

@@ -21,6 +21,7 @@ C. Leiserson, H. Prokop, K. Randall, Using de Bruijn Sequences to Index a 1 in a
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -367,3 +368,12 @@ def _threads_worth(bits: BitForest, n_rows: int) -> int:
     """Return how many threads to use."""
     n_tests = n_rows * (len(bits.mask) + TESTS_A_COLUMN * len(bits.columns))
     return numba.get_num_threads() if n_tests >= PARALLEL_TESTS else 1
+
+
+def leaves_of(forest: Forest, X: NDArray[np.float32]) -> Ints:
+    """Return the number of the leaf that each row reaches in each tree, (n_rows, n_trees) int64, from 0."""
+    leaves = np.empty((len(X), forest.n_trees), dtype=np.int64)
+    for number, tree in enumerate(forest.trees()):
+        numbered = replace(tree, leaf_value=np.arange(len(tree.leaf_value), dtype=np.float64))
+        leaves[:, number] = score_rows(Forest.of([numbered]), X)
+    return leaves

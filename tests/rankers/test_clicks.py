@@ -87,7 +87,7 @@ def test_lists_of_a_log_are_counted_once_each(data: RankingData, log: rerank.Cli
 
 
 def test_clicks_that_cannot_be_learned_from_are_refused_in_one_line(data: RankingData, log: rerank.Clicks) -> None:
-    with pytest.raises(InvalidInputError, match="clicks: expected LambdaMART without a cluster"):
+    with pytest.raises(InvalidInputError, match="clicks: expected LambdaMART without preferences"):
         MART(**SMALL).fit(data, clicks=log)
     with pytest.raises(InvalidInputError, match="clicks: expected RankingData beside them, got arrays"):
         LambdaMART(**SMALL).fit(data.X, data.labels, qid=query_rows(data.query_ptr), clicks=log)

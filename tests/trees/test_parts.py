@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from rerank.rankers.lambdamart import LambdaMART
-from rerank.trees.forest import Forest, check_forest
-from rerank.trees.parts import leaves_of, trees_between
-from rerank.trees.score import score_rows
+from rerank.trees.forest import Forest, check_forest, trees_between
+from rerank.trees.score import leaves_of, score_rows
 
 
 @pytest.fixture(scope="module")
