@@ -8,12 +8,10 @@ import shutil
 import statistics
 import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -41,8 +39,6 @@ LIGHTGBM: dict[str, dict[str, Any]] = {
 }
 SYSTEMS = (*RERANK, *LIGHTGBM, "xgboost")
 CURVE_ROWS, CURVE_SYSTEMS = (50_000, 100_000, ROWS, 500_000, 1_000_000), ("rerank", "lightgbm-row-wise", "xgboost")
-STAGES = ("gradients", "packing", "histograms", "search", "partition", "leaf values")
-ROW, PACKED, SCORES = 4, 8, 24  # bytes of a row: its number, its packed gradient; score, gradient and hessian
 
 
 def train(system: str, data: tuple[np.ndarray, ...], n_trees: int, threads: int) -> Callable[[np.ndarray], Any]:
@@ -135,152 +131,6 @@ def training_curve(options: Options) -> Iterator[Row]:
     """Seconds and memory of training against the number of rows."""
     for n_rows in CURVE_ROWS[: options.pick(len(CURVE_ROWS), 2)]:
         yield from trainings(options, CURVE_SYSTEMS, n_rows)
-
-
-class OneProcess:
-    """The only process of a training."""
-
-    rank, size = 0, 1
-
-    def exchange(self, messages: Sequence[Any]) -> list[Any]:
-        """Return the own message."""
-        return list(messages)
-
-
-class Stages:
-    """Seconds, bytes and calls of each stage of a tree: functions are replaced by ones that note them, while `on`."""
-
-    def __init__(self, codes: int, n_rows: int) -> None:
-        from rerank.trees import boost, shards
-
-        self.clear()
-        self.on = True
-        self._wrap(shards, "sum_leaves", "histograms", lambda a: _rows_in(a[2], a[3]) * (codes + ROW + PACKED))
-        self._wrap(shards, "search_leaves", "search", lambda a: len(a[6]) * len(a[0].features) * 256 * 8)
-        self._wrap(shards, "divide_leaves", "partition", lambda a: _rows_in(a[3], a[4]) * (1 + 2 * (ROW + PACKED)))
-        self._wrap(shards, "pack_scaled", "packing", lambda a: n_rows * (ROW + PACKED + 16))
-        self._wrap(shards, "add_sizes", "packing", lambda a: n_rows * 16)
-        self._wrap(shards, "add_leaf_sums", "leaf values", lambda a: int(np.diff(a[3]).sum()) * (ROW + 16))
-        self._wrap(boost, "add_leaf_values", "leaf values", lambda a: n_rows * (ROW + 16))
-
-    def clear(self) -> None:
-        """Forget what was noted."""
-        self.seconds: dict[str, float] = defaultdict(float)
-        self.bytes: dict[str, int] = defaultdict(int)
-        self.splits = 0
-
-    def _wrap(self, module: ModuleType, name: str, stage: str, n_bytes: Callable[[Any], int]) -> None:
-        setattr(module, name, self.noted(getattr(module, name), stage, n_bytes))
-
-    def noted(self, function: Callable[..., Any], stage: str, n_bytes: Callable[[Any], int]) -> Callable[..., Any]:
-        """Return a function that notes its seconds and bytes."""
-
-        def call(*given: Any) -> Any:
-            if not self.on:
-                return function(*given)
-            self.bytes[stage] += n_bytes(given)
-            self.splits += len(given[4]) if stage == "partition" else 0
-            start = time.perf_counter()
-            answer = function(*given)
-            self.seconds[stage] += time.perf_counter() - start
-            return answer
-
-        return call
-
-
-def _rows_in(work: Any, leaves: np.ndarray) -> int:
-    return int((work.leaves["last"][leaves] - work.leaves["first"][leaves]).sum())
-
-
-def draw_stages(rows: list[Row], path: Path) -> None:
-    """Draw the stages as bars, and what memory allows as marks."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
-    axes, height = figure.subplots(), 0.4
-    places = np.arange(len(STAGES))
-    bars = [row for row in rows if row["stage"] in STAGES]
-    for number in (0, 1):
-        own = [row["ms"] for row in bars if row["threads"] == number + 1]
-        axes.barh(places + number * height, own, height, label=f"{number + 1} thread{'s' * number}")
-    for place, row in zip(places, bars, strict=False):
-        axes.plot([row["least by memory"]] * 2, [place - 0.2, place + 0.6], color="black")
-    axes.plot([], [], color="black", label="least by memory")
-    axes.set(xlabel="milliseconds a tree", yticks=places + 0.2, yticklabels=STAGES)
-    axes.invert_yaxis()
-    axes.grid(alpha=0.3, axis="x")
-    axes.legend()
-    save_figure(figure, path)
-
-
-@benchmark(data="generated, 223,531 x 136", peer="the machine's memory bandwidth", draw=draw_stages)
-def tree_stages(options: Options) -> Iterator[Row]:
-    """Milliseconds of the stages of a tree, and the time in which the machine can read and write their bytes once.
-
-    The stages are those of rerank/trees/shards.py with one process, called one after the other; "one call" is a tree of
-    the same kernels in one call.
-    """
-    from rerank.metrics.registry import parse_measure
-    from rerank.objectives.for_measure import lambdarank_for
-    from rerank.rankers.arrays import data_from_arrays
-    from rerank.rankers.training import TrainingSet
-    from rerank.runtime.threads import kernel_threads
-    from rerank.trees.binned import bin_rows
-    from rerank.trees.boost import Booster, BoostSettings, BoostTask
-    from rerank.trees.shards import Shard
-
-    n_rows, n_trees = _rows(options), options.trees or options.pick(30, 3)
-    X, labels, groups = generated(n_rows, 0)
-    given, _ = data_from_arrays(X, labels, qid_of(groups))
-    rows, start = TrainingSet.of(given, np.zeros(n_rows)), np.zeros(n_rows)
-    gradients = lambdarank_for(parse_measure("nDCG@10"), rows.lists, rows.weights).gradients
-    data = bin_rows(given.X, np.arange(n_rows), 255, 1)
-    stages, speed = Stages(data.blocks.shape[0] * data.blocks.shape[2], n_rows), bandwidth()
-    fill = stages.noted(gradients, "gradients", lambda _: n_rows * SCORES)
-    for threads in (1, 2):
-        task = BoostTask(data, rows.query_ptr, start, BoostSettings(n_estimators=n_trees))
-        booster = Booster(task, gradients, task.grower(threads))
-        by_stage = Shard(task, fill).booster(OneProcess(), lambda: False, threads)  # type: ignore[arg-type]
-        with kernel_threads(threads):
-            taken, n_kept = _grow(stages, booster.add_tree, by_stage.add_tree, n_trees)
-        for stage in STAGES:
-            least = stages.bytes[stage] / n_trees / speed / 1e6
-            ms = 1e3 * stages.seconds[stage] / n_trees
-            yield {"threads": threads, "stage": stage, "ms": ms, "least by memory": least}
-        for stage, seconds in taken.items():
-            yield {"threads": threads, "stage": stage, "ms": 1e3 * seconds / n_trees, "least by memory": None}
-        yield {"threads": threads, "splits a tree": stages.splits / n_trees, "kept": n_kept / n_trees, "stage": ""}
-
-
-def _grow(
-    stages: Stages, whole: Callable[[], Any], by_stage: Callable[[], Any], n_trees: int
-) -> tuple[dict[str, float], int]:
-    """Grow trees in turns, in one call and by stage; return the seconds of both, and the splits of the latter."""
-    taken, n_kept = {"one call": 0.0, "stages together": 0.0}, 0
-    for number in range(n_trees + 1):
-        for name, add in zip(taken, (whole, by_stage), strict=True):
-            stages.on = name != "one call"
-            start = time.perf_counter()
-            tree = add()
-            taken[name] += time.perf_counter() - start
-        n_kept += len(tree.feature)
-        if number == 0:  # it may have compiled
-            stages.clear()
-            taken, n_kept = dict.fromkeys(taken, 0.0), 0
-    return taken, n_kept
-
-
-def bandwidth() -> float:
-    """Return GB a second of memory, read and written, with a copy on each core: the best of five."""
-    threads, copied = os.cpu_count() or 1, 1 << 27
-    arrays = [(np.ones(copied, np.uint8), np.zeros(copied, np.uint8)) for _ in range(threads)]
-    taken = []
-    with ThreadPoolExecutor(threads) as pool:
-        for _ in range(5):
-            start = time.perf_counter()
-            list(pool.map(lambda pair: np.copyto(pair[1], pair[0]), arrays))
-            taken.append(time.perf_counter() - start)
-    return 2 * copied * threads / min(taken) / 1e9
 
 
 @benchmark(data="generated, 1,000,000 x 136, in a file", peer="LightGBM, row-wise", needs=("lightgbm",))

@@ -38,7 +38,7 @@ BELOW = {
     | {"files", "trees", "objectives", "metrics", "combination", "clicks"},
     "plugins": {"workflows", "lucene", "features", "rankers", "files", "exchange", "trees", "metrics"},
     "cluster": {"workflows", "retrieval", "lucene", "features", "vectors", "history", "rankers", "evaluation", "files"}
-    | {"trees", "objectives", "metrics"},
+    | {"exchange", "trees", "metrics"},
     "service": {"workflows", "retrieval", "lucene", "features", "vectors", "rankers", "files", "clicks"},
     "cli": {
         "workflows",

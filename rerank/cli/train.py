@@ -45,7 +45,7 @@ FROM_INDEX = (
 )  # options of one form alone
 INSTEAD = ("teacher", "clicks")  # of judgements
 FROM_DATA = ("validate", "preferences", "memory", "checkpoint")
-UNTUNED = ("preferences", "memory", "checkpoint")  # what a search of parameters does not know
+ONE_PROCESS = ("preferences", "memory", "checkpoint")  # what neither a search of parameters nor a cluster knows
 
 
 @dataclass(frozen=True)
@@ -264,16 +264,18 @@ def _train_on_data(given: Options) -> None:
     from rerank.rankers.checkpoint import Checkpoint
     from rerank.rankers.context import TrainingOptions
 
-    measure, model = (
-        parse_measure(given.metric).name,
-        new_ranker(given, given.ranker or RANKER, given.base or NO_BASE, given.threads),
-    )
-    state, mapped = None if given.checkpoint is None else Checkpoint(given.checkpoint), given.memory is not None
+    measure = parse_measure(given.metric).name
+    model = new_ranker(given, given.ranker or RANKER, given.base or NO_BASE, given.threads)
+    state = None if given.checkpoint is None else Checkpoint(given.checkpoint)
+    mapped = given.memory is not None
     tuning, bm25 = _tuning(given)
-    if bm25 or (tuning is not None and any(getattr(given, name) for name in UNTUNED)):
+    if bm25 or (tuning is not None and any(getattr(given, name) for name in ONE_PROCESS)):
         raise click.UsageError(
             "--tune: expected a number, without --preferences, --memory and --checkpoint, beside DATA. Leave these out."
         )
+    for name in ONE_PROCESS if given.cluster else ():
+        if getattr(given, name) is not None:
+            raise click.UsageError(f"--{name}: expected no --cluster beside it and DATA, got both. Leave one out.")
     with errors_with_files(_files(given, model)):
         _check_memory(given, model)
         data = read_data(given.data, mapped)
@@ -282,8 +284,10 @@ def _train_on_data(given: Options) -> None:
         if tuning is not None:
             model.set_params(**tuning.search(model, data, valid).parameters)
         with opened_cluster(given.cluster) as workers:
-            training = TrainingOptions(workers, given.memory, state)
-            model.fit(data, eval_set=valid, training=training, preferences=pairs)
+            if workers is not None:
+                model = workers.train(model, data, valid)
+            else:
+                model.fit(data, eval_set=valid, training=TrainingOptions(given.memory, state), preferences=pairs)
     model.save(given.output)
     if state is not None:
         state.remove()

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.cluster.workers import Workers
 from rerank.files.records import JudgementsLike, RunLike, TopicsLike, run_of
-from rerank.types import Run
+from rerank.types import RankingData, Run
 
 if TYPE_CHECKING:
     from rerank.cluster.index import ClusterIndex
     from rerank.evaluation.evaluate import EvaluationResult
+    from rerank.rankers.imported import ImportedTrees
     from rerank.rankers.ranker import Ranker
-    from rerank.trees.boost import BoostTask, Gradients, TreeSource
     from rerank.workflows.index import Index
 
 
@@ -119,22 +119,36 @@ class Cluster(Workers):
         chosen = parse_measures(MEASURES if measures is None else measures, options.get("level", 1))
         return evaluate_parts(self, judgements_of(qrels, chosen), run_of(run), chosen, options)
 
-    def booster(
-        self, task: BoostTask, gradients_of: Callable[[slice, slice], Gradients], from_first_tree: bool = False
-    ) -> TreeSource:
-        """Return what grows trees on the workers, for `Ranker.fit`.
+    def train(
+        self, ranker: Ranker, data: RankingData | str | Path, eval_set: RankingData | str | Path | None = None
+    ) -> ImportedTrees:
+        """Train LambdaMART on all workers, by LightGBM's Dask learner, each with a part of the queries.
+
+        Trees start from the base's scores, and the model starts from the base. LightGBM's nDCG knows the rows of the
+        data only, not judged documents that are not among them. Its learner has no early stopping on a cluster: all
+        trees are grown, and those up to the best metric on `eval_set` are kept. With another number of workers the
+        model may be another one.
 
         Parameters
         ----------
-        task, gradients_of, from_first_tree : BoostTask, callable and bool
-            As for `rerank.cluster.training.ClusterBooster`.
+        ranker : LambdaMART
+            Its parameters; it is not changed.
+        data, eval_set : RankingData or path
+            Labelled data, and validation data.
 
         Returns
         -------
-        TreeSource
-            A `ClusterBooster`.
+        ImportedTrees
+            The model, with the scores of LightGBM's, which knows recipe, candidates and base.
+
+        Raises
+        ------
+        InvalidInputError
+            For another ranker or metric, and for parameters that LightGBM's learner does not have.
+        ClusterError
+            If LightGBM is not installed, or the training fails, because a worker was lost, for example.
 
         """
-        from rerank.cluster.training import ClusterBooster
+        from rerank.cluster.training import train_on
 
-        return ClusterBooster(self, task, gradients_of, from_first_tree)
+        return train_on(self, ranker, data, eval_set)

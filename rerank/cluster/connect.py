@@ -62,14 +62,16 @@ def dask_distributed() -> Any:
     try:
         import distributed
     except ImportError as error:
-        raise _not_installed(error) from None
+        raise not_installed(error) from None
     return distributed
 
 
-def _not_installed(error: ImportError) -> ClusterError:
+def not_installed(error: ImportError) -> ClusterError:
+    """Return the error of a package of the extra `cluster` that is missing."""
     why = " ".join(str(error).split())
     return ClusterError(
-        f"cluster: expected Dask and cryptography, got none ({why}). Install it: pip install 'lucene-rerank[cluster]'."
+        f"cluster: expected Dask, LightGBM and cryptography, got none ({why}). Install them: pip install "
+        "'lucene-rerank[cluster]'."
     )
 
 
@@ -101,7 +103,7 @@ def _local_cluster(distributed: Any, n_workers: int) -> tuple[Any, list[Any]]:
         )
         client = distributed.Client(cluster, set_as_default=False, name="rerank")
     except ImportError as error:  # of cryptography
-        raise _not_installed(error) from None
+        raise not_installed(error) from None
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
         raise ClusterError(
             f"local:{n_workers}: expected processes that start, got {_told(error)}. Start fewer, or look for what ends "

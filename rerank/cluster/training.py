@@ -1,260 +1,203 @@
-"""Training of boosted trees by the workers of a cluster: one long task on each, which talks to the others directly."""
+"""Training of LambdaMART on a cluster: LightGBM's Dask learner grows the trees, each worker holds some queries."""
 
 from __future__ import annotations
 
 import logging
-import pickle
-import queue
-import secrets
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
+from io import StringIO
 from itertools import pairwise
-from typing import Any
-from uuid import uuid4
+from pathlib import Path
+from typing import Any, ClassVar
+from warnings import catch_warnings
 
-import cloudpickle
 import numpy as np
+from numpy.typing import NDArray
 
-from rerank.cluster import worker
-from rerank.cluster.connect import cancelled_errors, dask_distributed
-from rerank.cluster.workers import Workers
-from rerank.errors import ClusterError
-from rerank.trees.binned import BinnedData, tree_values
-from rerank.trees.boost import BoostTask, Gradients, mean_of_trees
-from rerank.trees.forest import Tree
-from rerank.trees.shards import Shard
-from rerank.types import Ints
+from rerank.cluster.connect import cancelled_errors, dask_distributed, not_installed
+from rerank.cluster.workers import Workers, one_line
+from rerank.errors import ClusterError, InvalidInputError
+from rerank.exchange.models import import_model
+from rerank.metrics.ndcg import NDCG
+from rerank.metrics.registry import parse_measure
+from rerank.rankers.context import ALONE, TrainingContext
+from rerank.rankers.imported import ImportedTrees
+from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.ranker import Ranker
+from rerank.rankers.sizes import sizes_of
+from rerank.rankers.training import TrainingSet
+from rerank.trees.forest import Forest, trees_between
+from rerank.trees.score import score_rows
+from rerank.types import Floats, Ints, RankingData
 
-POLL_SECONDS = 0.2
-STEP_SECONDS = 0.02  # between two questions to the scheduler whether the tasks have ended
-ARRIVAL_SECONDS = 2.0  # for trees that are on their way when a task has ended
-END_SECONDS = 30.0  # for interrupted tasks to end
-MOST_FAILURES = 3  # attempts in a row without a new tree and without a lost worker
-log = logging.getLogger("rerank")
+MOST_LABEL = 30  # 2^label - 1 stays a number of 32 bits
+SENT = ("learning_rate", "max_depth", "min_split_gain", "max_bin", "colsample_bytree", "extra_trees", "random_state")
+# Parameters that LightGBM's learner has no match for -> the only value that it takes.
+REFUSED = {
+    "split": "newton",
+    "step": "fixed",
+    "data_sample_strategy": "bagging",
+    "monotone_constraints": None,
+    "interaction_constraints": None,
+    "categorical_feature": "auto",
+}
 
 
-class ClusterBooster:
-    """Grows a forest with the workers of a cluster, each of which holds some queries; see `rerank.trees.boost.Booster`.
+def train_on(
+    cluster: Workers, ranker: Ranker, data: RankingData | str | Path, eval_set: RankingData | str | Path | None
+) -> ImportedTrees:
+    """Return the model of LightGBM's trees; see `Cluster.train`."""
+    _check(ranker)
+    cluster.check_versions()
+    learner = type("LambdaMART", (_ClusterMART,), {"cluster": cluster})(**ranker.get_params(deep=False))
+    learner.fit(data, eval_set=eval_set)
+    model: ImportedTrees = learner.model_
+    for name in ("fingerprint_", "retriever_", "run_retrievers_", "base_", "best_iteration_", "evals_result_"):
+        setattr(model, name, getattr(learner, name))
+    return model
 
-    Where a worker is lost, the others start again after the last tree that arrived here.
 
-    Parameters
-    ----------
-    cluster : Workers
-        The cluster.
-    task : BoostTask
-        What the forest is grown from.
-    gradients_of : callable
-        ``gradients_of(queries, rows)`` returns what fills the gradients of consecutive queries, given as slices.
-    from_first_tree : bool
-        Whether a training in which a worker was lost starts again from its first tree: its gradients depend on those
-        of earlier trees.
-
-    Attributes
-    ----------
-    trees : list of Tree
-        Trees so far.
-    sent_bytes : int
-        Bytes that the workers have sent to each other, when the training has ended.
-
-    """
-
-    def __init__(
-        self,
-        cluster: Workers,
-        task: BoostTask,
-        gradients_of: Callable[[slice, slice], Gradients],
-        from_first_tree: bool = False,
-    ) -> None:
-        self.data, self._cluster, self._task = task.data, cluster, task
-        self._gradients_of, self._from_first_tree = gradients_of, from_first_tree
-        self.scores, self._n_scored = task.start_scores.astype(np.float64, copy=True), 0
-        self.trees: list[Tree] = []
-        self.sent_bytes = 0
-        self._attempt: _Attempt | None = None
-        self._failures = 0
-
-    def add_tree(self) -> Tree:
-        """Return the next tree; raise ClusterError where no worker is left."""
-        while True:
-            if self._attempt is None:
-                self._attempt = self._start()
-            tree = self._attempt.next_tree(len(self.trees))
-            if tree is not None:
-                self.trees.append(tree)
-                self._failures = 0
-                return tree
-            self._end_attempt()
-
-    def replay(self, tree: Tree, with_gradients: bool) -> None:
-        """Take the next tree from an earlier training on the same data, see `Booster.replay`."""
-        self.trees.append(tree)
-
-    def close(self) -> None:
-        """Stop the workers; later trees than those that were asked for are dropped."""
-        attempt, self._attempt = self._attempt, None
-        if attempt is not None:
-            attempt.stop()
-            self.sent_bytes += attempt.sent_bytes()
-
-    def _end_attempt(self) -> None:
-        """End an attempt in which a worker was lost."""
-        attempt, self._attempt = self._attempt, None
-        if attempt is None:
-            return
-        attempt.abort()
-        if set(attempt.addresses) <= set(self._cluster.workers()):
-            self._failures += 1
-        if self._failures >= MOST_FAILURES:
-            raise ClusterError(
-                "cluster: expected workers that reach each other, got connections that were closed or not made. Check "
-                "that their machines accept connections from each other on all ports."
+def _check(ranker: Ranker) -> None:
+    """Refuse what LightGBM's learner does not do."""
+    if not isinstance(ranker, LambdaMART):
+        raise InvalidInputError(f"cluster: expected lambdamart, got {ranker.kind}. Train it without a cluster.")
+    for name, value in REFUSED.items():
+        given = getattr(ranker, name)
+        if given != value:
+            raise InvalidInputError(
+                f"{name}: expected {value!r} on a cluster, where LightGBM grows the trees, got {given!r}. Leave it "
+                "out, or train without a cluster."
             )
-        log.info(
-            "a worker was lost: training continues after tree %d with %d others",
-            len(self.trees),
-            len(self._cluster.workers()),
+    measure = parse_measure(ranker.metric)
+    if not isinstance(measure, NDCG) or measure.gains.pairs:
+        raise InvalidInputError(
+            f"metric: expected nDCG on a cluster, where LightGBM grows the trees, got {ranker.metric}. Train for nDCG, "
+            "or without a cluster."
         )
 
-    def _start(self) -> _Attempt:
-        """Start a task on each worker, with queries of about as many rows for each thread."""
-        cluster = self._cluster
-        threads = cluster.workers()
-        cluster.check_versions()
-        self._score()
-        addresses = sorted(threads)[: len(self._task.query_ptr) - 1]  # each has a query
-        attempt = _Attempt(cluster, addresses)
-        bounds = shard_bounds(self._task.query_ptr, [threads[address] for address in addresses])
-        shards = (self._shard(slice(first, last), rank) for rank, (first, last) in enumerate(pairwise(bounds)))
-        attempt.start(shards)
-        return attempt
 
-    def _shard(self, queries: slice, rank: int) -> Shard:
-        rows = slice(int(self._task.query_ptr[queries.start]), int(self._task.query_ptr[queries.stop]))
-        task = replace(
-            self._task,
-            data=BinnedData(self.data.columns, np.ascontiguousarray(self.data.blocks[:, rows])),
-            start_scores=self.scores[rows],
-            rule=self._task.rule.part(rows),
-            step_length=self._task.step_length if rank == 0 else None,
-            first_row=rows.start,
-            n_done=self._n_scored,
-        )
-        return Shard(task, self._gradients_of(queries, rows), self._task.step_length is not None)
+class _ClusterMART(LambdaMART):
+    """LambdaMART whose trees the workers grow; `fit` checks the data and resolves the base."""
 
-    def _score(self) -> None:
-        """Bring the scores up to date with the trees, as `Booster` does, unless training starts with the first one."""
-        for tree in [] if self._from_first_tree else self.trees[self._n_scored :]:
-            with mean_of_trees(self.scores, self._n_scored, self._task.settings.averaged):
-                self.scores += tree_values(tree, self.data.columns, self.data.blocks)
-            self._n_scored += 1
+    cluster: ClassVar[Workers]
 
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
+        labels = self._checked_labels(train)
+        booster = _grown(self.cluster, train, labels, self._lightgbm_parameters(train))
+        model = import_model(booster, feature_names=self.feature_names_, recipe=self.recipe_)
+        assert isinstance(model, ImportedTrees)
+        stopping = self._stopping(valid, context)
+        if valid is not None:
+            scores = valid.start_scores.copy()
+            for tree in model.forest_.trees():
+                scores += score_rows(Forest.of([tree]), valid.X)[valid.order]
+                stopping.add(scores)
+            model.forest_ = trees_between(model.forest_, 0, stopping.best)
+        self.best_iteration_ = model.forest_.n_trees
+        self.evals_result_ = stopping.results()
+        self.forest_ = model.forest_
+        self.model_ = model
 
-class _Attempt:
-    """The tasks of one training, one on each worker, until one of them is lost."""
+    def _checked_labels(self, train: TrainingSet) -> Floats:
+        """Return the labels as LightGBM takes them: whole numbers from 0."""
+        if self.categories_:
+            raise InvalidInputError(
+                f"training data: expected numbers on a cluster, got the category {next(iter(self.categories_))!r}. "
+                "Give its codes, or train without a cluster."
+            )
+        labels = np.maximum(train.labels, 0.0)
+        if (labels != np.floor(labels)).any() or labels.max() > MOST_LABEL:
+            raise InvalidInputError(
+                f"training data: expected labels that are whole numbers up to {MOST_LABEL} on a cluster, got others. "
+                "Round them, or train without a cluster."
+            )
+        if labels.min() == labels.max():
+            raise InvalidInputError("training data: expected labels that differ, got equal ones. Check the qrels.")
+        return labels
 
-    def __init__(self, cluster: Workers, addresses: list[str]) -> None:
-        self.addresses = addresses
-        self._cluster, self._client, self._key = cluster, cluster.client, f"rerank-{uuid4().hex}"
-        self._trees: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self._futures: list[Any] = []
-
-    def start(self, shards: Iterator[Shard]) -> None:
-        """Submit the tasks; where a worker is lost meanwhile, `next_tree` returns None."""
-        self._client.subscribe_topic(self._key, self._receive)
-        secret = secrets.token_bytes(32)
-        try:
-            opened = self._client.run(worker.open_listener, self._key, workers=self.addresses, on_error="return")
-            peers = [opened.get(address) for address in self.addresses]
-            if any(isinstance(peer, BaseException | None) for peer in peers):
-                return
-            for rank, shard in enumerate(shards):
-                packed = cloudpickle.dumps(shard)
-                data = self._client.scatter(packed, workers=[self.addresses[rank]], hash=False)
-                arguments = (self._key, rank, peers, secret, data)
-                where = {"workers": [self.addresses[rank]], "allow_other_workers": False}
-                self._futures.append(self._client.submit(worker.train_shard, *arguments, pure=False, **where))
-                del data
-        except (OSError, TimeoutError, KeyError) as error:
-            if self._cluster.workers() and set(self.addresses) <= set(self._cluster.workers()):
-                raise self._cluster.unreachable(error) from error
-            self._futures = []
-
-    def next_tree(self, number: int) -> Tree | None:
-        """Return a tree by its number; None where a worker is lost. A task's own error is raised."""
-        ended = None
-        while True:
-            with suppress(queue.Empty):
-                arrived, tree = pickle.loads(self._trees.get(timeout=POLL_SECONDS))
-                if arrived == number:
-                    return tree  # type: ignore[no-any-return]
-                continue
-            if len(self._futures) < len(self.addresses):
-                return None
-            if any(future.status == "error" for future in self._futures):
-                self._raise_errors()
-                return None
-            states = [future.status for future in self._futures]
-            if any(state in ("cancelled", "lost") for state in states):
-                return None
-            if not set(self.addresses) <= set(self._cluster.workers()):
-                return None
-            if any(state == "finished" for state in states):  # lost peers, or trees that are on their way
-                ended = ended or time.monotonic()
-                if time.monotonic() - ended > ARRIVAL_SECONDS:
-                    return None
-
-    def stop(self) -> None:
-        """Let the workers end after the present tree, and wait for them."""
-        self._tell(worker.stop_training)
-        self._wait()
-        self._tell(worker.abort_training)
-        self._client.unsubscribe_topic(self._key)
-
-    def abort(self) -> None:
-        """Interrupt the workers that are left."""
-        self._tell(worker.abort_training)
-        self._wait()
-        for future in self._futures:
-            with suppress(Exception):  # its worker or the scheduler may be lost, which the next call reports
-                future.cancel()
-        self._client.unsubscribe_topic(self._key)
-
-    def sent_bytes(self) -> int:
-        """Return the bytes that the workers have sent to each other."""
-        return sum(future.result() for future in self._futures if future.status == "finished")
-
-    def _receive(self, event: Any) -> None:
-        self._trees.put(event[1])
-
-    def _raise_errors(self) -> None:
-        error = next(future for future in self._futures if future.status == "error").exception()
-        if not isinstance(error, (dask_distributed().KilledWorker, *cancelled_errors())):
-            raise error
-
-    def _tell(self, function: Callable[[str], None]) -> None:
-        with suppress(OSError, TimeoutError):  # of a lost worker or scheduler, which the next call reports
-            alive = set(self._client.nthreads())
-            addresses = [address for address in self.addresses if address in alive]
-            if addresses:
-                self._client.run(function, self._key, workers=addresses, on_error="ignore")
-
-    def _wait(self) -> None:
-        until = time.monotonic() + END_SECONDS
-        while time.monotonic() < until:
-            with suppress(OSError, TimeoutError):  # the scheduler may answer later
-                alive = set(self._client.nthreads())
-                tasks = zip(self.addresses, self._futures, strict=False)
-                if all(future.done() or address not in alive for address, future in tasks):
-                    return
-            time.sleep(STEP_SECONDS)
+    def _lightgbm_parameters(self, train: TrainingSet) -> dict[str, Any]:
+        """Return the parameters of LightGBM's learner; those of leaves are in units of the base's spread, as here."""
+        sizes = sizes_of(self, len(train.weights), len(train.order))
+        sigma = 1.0 / self._unit(train)
+        measure = parse_measure(self.metric)
+        assert isinstance(measure, NDCG)
+        return {
+            **{name: getattr(self, name) for name in SENT},
+            "n_estimators": sizes.n_estimators,
+            "num_leaves": sizes.num_leaves,
+            "min_child_samples": sizes.min_child_samples,
+            "min_child_weight": self.min_child_weight * sigma * sigma,
+            "reg_alpha": self.reg_alpha * sigma,
+            "reg_lambda": self.reg_lambda * sigma * sigma,
+            "sigmoid": sigma,
+            "lambdarank_truncation_level": self.truncation_level,
+            "lambdarank_norm": self.normalize,
+            "label_gain": measure.gain_of(np.arange(MOST_LABEL + 1.0)).tolist(),
+            "subsample": self.subsample,
+            "subsample_freq": int(self.subsample < 1.0),
+            "bagging_by_query": self.subsample < 1.0,
+            "verbosity": -1,
+        }
 
 
-def shard_bounds(query_ptr: Ints, threads: Sequence[int]) -> list[int]:
+def _grown(cluster: Workers, train: TrainingSet, labels: Floats, parameters: Mapping[str, Any]) -> Any:
+    """Return the booster that the workers have trained."""
+    distributed = dask_distributed()
+    try:
+        from lightgbm import DaskLGBMRanker
+        from lightgbm.basic import LightGBMError
+    except ImportError as error:
+        raise not_installed(error) from None
+    learner = DaskLGBMRanker(client=cluster.client, **parameters)
+    failures = (LightGBMError, OSError, TimeoutError, RuntimeError, distributed.KilledWorker, *cancelled_errors())
+    try:
+        cluster.run_everywhere(_log_by_logging)
+        with cluster.client.as_current(), redirect_stdout(StringIO()), catch_warnings(action="ignore"):
+            learner.fit(**_divided(cluster, train, labels))
+    except failures as error:
+        raise ClusterError(
+            f"cluster: expected a training by LightGBM that ends, got {one_line(error)}. Train again, and see the logs "
+            "of the workers."
+        ) from error
+    return learner.booster_
+
+
+def _log_by_logging() -> None:
+    """Have LightGBM's messages on a worker go to its log in place of standard output."""
+    import lightgbm
+
+    lightgbm.register_logger(logging.getLogger("lightgbm"))
+
+
+def _divided(cluster: Workers, train: TrainingSet, labels: Floats) -> dict[str, Any]:
+    """Return the arguments of LightGBM's `fit` as arrays of Dask; each worker holds the part of its queries."""
+    from dask import array, delayed  # type: ignore[attr-defined]
+
+    threads = cluster.workers()
+    addresses = sorted(threads)[: len(train.weights)]  # each has a query
+    bounds = worker_bounds(train.query_ptr, [threads[address] for address in addresses])
+    weights = np.repeat(train.weights, np.diff(train.query_ptr))
+    by_row: dict[str, NDArray[Any]] = {
+        "X": train.X[train.order],
+        "y": labels,
+        "sample_weight": weights * train.row_weights if len(train.row_weights) else weights,
+        **({"init_score": train.start_scores} if train.start_scores.any() else {}),
+    }
+    divided = {}
+    for name, values in {**by_row, "group": np.diff(train.query_ptr)}.items():
+        limits = bounds if name == "group" else train.query_ptr[bounds].tolist()
+        parts = []
+        for address, (first, last) in zip(addresses, pairwise(limits), strict=True):
+            held = cluster.client.scatter(values[first:last], workers=[address], hash=False)
+            parts.append(array.from_delayed(delayed(held), (last - first, *values.shape[1:]), values.dtype))  # type: ignore[no-untyped-call]
+        divided[name] = array.concatenate(parts)  # type: ignore[no-untyped-call]
+    return divided
+
+
+def worker_bounds(query_ptr: Ints, threads: Sequence[int]) -> list[int]:
     """Return the first query of each worker, and the number of queries: whole queries, about as many rows a thread."""
-    n_queries, size = len(query_ptr) - 1, len(threads)
+    n_queries = len(query_ptr) - 1
+    size = len(threads)
     ends = np.cumsum(threads) / sum(threads) * int(query_ptr[-1])
     bounds = [0, *np.searchsorted(query_ptr, ends[:-1]).tolist(), n_queries]
     for rank in range(1, size):

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import pickle
 import platform
-import socket
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -18,13 +14,11 @@ from typing import Any
 
 import cloudpickle
 
-from rerank.cluster.peers import PeerLostError, SocketPeers
 from rerank.errors import ModelMismatchError, RerankError
 from rerank.features.functions import Function, define_functions
 from rerank.files.source import file_mark
 from rerank.lucene.jvm import anserini_version
-from rerank.runtime.threads import at_most_threads, kernel_threads
-from rerank.trees.shards import GrowthEndedError, Shard
+from rerank.runtime.threads import at_most_threads
 from rerank.version import __version__
 from rerank.workflows.fingerprints import fingerprint_differences
 from rerank.workflows.index import Index
@@ -33,10 +27,6 @@ MOST_JOBS = 4  # whose shared arguments a worker keeps
 _one_task = threading.Lock()  # parallel kernels of several threads may abort the process
 _indexes: dict[tuple[str, str | None], Index] = {}
 _jobs: OrderedDict[str, Job] = OrderedDict()
-_listeners: dict[str, tuple[Any, Any]] = {}  # socket and TLS contexts of trainings that have not started
-_stopped: set[str] = set()
-_aborted: set[str] = set()
-_log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True)
@@ -151,72 +141,6 @@ def environment() -> dict[str, str]:
     return names
 
 
-def open_listener(key: str, dask_worker: Any) -> tuple[str, int]:
-    """Open the port on which other workers of a training connect to this one; return its host and port."""
-    from distributed.comm.addressing import get_address_host
-
-    host = get_address_host(dask_worker.address)
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.create_server((host, 0), family=family)
-    contexts: tuple[Any, Any] = (None, None)
-    if dask_worker.address.startswith("tls"):
-        security = dask_worker.security
-        arguments = security.get_listen_args("worker"), security.get_connection_args("worker")
-        contexts = (arguments[0]["ssl_context"], arguments[1]["ssl_context"])
-    _listeners[key] = listener, contexts
-    return host, int(listener.getsockname()[1])
-
-
-def stop_training(key: str) -> None:
-    """Have a training end after the present tree."""
-    _stopped.add(key)
-
-
-def abort_training(key: str) -> None:
-    """Have a training of this worker end at once, started or not."""
-    _aborted.add(key)
-    listener, _ = _listeners.pop(key, (None, None))
-    if listener is not None:
-        listener.close()
-
-
-def train_shard(key: str, rank: int, addresses: list[tuple[str, int]], secret: bytes, packed: bytes) -> int:
-    """Grow trees with the other workers of a training; return the bytes that this one has sent.
-
-    The worker of rank 0 logs each tree as an event of Dask, whose topic is the key of the training.
-    """
-    from distributed import get_worker
-
-    dask_worker = get_worker()
-    task = dask_worker.get_current_task()
-
-    def is_aborted() -> bool:
-        state = dask_worker.state.tasks.get(task)  # None or cancelled: the client has gone
-        return key in _aborted or state is None or state.state == "cancelled"
-
-    peers = SocketPeers(rank, len(addresses), is_aborted)
-    listener, contexts = _listeners.pop(key, (None, None))
-    if listener is None:
-        return 0
-    try:
-        with whole_worker(), kernel_threads(None) as n_threads:
-            peers.connect(listener, addresses, secret, contexts)
-            shard: Shard = cloudpickle.loads(packed)
-            booster = shard.booster(peers, lambda: key in _stopped or is_aborted(), n_threads)
-            for number in range(shard.task.n_done, shard.task.settings.n_estimators):
-                tree = booster.add_tree()
-                if rank == 0:
-                    dask_worker.log_event(key, pickle.dumps((number, tree)))
-    except GrowthEndedError:  # the worker of rank 0 has all trees, or was stopped
-        _log.debug("training %s: ended by the worker of rank 0", key)
-    except PeerLostError as error:
-        _log.debug("training %s: %s", key, error)
-    finally:
-        peers.close()
-        listener.close()
-    return peers.sent
-
-
 def own_threads() -> int:
     """Return the number of threads of this worker."""
     from distributed import get_worker
@@ -234,10 +158,3 @@ def _job(key: str, packed: bytes) -> Job:
         _jobs[key] = job
     _jobs.move_to_end(key)
     return _jobs[key]
-
-
-@contextmanager
-def whole_worker() -> Iterator[None]:
-    """Keep other tasks of this process waiting in the block."""
-    with _one_task, at_most_threads(own_threads()):
-        yield

@@ -192,7 +192,7 @@ class Workers:
             checked = cloudpickle.dumps(replace(job, shared={}, functions={}))
             for address, error in self.run_everywhere(check_job, checked).items():
                 if isinstance(error, BaseException):
-                    raise ClusterError(f"worker {address}: {_one_line(error)}") from error
+                    raise ClusterError(f"worker {address}: {one_line(error)}") from error
         return job, packed
 
     def check_versions(self, with_index: bool = False) -> None:
@@ -219,7 +219,7 @@ class Workers:
         for address, theirs in self.run_everywhere(environment).items():
             if isinstance(theirs, BaseException):
                 raise ClusterError(
-                    f"worker {address}: expected rerank {own['rerank']}, got {_one_line(theirs)}. Install the same "
+                    f"worker {address}: expected rerank {own['rerank']}, got {one_line(theirs)}. Install the same "
                     "version on every worker."
                 )
             for name in names:
@@ -281,7 +281,7 @@ class _Tasks:
                 result = future.result(timeout=POLL_SECONDS)
             except distributed.KilledWorker as error:
                 raise ClusterError(
-                    f"cluster: expected workers that stay, got one lost with each try of a task ({_one_line(error)}). "
+                    f"cluster: expected workers that stay, got one lost with each try of a task ({one_line(error)}). "
                     "See their logs; give them more memory, or raise Dask's distributed.scheduler.allowed-failures."
                 ) from error
             except cancelled_errors():
@@ -297,6 +297,7 @@ class _Tasks:
                 return result
 
 
-def _one_line(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
+    """Return what an error says, with its type unless it is this package's."""
     text = " ".join(str(error).split())
     return text if isinstance(error, RerankError) else f"{type(error).__name__}: {text[:300]}"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import count
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,10 +36,6 @@ class Objective(ABC):
         """Return the cost, and fill grad and hess with its derivatives; arguments as in `gradients`."""
         self.gradients(scores, grad, hess)
         return self.cost(scores)
-
-    @abstractmethod
-    def part(self, queries: slice, rows: slice) -> Objective:
-        """Return the objective of some queries, with the gradients that they have among all queries."""
 
     def constant(self) -> float | None:
         """Return the start score of all rows of a model without a base; None where a constant changes no cost."""
@@ -92,12 +88,6 @@ class LabelObjective(Objective):
         of_queries = np.repeat(self.weights, np.diff(self.query_ptr))
         return of_queries * self.documents if len(self.documents) else of_queries
 
-    def part(self, queries: slice, rows: slice) -> Self:
-        """Return the objective of some queries and their rows, see `Objective.part`."""
-        ptr = part_pointers(self.query_ptr, queries)
-        weights, documents = self.weights[queries], self.documents[rows]
-        return replace(self, query_ptr=ptr, weights=weights, labels=self.labels[rows], documents=documents)
-
 
 @dataclass(frozen=True, eq=False)
 class RandomObjective(LabelObjective):
@@ -113,18 +103,11 @@ class RandomObjective(LabelObjective):
         Seed of the draws.
     tree : int
         Number of the tree.
-    first_row : int
-        Number of the first row among those of all processes.
 
     """
 
     seed: int = 0
     tree: int = 0
-    first_row: int = 0
-
-    def part(self, queries: slice, rows: slice) -> Self:
-        """Return the objective of some queries and their rows, see `Objective.part`."""
-        return replace(super().part(queries, rows), first_row=self.first_row + rows.start)
 
     def of_trees(self) -> Callable[[Floats, Floats, Floats], None]:
         """Return what fills the gradients of one tree after the other, as `gradients`."""
@@ -137,15 +120,8 @@ class RandomObjective(LabelObjective):
 
     def _uniform(self) -> Floats:
         """Return a random number for each row, (n_rows,) float64 in [0, 1)."""
-        first, n_skipped = divmod(int(self.first_row), 4)  # Philox makes four numbers at a time
-        bits = np.random.Philox(np.random.SeedSequence([self.seed, self.tree, 0])).advance(first)
-        return np.random.Generator(bits).random(n_skipped + len(self.labels))[n_skipped:]
-
-
-def part_pointers(query_ptr: Ints, queries: slice) -> Ints:
-    """Return the pointers of consecutive queries, counted from the first of their rows."""
-    ptr: Ints = query_ptr[queries.start : queries.stop + 1] - query_ptr[queries.start]
-    return ptr
+        bits = np.random.Philox(np.random.SeedSequence([self.seed, self.tree, 0]))
+        return np.random.Generator(bits).random(len(self.labels))
 
 
 _OBJECTIVES: Registry[type[LabelObjective]] = Registry("objective", "rerank.objectives")

@@ -23,7 +23,7 @@ C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from numba import get_num_threads, prange
 from numpy.typing import NDArray
 
 from rerank.metrics.structures import SwapWeights
-from rerank.objectives.base import Objective, part_pointers
+from rerank.objectives.base import Objective
 from rerank.runtime.elementary import exp, log2, softplus
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.lanes import LANES, absolute, lane_sum, load, positive, same, store
@@ -167,14 +167,6 @@ class LambdaRankObjective(Objective):
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
         _fill_lambdas(self._ranking, self._by_gain, self.row_weights, scores, grad, hess)
-
-    def part(self, queries: slice, rows: slice) -> LambdaRankObjective:
-        """Return the objective of some queries and their rows, see `Objective.part`."""
-        swap = SwapWeights(self.swap.gains[rows], self.swap.discounts, self.swap.inverse_norms[queries])
-        ptr = part_pointers(self.query_ptr, queries)
-        return replace(
-            self, query_ptr=ptr, weights=self.weights[queries], swap=swap, row_weights=self.row_weights[rows]
-        )
 
     @cached_property
     def _by_gain(self) -> ByGain:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -127,12 +127,6 @@ class BalancedLogistic(Logistic):
     n+ and n- count rows by their queries' weights; w is multiplied by half the rows, so that it is 1 where classes have
     equal weight.
     """
-
-    def part(self, queries: slice, rows: slice) -> Self:
-        """Return the objective of some queries and their rows, see `Objective.part`."""
-        part = super().part(queries, rows)
-        vars(part)["row_weights"] = self.row_weights[rows]  # the classes are balanced over all rows
-        return part
 
     @cached_property
     def row_weights(self) -> Floats:

@@ -20,8 +20,7 @@ Y. Freund et al., An Efficient Boosting Algorithm for Combining Preferences, JML
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,10 +71,6 @@ class PreferencePairs(Objective):
         grad[:] = np.bincount(self.first_row, slopes, n_rows) - np.bincount(self.second_row, slopes, n_rows)
         hess[:] = np.bincount(self.first_row, curvatures, n_rows) + np.bincount(self.second_row, curvatures, n_rows)
 
-    def part(self, queries: slice, rows: slice) -> Self:
-        """Return the objective of some queries and their rows, see `Objective.part`."""
-        return replace(self, **_pairs_of_rows(self, rows))
-
     def _margins(self, scores: Floats) -> Floats:
         """Return sigma (s_i - s_j), finite for finite scores of any size."""
         with np.errstate(over="ignore"):
@@ -107,10 +102,6 @@ class ExponentialPairs(Objective):
         grad[:] = np.bincount(self.first_row, slopes, n_rows) - np.bincount(self.second_row, slopes, n_rows)
         hess[:] = np.bincount(self.first_row, curvatures, n_rows) + np.bincount(self.second_row, curvatures, n_rows)
 
-    def part(self, queries: slice, rows: slice) -> Self:
-        """Return the objective of some queries and their rows, see `Objective.part`."""
-        return replace(self, **_pairs_of_rows(self, rows))
-
     def agreement(self, scores: Floats, chosen: NDArray[np.bool_]) -> tuple[float, float]:
         """Return W+ and W-: the weight of the pairs that h in {0, 1}, chosen (n_rows,), orders rightly, and wrongly."""
         right, wrong = self._shares(scores)
@@ -125,11 +116,3 @@ class ExponentialPairs(Objective):
             self.weights * self.probability * array_exp(-gaps),
             self.weights * (1.0 - self.probability) * array_exp(gaps),
         )
-
-
-def _pairs_of_rows(pairs: PreferencePairs | ExponentialPairs, rows: slice) -> dict[str, Any]:
-    """Return the pairs of some rows, which hold both rows of a pair or none, in their order."""
-    chosen = (pairs.first_row >= rows.start) & (pairs.first_row < rows.stop)
-    first, second = pairs.first_row[chosen] - rows.start, pairs.second_row[chosen] - rows.start
-    columns = {"probability": pairs.probability[chosen], "weights": pairs.weights[chosen]}
-    return {"first_row": first, "second_row": second, **columns}

@@ -11,7 +11,7 @@ whole list into account).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ from numba import prange
 
 from rerank.metrics.base import Measure
 from rerank.metrics.structures import RankedLists
-from rerank.objectives.base import Objective, part_pointers
+from rerank.objectives.base import Objective
 from rerank.objectives.lambdarank import logistic_costs
 from rerank.runtime.elementary import exp, log2
 from rerank.runtime.kernels import helper, kernel
@@ -133,20 +133,6 @@ class BlockLambdaRankObjective(Objective):
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
         for rows, batch in self._batches_by_rank(scores):
             _fill_lambdas(batch, scores[rows], self.sigma, self.normalize, grad[rows], hess[rows])
-
-    def part(self, queries: slice, rows: slice) -> BlockLambdaRankObjective:
-        """Return the objective of some queries and their rows, see `Objective.part`."""
-        ideal_ptr = part_pointers(self.ideal_ptr, queries)
-        first = int(self.ideal_ptr[queries.start])
-        return replace(
-            self,
-            query_ptr=part_pointers(self.query_ptr, queries),
-            weights=self.weights[queries],
-            labels=self.labels[rows],
-            ideal_labels=self.ideal_labels[first : first + int(ideal_ptr[-1])],
-            ideal_ptr=ideal_ptr,
-            row_weights=self.row_weights[rows],
-        )
 
     def _batches_by_rank(self, scores: Floats) -> Iterator[tuple[slice, RankedBatch]]:
         """Yield the rows of each batch and its documents by rank, with their swap deltas."""

@@ -42,7 +42,7 @@ from rerank.runtime.schema import Choice, Field, Flag, Number, Plain, Whole
 from rerank.runtime.threads import kernel_threads
 from rerank.trees.binned import BinnedData, bin_rows, bin_with, tree_values
 from rerank.trees.bins import Bins
-from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength, TreeSource
+from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength
 from rerank.trees.categories import AUTO, CategoryFeatures, category_mask, check_codes
 from rerank.trees.columns import Columns
 from rerank.trees.constraints import FEATURES, Directions, FeatureGroups, SplitConstraints
@@ -182,7 +182,7 @@ class BoostedTrees(WeightedRanker):
         Choice(lambda: STRATEGIES),
         "What `subsample` draws. bagging: whole queries. mvs: rows by the size of their gradients, which are then "
         "weighted (minimal variance sampling); subsample=0.1 takes two thirds of the time on many rows, with "
-        "colsample_bytree=0.7 less than three fifths. Only with split='newton', and not on a cluster.",
+        "colsample_bytree=0.7 less than three fifths. Only with split='newton'.",
     )
     colsample_bytree: float = parameter(
         1.0, Number(1e-9, 1.0), "Share of the features that each tree can use.", search=(0.3, 0.6, 1.0)
@@ -208,7 +208,6 @@ class BoostedTrees(WeightedRanker):
     )
     n_jobs: int | None = jobs_parameter()
 
-    trains_on_cluster: ClassVar[bool] = True
     learned_later: ClassVar[Mapping[str, Any]] = {"constant": 0.0, "base_weight": None}
     averages: ClassVar[bool] = False  # F_k is the mean of the trees' outputs, not their sum
     trains_mapped: ClassVar[bool] = True
@@ -400,10 +399,7 @@ class BoostedTrees(WeightedRanker):
         booster = self._booster(train, objective, start + (constant or 0.0), data, context)
         watched = None if valid is None else WatchedRows(valid, data.columns.bins, numba.get_num_threads())
         state = self._resumed(booster, train, stopping.data, context)
-        try:
-            self._boost(booster, stopping, watched, unit, state, context)
-        finally:
-            booster.close()
+        self._boost(booster, stopping, watched, unit, state, context)
         self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
         return data, Forest.of(booster.trees[: stopping.best]).scaled(unit)
 
@@ -444,12 +440,9 @@ class BoostedTrees(WeightedRanker):
             objective, queries = self._objective(half), np.flatnonzero(fold != number)
             start = np.full(data.n_rows, objective.constant() or 0.0)
             booster = self._booster(half, objective, start, data, context, queries)
-            try:
-                label = f"trees on held-out queries, {number + 1} of {HALVES}"
-                n_trees = self._sizes.n_estimators
-                trees = [booster.add_tree() for _ in track(range(n_trees), label, n_trees)]
-            finally:
-                booster.close()
+            label = f"trees on held-out queries, {number + 1} of {HALVES}"
+            n_trees = self._sizes.n_estimators
+            trees = [booster.add_tree() for _ in track(range(n_trees), label, n_trees)]
             learned = sum((tree_values(tree, data.columns, data.blocks) for tree in trees), np.zeros(data.n_rows))
             held_out[fold_of_row == number] = learned[fold_of_row == number]
         return held_out
@@ -462,14 +455,14 @@ class BoostedTrees(WeightedRanker):
         data: BinnedData,
         context: TrainingContext,
         grown_on: Ints | None = None,
-    ) -> TreeSource:
+    ) -> Booster:
         """Return what grows the trees from start scores (n_rows,): this process, or the workers of a cluster.
 
         grown_on  queries that trees are grown on; None: all
         """
         settings = replace(self._settings(), queries=grown_on)
         if settings.by_gradient:
-            self._check_sampling(context)
+            self._check_sampling()
         of_rows = np.repeat(train.weights, np.diff(train.query_ptr))
         rule = SPLIT_RULES[self.split].of(of_rows * train.row_weights if len(train.row_weights) else of_rows)
         task = BoostTask(
@@ -481,24 +474,15 @@ class BoostedTrees(WeightedRanker):
             self._step_length(train),
             constraints=self._constraints(train, data.columns.bins.is_category),
         )
-        if context.cluster is None:
-            return Booster(task, self._gradients(objective), task.grower(numba.get_num_threads()))
+        return Booster(task, self._gradients(objective), task.grower(numba.get_num_threads()))
 
-        def gradients_of(queries: slice, rows: slice) -> Gradients:
-            return self._gradients(objective.part(queries, rows))
-
-        sent = replace(task, step_length=self._step_length(replace(train, X=train.X[:0])))  # without the features
-        return context.cluster.booster(sent, gradients_of, self._remembers_gradients())
-
-    def _check_sampling(self, context: TrainingContext) -> None:
+    def _check_sampling(self) -> None:
         """Raise InvalidInputError where rows cannot be drawn by their gradients."""
         place = "data_sample_strategy: expected"
         if self.subsample >= 1.0:
             raise InvalidInputError(f"{place} subsample below 1 beside 'mvs', got 1. Set e.g. subsample=0.1.")
         if self.split != "newton":
             raise InvalidInputError(f"{place} split='newton' beside 'mvs', got {self.split!r}. Leave split out.")
-        if context.cluster is not None:
-            raise InvalidInputError(f"{place} 'bagging' on a cluster, got 'mvs'. Leave it out, or train without one.")
 
     def _constraints(self, train: TrainingSet, is_category: NDArray[np.bool_]) -> SplitConstraints | None:
         """Return the constraints of the features, None without any."""
@@ -523,7 +507,7 @@ class BoostedTrees(WeightedRanker):
         return constraints
 
     def _resumed(
-        self, booster: TreeSource, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext
+        self, booster: Booster, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext
     ) -> TrainingState:
         """Return the state of the checkpoint, an empty one without it."""
         if context.checkpoint is None:
@@ -550,7 +534,7 @@ class BoostedTrees(WeightedRanker):
 
     def _boost(
         self,
-        booster: TreeSource,
+        booster: Booster,
         stopping: EarlyStopping,
         valid: WatchedRows | None,
         unit: float,

@@ -1,4 +1,4 @@
-"""What a training is given beside its data: callbacks, a cluster, the memory that it may take, and its checkpoint.
+"""What a training is given beside its data: callbacks, the memory that it may take, and its checkpoint.
 
 Memory is planned before a training begins. What is counted: memory of the process. Of memory-mapped temporary files the
 system keeps as much in memory as is free; it takes that back when another program needs it, and it is not counted.
@@ -18,7 +18,6 @@ from rerank.rankers.checkpoint import Checkpoint
 from rerank.rankers.training import TrainingSet, Validation
 from rerank.runtime.memory import private_bytes
 from rerank.trees.binned import WORKING_BYTES, Storage
-from rerank.trees.boost import TreeWorkers
 from rerank.trees.columns import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH
 from rerank.types import Floats
 
@@ -58,12 +57,10 @@ Callback = Callable[[TrainingProgress], object]
 
 @dataclass(frozen=True)
 class TrainingOptions:
-    """Where and how boosted trees are trained. These options do not change the model.
+    """How boosted trees are trained. These options do not change the model.
 
     Parameters
     ----------
-    cluster : rerank.Cluster, optional
-        Cluster whose workers share the queries. The model is identical to one that is trained in one process.
     memory : int or str, optional
         Maximum memory of the process, in bytes or as a size such as "4GB". The binned features are kept in a
         memory-mapped temporary file if they do not fit. If the data are mapped, too
@@ -74,7 +71,6 @@ class TrainingOptions:
 
     """
 
-    cluster: TreeWorkers | None = None
     memory: int | str | None = None
     checkpoint: str | Path | Checkpoint | None = None
 
@@ -87,8 +83,6 @@ class TrainingContext:
     ----------
     callbacks : tuple of callables
         Called after each iteration.
-    cluster : TreeWorkers or None
-        What grows trees; None: this process.
     memory : int or None
         Bytes that the process may take; None for no limit.
     resident : int
@@ -101,7 +95,6 @@ class TrainingContext:
     """
 
     callbacks: tuple[Callback, ...] = ()
-    cluster: TreeWorkers | None = None
     memory: int | None = None
     resident: int = 0
     checkpoint: Checkpoint | None = None
@@ -113,7 +106,7 @@ class TrainingContext:
         checkpoint, keeps = given.checkpoint, isinstance(given.checkpoint, Checkpoint)
         file = checkpoint if checkpoint is None or isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
         most = None if given.memory is None else parse_bytes(given.memory)
-        return cls(_checked_callbacks(callbacks), given.cluster, most, private_bytes(), file, keeps)
+        return cls(_checked_callbacks(callbacks), most, private_bytes(), file, keeps)
 
     def storage(self, n_rows: int, n_features: int, n_valid: int, num_leaves: int) -> Storage:
         """Return where the binned rows are stored; raises InvalidInputError if the memory is too small."""

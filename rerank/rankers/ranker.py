@@ -162,7 +162,6 @@ class Ranker(Estimator):
     kind: ClassVar[str] = ""
     learns_from_pairs: ClassVar[bool] = False
     weighs_rows: ClassVar[bool] = False  # takes weights of documents, and not only of queries
-    trains_on_cluster: ClassVar[bool] = False
     trains_mapped: ClassVar[bool] = False  # reads features block by block, keeps to a memory limit, has checkpoints
     cross_validates: ClassVar[bool] = False  # without an eval_set, chooses by held-out queries; see cross_validated_
     learned_later: ClassVar[Mapping[str, Any]] = {}  # parts that older model files lack, and their values
@@ -319,7 +318,7 @@ class Ranker(Estimator):
             Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop(). One
             that raises ends the training.
         training : TrainingOptions, optional
-            For rankers of boosted trees: a cluster, a limit of memory, a checkpoint. The model does not depend on them.
+            For rankers of boosted trees: a limit of memory, a checkpoint. The model does not depend on them.
 
         Returns
         -------
@@ -354,11 +353,6 @@ class Ranker(Estimator):
 
     def _check_supported(self, given: TrainingOptions, with_preferences: bool) -> None:
         """Refuse what only other rankers can do."""
-        if given.cluster is not None and not self.trains_on_cluster:
-            able = ", ".join(name for name, ranker in known_rankers().items() if ranker.trains_on_cluster)
-            raise InvalidInputError(
-                f"cluster: expected a ranker of boosted trees ({able}), got {self.kind}. Train it without a cluster."
-            )
         for name, value in (("memory", given.memory), ("checkpoint", given.checkpoint)):
             if value is not None and not self.trains_mapped:
                 raise UnknownParameterError(

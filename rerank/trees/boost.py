@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +68,7 @@ NEWTON = NewtonSplits()
 
 @dataclass(frozen=True, eq=False)
 class BoostTask:
-    """What a forest is grown from, in this process or by the workers of a cluster.
+    """What a forest is grown from.
 
     Parameters
     ----------
@@ -86,10 +85,6 @@ class BoostTask:
     step_length : callable, optional
         ``step_length(scores, values)`` returns the factor of a new tree from the scores and the tree's values, float64
         arrays of shape (n_rows,). None: the learning rate.
-    first_row : int
-        Where other processes have the other rows: number of the first row of the data among all rows of `query_ptr`.
-    n_done : int
-        Number of earlier trees, whose values `start_scores` hold.
     constraints : SplitConstraints, optional
         Monotone and interaction constraints of the features.
 
@@ -101,39 +96,11 @@ class BoostTask:
     settings: BoostSettings
     rule: SplitRule = NEWTON
     step_length: StepLength | None = None
-    first_row: int = 0
-    n_done: int = 0
     constraints: SplitConstraints | None = None
 
     def grower(self, n_threads: int) -> Grower:
         """Return what grows trees on the rows in this process."""
         return Grower(self.data.columns, self.data.blocks, self.settings.limits, n_threads, self.constraints)
-
-
-class TreeSource(Protocol):
-    """What trees come from, one after the other: a `Booster`, or the workers of a cluster."""
-
-    data: BinnedData
-    scores: Floats
-    trees: list[Tree]
-
-    def add_tree(self) -> Tree:
-        """Grow the next tree, and return it."""
-
-    def replay(self, tree: Tree, with_gradients: bool) -> None:
-        """Take the next tree from an earlier training on the same data, see `Booster.replay`."""
-
-    def close(self) -> None:
-        """Release what is held outside this process."""
-
-
-class TreeWorkers(Protocol):
-    """What grows trees outside this process: a `rerank.Cluster`."""
-
-    def booster(
-        self, task: BoostTask, gradients_of: Callable[[slice, slice], Gradients], from_first_tree: bool
-    ) -> TreeSource:
-        """Return what grows the trees; see `rerank.cluster.training.ClusterBooster`."""
 
 
 class Sampler:
@@ -182,16 +149,6 @@ class Sampler:
         return np.sort(self._random.choice(self._features, n_drawn, replace=False))
 
 
-@contextmanager
-def mean_of_trees(scores: Floats, n_before: int, averaged: bool) -> Iterator[None]:
-    """While the block adds the values of tree n_before + 1 to scores: keep them a mean, where `averaged` is set."""
-    if averaged:
-        scores *= n_before + 1
-    yield
-    if averaged:
-        scores /= n_before + 2
-
-
 class Booster:
     """Grows a forest tree by tree and keeps the training scores up to date.
 
@@ -202,14 +159,14 @@ class Booster:
     gradients : callable
         ``gradients(scores, grad, hess)`` fills gradient and hessian, all float64 arrays of shape (n_rows,).
     grower : Grower
-        What grows each tree: `task.grower(n_threads)`, or, with other processes, that of `rerank.trees.shards`.
+        What grows each tree: `task.grower(n_threads)`.
 
     Attributes
     ----------
     scores : float64 array of shape (n_rows,)
         Scores of the training rows under the trees so far.
     trees : list of Tree
-        Trees so far, without the `n_done` earlier ones.
+        Trees so far.
 
     References
     ----------
@@ -227,17 +184,14 @@ class Booster:
         self._grad, self._hess = np.empty(data.n_rows), np.empty(data.n_rows)
         self.scores = task.start_scores.astype(np.float64, copy=True)
         self.trees: list[Tree] = []
-        for _ in range(task.n_done):
-            self._sampler.draw()
 
     def add_tree(self) -> Tree:
         """Grow the next tree on the gradients at the present scores, add it to the scores, and return it."""
         self.gradients(self.scores, self._grad, self._hess)
         drawn, features, draw = self._sampler.draw()
-        own = slice(self._task.first_row, self._task.first_row + self.data.n_rows)
-        rows = self._all_rows if drawn is None else self._all_rows[drawn[own]]
+        rows = self._all_rows if drawn is None else self._all_rows[drawn]
         if self._by_gradient is not None:
-            rows = self._by_gradient.draw(self._n_trees, self._grad, self._hess, rows)
+            rows = self._by_gradient.draw(len(self.trees), self._grad, self._hess, rows)
         tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, features, self._task.rule, draw)
         tree.leaf_value[:] *= self._factor(tree)
         with self._mean_of_trees():
@@ -257,17 +211,15 @@ class Booster:
             self.scores += self._values(tree)
         self.trees.append(tree)
 
-    def close(self) -> None:
-        """Do nothing: no other process is involved."""
-
-    def _mean_of_trees(self) -> AbstractContextManager[None]:
-        """Return the block in which the values of the next tree are added."""
-        return mean_of_trees(self.scores, self._n_trees, self._task.settings.averaged)
-
-    @property
-    def _n_trees(self) -> int:
-        """Number of trees so far."""
-        return self._task.n_done + len(self.trees)
+    @contextmanager
+    def _mean_of_trees(self) -> Iterator[None]:
+        """While the block adds the values of the next tree to the scores: keep them a mean, where they are one."""
+        averaged = self._task.settings.averaged
+        if averaged:
+            self.scores *= len(self.trees) + 1
+        yield
+        if averaged:
+            self.scores /= len(self.trees) + 2
 
     def _values(self, tree: Tree) -> Floats:
         """Return the value of the leaf that each row reaches, (n_rows,) float64."""

@@ -202,6 +202,12 @@ def _counts(leaf_count: Ints | Floats) -> Ints | Floats:
     return whole if (whole == leaf_count).all() else leaf_count
 
 
+def trees_between(forest: Forest, first: int, last: int) -> Forest:
+    """Return trees [first, last) of a forest, whose scores are summed in its type."""
+    values = forest.leaf_value[forest.leaf_ptr[first] : forest.leaf_ptr[last]]
+    return replace(Forest.of(forest.trees()[first:last]), leaf_value=values)
+
+
 def category_bits(categories: Ints) -> NDArray[np.uint32]:
     """Return a set of categories (n,), at least one, as words (n_words,); the last is not 0."""
     members = np.zeros((int(categories.max()) // WORD_BITS + 1) * WORD_BITS, dtype=np.bool_)

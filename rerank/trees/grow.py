@@ -182,10 +182,6 @@ class SplitRule(ABC):
     def least_leaf_hess(self, limits: TreeLimits, n_leaves: int) -> float:
         """Return the hessian below which a leaf of a tree of so many leaves takes no step."""
 
-    @abstractmethod
-    def part(self, rows: slice) -> SplitRule:
-        """Return the rule for some of the rows."""
-
 
 @dataclass(frozen=True)
 class NewtonSplits(SplitRule):
@@ -207,10 +203,6 @@ class NewtonSplits(SplitRule):
     def least_leaf_hess(self, limits: TreeLimits, n_leaves: int) -> float:
         """Return `min_child_weight` for a tree of one leaf, which no split has checked; else 0."""
         return limits.least_hess if n_leaves == 1 else 0.0
-
-    def part(self, rows: slice) -> NewtonSplits:
-        """Return the rule itself."""
-        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,10 +230,6 @@ class LeastSquaresSplits(SplitRule):
     def least_leaf_hess(self, limits: TreeLimits, n_leaves: int) -> float:
         """Return `min_child_weight`, which no split has checked."""
         return limits.least_hess
-
-    def part(self, rows: slice) -> LeastSquaresSplits:
-        """Return the rule with the weights of some of the rows."""
-        return LeastSquaresSplits(self.row_weights[rows])
 
 
 SPLIT_RULES: Mapping[str, type[SplitRule]] = {"newton": NewtonSplits, "least-squares": LeastSquaresSplits}

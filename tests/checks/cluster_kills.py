@@ -1,9 +1,9 @@
-"""Kill workers of a Dask cluster at random moments: runs, features and models must equal local ones, byte for byte.
+"""Kill workers of a Dask cluster at random moments: runs and features must equal local ones, byte for byte.
 
     python -m tests.checks.cluster_kills [--moments 20] [--workers 3] [--seed 0]
 
 A scheduler and workers are processes of their own, without a nanny that would start a killed worker again. For each
-job (retrieval, features, training) and moment, a worker is killed with SIGKILL after a time drawn uniformly over the
+job (retrieval, features) and moment, a worker is killed with SIGKILL after a time drawn uniformly over the
 time that the job takes without a kill; then another worker is started. Prints a line for each job, and ends with 1 if
 a file differs from the local one.
 """
@@ -23,25 +23,16 @@ import numpy as np
 from tabulate import tabulate
 
 import rerank
-from benchmarks.data import generated, qid_of
 from benchmarks.large_collection import growing_documents, real_topics
 from benchmarks.registry import Options
-from rerank.rankers.context import TrainingOptions
 from tests.cluster.processes import Processes, started, wait_for_workers
 
-N_DOCUMENTS, N_ROWS, N_TREES, DEPTH = 20_000, 40_000, 40, 200
+N_DOCUMENTS, DEPTH = 20_000, 200
 
 
 def jobs(folder: Path, cluster: rerank.Cluster) -> dict[str, tuple[bytes, Callable[[Path], Any]]]:
     """Return the bytes of each local file, and what writes them with the cluster."""
     queries = real_topics(Options())
-    X, labels, groups = generated(N_ROWS, 0)
-    qid = qid_of(groups)
-
-    def train(on: rerank.Cluster | None) -> rerank.LambdaMART:
-        return rerank.LambdaMART(n_estimators=N_TREES).fit(X, labels, qid=qid, training=TrainingOptions(cluster=on))
-
-    train(None).save(folder / "model.json")
     with rerank.Index.build(growing_documents(Options(), N_DOCUMENTS), folder / "index") as index:
         run = index.search(queries, DEPTH)
         rerank.write_run(run, folder / "run.trec")
@@ -56,7 +47,6 @@ def jobs(folder: Path, cluster: rerank.Cluster) -> dict[str, tuple[bytes, Callab
             (folder / "data.npz").read_bytes(),
             lambda out: opened.write_features(out.with_suffix(".npz"), run, queries),
         ),
-        "training": ((folder / "model.json").read_bytes(), lambda out: train(cluster).save(out.with_suffix(".json"))),
     }
 
 
