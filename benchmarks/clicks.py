@@ -16,6 +16,7 @@ import rerank
 from benchmarks.data import bm25_features, joined, mq2008_parts
 from benchmarks.measuring import MEASURE, in_process, mean_of, mean_of_run, save_figure
 from benchmarks.registry import Options, Row, benchmark
+from benchmarks.users import Users, attractions, simulate_clicks, simulate_interleaving
 
 if TYPE_CHECKING:
     from rerank.clicks.cells import Cells
@@ -41,8 +42,8 @@ class Collection:
 
     def log(self, eta: float, seed: int, passes: int = 16, spread: float = 1.0) -> rerank.Clicks:
         """Return a log of simulated users: position-based model, theta of Hu et al. (WWW 2019) to the power eta."""
-        run, users = self.train.run(self.train.base_scores), rerank.Users(eta=eta)
-        return rerank.simulate_clicks(run, qrels_of(self.train), users, passes=passes, spread=spread, seed=seed)
+        run, users = self.train.run(self.train.base_scores), Users(eta=eta)
+        return simulate_clicks(run, qrels_of(self.train), users, passes=passes, spread=spread, seed=seed)
 
     def of_labels(self, clicks: rerank.Clicks, base: str | None = None) -> float:
         """Return the measure of LambdaMART on `click_labels`, the default of `rerank train --clicks`."""
@@ -157,7 +158,7 @@ def _logs(folder: Path, passes: int, n_queries: int) -> Iterator[Path]:
     rows = np.unique(np.char.add(np.char.add(queries, " "), docs), return_index=True)[1]
     run = rerank.Run.from_rows(queries[rows], docs[rows], random.random(len(rows)), "bench")
     qrels = rerank.Qrels.from_rows(queries[rows], docs[rows], random.integers(0, 5, len(rows)))
-    clicks = rerank.simulate_clicks(run, qrels, rerank.Users(), passes=passes, depth=10, spread=1.0)
+    clicks = simulate_clicks(run, qrels, Users(), passes=passes, depth=10, spread=1.0)
     for form in FORMATS:
         path = folder / f"log.{form}"
         _write_parquet(clicks, path) if form == "parquet" else rerank.write_clicks(clicks, path)
@@ -192,7 +193,7 @@ def examination(options: Options) -> Iterator[Row]:
     data = with_relevant(options)
     collection = Collection(data, data, options)
     for spread, passes, eta in product((0.5, 1.0, 2.0), (16, 100), ETAS):
-        true = rerank.Users(eta=eta).examination(10)
+        true = Users(eta=eta).examination(10)
         all_cells = [Cells.of(collection.log(eta, seed, passes, spread)) for seed in range(options.n_seeds(5))]
         found = [estimated(cells).theta for cells in all_cells]
         own = np.mean([np.abs(theta - true / true[0]).mean() for theta in found])
@@ -202,7 +203,7 @@ def examination(options: Options) -> Iterator[Row]:
             row[f"EM, prior {prior:g}"] = np.abs(theta - true / true[0]).mean()
         yield row
     for eta in ETAS:
-        true, clicks = rerank.Users(eta=eta).examination(10), collection.log(eta, 0, spread=0.0)
+        true, clicks = Users(eta=eta).examination(10), collection.log(eta, 0, spread=0.0)
         rate, regressed = estimated(Cells.of(clicks)).theta, rerank.estimate_with_features(clicks, data).examination
         errors = [np.abs(theta / theta[0] - true / true[0]).mean() for theta in (rate, regressed)]
         yield {"where no document moved, eta": eta, "error": errors[0], "with features": errors[1]}
@@ -238,7 +239,7 @@ def interleaving_equal(options: Options) -> Iterator[Row]:
     runs = [data.run(np.nan_to_num(data.X[:, number].astype(np.float64))) for number in (22, 24)]
     for model, method in product(("pbm", "cascade"), METHODS):
         chosen = {"method": method, "sessions": trials * SESSIONS, "seed": 0}
-        clicks = rerank.simulate_interleaving(*runs, qrels_of(data), rerank.Users(model), **chosen)
+        clicks = simulate_interleaving(*runs, qrels_of(data), Users(model), **chosen)
         swapped = np.random.default_rng(1).integers(2, size=trials * SESSIONS)[clicks.session]
         clicks = replace(clicks, ranker=clicks.ranker ^ swapped)
         results = [rerank.experiment_result(part, samples=100) for part in _parts(clicks, SESSIONS)]
@@ -262,7 +263,7 @@ def interleaving_sessions(options: Options) -> Iterator[Row]:
         row |= {f"A/B test, {what}": power * each for what, each in _ab_sessions(qrels, better, worse).items()}
         for method in METHODS:
             chosen = {"method": method, "sessions": sessions, "seed": 0}
-            clicks = rerank.simulate_interleaving(better, worse, qrels, **chosen)
+            clicks = simulate_interleaving(better, worse, qrels, **chosen)
             gains = np.where(clicks.ranker == 0, 1.0, -1.0) * clicks.clicked * clicks.credit
             signs = np.sign(np.bincount(clicks.session, gains).round(6))
             row[method] = power * signs.var() / signs.mean() ** 2
@@ -299,14 +300,13 @@ def _ab_sessions(qrels: rerank.Qrels, better: rerank.Run, worse: rerank.Run) -> 
 
     A session is a search with a query at random.
     """
-    from rerank.clicks.simulation import attractions
     from rerank.types import query_rows
 
     moments = []
     for run in (better, worse):
         top = run.head(10)
         place = np.arange(top.n_rows) - top.query_ptr[query_rows(top.query_ptr)]
-        chance = attractions(qrels, top, 0.1) * rerank.Users().examination(10)[place]
+        chance = attractions(qrels, top, 0.1) * Users().examination(10)[place]
         clicks = [chance[first:last] for first, last in pairwise(top.query_ptr)]
         firsts = [each * np.cumprod(np.concatenate([[1.0], 1.0 - each[:-1]])) for each in clicks]
         inverse = 1.0 / np.arange(1, 11)

@@ -14,16 +14,12 @@ if TYPE_CHECKING:
     from rerank.clicks.drafts import interleave as interleave
     from rerank.clicks.estimates import estimate_clicks as estimate_clicks
     from rerank.clicks.interleaving import experiment_result as experiment_result
-    from rerank.clicks.interleaving import simulate_interleaving as simulate_interleaving
     from rerank.clicks.off_policy import ValueRules as ValueRules
     from rerank.clicks.off_policy import off_policy_value as off_policy_value
     from rerank.clicks.preferences import preference_pairs as preference_pairs
     from rerank.clicks.reading import read_clicks as read_clicks
     from rerank.clicks.reading import write_clicks as write_clicks
     from rerank.clicks.record import Clicks as Clicks
-    from rerank.clicks.simulation import Users as Users
-    from rerank.clicks.simulation import simulate_clicks as simulate_clicks
-    from rerank.clicks.visitors import visit_service as visit_service
     from rerank.cluster.cluster import Cluster as Cluster
     from rerank.combination.fusion import fuse as fuse
     from rerank.combination.mixture import combine as combine
@@ -122,7 +118,6 @@ _HOMES = {
     "Topics": "rerank.types",
     "TrainingOptions": "rerank.rankers.context",
     "Tuning": "rerank.workflows.tuning",
-    "Users": "rerank.clicks.simulation",
     "ValueRules": "rerank.clicks.off_policy",
     "Vectors": "rerank.vectors.vectors",
     "agreement": "rerank.evaluation.audit",
@@ -164,10 +159,7 @@ _HOMES = {
     "rerank": "rerank.workflows.rerank",
     "rerank_texts": "rerank.workflows.text_ranking",
     "run_experiment": "rerank.workflows.experiment",
-    "simulate_clicks": "rerank.clicks.simulation",
-    "simulate_interleaving": "rerank.clicks.interleaving",
     "train": "rerank.workflows.train",
-    "visit_service": "rerank.clicks.visitors",
     "weight_curve": "rerank.rankers.diagnostics",
     "write_clicks": "rerank.clicks.reading",
     "write_data": "rerank.files.data",

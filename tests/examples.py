@@ -49,7 +49,7 @@ class Examples:
             else:
                 path = os.pathsep.join([str(self._bin), str(Path(sys.executable).parent), os.environ["PATH"]])
                 program = ["bash", "-euo", "pipefail", "-c", text]
-                variables = {**os.environ, "PATH": path}
+                variables = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
                 done = subprocess.run(program, cwd=folder, env=variables, stdout=out, stderr=err, timeout=300)
                 code = done.returncode
             output, messages = (_text(file) for file in (out, err))

@@ -36,7 +36,6 @@ VERBS = {
     "import": "convert a model of another library",
     "evaluate": "evaluate runs against judgements, as trec_eval does, or against clicks; write a report",
     "fuse": "combine several runs into one, by rank or by score",
-    "simulate": "simulate users who click on the documents of a run",
     "compile": "compile all kernels in advance, so that other verbs start faster",
     "doctor": "check judgements, runs, topics, features and indexes for problems",
     "experiment": "compare rankers by cross-validation, with a table of significance tests",

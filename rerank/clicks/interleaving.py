@@ -1,4 +1,4 @@
-"""Which of two rankers searchers prefer, by their clicks on lists that both share, and simulated experiments.
+"""Which of two rankers searchers prefer, by their clicks on lists that both share.
 
 A click is credited to the ranker that `rerank.clicks.drafts` says. The ranker with more credit wins the session; ties
 are left out of the sign test.
@@ -13,19 +13,14 @@ ACM TOIS 30(1), 2012.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from rerank.clicks.drafts import Interleaved, interleave
 from rerank.clicks.record import Clicks
-from rerank.clicks.simulation import Users, attraction_of
 from rerank.errors import InvalidInputError
-from rerank.files.records import QrelsLike, RunLike, qrels_of, run_of
-from rerank.types import Floats, Ints, Qrels, query_rows
-from rerank.types.ids import Ids
+from rerank.types import Floats, Ints, query_rows
 
-SIDES = ("A", "B")
 ENDS = (0.025, 0.975)  # of a 95 % interval
 SAMPLES = 10_000
 DIGITS = 3  # of a session's credit, so that few of them differ
@@ -184,84 +179,3 @@ def _bootstrap_means(values: Floats, samples: int, random: np.random.Generator) 
     distinct, times = np.unique(values, return_counts=True)
     drawn = random.multinomial(len(values), times / len(values), samples)
     return np.asarray(drawn @ distinct / len(values), dtype=np.float64)
-
-
-def simulate_interleaving(
-    first: RunLike,
-    second: RunLike,
-    qrels: QrelsLike,
-    users: Users | None = None,
-    *,
-    method: str = "team-draft",
-    sessions: int = 1000,
-    depth: int = 10,
-    seed: int = 0,
-) -> Clicks:
-    """Simulate users who search with random queries and see interleaved lists, to plan an experiment.
-
-    Parameters
-    ----------
-    first, second : Run, mapping, DataFrame or path
-        The rankers.
-    qrels : Qrels, mapping, DataFrame or path
-        Judgements, by which users click.
-    users : Users, optional
-        How they examine and click.
-    method : {"team-draft", "optimised", "probabilistic"}
-        How lists are made and clicks credited.
-    sessions : int
-        Number of searches; each is a session.
-    depth : int
-        Documents of a list.
-    seed : int
-        Seed of all chance.
-
-    Returns
-    -------
-    Clicks
-        The log, with the rankers A (first) and B (second).
-
-    Raises
-    ------
-    InvalidInputError
-        If the runs have no query in common, or for an unknown method.
-
-    """
-    first, second, qrels, users = run_of(first), run_of(second), qrels_of(qrels), users or Users()
-    shared = [query for query in first if query in second]
-    if not shared:
-        raise InvalidInputError("interleaving: expected runs of the same queries, got none in common. Name others.")
-    random = np.random.default_rng(seed)
-    chosen = random.choice(len(shared), sessions)
-    tops = [[run.doc_ids[run.rows(query)][: 2 * depth].tolist() for query in shared] for run in (first, second)]
-    lists = [interleave(tops[0][query], tops[1][query], depth, method, random) for query in chosen]
-    return _clicked(lists, np.array(shared)[chosen], qrels, users, depth, random)
-
-
-def _clicked(
-    lists: list[Interleaved],
-    query_ids: Ids,
-    qrels: Qrels,
-    users: Users,
-    depth: int,
-    random: np.random.Generator,
-) -> Clicks:
-    """Return the log of users who see these lists, one a session."""
-    sizes = np.array([len(each.documents) for each in lists])
-    filled = np.arange(depth) < sizes[:, None]
-    queries = np.repeat(query_ids, sizes)
-    documents = np.concatenate([each.documents for each in lists])
-    judged = {query: qrels[query] for query in set(queries.tolist()) if query in qrels}
-    pairs = zip(queries.tolist(), documents.tolist(), strict=True)
-    labels = [judged.get(query, {}).get(document, 0) for query, document in pairs]
-    attraction = np.zeros(filled.shape)
-    attraction[filled] = attraction_of(np.array(labels), qrels, users.noise)
-    clicks = Clicks.from_rows(
-        query_ids=queries,
-        doc_ids=documents,
-        positions=np.nonzero(filled)[1] + 1,
-        clicked=users.click(attraction, random)[filled],
-        session=np.repeat(np.arange(len(lists)), sizes).astype(str),
-    )
-    sides = np.concatenate([each.sides for each in lists]).astype(np.int32)
-    return replace(clicks, ranker=sides, rankers=SIDES, credit=np.concatenate([each.credits for each in lists]))

@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
+from benchmarks.users import simulate_clicks
 from rerank.cli.main import run
+from rerank.clicks.reading import write_clicks
 from tests.workflows.tiny import tiny
 
 SMALL = ("-p", "n_estimators=3", "-p", "min_child_samples=5", "-p", "num_leaves=4")
@@ -41,12 +43,12 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "index corpus.jsonl -o index",
             "index other/corpus.jsonl -o other/index",
             "retrieve index topics.tsv -o bm25.run -k 30",
-            "simulate bm25.run qrels.txt -o clicks.jsonl --spread 1",
             "features index topics.tsv bm25.run -o data.npz --qrels qrels.txt",
             "features index topics.tsv bm25.run -o data.svm.gz --qrels qrels.txt",
             f"train data.npz -o model.json {' '.join(SMALL)}",
         ):
             assert run(["-q", *line.split()]) == 0
+        write_clicks(simulate_clicks("bm25.run", "qrels.txt", spread=1.0), "clicks.jsonl")
     finally:
         os.chdir(before)
     return folder

@@ -1,4 +1,4 @@
-"""`rerank clicks` and `rerank simulate`."""
+"""`rerank clicks`, and clicks in `rerank evaluate`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 
 import rerank
+from benchmarks.users import simulate_clicks, simulate_interleaving
 from tests.cli.conftest import SMALL, Command
 
 
 def test_labels_of_a_simulated_log_train_a_model(command: Command, tmp_path: Path) -> None:
     log, labels = tmp_path / "log.csv.gz", tmp_path / "labels.txt"
-    assert "expected -o or --service, got both or neither" in command("simulate bm25.run qrels.txt").err
-    done = command(f"simulate bm25.run qrels.txt -o {log} --spread 1 --seed 3")
-    assert (done.code, done.out) == (0, "")
-    assert f"rerank: {log}: Clicks: " in done.err
+    rerank.write_clicks(simulate_clicks("bm25.run", "qrels.txt", spread=1.0, seed=3), log)
     more = f"--values {tmp_path}/values.tsv --pairs {tmp_path}/pairs.tsv"
     done = command(f"clicks {log} -o {labels} {more}")
     assert (done.code, done.out) == (0, ""), done.err
@@ -117,7 +115,7 @@ def test_values_of_runs_are_printed_or_refused(command: Command) -> None:
 def test_interleaving_is_printed(command: Command, tmp_path: Path) -> None:
     run = rerank.read_run("bm25.run")
     turned = rerank.Run.of({query: {doc: -score for doc, score in run[query].items()} for query in run})
-    clicks = rerank.simulate_interleaving(run, turned, "qrels.txt", sessions=300)
+    clicks = simulate_interleaving(run, turned, "qrels.txt", sessions=300)
     rerank.write_clicks(clicks, tmp_path / "log.csv")
     done = command(f"evaluate --clicks {tmp_path}/log.csv")
     assert done.code == 0

@@ -31,7 +31,6 @@ LINES = {
     "import": "model.json -o {out}",
     "evaluate": "qrels.txt bm25.run bm25.run",
     "fuse": "bm25.run bm25.run -o {out}",
-    "simulate": "bm25.run qrels.txt -o {out} --passes 2",
     "experiment": f"index topics.tsv qrels.txt -o {{out}} -k 5 {' '.join(SMALL)}",
 }
 NUMBERS = ("nan", "inf", "-inf", "1e39", "1e308", "-1", "0", "9" * 400, "", "1e", "text")

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_ind
 
+from benchmarks.users import Users, simulate_interleaving
 from rerank.clicks import drafts
 from rerank.clicks.drafts import METHODS, interleave
-from rerank.clicks.interleaving import AssignmentResult, InterleavingResult, experiment_result, simulate_interleaving
+from rerank.clicks.interleaving import AssignmentResult, InterleavingResult, experiment_result
 from rerank.clicks.reading import read_clicks, write_clicks
 from rerank.clicks.record import Clicks
-from rerank.clicks.simulation import Users
 from rerank.errors import InvalidInputError
 from rerank.types import Qrels, Run
 

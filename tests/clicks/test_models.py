@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from benchmarks.users import Users, attractions, simulate_clicks
 from rerank.clicks.cells import Cells
 from rerank.clicks.estimates import MODELS, ClickEstimates, estimate_clicks
 from rerank.clicks.examination import examination
 from rerank.clicks.models.pbm import attractiveness
 from rerank.clicks.preferences import preference_pairs
 from rerank.clicks.record import Clicks
-from rerank.clicks.simulation import Users, attractions, simulate_clicks
 from rerank.errors import InvalidInputError
 from rerank.types import Qrels, RankingData, Run, query_rows
 from tests.oracles import clicks as oracles

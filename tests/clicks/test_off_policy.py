@@ -7,9 +7,9 @@ from math import log2
 import numpy as np
 import pytest
 
+from benchmarks.users import Users, simulate_clicks
 from rerank.clicks.off_policy import ValueRules, off_policy_value
 from rerank.clicks.record import Clicks
-from rerank.clicks.simulation import Users, simulate_clicks
 from rerank.errors import InvalidInputError
 from rerank.types import Qrels, Run
 from tests.oracles.clicks import impressions

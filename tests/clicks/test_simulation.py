@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rerank.clicks.simulation import EXAMINATION, MODELS, Users, simulate_clicks
+from benchmarks.users import EXAMINATION, Users, simulate_clicks
 from rerank.errors import InvalidInputError
 from rerank.types import Qrels, Run
 
@@ -69,10 +69,3 @@ def test_wrong_users_are_refused(judged: tuple[Run, Qrels]) -> None:
         Users(noise=1.5)
     with pytest.raises(InvalidInputError, match=r"simulate: expected a run with rows, and passes and depth from 1"):
         simulate_clicks(*judged, passes=0)
-
-
-def test_choices_of_the_command_are_those_there_are() -> None:
-    from rerank.cli.main import cli
-
-    options = {option.name: option for option in cli.get_command(None, "simulate").params}  # type: ignore[union-attr,arg-type]
-    assert tuple(options["users"].type.choices) == tuple(MODELS)

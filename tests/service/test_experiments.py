@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import rerank
+from benchmarks.users import Users, visit_service
 from rerank.clicks.drafts import METHODS, interleave
 from rerank.errors import InvalidInputError
 from tests.service.server import LIMITS, Running, running
@@ -259,17 +260,17 @@ def test_models_of_equal_names_are_refused(settings: Any, model_file: Path, inde
 
 
 def test_simulated_users_search_the_service_and_click(settings: Any, collection: Tiny, tmp_path: Path) -> None:
-    users = rerank.Users(eta=0.0, noise=0.0)
+    users = Users(eta=0.0, noise=0.0)
     with running(replace(settings, log_queries=tmp_path)) as server:
         address = f"http://127.0.0.1:{server.port}/search?compare=bm25,model"
         topics = dict(list(collection.topics.items())[:5])
-        searches, n_clicks = rerank.visit_service(address, topics, collection.qrels, users, passes=3, depth=6)
+        searches, n_clicks = visit_service(address, topics, collection.qrels, users, passes=3, depth=6)
         with pytest.raises(InvalidInputError, match=r"expected an answer, got 422: .*query\.compare"):
-            rerank.visit_service(f"{address}x,y", topics, collection.qrels)
+            visit_service(f"{address}x,y", topics, collection.qrels)
     with pytest.raises(InvalidInputError, match=r"expected a running service, got .*Start `rerank serve"):
-        rerank.visit_service(address, topics, collection.qrels)
+        visit_service(address, topics, collection.qrels)
     with pytest.raises(InvalidInputError, match=r"service: expected an address as http"):
-        rerank.visit_service("search", topics, collection.qrels)
+        visit_service("search", topics, collection.qrels)
     clicks = rerank.read_clicks(tmp_path, topics=topics)
     assert searches == 15
     assert (len(clicks.list_ptr) - 1, int(clicks.clicked.sum()), clicks.n_positions) == (15, n_clicks, 6)
@@ -284,4 +285,4 @@ def test_simulated_users_search_the_service_and_click(settings: Any, collection:
 
 def test_simulated_users_are_told_where_a_service_does_not_log(server: Running, collection: Tiny) -> None:
     with pytest.raises(InvalidInputError, match=r"expected a service that logs, got another"):
-        rerank.visit_service(f"http://127.0.0.1:{server.port}/search", collection.topics, collection.qrels)
+        visit_service(f"http://127.0.0.1:{server.port}/search", collection.topics, collection.qrels)

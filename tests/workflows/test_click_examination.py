@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rerank
+from benchmarks.users import Users
 from rerank.clicks.cells import Cells
 from rerank.clicks.examination import examination
 from rerank.errors import InvalidInputError
@@ -23,7 +24,7 @@ def log() -> tuple[rerank.Clicks, RankingData]:
     gamma = 1.0 / (1.0 + np.exp(1.0 - 1.5 * X[..., 0] - X[..., 1]))
     order = np.argsort(-gamma + 0.3 * random.normal(size=gamma.shape), axis=1)
     X, gamma = np.take_along_axis(X, order[..., None], 1), np.take_along_axis(gamma, order, 1)
-    clicked = random.random((40, N_QUERIES, N_DOCS)) < gamma * rerank.Users().examination(N_DOCS)
+    clicked = random.random((40, N_QUERIES, N_DOCS)) < gamma * Users().examination(N_DOCS)
     queries = np.repeat([f"q{number}" for number in range(N_QUERIES)], N_DOCS)
     docs = np.char.add(np.char.add(queries, "-"), np.tile(np.arange(N_DOCS).astype(str), N_QUERIES))
     clicks = rerank.Clicks.from_rows(
@@ -36,7 +37,7 @@ def log() -> tuple[rerank.Clicks, RankingData]:
 
 def test_features_tell_positions_from_attractiveness(log: tuple[rerank.Clicks, RankingData]) -> None:
     clicks, data = log
-    true = rerank.Users().examination(N_DOCS)
+    true = Users().examination(N_DOCS)
     without = rerank.estimate_clicks(clicks).examination
     found = rerank.estimate_with_features(clicks, data).examination
     assert found is not None

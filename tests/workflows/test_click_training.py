@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import rerank
+from benchmarks.users import Users, simulate_clicks
 from rerank.cli.main import cli
 from rerank.errors import InvalidInputError
 from rerank.workflows.click_training import click_labels
@@ -29,7 +30,7 @@ def topics(collection: Tiny) -> dict[str, str]:
 def log(index: rerank.Index, collection: Tiny, topics: dict[str, str]) -> rerank.Clicks:
     """Clicks of simulated users on BM25's first ten documents, which move."""
     run = index.search(topics, 60)
-    return rerank.simulate_clicks(run, more_queries(collection)[1], rerank.Users(eta=1.0), passes=40, spread=3.0)
+    return simulate_clicks(run, more_queries(collection)[1], Users(eta=1.0), passes=40, spread=3.0)
 
 
 @pytest.mark.slow("5 s: trainings on simulated clicks")

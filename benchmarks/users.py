@@ -1,5 +1,8 @@
 """Simulated users: clicks on the lists of a ranker by judged relevance, for tests of estimators and for planning.
 
+    python -m benchmarks.users RUN QRELS -o LOG
+    python -m benchmarks.users TOPICS QRELS --service http://127.0.0.1:8080/search
+
 attraction   P(click | examined) = noise + (1 - noise) (2^y - 1) / (2^y_max - 1) for label y
 pbm          position k is examined with probability theta_k^eta, independently of other positions
 cascade      positions are examined from the first to the first click
@@ -18,20 +21,31 @@ click model). A. Chuklin, I. Markov and M. de Rijke, Click Models for Web Search
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urljoin, urlsplit
+from urllib.request import Request, urlopen
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.clicks.drafts import Interleaved, interleave
+from rerank.clicks.reading import write_clicks
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.files.records import QrelsLike, RunLike, qrels_of, run_of
+from rerank.files.records import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
 from rerank.types import Floats, Ints, Qrels, Run
-from rerank.types.ids import id_array
+from rerank.types.ids import Ids, id_array
 
 EXAMINATION = (0.68, 0.61, 0.48, 0.34, 0.28, 0.20, 0.11, 0.10, 0.08, 0.06)
 LISTS_AT_ONCE = 1 << 16
+SECONDS = 30.0  # for one request to a service
+SIDES = ("A", "B")
 Clicked = NDArray[np.bool_]
 
 
@@ -235,3 +249,184 @@ def _rows_of(
     clicked = users.click(np.where(filled, attraction[rows], 0.0), random)
     number, place = np.nonzero(filled)
     return queries[number], rows[filled], place + 1, clicked[filled], number
+
+
+def simulate_interleaving(
+    first: RunLike,
+    second: RunLike,
+    qrels: QrelsLike,
+    users: Users | None = None,
+    *,
+    method: str = "team-draft",
+    sessions: int = 1000,
+    depth: int = 10,
+    seed: int = 0,
+) -> Clicks:
+    """Simulate users who search with random queries and see interleaved lists, to plan an experiment.
+
+    Parameters
+    ----------
+    first, second : Run, mapping, DataFrame or path
+        The rankers.
+    qrels : Qrels, mapping, DataFrame or path
+        Judgements, by which users click.
+    users : Users, optional
+        How they examine and click.
+    method : {"team-draft", "optimised", "probabilistic"}
+        How lists are made and clicks credited.
+    sessions : int
+        Number of searches; each is a session.
+    depth : int
+        Documents of a list.
+    seed : int
+        Seed of all chance.
+
+    Returns
+    -------
+    Clicks
+        The log, with the rankers A (first) and B (second).
+
+    Raises
+    ------
+    InvalidInputError
+        If the runs have no query in common, or for an unknown method.
+
+    """
+    first, second, qrels, users = run_of(first), run_of(second), qrels_of(qrels), users or Users()
+    shared = [query for query in first if query in second]
+    if not shared:
+        raise InvalidInputError("interleaving: expected runs of the same queries, got none in common. Name others.")
+    random = np.random.default_rng(seed)
+    chosen = random.choice(len(shared), sessions)
+    tops = [[run.doc_ids[run.rows(query)][: 2 * depth].tolist() for query in shared] for run in (first, second)]
+    lists = [interleave(tops[0][query], tops[1][query], depth, method, random) for query in chosen]
+    return _clicked(lists, np.array(shared)[chosen], qrels, users, depth, random)
+
+
+def _clicked(
+    lists: list[Interleaved],
+    query_ids: Ids,
+    qrels: Qrels,
+    users: Users,
+    depth: int,
+    random: np.random.Generator,
+) -> Clicks:
+    """Return the log of users who see these lists, one a session."""
+    sizes = np.array([len(each.documents) for each in lists])
+    filled = np.arange(depth) < sizes[:, None]
+    queries = np.repeat(query_ids, sizes)
+    documents = np.concatenate([each.documents for each in lists])
+    judged = {query: qrels[query] for query in set(queries.tolist()) if query in qrels}
+    pairs = zip(queries.tolist(), documents.tolist(), strict=True)
+    labels = [judged.get(query, {}).get(document, 0) for query, document in pairs]
+    attraction = np.zeros(filled.shape)
+    attraction[filled] = attraction_of(np.array(labels), qrels, users.noise)
+    clicks = Clicks.from_rows(
+        query_ids=queries,
+        doc_ids=documents,
+        positions=np.nonzero(filled)[1] + 1,
+        clicked=users.click(attraction, random)[filled],
+        session=np.repeat(np.arange(len(lists)), sizes).astype(str),
+    )
+    sides = np.concatenate([each.sides for each in lists]).astype(np.int32)
+    return replace(clicks, ranker=sides, rankers=SIDES, credit=np.concatenate([each.credits for each in lists]))
+
+
+def visit_service(
+    address: str,
+    topics: TopicsLike,
+    qrels: QrelsLike,
+    users: Users | None = None,
+    *,
+    passes: int = 16,
+    depth: int = 10,
+    seed: int = 0,
+) -> tuple[int, int]:
+    """Search a running service with each topic several times, and report clicks by judgements to its log.
+
+    Parameters
+    ----------
+    address : str
+        Where to search, e.g. `http://127.0.0.1:8080/search?compare=A,B`, of a service that logs (`--log`).
+    topics : Topics, mapping, DataFrame or path
+        The queries; each search is a session.
+    qrels : Qrels, mapping, DataFrame or path
+        Judgements, by which users click; unjudged documents have label 0.
+    users : Users, optional
+        How they examine and click.
+    passes : int
+        Number of searches with each query.
+    depth : int
+        Documents of a list.
+    seed : int
+        Seed of all chance, and part of the names of the sessions.
+
+    Returns
+    -------
+    n_searches : int
+        Searches that were made.
+    n_clicks : int
+        Clicks that were reported.
+
+    Raises
+    ------
+    InvalidInputError
+        If the service does not answer, or does not log.
+
+    """
+    topics, qrels, users = topics_of(topics), qrels_of(qrels), users or Users()
+    if urlsplit(address).scheme not in ("http", "https"):
+        raise InvalidInputError(f"service: expected an address as http://127.0.0.1:8080/search, got {address!r}.")
+    random, ids, n_clicks = np.random.default_rng(seed), list(topics), 0
+    judged = [qrels[each] if each in qrels else {} for each in ids]  # noqa: SIM401  # no dict
+    order = np.concatenate([random.permutation(len(ids)) for _ in range(passes)]).tolist()
+    for number, query in enumerate(order):
+        body = {"query": topics[ids[query]], "k": depth, "session": f"simulated {seed} {number}"}
+        (result,) = _asked(address, body)["results"]
+        if "token" not in result:
+            raise InvalidInputError(f"{address}: expected a service that logs, got another. Start it with --log.")
+        doc_ids = [hit["id"] for hit in result["hits"]]
+        labels = np.array([judged[query].get(doc_id, 0) for doc_id in doc_ids], dtype=np.int64)
+        clicked = users.click(attraction_of(labels, qrels, users.noise)[None, :], random)[0]
+        clicks = [doc_id for doc_id, is_clicked in zip(doc_ids, clicked.tolist(), strict=True) if is_clicked]
+        if clicks:
+            _asked(urljoin(address, "/events"), {"token": result["token"], "clicks": clicks})
+        n_clicks += len(clicks)
+    return len(order), n_clicks
+
+
+def _asked(address: str, body: dict[str, Any]) -> Any:
+    """Return a service's answer to a JSON body."""
+    request = Request(address, json.dumps(body).encode(), {"Content-Type": "application/json"})
+    try:
+        with urlopen(request, timeout=SECONDS) as answer:
+            return json.load(answer)
+    except HTTPError as error:
+        told = error.read(10_000).decode("utf-8", "replace")
+        raise InvalidInputError(f"{address}: expected an answer, got {error.code}: {' '.join(told.split())}") from None
+    except (URLError, OSError, ValueError) as error:
+        raise InvalidInputError(
+            f"{address}: expected a running service, got {error}. Start `rerank serve INDEX --log queries:FOLDER`."
+        ) from None
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("run", metavar="RUN|TOPICS")
+@click.argument("qrels")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the log of users who see RUN.")
+@click.option("--service", help="Address of a running service, which is searched with TOPICS.")
+@click.option("--passes", default=16, show_default=True, help="Number of searches with each query.")
+@click.option("--spread", default=0.0, show_default=True, help="Standard deviation of noise in the ranks of a list.")
+def main(run: str, qrels: str, output: Path | None, service: str | None, passes: int, spread: float) -> None:
+    """Simulate users who search with the queries of RUN or TOPICS and click by the labels of QRELS."""
+    if (output is None) == (service is None):
+        raise click.UsageError("expected -o or --service, got both or neither. Give one.")
+    if service is not None:
+        n_searches, n_clicks = visit_service(service, run, qrels, passes=passes)
+        click.echo(f"{n_searches} searches, {n_clicks} clicks", err=True)
+    elif output is not None:
+        write_clicks(simulate_clicks(run, qrels, passes=passes, spread=spread), output)
+
+
+if __name__ == "__main__":
+    main()
