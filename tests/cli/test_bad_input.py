@@ -37,7 +37,6 @@ FILES = {
     "field.toml": 'fields = ["abstract"]\n',
     "folder/file": "no index",
     "twice.jsonl": '{"id": "a", "body": "x"}\n{"id": "b", "body": "x"}\n{"id": "a", "body": "y"}\n',
-    "keys.jsonl": '{"id": "a", "body": "x", "body": "y"}\n',
     "long.jsonl": json.dumps({"id": "x" * 100_000, "body": "x"}),
     "large.jsonl": '{"id": "a", "body": "x", "year": 1e999}\n',
     "open.sgml": "<DOC>\n<DOCNO>a</DOCNO>\n<TEXT>x</TEXT>\n",
@@ -128,7 +127,6 @@ CASES = {
         "index bad/twice.jsonl -o out",
         r"twice\.jsonl:3: expected each id once, got 'a' again \(first in bad/twice\.jsonl:1\). Give",
     ),
-    "key twice in a document": ("index bad/keys.jsonl -o out", r"keys\.jsonl:1: .*got the key 'body' twice"),
     "id of 100,000 characters": (
         "index bad/long.jsonl -o out",
         r"long\.jsonl:1: expected an id .*got 100000",

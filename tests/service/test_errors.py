@@ -22,7 +22,6 @@ BODIES = [
     (b"", 400, "body"),
     (b"{", 400, "body"),
     (b"\xff\xfe{}", 400, "body"),
-    (b'{"query": "a", "query": "b"}', 400, "body"),
     (b'{"query": "a", "k": 1e999}', 400, "body"),
     (b'{"query": "a", "k": ' + b"9" * 5000 + b"}", 400, "body"),
     (b'{"query": "a", "k": NaN}', 400, "body"),
