@@ -120,8 +120,8 @@ def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Non
 KIND = _Kind("rerank forward arrays", 6, "", "", _HEADER, _declared, _check)
 
 
-def write_arrays(index: Path, folder: Path, made_with_index: bool) -> tuple[dict[str, Any], Ids]:
-    """Write the forward arrays of an index into a folder that has none; return the values of their header, and the ids.
+def write_arrays(index: Path, folder: Path, made_with_index: bool) -> Ids:
+    """Write the forward arrays of an index into a folder that has none; return the ids.
 
     Shapes: ids str (n_docs,), in the order of documents.
     """
@@ -158,7 +158,7 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool) -> tuple[dict
     container.write(folder / ARRAYS, KIND, values, arrays)
     shutil.rmtree(parts)
     write_note([folder / ARRAYS_NOTE], file_state(folder / ARRAYS))
-    return values, doc_ids
+    return doc_ids
 
 
 def read_header(folder: Path) -> dict[str, Any] | None:

@@ -24,7 +24,7 @@ from rerank.lucene.jvm import ask_json
 from rerank.lucene.language import ENGLISH, check_language
 from rerank.lucene.search import java_threads
 from rerank.lucene.seen_ids import SeenIds
-from rerank.lucene.shards import SUBFOLDER, check_number, index_folders, shard_names, write_statistics
+from rerank.lucene.shards import SUBFOLDER, check_number, shard_names
 from rerank.runtime.progress import progress_bar, track
 from rerank.types.ids import MOST_LETTERS, Ids
 
@@ -182,8 +182,8 @@ def _index_shards(staging: Path, names: Sequence[str] | None, job: _Job, n_docum
     build = secrets.token_hex(16)
     counts, total = Counter[str](), None if n_documents is None else sum(n_documents)
     with progress_bar("indexing", total) as advance:
-        for number, name in enumerate(names or [""]):
-            note = None if names is None else {"build": build, "number": number, "shards": len(names)}
+        for name in names or [""]:
+            note = None if names is None else {"build": build, "shards": len(names)}
             indexed = counts["indexed"]
             poll = partial(_advance, advance, indexed) if advance else None
             folder = staging / name
@@ -233,11 +233,7 @@ def _index(
 
 def _finish(staging: Path, target: Path, overwrite: bool) -> None:
     """Write the forward arrays, and check the ids (for .Z files the first time) and the target again."""
-    header, doc_ids = write_arrays(staging, staging / SUBFOLDER, made_with_index=True)
-    _check_ids(doc_ids)
-    shards = index_folders(staging)
-    if shards != (staging,):
-        write_statistics(staging, shards, header["shards"], header)
+    _check_ids(write_arrays(staging, staging / SUBFOLDER, made_with_index=True))
     check_target(target, overwrite)
 
 

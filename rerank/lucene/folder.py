@@ -15,15 +15,14 @@ from rerank.lucene.shards import (
     ARRAYS_NOTE,
     MARKER,
     RESOURCES,
-    STATISTICS,
     SUBFOLDER,
     check_shards,
     index_folders,
-    read_statistics,
+    shards_of_build,
 )
 from rerank.runtime import output
 
-_OWN = (MARKER, STATISTICS, "write.lock", ARRAYS, ARRAYS_NOTE, NOTE)  # files other than Lucene's
+_OWN = (MARKER, "write.lock", ARRAYS, ARRAYS_NOTE, NOTE)  # files other than Lucene's
 
 
 def check_index_folder(path: str | Path) -> Path:
@@ -44,7 +43,7 @@ def check_index_folder(path: str | Path) -> Path:
             "Check the path or build one with `rerank index`."
         )
     if shards != (folder,):
-        check_shards(folder, shards)
+        check_shards(shards)
     return folder
 
 
@@ -99,8 +98,7 @@ def check_target(target: Path, overwrite: bool) -> None:
 
 def foreign_files(folder: Path) -> Iterator[Path]:
     """Yield what is in the folder of an index, of one of its shards or of its arrays and was written by no build."""
-    statistics = None if commit_file(folder) is not None else read_statistics(folder)
-    inside = {SUBFOLDER, RESOURCES, *(() if statistics is None else statistics.commits)}
+    inside = {SUBFOLDER, RESOURCES, *(shard.name for shard in shards_of_build(folder))}
     for path in sorted(folder.iterdir()):
         if path.is_dir() and not path.is_symlink():
             if path.name not in inside:
@@ -113,10 +111,7 @@ def foreign_files(folder: Path) -> Iterator[Path]:
 
 def _is_built(folder: Path) -> bool:
     """Return whether a folder has a Lucene index, or the shards of one build: not a folder of several indexes."""
-    if commit_file(folder) is not None:
-        return True
-    statistics = read_statistics(folder)
-    return statistics is not None and statistics.made_with_index
+    return commit_file(folder) is not None or bool(shards_of_build(folder))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 from rerank.errors import IndexFolderError
 from rerank.lucene.arrays import DamagedArraysError, read_arrays, read_header, write_arrays
 from rerank.lucene.folder import check_commit, open_commit, staged_folder
-from rerank.lucene.shards import STATISTICS, SUBFOLDER, index_folders, write_statistics
+from rerank.lucene.shards import SUBFOLDER, index_folders
 from rerank.runtime.cache import cache_folder
 from rerank.types.forward import ForwardIndex
 
@@ -64,16 +64,10 @@ def _current(index: Path, arrays: Path, commit: str) -> ForwardIndex | None:
                 )
             _log.info("%s: the index has changed; its forward arrays are rebuilt.", arrays)
             return None
-        forward, shards = read_arrays(arrays), index_folders(index)
-        if len(header["shards"]) != len(shards):
-            _log.warning("%s: the forward arrays belong to other shards and are rebuilt.", arrays)
-            return None
+        return read_arrays(arrays)
     except DamagedArraysError as error:
         _log.warning("%s They are rebuilt now.", error)
         return None
-    if shards != (index,) and not (index / STATISTICS).exists() and os.access(index, os.W_OK):
-        write_statistics(index, shards, header["shards"], header)
-    return forward
 
 
 def _make(index: Path, arrays: Path, commit: str) -> None:
@@ -81,7 +75,7 @@ def _make(index: Path, arrays: Path, commit: str) -> None:
         return _current(index, arrays, commit) is not None
 
     shards = index_folders(index)
-    if shards != (index,) and not (index / STATISTICS).exists():
+    if shards != (index,):
         names = ", ".join(shard.name for shard in shards[:3]) + (", ..." if len(shards) > 3 else "")
         _log.warning("%s: %d indexes are used as the shards of one (%s).", index, len(shards), names)
     _log.info("%s: building forward arrays.", arrays)

@@ -45,7 +45,6 @@ from rerank.history.reading import read_history
 from rerank.lucene import postings, shards
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.documents import CorpusFiles, write_documents
-from rerank.lucene.folder import check_index_folder
 from rerank.lucene.search import Searcher
 from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
 from rerank.rankers.context import TrainingOptions
@@ -665,41 +664,6 @@ def _refuse_making(index: Path, *others: Any) -> None:
     raise IndexFolderError(f"{index}: arrays would be made anew.")
 
 
-def _shards_seeds(work: Path) -> list[bytes]:
-    documents = [{"id": f"d{number}", "title": "heat", "body": "flow of heat"} for number in range(9)]
-    build_index(documents, work / "base-shards", threads=1, shards=3)
-    return [(work / "base-shards" / shards.STATISTICS).read_bytes()]
-
-
-def _mutate_shards(data: bytes, random: Random) -> bytes:
-    """Change the statistics; the checksum is mostly corrected, so that only content is wrong."""
-    changed = mutate_json(data, random)
-    try:
-        values = json.loads(changed)
-        if random.random() < 0.75 and isinstance(values, dict):
-            values["checksum"] = shards._checksum(values)
-        return json.dumps(values).encode()
-    except (ValueError, TypeError, RecursionError):
-        return changed
-
-
-def _read_shards(path: Path) -> Any:
-    record = shards.read_statistics(path.parent)
-    folder = path.with_name("sharded")
-    shutil.rmtree(folder, ignore_errors=True)
-    for shard in shards.index_folders(path.parent.parent / "base-shards"):
-        (folder / shard.name).mkdir(parents=True)
-        shutil.copy(next(shard.glob("segments_*")), folder / shard.name)
-    shutil.copy(path, folder)
-    return record, check_index_folder(folder)
-
-
-def _check_shards(result: tuple[shards.ShardStatistics, Path], folder: Path) -> None:
-    record, _ = result
-    expect_same(list(record.commits), shards.shard_names(3), "names of shards")
-    expect_same(record.documents >= 0, True, "number of documents")
-
-
 def _lucene_seeds(work: Path) -> list[bytes]:
     files = [path for path in sorted((work / "base-index").iterdir()) if path.is_file()]
     return [archive_of({path.name: path.read_bytes() for path in files})]
@@ -871,7 +835,6 @@ READERS: dict[str, Reader] = {
     "history": Reader(_history_seeds, read_history, _check_history, "input.npz", mutate_archive),
     "vectors": Reader(_vectors_seeds, _read_vectors, _check_vectors, "input.vectors", mutate_archive),
     "index": Reader(_index_seeds, _read_index, _check_index, "input.npz", _mutate_index),
-    "shards": Reader(_shards_seeds, _read_shards, _check_shards, shards.STATISTICS, _mutate_shards),
     **dict(_model_readers()),
     **dict(_exchange_readers()),
     **dict(_stored_readers()),

@@ -256,15 +256,6 @@ def test_headers_with_a_part_missing_or_wrong_are_refused(
     assert f"({damage}" in refusal(index)
 
 
-def test_arrays_of_other_shards_are_made_again(index: Path, content: Any, caplog: pytest.LogCaptureFixture) -> None:
-    values, arrays = content
-    forge(index, {**values, "shards": [300, 300]}, arrays)
-    with caplog.at_level(logging.WARNING, "rerank"):
-        assert open_forward(index).n_docs == 600
-    assert "the forward arrays belong to other shards and are rebuilt" in caplog.text
-    assert read_header(index / "rerank")["shards"] == [600]  # type: ignore[index]
-
-
 def test_counts_of_another_field_are_refused(index: Path, content: Any) -> None:
     values, arrays = content
     fields = values["fields"]

@@ -124,7 +124,7 @@ def test_sharded_index_gives_what_one_index_gives(
         check_equal(outputs(index, collection.topics, collection.qrels, tmp_path), whole)
         assert index.searcher.statistics()["documents"] == len(documents)
     names = sorted(path.name for path in (tmp_path / "index").iterdir())
-    assert names == ["rerank", *[f"shard-{number:03d}" for number in range(shards)], "shards.json"]
+    assert names == ["rerank", *[f"shard-{number:03d}" for number in range(shards)]]
 
 
 @pytest.mark.slow("14 s: a real collection")
@@ -158,7 +158,7 @@ def test_folder_of_indexes_that_anserini_built_is_one_index(
         data = [index.features(run, collection.topics) for index, run in zip((one, parts), runs, strict=True)]
         assert data_of(data[0]) == data_of(data[1])
         assert "3 indexes are used as the shards of one (a, b, c)." in caplog.text
-    assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == ["a", "b", "c", "rerank", "shards.json"]
+    assert sorted(path.name for path in (tmp_path / "parts").iterdir()) == ["a", "b", "c", "rerank"]
     caplog.clear()
     assert rerank.Index.open(tmp_path / "parts").forward.n_docs == len(documents)
     assert caplog.text == ""

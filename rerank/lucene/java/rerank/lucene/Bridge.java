@@ -55,7 +55,7 @@ public final class Bridge {
   static final String RAW = "raw";
   static final String LANGUAGE = "rerank.language"; // in the user data of a commit
   static final String FIELDS = "rerank.fields"; // there too: the fields that the build was told, as JSON; or absent
-  static final String SHARD = "rerank.shard"; // there too: the build and the number of a shard, as JSON; or absent
+  static final String SHARD = "rerank.shard"; // there too: the build of a shard and its number of shards, as JSON; or absent
   private static final String ENGLISH = "en";
   private static final Map<String, Analyzer> ANALYZERS = new ConcurrentHashMap<>();
   private static final Map<Thread, byte[]> ANSWERS = new ConcurrentHashMap<>();
@@ -177,10 +177,6 @@ public final class Bridge {
     Map<String, String> noted = reader.getIndexCommit().getUserData();
     ObjectNode report = JSON.createObjectNode().put("handle", handle).put("documents", reader.maxDoc());
     report.put("language", noted.get(LANGUAGE)).put("fields", noted.get(FIELDS)).put("shard", noted.get(SHARD));
-    ObjectNode fields = report.putObject("text_fields");
-    for (FieldInfo info : textFieldInfos(reader)) {
-      fields.put(info.name, info.getIndexOptions() + (info.omitsNorms() ? " without norms" : ""));
-    }
     return report;
   }
 
