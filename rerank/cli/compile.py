@@ -10,7 +10,7 @@ import click
 
 @click.command("compile", short_help="compile the kernels now")
 def command() -> None:
-    """Compile all kernels (features, training, scoring) in parallel, once per machine.
+    """Compile all kernels (features, training, scoring), once per machine.
 
     A verb compiles the kernels that it needs when it first runs; compiling them in advance, e.g. in a container image,
     makes that first run faster. Kernels are cached in the folder NUMBA_CACHE_DIR, by default next to the package or,

@@ -13,7 +13,6 @@ from importlib import import_module
 import click
 
 from rerank.errors import RerankError, unknown_name
-from rerank.runtime import compile_hook
 from rerank.runtime.output import FULL, WRITE_ERRORS
 from rerank.runtime.progress import show_progress
 from rerank.version import __version__
@@ -80,7 +79,6 @@ def cli(ctx: click.Context, quiet: bool) -> None:
     """
     ctx.with_resource(_log_to_stderr(logging.WARNING if quiet else logging.INFO))
     ctx.with_resource(show_progress(not quiet))
-    ctx.with_resource(_compile_at_once())
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -134,22 +132,6 @@ def _log_to_stderr(level: int) -> Iterator[None]:
     finally:
         log.removeHandler(handler)
         log.setLevel(before)
-
-
-@contextmanager
-def _compile_at_once() -> Iterator[None]:
-    """Compile all kernels that a verb needs in parallel, instead of one after the other at their first call."""
-
-    def compile_ahead(module: str) -> None:
-        from rerank.workflows.compile import compile_with
-
-        compile_with(module)
-
-    compile_hook.before_compilation = compile_ahead
-    try:
-        yield
-    finally:
-        compile_hook.before_compilation = None
 
 
 def _usage(error: click.ClickException) -> str:

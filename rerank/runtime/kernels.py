@@ -10,8 +10,6 @@ from typing import Any, TypeVar
 from numba import njit
 from numba.core import event
 
-from rerank.runtime import compile_hook
-
 log = logging.getLogger("rerank")
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -48,13 +46,11 @@ class _Announcer(event.Listener):
     announced = False
 
     def on_start(self, event: event.Event) -> None:
-        """Log one line before the first kernel of this package compiles; see `compile_hook`."""
+        """Log one line before the first kernel of this package compiles."""
         module = event.data["dispatcher"].__module__
         if module.startswith("rerank.") and not self.announced:
             self.announced = True
             log.info("compiling kernels, once on this machine (up to a minute) ...")
-        if compile_hook.before_compilation is not None:
-            compile_hook.before_compilation(module)
 
     def on_end(self, event: event.Event) -> None:
         """Do nothing."""

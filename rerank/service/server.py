@@ -26,7 +26,6 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 from rerank.errors import InvalidInputError, RerankError
 from rerank.features.functions import load_functions
 from rerank.lucene.jvm import keep_heap_small
-from rerank.runtime import compile_hook
 from rerank.service.app import CONNECTIONS, REQUESTS, Guard, Service
 from rerank.service.endpoints import make_app
 from rerank.service.faults import ServiceError
@@ -211,7 +210,6 @@ def _worker_app(settings: Settings, level: int, listener: socket.socket, ends_se
     handler.setFormatter(logging.Formatter("rerank[%(process)d]: %(message)s"))
     log.addHandler(handler)
     log.setLevel(level)
-    compile_hook.before_compilation = _compile_ahead
     for path in settings.functions:
         load_functions(path)
     keep_heap_small()
@@ -225,12 +223,6 @@ def _worker_app(settings: Settings, level: int, listener: socket.socket, ends_se
 
     service.on_ready, service.on_failure = partial(listener.listen, _BACKLOG), fail
     return make_app(service)
-
-
-def _compile_ahead(module: str) -> None:
-    from rerank.workflows.compile import compile_with
-
-    compile_with(module)
 
 
 def config_of(settings: Settings, app: Callable[..., Any]) -> Config:

@@ -1,4 +1,4 @@
-"""Parallel compilation of the kernels of a study, each part in its own process; and the archive of Java's classes.
+"""Compilation of the kernels of a study ahead of their first use; and the archive of Java's classes.
 
 Numba compiles a kernel at its first call, for the types of its arguments. Each part therefore calls its kernels with a
 few rows of random values. Kernels of objectives and rankers other than LambdaMART's compile at their first use, which
@@ -7,17 +7,11 @@ takes seconds.
 
 from __future__ import annotations
 
-import gc
 import logging
-import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from multiprocessing import get_context
-from multiprocessing.connection import wait
-from multiprocessing.process import BaseProcess
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from rerank.runtime.progress import track
-from rerank.runtime.threads import thread_count
 
 if TYPE_CHECKING:
     from rerank.types.forward import FieldArrays, ForwardIndex
@@ -27,57 +21,10 @@ N_DOCUMENTS, N_TERMS, MOST_TOKENS = 12, 4, 6
 _log = logging.getLogger("rerank")
 
 
-def compile_kernels(parts: Iterable[str] | None = None) -> None:
-    """Compile the kernels that are not in Numba's cache, and wait for it."""
-    context = get_context("spawn")  # the threads of Java and OpenMP do not run in a forked process
-    names = list(PARTS if parts is None else parts)
-    count = min(thread_count(None), len(names))
-    shares = [names[first::count] for first in range(count)]
-    processes = [
-        context.Process(target=_compile, args=(share,), name=", ".join(share), daemon=True) for share in shares
-    ]
-    try:
-        for process in processes:
-            process.start()
-        for done in track(_finished(processes), "compiling kernels", len(processes)):
-            if done.exitcode != 0:
-                raise RuntimeError(f"compiling {done.name}: the process ended with exit code {done.exitcode}")
-    finally:
-        for process in processes:
-            if process.is_alive():
-                process.kill()
-
-
-def compile_with(module: str) -> None:
-    """Compile all kernels that a command needs which is about to compile a kernel of this module; once in a process.
-
-    If that fails, or with one core, kernels compile at their first call, as a log message says.
-    """
-    for prefix in [prefix for prefix in _UNCOMPILED if module.startswith(prefix)]:
-        parts = _UNCOMPILED.pop(prefix)
-        if thread_count(None) > 1:
-            try:
-                compile_kernels(parts)
-            except (OSError, RuntimeError) as error:
-                _log.info("kernels compile one by one: %s", error)
-
-
-def _finished(processes: Iterable[BaseProcess]) -> Iterator[BaseProcess]:
-    """Yield the processes as they end."""
-    running = {process.sentinel: process for process in processes}
-    while running:
-        for sentinel in wait(list(running)):
-            process = running.pop(sentinel)  # type: ignore[arg-type]
-            process.join()
-            yield process
-
-
-def _compile(names: Iterable[str]) -> None:
-    """Run parts in this process. Ctrl-C ends it without a message: the parent process reports."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    gc.disable()  # the compiler keeps millions of objects: collections would take a tenth of the time
-    for name in names:
-        PARTS[name]()
+def compile_kernels() -> None:
+    """Compile the kernels that are not in Numba's cache."""
+    for compile_part in track(PARTS.values(), "compiling kernels", len(PARTS)):
+        compile_part()
 
 
 def _grow_trees() -> None:
@@ -107,13 +54,8 @@ def _rank_and_score() -> None:
     from rerank.rankers.arrays import data_from_arrays
     from rerank.rankers.training import TrainingSet, Validation
     from rerank.trees.forest import Forest, Tree
-    from rerank.trees.grow import add_leaf_sums, add_leaf_values
     from rerank.trees.score import score_rows
 
-    # Kernels of trees: the process that grows a tree has more to compile, and will find these in the cache.
-    one_leaf, row = np.array([[0, 1]]), np.zeros(1, np.int32)
-    add_leaf_sums(np.zeros(1), np.zeros(1), row, one_leaf, np.zeros((1, 3)))
-    add_leaf_values(row, one_leaf, np.zeros(1), np.zeros(1))
     random, n_rows = np.random.default_rng(0), N_QUERIES * ROWS_A_QUERY
     X, labels = random.normal(size=(n_rows, 2)), random.integers(0, 3, n_rows)
     data, _ = data_from_arrays(X, labels, np.repeat(np.arange(N_QUERIES), ROWS_A_QUERY))
@@ -127,25 +69,13 @@ def _rank_and_score() -> None:
     score_rows(forest, data.X[:1])
 
 
-def _extract_positions() -> None:
-    _extract_default(needs_positions=True)
-
-
-def _extract_terms() -> None:
+def _extract_default() -> None:
+    """Compute the families of the default recipe."""
+    from rerank.features.registry import default_family_names
     from rerank.lucene.checks import fault_of
 
-    _extract_default(needs_positions=False)
+    _extract(default_family_names())
     fault_of(_forward())
-
-
-def _extract_default(needs_positions: bool) -> None:
-    """Compute the families of the default recipe that need positions, or its others."""
-    from rerank.features.registry import default_family_names, known_families
-
-    families = known_families()
-    _extract(
-        name for name in default_family_names() if getattr(families[name], "needs_positions", False) == needs_positions
-    )
 
 
 def _extract_on_request() -> None:
@@ -259,21 +189,12 @@ def _field() -> FieldArrays:
     return FieldArrays("contents", doc_ptr, out[0], out[1], positions, position_ptr, *counts)
 
 
-# With this order, two processes, which take every second part, need about the same time.
 PARTS: Mapping[str, Callable[[], None]] = {
     "trees": _grow_trees,
     "gradients and scores": _rank_and_score,
-    "features of positions": _extract_positions,
-    "features of terms": _extract_terms,
+    "features": _extract_default,
     "features on request": _extract_on_request,
     "features of judgements": _learn_history,
     "vectors and candidates": _learn_vectors,
     "classes of Java": _archive_classes,
 }
-# Prefix of module names -> parts that a command needs which uses a kernel of such a module. Training starts with bins.
-PARTS_OF_MODULES = {
-    "rerank.trees.bins": ("trees", "gradients and scores"),
-    "rerank.history.": ("features of judgements",),
-    "rerank.features.": ("features of positions", "features of terms"),
-}
-_UNCOMPILED = dict(PARTS_OF_MODULES)  # entries whose parts this process has not compiled yet
