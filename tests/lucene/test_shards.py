@@ -300,7 +300,7 @@ def test_folder_of_indexes_that_cannot_be_written_is_used_from_the_cache(
 
 
 DAMAGES: dict[str, Any] = {
-    "it holds an empty text": b"",
+    "it holds a text that breaks off": b"",
     "expected an object, got []": b"[]",
     "expected the key format, got none": b"{}",
     "format: expected 1 to 1, got 2": {"format": 2},
