@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from rerank.files.data import write_data as write_data
     from rerank.files.lists import read_folds as read_folds
     from rerank.files.lists import read_preferences as read_preferences
-    from rerank.files.subtopics import read_subtopic_qrels as read_subtopic_qrels
     from rerank.files.topics import read_topics as read_topics
     from rerank.files.trec import read_qrels as read_qrels
     from rerank.files.trec import read_run as read_run
+    from rerank.files.trec import read_subtopic_qrels as read_subtopic_qrels
     from rerank.files.trec import write_qrels as write_qrels
     from rerank.files.trec import write_run as write_run
     from rerank.history.history import History as History
@@ -153,7 +153,7 @@ _HOMES = {
     "read_preferences": "rerank.files.lists",
     "read_qrels": "rerank.files.trec",
     "read_run": "rerank.files.trec",
-    "read_subtopic_qrels": "rerank.files.subtopics",
+    "read_subtopic_qrels": "rerank.files.trec",
     "read_topics": "rerank.files.topics",
     "reliability": "rerank.evaluation.reliability",
     "rerank": "rerank.workflows.rerank",

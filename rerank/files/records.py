@@ -9,7 +9,7 @@ from typing import Any
 from rerank.errors import InvalidInputError, shown
 from rerank.files.data import read_data
 from rerank.files.topics import read_topics
-from rerank.files.trec import read_qrels, read_run
+from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels
 from rerank.types import Qrels, Run, Topics
 from rerank.types.frames import Frame, is_frame
 from rerank.types.subtopics import SubtopicQrels
@@ -42,8 +42,6 @@ def qrels_of(qrels: JudgementsLike) -> Qrels:
 def subtopic_qrels_of(qrels: JudgementsLike) -> SubtopicQrels:
     """Return judgements of subtopics, read from their file where a path is given."""
     if isinstance(qrels, str | Path):
-        from rerank.files.subtopics import read_subtopic_qrels
-
         return read_subtopic_qrels(qrels)
     if is_frame(qrels):
         return SubtopicQrels.from_frame(qrels)  # type: ignore[arg-type]

@@ -27,7 +27,6 @@ import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown
 from rerank.runtime import strict_json
-from rerank.runtime.memory import MOST_RATIO, MOST_UNPACKED
 from rerank.runtime.strict_json import ParseFault, parse_toml
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -108,46 +107,7 @@ def open_source(path: Path) -> Iterator[BinaryIO]:
     """Yield a handle to the uncompressed bytes of a file; a file that cannot be read raises FileFormatError."""
     with _system_errors(path, "a file"), open(path, "rb") as raw:
         packed = raw.peek(2)[:2] == GZIP_MAGIC
-        yield cast(BinaryIO, io.BufferedReader(_Unpacked(path, raw), 1 << 17)) if packed else raw
-
-
-class _Unpacked(io.RawIOBase):
-    """The content of a gzip file, as long as its size is in proportion to the bytes that were read of the file."""
-
-    def __init__(self, path: Path, raw: BinaryIO) -> None:
-        self._path, self._packed, self._n_unpacked = path, _Counted(raw), 0
-        self._content = gzip.GzipFile(fileobj=cast(BinaryIO, self._packed))
-
-    def readable(self) -> bool:
-        """Return that it can be read, which `io.BufferedReader` asks."""
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        """Fill a buffer with content."""
-        size = self._content.readinto(buffer)
-        self._n_unpacked += size
-        if self._n_unpacked > max(MOST_UNPACKED, MOST_RATIO * self._packed.n_bytes):
-            raise FileFormatError(
-                self._path,
-                None,
-                f"expected a gzip file that unpacks to at most {MOST_RATIO} times its size, got "
-                f"{self._packed.n_bytes:,} bytes that unpack to over {self._n_unpacked:,}. If it is yours, unpack it "
-                "with `gunzip`.",
-            )
-        return size
-
-
-class _Counted:
-    """A file, of which the bytes that are read are counted: a pipe has no position."""
-
-    def __init__(self, raw: BinaryIO) -> None:
-        self._raw, self.n_bytes = raw, 0
-
-    def read(self, size: int = -1) -> bytes:
-        """Return the next bytes."""
-        part = self._raw.read(size)
-        self.n_bytes += len(part)
-        return part
+        yield cast(BinaryIO, io.BufferedReader(gzip.GzipFile(fileobj=raw), 1 << 17)) if packed else raw
 
 
 @contextmanager

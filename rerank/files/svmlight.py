@@ -61,7 +61,6 @@ from rerank.files.source import (
     parse_json,
     text,
 )
-from rerank.runtime.memory import MOST_UNPACKED
 from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Array, Flag, Number, Record, SchemaError, Table, Whole
 from rerank.types import Floats, Ints, RankingData
@@ -181,6 +180,7 @@ def _header_members(data: RankingData) -> dict[str, Any]:
 
 
 MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense
+LEAST_DENSE = 1 << 28  # bytes that dense rows of a chunk of any size may have
 MOST_DENSE = 1000  # times the bytes of the text that its dense rows may have, if these are many
 _DOC = re.compile(rb"\bdoc(?:id|no|_id)\s*[=:]\s*(\S+)(?:\s+base\s*=\s*(\S+))?")
 
@@ -240,7 +240,7 @@ def split_rows(path: Path, first_line: int, chunk: bytes, header: Header, in_hea
             pairs.append(of_line(path, line, _begin_row, line, columns, comment, rows))
         elif in_header and not rows.lines:
             header.take(line, comment)
-    most_bytes = max(MOST_UNPACKED, MOST_DENSE * len(chunk))
+    most_bytes = max(LEAST_DENSE, MOST_DENSE * len(chunk))
     parsed = _parsed_pairs(b" ".join(filter(None, pairs)))
     if parsed is None:
         raise _first_wrong_pair(path, rows.lines, pairs)

@@ -1,9 +1,10 @@
-"""Qrels and runs as trec_eval reads them, and topics (see `topics.py`).
+"""Qrels and runs as trec_eval reads them, and qrels of subtopics as ndeval does.
 
 qrels   `qid iter docno label`: labels are whole numbers, which may be negative; iter is ignored. Also BEIR's `qid docno
         label`, whose first line may name the columns
 run     `qid Q0 docno rank score tag`: rank is ignored, rows are ordered by score, then document id, both descending;
         further columns are ignored, as trec_eval does. Also MS MARCO's `qid docno rank`, with scores of 1 / rank
+subtopics `query subtopic document label`, a line for each judgement
 
 Columns are separated by spaces or tabs. Blank lines and lines that begin with `#` are skipped. Ids have 1 to 512
 characters, and a query id does not begin with `#`, so that everything that is read can be written. Rows of a query need
@@ -22,12 +23,13 @@ import numpy as np
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.columns import Layout, read_table
 from rerank.files.irds import data_set_name, data_set_qrels
-from rerank.files.source import finite_number, reads_files
+from rerank.files.source import LineFault, check_file, filled_lines, finite_number, of_line, reads_files
 from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Run, query_rows
-from rerank.types.ids import MOST_LETTERS, first_broken, first_broken_query, sort_keys
+from rerank.types.ids import ID_RULE, MOST_LETTERS, QUERY_RULE, first_broken, first_broken_query, sort_keys
 from rerank.types.ordering import trec_moves
 from rerank.types.retriever import UNNAMED
+from rerank.types.subtopics import SubtopicQrels
 
 INT64 = np.iinfo(np.int64)
 
@@ -204,3 +206,60 @@ def _check_ids(what: str, query_ids: list[str], others: list[str]) -> None:
         raise InvalidInputError(
             f"{what}: expected query ids that do not begin with {start}, got {shown(broken)}. Rename it."
         )
+
+
+SUBTOPIC_COLUMNS = "4 columns (query subtopic document label)"
+
+
+@reads_files
+def read_subtopic_qrels(path: str | Path) -> SubtopicQrels:
+    """Read judgements of documents for the subtopics of queries.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, plain or gzip.
+
+    Returns
+    -------
+    SubtopicQrels
+        The judgements.
+
+    Raises
+    ------
+    MissingFileError
+        If there is no such file.
+    FileFormatError
+        With the line, for a wrong number of columns or a label that is not a whole number; if a document is judged
+        twice for a subtopic, and if no query has two subtopics, as in qrels of documents.
+
+    """
+    path = check_file(path, "a file of diversity qrels")
+    lines = ((line, content) for line, content in filled_lines(path) if not content.startswith("#"))
+    rows = [of_line(path, line, _subtopic_row, content) for line, content in lines]
+    if not rows:
+        raise FileFormatError(path, None, f"expected lines of {SUBTOPIC_COLUMNS}, got no line. Name a file with rows.")
+    query_ids, subtopics, doc_ids, labels = zip(*rows, strict=True)
+    try:
+        return SubtopicQrels.from_rows(query_ids, subtopics, doc_ids, labels)
+    except InvalidInputError as error:
+        raise FileFormatError(path, None, str(error).removeprefix("qrels: ")) from None
+
+
+def _subtopic_row(content: str) -> tuple[str, str, str, int]:
+    """Return query, subtopic, document and label of a line."""
+    columns = content.split()
+    if len(columns) != 4:
+        raise LineFault(f"expected {SUBTOPIC_COLUMNS}, got {len(columns)}. Write one judgement a line.")
+    query, subtopic, doc, token = columns
+    for name, broken, rule in (
+        ("query", first_broken_query([query]), QUERY_RULE),
+        ("subtopic", first_broken([subtopic]), ID_RULE),
+        ("document", first_broken([doc]), ID_RULE),
+    ):
+        if broken is not None:
+            raise LineFault(f"expected {name} ids {rule}, got {shown(broken)}. Rename it.")
+    label = parse_label(token.encode())
+    if label is None:
+        raise LineFault(f"expected a whole number as label, got {shown(token)}. Correct the label.")
+    return query, subtopic, doc, label

@@ -9,8 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 
 STATUS, MEMBERSHIP, CGROUPS = Path("/proc/self/status"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")  # Linux
-MOST_UNPACKED = 1 << 28  # bytes that a compressed file of any size may unpack to
-MOST_RATIO = 100  # a larger file may unpack to this many times its size
 
 
 def resident_bytes() -> int:

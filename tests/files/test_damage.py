@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import json
 import lzma
 from collections.abc import Callable
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -18,7 +16,7 @@ from rerank.files import sgml, source
 from rerank.files.corpus import read_documents
 from rerank.files.lists import read_folds, read_preferences
 from rerank.files.sgml import read_sgml
-from rerank.files.source import parse_json, read_text, text_lines
+from rerank.files.source import parse_json, read_text
 from rerank.files.svmlight import read_svmlight
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run
@@ -208,23 +206,6 @@ def test_toml_that_python_passes_or_says_in_its_words_is_refused(tmp_path: Path,
     path = tmp_path / "file.toml"
     path.write_text(text)
     assert TOML_FAULTS[text] in refusal(Recipe.from_toml, path)
-
-
-def test_gzip_bomb_is_refused_before_it_is_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "MOST_UNPACKED", 1 << 20)
-    path = tmp_path / "bomb.gz"
-    path.write_bytes(gzip.compress(b"q1 0 d1 1\n" * (1 << 20)))
-    with pytest.raises(FileFormatError, match=r"unpacks to at most 100 times its size, got [\d,]+ bytes .* `gunzip`"):
-        for _ in text_lines(path):
-            pass
-
-
-def test_large_gzip_file_is_read_as_a_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "MOST_UNPACKED", 1 << 16)
-    path, random = tmp_path / "corpus.jsonl.gz", Random(1)
-    lines = [json.dumps({"id": f"d{number}", "text": random.randbytes(30).hex()}) for number in range(5000)]
-    path.write_bytes(gzip.compress("\n".join(lines).encode()))
-    assert sum(1 for _ in read_documents(path)) == len(lines)
 
 
 @pytest.mark.parametrize("name", [name for name in LINES if name not in ("trec topics", "sgml")])

@@ -44,7 +44,6 @@ VALUES: list[tuple[dict[str, Any], str]] = [
     ({"about": about(recipe=3)}, r"about\.recipe: expected an object or null, got 3. Write the file anew"),
     ({"about": about(retriever=3)}, r"about\.retriever: expected text of 1 to .* got 3. Write the file anew"),
     ({"about": about(run_retrievers={"a": ""})}, r"about\.run_retrievers\.a: expected text of 1 to .*. Write the file"),
-    ({"about": np.frombuffer(about().tobytes().replace(b"}", b', "version": 1}'), np.uint8)}, "'version' twice"),
     ({"about": DEEP}, "brackets nested too deep"),
     ({"about": about(fingerprint={"n": float("nan")})}, "NaN, which is no number of JSON"),
     ({"ideal_labels": np.array([np.inf]), "ideal_ptr": np.array([0, 1])}, "expected finite ideal labels"),

@@ -37,9 +37,8 @@ from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.data import read_data, write_data
 from rerank.files.lists import TextsFile, read_folds, read_names, read_preferences, read_texts, write_folds
 from rerank.files.sgml import SgmlDocument, read_sgml, sgml_files
-from rerank.files.subtopics import read_subtopic_qrels
 from rerank.files.topics import read_topics, write_topics
-from rerank.files.trec import read_qrels, read_run, write_qrels, write_run
+from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels, write_qrels, write_run
 from rerank.history.history import History
 from rerank.history.reading import read_history
 from rerank.lucene import postings, shards
