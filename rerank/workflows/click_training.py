@@ -41,7 +41,7 @@ from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.types import Floats, RankingData, Topics
 from rerank.workflows.distil import Distilled, fit_student
 from rerank.workflows.folds import assign_folds, groups_by_id
-from rerank.workflows.index import Index
+from rerank.workflows.index import Index, opened
 from rerank.workflows.train import FOLDS, LEAST_QUERIES, TRAINED, TrainingInputs, sources_of
 
 FEW_CLICKS = 500  # a model of the clicks of 96 searches of nfcorpus ranked worse than BM25 (docs/benchmarks.md)
@@ -212,29 +212,30 @@ def train_on_clicks(
         If candidates of fewer than ten topics were shown.
 
     """
-    index = index if isinstance(index, Index) else Index.open(index)
-    topics = topics_of(topics)
-    if not isinstance(clicks, Clicks):
-        clicks = read_clicks(clicks, topics=topics, documents=set(index.forward.doc_ids.tolist()))
-    in_log = set(clicks.query_ids[np.unique(clicks.query)].tolist())
-    asked = Topics({query_id: text for query_id, text in topics.items() if query_id in in_log})
-    sources = sources_of(index, candidates, k)
-    inputs = TrainingInputs(index, asked, None, recipe, TRAINED, keep_sources=candidates is not None)
-    data = inputs.data(index.search(asked, candidates=sources), sources.k) if len(asked) else None
-    estimates = None if data is None else estimate_with_features(clicks, data, click_model, prior=prior)
-    shown = None if data is None or estimates is None else estimates.shown(data)[0]
-    if data is None or estimates is None or shown is None or len(shown) < LEAST_QUERIES:
-        raise InvalidInputError(
-            f"clicks: expected candidates of at least {LEAST_QUERIES} topics in the log, got those of "
-            f"{0 if shown is None else len(shown)}. Give a longer log, or more topics of it."
-        )
-    log.info("clicks: %d of %d pairs of the log are candidates", shown.n_rows, len(estimates))
-    n_clicks = int(clicks.clicked.sum())
-    if n_clicks < FEW_CLICKS:
-        log.warning(
-            "clicks: %d of them: a model of fewer than %d can rank worse than the log's ranker. Collect more first.",
-            n_clicks,
-            FEW_CLICKS,
-        )
-    labelled = click_labels(estimates, data, prior=prior)
-    return fit_student(index, asked, labelled, model, shown if estimate else None, "the clicks")
+    with opened(index) as index:
+        topics = topics_of(topics)
+        if not isinstance(clicks, Clicks):
+            clicks = read_clicks(clicks, topics=topics, documents=set(index.forward.doc_ids.tolist()))
+        in_log = set(clicks.query_ids[np.unique(clicks.query)].tolist())
+        asked = Topics({query_id: text for query_id, text in topics.items() if query_id in in_log})
+        sources = sources_of(index, candidates, k)
+        inputs = TrainingInputs(index, asked, None, recipe, TRAINED, keep_sources=candidates is not None)
+        data = inputs.data(index.search(asked, candidates=sources), sources.k) if len(asked) else None
+        estimates = None if data is None else estimate_with_features(clicks, data, click_model, prior=prior)
+        shown = None if data is None or estimates is None else estimates.shown(data)[0]
+        if data is None or estimates is None or shown is None or len(shown) < LEAST_QUERIES:
+            raise InvalidInputError(
+                f"clicks: expected candidates of at least {LEAST_QUERIES} topics in the log, got those of "
+                f"{0 if shown is None else len(shown)}. Give a longer log, or more topics of it."
+            )
+        log.info("clicks: %d of %d pairs of the log are candidates", shown.n_rows, len(estimates))
+        n_clicks = int(clicks.clicked.sum())
+        if n_clicks < FEW_CLICKS:
+            log.warning(
+                "clicks: %d of them: a model of fewer than %d can rank worse than the log's ranker. Collect more "
+                "first.",
+                n_clicks,
+                FEW_CLICKS,
+            )
+        labelled = click_labels(estimates, data, prior=prior)
+        return fit_student(index, asked, labelled, model, shown if estimate else None, "the clicks")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, Model
 from rerank.types import Floats, RankingData, Run, Topics
 from rerank.types.ids import id_array
 from rerank.workflows.explanation import ExplainedDocument, ExplainedFeature, Explanation
-from rerank.workflows.index import Index
+from rerank.workflows.index import Index, opened
 from rerank.workflows.rerank import candidate_features, depth_of, find_candidates, with_tail
 from rerank.workflows.unsupervised import applied_model
 
@@ -76,18 +75,18 @@ def explain(
 
     """
     base = None if base is None else run_of(base)
-    with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
-        model = applied_model(model, opened, union=run is None)
+    with opened(index) as index:
+        model = applied_model(model, index, union=run is None)
         topic, k = _topic(topics_of(topics), query), depth_of(model, k)
         if run is not None:
             run = _of_query(run_of(run), query)
-        candidates = find_candidates(opened, model, topic, run, k, base)
+        candidates = find_candidates(index, model, topic, run, k, base)
         doc_ids = _documents(documents, candidates, query)
         ranks = [candidates.doc_ids.tolist().index(doc_id) + 1 for doc_id in doc_ids]
-        data = reranked = candidate_features(opened, model, topic, candidates, k, whole=True)
-        judged = _judged(opened, model, topic, doc_ids)
+        data = reranked = candidate_features(index, model, topic, candidates, k, whole=True)
+        judged = _judged(index, model, topic, doc_ids)
         if max(ranks) > k:
-            data = candidate_features(opened, model, topic, candidates, max(ranks), whole=True)
+            data = candidate_features(index, model, topic, candidates, max(ranks), whole=True)
     order = with_tail(model.rank(reranked, base=base), candidates, k).doc_ids.tolist()
     ranked = [(doc_id, before, order.index(doc_id) + 1) for doc_id, before in zip(doc_ids, ranks, strict=True)]
     explanation = _explanation(model, topic, data, ranked, base, k)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -493,3 +494,8 @@ class Index(Shown, BoundIndex):
         """Pickle the index by its path, commit and resources: another process opens it."""
         state = {name: value for name, value in self.__dict__.items() if name in PICKLED}
         return Index, (self.path.resolve(), self.language), {**state, "path": self.path.resolve()}
+
+
+def opened(index: Index | str | Path) -> AbstractContextManager[Index]:
+    """Return the context of an index: one that is open stays so, that of a folder is closed at the end."""
+    return nullcontext(index) if isinstance(index, Index) else Index.open(index)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from rerank.workflows.applying import check_candidates, check_index, model_candi
 from rerank.workflows.bound import runs_beside
 from rerank.workflows.cutoff import Cutoff, check_cutoff, ranked
 from rerank.workflows.first_stage import FirstStage, errors_of_first_stage
-from rerank.workflows.index import Index
+from rerank.workflows.index import Index, opened
 from rerank.workflows.unsupervised import applied_model
 
 _log = logging.getLogger("rerank")
@@ -86,20 +85,20 @@ def rerank(
     """
     topics = topics_of(topics)
     base = None if base is None else run_of(base)
-    with nullcontext(index) if isinstance(index, Index) else Index.open(index) as opened:
-        model = applied_model(model, opened, union=run is None and first is None)
+    with opened(index) as index:
+        model = applied_model(model, index, union=run is None and first is None)
         check_cutoff(cutoff, model)
         asked, k = k, depth_of(model, k)
         stage = FirstStage.of(first, first_k, k)
-        candidates = chosen = find_candidates(opened, model, topics, run, k if stage is None else stage.k, base)
+        candidates = chosen = find_candidates(index, model, topics, run, k if stage is None else stage.k, base)
         if asked is not None and run is None and stage is None and isinstance(candidates, UnionRun):
             _log.warning("k: no effect with candidates of several sources, all of which are reranked; got %d.", asked)
         if stage is not None:
             with errors_of_first_stage():
-                check_model(opened, stage.model, candidates, base)
-                data = candidate_features(opened, stage.model, topics, candidates, stage.k)
+                check_model(index, stage.model, candidates, base)
+                data = candidate_features(index, stage.model, topics, candidates, stage.k)
                 chosen, candidates = stage.choose(candidates, data, k, base)
-        data = candidate_features(opened, model, topics, chosen, k)
+        data = candidate_features(index, model, topics, chosen, k)
     head = ranked(model, data, cutoff, base)
     return head if cutoff is not None else with_tail(head, candidates, k)
 

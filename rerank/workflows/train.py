@@ -44,7 +44,7 @@ from rerank.workflows.folds import (
     groups_of_topics,
     held_out,
 )
-from rerank.workflows.index import Index
+from rerank.workflows.index import Index, opened
 from rerank.workflows.tuning import Tuning, fit_best
 from rerank.workflows.unsupervised import best_candidates
 
@@ -179,39 +179,41 @@ def train(
         If fewer than ten topics are judged, or none has a relevant document.
 
     """
-    index = index if isinstance(index, Index) else Index.open(index)
-    topics, qrels = judged_queries(topics_of(topics), qrels_of(qrels))
-    if len(qrels) < LEAST_QUERIES:
-        raise InvalidInputError(
-            f"qrels: expected at least {LEAST_QUERIES} judged queries to learn from, got {len(qrels)}. Judge more, or "
-            "rank with the model unsupervised, which needs none."
-        )
-    if model is None:
-        model = ranker_class(default_ranker(len(qrels) if tuning is None else FEW))(base=UNSUPERVISED)
-    sources = sources_of(index, candidates, k)
-    inputs = TrainingInputs(index, topics, qrels, recipe, depth, keep_sources=candidates is not None)
-    measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
-    run = index.search(topics, candidates=sources)
-    bm25 = BM25Search.of(index, topics, qrels, sources, measure) if tune_bm25 else None
-    data = inputs.data(run, sources.k) if bm25 is None else inputs.searched(bm25.best(qrels))
-    _log_inputs(inputs, data, qrels)
-    relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
-    groups = groups_by_id(data)
-    folds = assign_folds(data, FOLDS, 0, relevant, groups) if len(set(groups.values())) >= FOLDS else {}
-    on_all, estimated, scored = tuning is not None or model.learns_from_all(len(data)), None, None
-    if estimate and folds:
-        data_of = SameData(data) if bm25 is None else _tuned_data(inputs, bm25, folds)
-        training = FoldTraining(data_of, folds, partial(fit_best, model, tuning and replace(tuning, path=None)), on_all)
-        estimated, models = _estimate(index, qrels, training, run, measure)
-        emptied = without_relevant(run, qrels, target)
-        others = inputs.data(emptied, sources.k) if len(emptied) else None
-        scored = Scored.of(training, models, target, others, inputs.as_texts(data, sources))
-    if tuning is not None:
-        model.set_params(**tuning.search(model, data).parameters)
-    learned = fit_with_stop(model, data, {} if on_all else folds)
-    if scored is not None:
-        scored.calibrate(model, learned)
-    return Trained(model, estimated)
+    with opened(index) as index:
+        topics, qrels = judged_queries(topics_of(topics), qrels_of(qrels))
+        if len(qrels) < LEAST_QUERIES:
+            raise InvalidInputError(
+                f"qrels: expected at least {LEAST_QUERIES} judged queries to learn from, got {len(qrels)}. Judge more, "
+                "or rank with the model unsupervised, which needs none."
+            )
+        if model is None:
+            model = ranker_class(default_ranker(len(qrels) if tuning is None else FEW))(base=UNSUPERVISED)
+        sources = sources_of(index, candidates, k)
+        inputs = TrainingInputs(index, topics, qrels, recipe, depth, keep_sources=candidates is not None)
+        measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
+        run = index.search(topics, candidates=sources)
+        bm25 = BM25Search.of(index, topics, qrels, sources, measure) if tune_bm25 else None
+        data = inputs.data(run, sources.k) if bm25 is None else inputs.searched(bm25.best(qrels))
+        _log_inputs(inputs, data, qrels)
+        relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data}
+        groups = groups_by_id(data)
+        folds = assign_folds(data, FOLDS, 0, relevant, groups) if len(set(groups.values())) >= FOLDS else {}
+        on_all, estimated, scored = tuning is not None or model.learns_from_all(len(data)), None, None
+        if estimate and folds:
+            data_of = SameData(data) if bm25 is None else _tuned_data(inputs, bm25, folds)
+            training = FoldTraining(
+                data_of, folds, partial(fit_best, model, tuning and replace(tuning, path=None)), on_all
+            )
+            estimated, models = _estimate(index, qrels, training, run, measure)
+            emptied = without_relevant(run, qrels, target)
+            others = inputs.data(emptied, sources.k) if len(emptied) else None
+            scored = Scored.of(training, models, target, others, inputs.as_texts(data, sources))
+        if tuning is not None:
+            model.set_params(**tuning.search(model, data).parameters)
+        learned = fit_with_stop(model, data, {} if on_all else folds)
+        if scored is not None:
+            scored.calibrate(model, learned)
+        return Trained(model, estimated)
 
 
 def _log_inputs(inputs: TrainingInputs, data: RankingData, qrels: Qrels) -> None:
