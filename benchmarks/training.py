@@ -229,7 +229,7 @@ def tree_stages(options: Options) -> Iterator[Row]:
     the same kernels in one call.
     """
     from rerank.metrics.registry import parse_measure
-    from rerank.objectives.for_measure import lambdarank_for
+    from rerank.objectives.swap_blocks import lambdarank_for
     from rerank.rankers.arrays import data_from_arrays
     from rerank.rankers.training import TrainingSet
     from rerank.runtime.threads import kernel_threads

@@ -25,7 +25,7 @@ from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.retrieval.candidates import DEPTH, Candidates
 from rerank.types import Floats, RankingData, Run, Topics, query_rows
 from rerank.workflows.folds import FoldTraining, SameData, assign_folds, groups_by_id, held_out
-from rerank.workflows.held_out import query_values
+from rerank.workflows.importance import query_values
 from rerank.workflows.index import Index
 from rerank.workflows.rerank import rerank
 from rerank.workflows.train import (
