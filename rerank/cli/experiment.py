@@ -98,8 +98,7 @@ def command(given: Options) -> None:
     """Compare a ranker without and with --base, and other runs, on held-out queries.
 
     With an index, BM25 and the unsupervised ranking are compared, too. DATA are feature files, as for `rerank train`.
-    `-p random_state=N` is the random seed of the folds, of tuning and of the rankers. FOLDER is that of an experiment,
-    which runs again as its settings.json says.
+    `-p random_state=N` is the seed of all. The FOLDER of an experiment is run again, by its settings.json.
     """
     from rerank.cli.file_names import errors_with_files
     from rerank.files.provenance import warn_of_functions

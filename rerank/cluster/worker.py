@@ -20,7 +20,7 @@ from rerank.files.source import file_mark
 from rerank.lucene.jvm import anserini_version
 from rerank.runtime.threads import at_most_threads
 from rerank.version import __version__
-from rerank.workflows.fingerprints import fingerprint_differences
+from rerank.workflows.bound import fingerprint_differences
 from rerank.workflows.index import Index
 
 MOST_JOBS = 4  # whose shared arguments a worker keeps

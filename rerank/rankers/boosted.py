@@ -18,7 +18,7 @@ from rerank.errors import InvalidInputError, shown
 from rerank.files.records import RunLike
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
-from rerank.objectives.for_measure import order_matters
+from rerank.objectives.swap_blocks import order_matters
 from rerank.rankers.arrays import coded, numbered_names
 from rerank.rankers.base_scores import BaseWeight, StoredBaseWeight, WeightedBase, spread_at_the_top, start_in_units
 from rerank.rankers.checkpoint import TrainingState, digest

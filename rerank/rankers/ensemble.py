@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.lambdarank import LambdaRankObjective
-from rerank.objectives.swap_blocks import BlockLambdaRankObjective
+from rerank.objectives.swap_blocks import BlockLambdaRankObjective, lambdarank_for
 from rerank.rankers.arrays import numbered_names, zeros_of
 from rerank.rankers.base_scores import WeightedBase
 from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext

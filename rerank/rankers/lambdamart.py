@@ -10,8 +10,8 @@ from rerank.combination.line_search import TOLERANCE, Lines, best_share
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
-from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.preferences import PreferencePairs
+from rerank.objectives.swap_blocks import lambdarank_for
 from rerank.rankers.base_scores import spread_at_the_top
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.parameters import NORMALIZE, Metric, parameter

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
-from rerank.objectives.for_measure import lambdarank_for, order_matters
 from rerank.objectives.preferences import PreferencePairs
 from rerank.objectives.ranknet import RankNetObjective
+from rerank.objectives.swap_blocks import lambdarank_for, order_matters
 from rerank.rankers.base_scores import spread_at_the_top, start_in_units
 from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.parameters import (

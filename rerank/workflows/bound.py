@@ -28,7 +28,6 @@ from rerank.runtime.progress import InOrder
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.ids import QUERY, id_array
 from rerank.types.retriever import BM25, CONTENTS, K1, B
-from rerank.workflows.fingerprints import fingerprint_differences
 from rerank.workflows.resources import (
     HISTORY,
     VECTORS,
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from rerank.vectors.encoder import EncodedDocuments, Encoder
     from rerank.vectors.queries import Encoded
     from rerank.vectors.vectors import Vectors
+from collections.abc import Iterator
 
 FEWEST_WORDS = 20  # of queries whose language is judged
 _log = logging.getLogger("rerank")
@@ -677,3 +677,15 @@ def _warn_of_language(forward: ForwardIndex, query_terms: Mapping[str, list[str]
     if known < len(words) / 2:
         text = "topics: the index has %d of their %d words. Are they in the language of the documents and its analyser?"
         _log.warning(text, known, len(words))
+
+
+def fingerprint_differences(
+    prefix: str, trained_on: Mapping[str, Any], opened: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the dotted names of the parts in which two fingerprints differ, with both values."""
+    for key in dict.fromkeys((*opened, *trained_on)):
+        name, before, after = f"{prefix}{key}", trained_on.get(key), opened.get(key)
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            yield from fingerprint_differences(f"{name}.", before, after)
+        elif before != after:
+            yield name, before, after

@@ -50,7 +50,7 @@ def _rank_and_score() -> None:
     import numpy as np
 
     from rerank.metrics.registry import parse_measure
-    from rerank.objectives.for_measure import lambdarank_for
+    from rerank.objectives.swap_blocks import lambdarank_for
     from rerank.rankers.arrays import data_from_arrays
     from rerank.rankers.training import TrainingSet, Validation
     from rerank.trees.forest import Forest, Tree

@@ -12,9 +12,8 @@ from rerank.metrics.ap import AP
 from rerank.metrics.base import Measure, fill_by_recomputing
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
-from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.lambdarank import LambdaRankObjective
-from rerank.objectives.swap_blocks import BlockLambdaRankObjective
+from rerank.objectives.swap_blocks import BlockLambdaRankObjective, lambdarank_for
 from rerank.types import pointers
 from tests.metrics.examples import EXAMPLES
 from tests.metrics.test_measures import NAMES, joined, lists

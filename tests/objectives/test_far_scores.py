@@ -11,9 +11,9 @@ import pytest
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
 from rerank.objectives.base import Objective, known_objectives, objective_class
-from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.objectives.preferences import PreferencePairs
+from rerank.objectives.swap_blocks import lambdarank_for
 from rerank.types import Floats, pointers
 from tests.oracles import limits as oracle
 

@@ -11,9 +11,8 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.metrics.structures import RankedLists
-from rerank.objectives.for_measure import lambdarank_for
 from rerank.objectives.lambdarank import LambdaRankObjective
-from rerank.objectives.swap_blocks import BlockLambdaRankObjective
+from rerank.objectives.swap_blocks import BlockLambdaRankObjective, lambdarank_for
 from rerank.types import Floats, Ints, pointers
 from tests.oracles import lambdas as oracle
 

@@ -10,7 +10,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.for_measure import lambdarank_for
+from rerank.objectives.swap_blocks import lambdarank_for
 from rerank.rankers.ensemble import Ensemble, LinearStage, newton_step
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.members import read_members, spell_members

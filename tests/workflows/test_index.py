@@ -71,3 +71,12 @@ def test_topics_in_another_language_are_warned_of(index: rerank.Index, caplog: p
     caplog.clear()
     index.features({"q1": run["q1"]}, {"q1": "amber birch cedar" + " unheard" * 30})
     assert not caplog.records
+
+
+def test_an_index_that_a_call_opens_is_closed_at_its_end(index: rerank.Index) -> None:
+    with module.opened(index.path) as own:
+        assert not own._opened.is_closed.is_set()
+    assert own._opened.is_closed.is_set()
+    with module.opened(index) as same:
+        assert same is index
+    assert not index._opened.is_closed.is_set()
