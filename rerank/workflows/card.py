@@ -26,7 +26,7 @@ from rerank.rankers.warm_start import FeatureBase, ModelBase, NoBase, OtherRunBa
 from rerank.trees.constraints import FEATURES
 from rerank.types import RankingData
 from rerank.types.display import counted
-from rerank.workflows.importance import query_values
+from rerank.workflows.folds import query_values
 from rerank.workflows.settings import versions
 
 LISTED = 20  # features, of all that the model has

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from tabulate import tabulate
@@ -22,9 +22,6 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import fitted_model
 from rerank.types import RankingData
 from rerank.workflows.explain import feature_meanings
-
-if TYPE_CHECKING:
-    pass
 
 MOST_ROWS = 20_000  # whose scores are computed for each value
 N_VALUES = 20

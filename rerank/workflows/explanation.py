@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tabulate import tabulate
 
@@ -15,9 +15,6 @@ from rerank.evaluation.page.markup import Element, element, page_text, scrolling
 from rerank.history.bound import JudgedRelevant
 from rerank.types.display import Shown
 from rerank.types.frames import new_frame
-
-if TYPE_CHECKING:
-    pass
 
 Pair = tuple[float, float]
 

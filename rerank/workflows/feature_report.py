@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tabulate import tabulate
 
@@ -14,9 +14,6 @@ from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
 from rerank.runtime.output import whole_file
 from rerank.workflows.importance import FeatureReport
-
-if TYPE_CHECKING:
-    pass
 
 _HEADERS = ("feature", "group", "us/pair", "gain", "permutation", "coverage", "missing")
 

@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.features.near_duplicates import query_groups
+from rerank.metrics.base import Measure
+from rerank.metrics.structures import RankedLists
 from rerank.rankers.ranker import Ranker
-from rerank.types import Ints, RankingData, Run, Topics, query_rows
+from rerank.types import Floats, Ints, RankingData, Run, Topics, query_rows
+from rerank.types.ordering import trec_order
 from rerank.types.query_folds import folds_of_groups, groups_of_queries, numbered_groups
 from rerank.workflows.index import Index
 
@@ -201,3 +204,10 @@ def held_out(workers: Workers, training: FoldTraining, system: str) -> tuple[lis
     joined = Run.joined(runs)
     held_out = joined.select(joined.query_numbers(training.folds))
     return models, tries, replace(held_out, name=system.replace(" ", "-"))
+
+
+def query_values(data: RankingData, scores: Floats, measure: Measure) -> Floats:
+    """Return the measure of every query, (n_queries,) float64, for scores (n_rows,) of labelled data."""
+    labels = np.zeros(data.n_rows) if data.labels is None else data.labels
+    order = trec_order(data.query_ptr, scores, data.stored_ids)
+    return measure.scores(RankedLists(labels[order], data.query_ptr, *data.ideal()))

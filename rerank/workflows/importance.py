@@ -19,13 +19,11 @@ from rerank.features.columns import column_groups
 from rerank.features.recipe import Recipe
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
-from rerank.metrics.structures import RankedLists
 from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.ranker import Ranker
 from rerank.runtime.progress import track
 from rerank.types import Floats, Ints, RankingData, Run, Topics
-from rerank.types.ordering import trec_order
-from rerank.workflows.folds import assign_folds, groups_by_id
+from rerank.workflows.folds import assign_folds, groups_by_id, query_values
 from rerank.workflows.index import Index
 
 MODEL: dict[str, Any] = {"num_leaves": 15, "learning_rate": 0.1, "min_child_samples": 50, "random_state": 0}
@@ -81,13 +79,6 @@ class HeldOutSplit:
             losses[name] = float(before - query_values(held_out, model.predict(held_out), self.measure).mean())
             held_out.X[:, column] = values
         return losses
-
-
-def query_values(data: RankingData, scores: Floats, measure: Measure) -> Floats:
-    """Return the measure of every query, (n_queries,) float64, for scores (n_rows,) of labelled data."""
-    labels = np.zeros(data.n_rows) if data.labels is None else data.labels
-    order = trec_order(data.query_ptr, scores, data.stored_ids)
-    return measure.scores(RankedLists(labels[order], data.query_ptr, *data.ideal()))
 
 
 TREES, QUICK_TREES = 100, 30

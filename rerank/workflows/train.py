@@ -48,8 +48,8 @@ from rerank.workflows.folds import (
     groups_by_id,
     groups_of_topics,
     held_out,
+    query_values,
 )
-from rerank.workflows.held_out import query_values
 from rerank.workflows.index import Index, opened
 from rerank.workflows.tuning import Tuning, fit_best
 from rerank.workflows.unsupervised import best_candidates

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from tabulate import tabulate
@@ -26,9 +26,6 @@ from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import Ranker
 from rerank.types import RankingData
 from rerank.workflows.folds import Try, assign_folds, groups_by_id
-
-if TYPE_CHECKING:
-    pass
 
 FOLDS = 3  # of the training queries, where no other queries compare the settings
 LOOKS = 5  # iterations between two looks at a curve

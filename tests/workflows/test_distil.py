@@ -13,7 +13,7 @@ from rerank.cli.main import cli
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.workflows.distil import with_gains
-from rerank.workflows.importance import query_values
+from rerank.workflows.folds import query_values
 from tests.workflows.tiny import Tiny, more_queries
 
 

@@ -15,7 +15,8 @@ from rerank.evaluation.evaluate import evaluate
 from rerank.features.recipe import Recipe
 from rerank.metrics.registry import parse_measure
 from rerank.workflows.feature_report import check_report_path, suggested_recipe, write_report
-from rerank.workflows.importance import FeatureReport, feature_groups, feature_report, measure_costs, query_values
+from rerank.workflows.folds import query_values
+from rerank.workflows.importance import FeatureReport, feature_groups, feature_report, measure_costs
 from tests.workflows.tiny import Tiny
 
 RECIPE = Recipe(families=("letor", "prior", "run"))
