@@ -19,7 +19,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TESTS = ("tests/lucene", "tests/workflows/test_rerank.py")
+TESTS = ("tests/lucene", "tests/pipeline/test_rerank.py")
 TEST_PACKAGES = ("pytest", "pytest-xdist", "hypothesis", "rank-bm25", "ir-measures", "pytrec-eval-terrier")
 IMPORT_LIMIT, HELP_LIMIT = 0.1, 0.3  # seconds of the processor: a busy machine stretches those of the clock
 IMPORT = """

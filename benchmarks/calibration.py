@@ -66,9 +66,9 @@ def _splits(options: Options, name: str) -> Iterator[tuple[Any, rerank.Qrels, An
 
 def _observe(index: rerank.Index, model: Any, topics: Any, qrels: rerank.Qrels, observed: Observed) -> None:
     """Add what a model promises of its candidates, and of the same without the relevant ones."""
-    from rerank.metrics.lists import ranks
+    from rerank.metrics.base import ranks
+    from rerank.pipeline.rerank import candidate_features, find_candidates
     from rerank.types import pointers, query_rows
-    from rerank.workflows.rerank import candidate_features, find_candidates
 
     topics = rerank.Topics(topics)
     run = find_candidates(index, model, topics, None, DEPTH)

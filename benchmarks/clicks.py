@@ -19,7 +19,7 @@ from benchmarks.registry import Options, Row, benchmark
 from benchmarks.users import Users, attractions, simulate_clicks, simulate_interleaving
 
 if TYPE_CHECKING:
-    from rerank.clicks.cells import Cells
+    from rerank.clicks.estimates import Cells
 
 ETAS, SHARES = (0.0, 0.5, 1.0, 2.0), (0.01, 0.1, 1.0)
 TREES = {"num_leaves": 15, "min_child_samples": 30, "learning_rate": 0.05, "n_jobs": 1}
@@ -187,8 +187,8 @@ def read_log(path: Path) -> tuple[int, float, float]:
 @benchmark(data="MQ2008, logs of simulated users", peer="expectation maximisation, with a prior of 0 and of 10 views")
 def examination(options: Options) -> Iterator[Row]:
     """Mean error of the estimated examination by spread, length and bias of the log, and where no document moved."""
-    from rerank.clicks.cells import Cells
-    from rerank.clicks.examination import examination as estimated
+    from rerank.clicks.estimates import Cells
+    from rerank.clicks.estimates import examination as estimated
 
     data = with_relevant(options)
     collection = Collection(data, data, options)
@@ -233,7 +233,7 @@ def _parts(clicks: rerank.Clicks, sessions: int) -> Iterator[rerank.Clicks]:
 @benchmark(data="MQ2008, simulated users")
 def interleaving_equal(options: Options) -> Iterator[Row]:
     """Share of A/A trials of interleaving whose difference is called significant at .05."""
-    from rerank.clicks.drafts import METHODS
+    from rerank.clicks.interleaving import METHODS
 
     data, trials = with_relevant(options), options.pick(1000, 20)
     runs = [data.run(np.nan_to_num(data.X[:, number].astype(np.float64))) for number in (22, 24)]
@@ -253,7 +253,7 @@ def interleaving_sessions(options: Options) -> Iterator[Row]:
     """Sessions that find a difference of two rankers in four of five experiments, at p < .05, two-sided."""
     from scipy.stats import norm
 
-    from rerank.clicks.drafts import METHODS
+    from rerank.clicks.interleaving import METHODS
 
     power = (norm.ppf(0.975) + norm.ppf(0.8)) ** 2
     data, sessions = with_relevant(options), options.pick(30_000, 500)

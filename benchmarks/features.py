@@ -40,7 +40,7 @@ def _collection(options: Options, n_queries: int) -> tuple[rerank.Index, dict[st
 @benchmark(data="100,000 documents of real sentences, 1,000 candidates a query")
 def features(options: Options) -> Iterator[Row]:
     """Query-document pairs a second of each family of one field and of recipes, two threads."""
-    from rerank.features.registry import index_family_names
+    from rerank.features.recipe import index_family_names
 
     opened_index, topics = _collection(options, 400)
     names = index_family_names()
@@ -153,8 +153,7 @@ def forward_arrays(options: Options) -> Iterator[Row]:
 
     The peer reads one field only; every 50th term is read, and the time stretched by the postings that were read.
     """
-    from rerank.lucene.arrays import read_arrays, write_arrays
-    from rerank.lucene.postings import SUBFOLDER, open_forward
+    from rerank.lucene.arrays import SUBFOLDER, open_forward, read_arrays, write_arrays
 
     opened_index, _ = _collection(options, 20)
     with opened_index as index, tempfile.TemporaryDirectory() as folder:
@@ -211,7 +210,7 @@ def _positions(field: Any, doc: int, term: int) -> list[int]:
 @benchmark(data="nfcorpus, test queries, 1,000 documents each", peer="features of the same documents by id")
 def texts(options: Options) -> Iterator[Row]:
     """Milliseconds of the default features of 1,000 texts against one query; all values must be those by id."""
-    from rerank.features.registry import index_family_names
+    from rerank.features.recipe import index_family_names
 
     documents = {each["id"]: each for each in documents_of(options, "nfcorpus")}
     topics, draw = judged(options, "nfcorpus", "test")[0], random.Random(0)
@@ -246,7 +245,7 @@ def _check_same(one: rerank.RankingData, other: rerank.RankingData, query_id: st
 def passage_times(options: Options) -> Iterator[Row]:
     """Milliseconds of one query's 1,000 candidates with the family of passages, on one thread."""
     from benchmarks.passages import joined_documents
-    from rerank.features.registry import default_family_names
+    from rerank.features.recipe import default_family_names
 
     default, topics = default_family_names(), read_topics(options, "nfcorpus")
     recipes = {
@@ -288,7 +287,7 @@ def _thread_seconds(job: Callable[[], Any]) -> float:
 @benchmark(data="random vectors of 384 and 400 dimensions")
 def diversity(options: Options) -> Iterator[Row]:
     """Milliseconds of MMR and xQuAD for the first documents of a query, on one thread."""
-    from rerank.combination.diversity import METHODS, Diversifier
+    from rerank.pipeline.diversify import METHODS, Diversifier
 
     draw, n_queries = np.random.default_rng(0), 20
     for dimensions in (384, 400):

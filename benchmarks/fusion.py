@@ -74,7 +74,7 @@ def fusion(options: Options) -> Iterator[Row]:
 
 def _of_weights(runs: Sequence[rerank.Run], qrels: rerank.Qrels) -> np.ndarray:
     """Return the measure by weights of the min-max scores and query, (n_weights, n_queries)."""
-    from rerank.combination.sources import source_data, source_names
+    from rerank.retrieval.fusion import source_data, source_names
 
     data = source_data(runs)
     scores = np.nan_to_num(np.column_stack([data.column(f"{name}.minmax") for name in source_names(len(runs))]))
@@ -124,7 +124,7 @@ def _of_index(index: rerank.Index, topics: dict[str, str], qrels: rerank.Qrels) 
 
 def _t_test(differences: np.ndarray) -> float:
     """Return the p-value of a paired t-test."""
-    from rerank.evaluation.significance import paired_differences
+    from rerank.evaluation.comparison import paired_differences
 
     return float(paired_differences(differences[:, None], samples=100)[0].p_values["t"])
 
@@ -160,7 +160,7 @@ def pipelines(options: Options) -> Iterator[Row]:
 
 def _whole_collection(options: Options, name: str) -> tuple[Any, dict[str, str], rerank.Qrels]:
     """Return documents, topics and judgements."""
-    from rerank.workflows.demo import library_collection
+    from rerank.experiments.demo import library_collection
 
     if name != "demo":
         return documents_of(options, name), *judged(options, name)

@@ -85,7 +85,7 @@ def _mixed(n_documents: int, titles: list[str], sentences: list[str]) -> Iterato
 
 def _real_text(options: Options) -> tuple[list[str], list[str], list[str]]:
     """Return titles, sentences, and topics in a random but fixed order."""
-    from rerank.workflows.demo import library_collection
+    from rerank.experiments.demo import library_collection
 
     library = library_collection()
     documents, topics = list(library.documents), list(library.topics.values())

@@ -190,7 +190,7 @@ def folds(n: int, seed: int, n_folds: int = FOLDS) -> Iterator[tuple[np.ndarray,
 def values_of(data: rerank.RankingData, scores: np.ndarray, measure: str = MEASURE) -> np.ndarray:
     """Return the measure of each query by scores of its rows, ties as trec_eval breaks them."""
     from rerank.metrics.registry import parse_measure
-    from rerank.workflows.folds import query_values
+    from rerank.training.folds import query_values
 
     return query_values(data, np.asarray(scores, dtype=np.float64), parse_measure(measure))
 
@@ -222,7 +222,7 @@ def held_out_values(data: rerank.RankingData, make: Callable[[], Any], seed: int
 
 def interval(differences: np.ndarray) -> tuple[float, float]:
     """Return the 95 % bootstrap interval of a mean over queries."""
-    from rerank.evaluation.significance import bootstrap_intervals
+    from rerank.evaluation.comparison import bootstrap_intervals
 
     low, high = bootstrap_intervals(np.asarray(differences, dtype=np.float64)[:, None])
     return float(low[0]), float(high[0])

@@ -156,7 +156,7 @@ def families(options: Options) -> Iterator[Row]:
 
 def _family_of_columns(data: rerank.RankingData) -> dict[str, str]:
     """Return the family of each feature."""
-    from rerank.features.columns import column_groups
+    from rerank.features.base import column_groups
 
     groups = column_groups(rerank.Recipe.from_dict(data.recipe))
     return {column: group.name for group in groups for column in group.names}
@@ -302,8 +302,8 @@ def _runs_of_defaults(
     index: rerank.Index, topics: rerank.Topics, qrels: rerank.Qrels, test_qrels: rerank.Qrels
 ) -> Iterator[tuple[str, rerank.Run]]:
     """Yield each system and its run of the test topics."""
-    from rerank.retrieval.candidates import Candidates
-    from rerank.workflows.bm25_tuning import BM25Search
+    from rerank.retrieval.base import Candidates
+    from rerank.training.train import BM25Search
 
     test, own = (rerank.Topics({name: topics[name] for name in some}) for some in (test_qrels, qrels))
     yield "BM25", index.search(test, k=1000)

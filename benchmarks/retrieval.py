@@ -28,7 +28,7 @@ from benchmarks.registry import Options, Row, benchmark
 
 K, THREADS, QUERIES, NEAREST = 1000, 2, 64, 1000
 LSI = (
-    "import sys; from rerank.lucene.postings import open_forward; from rerank.vectors.lsi import learn_lsi; "
+    "import sys; from rerank.lucene.arrays import open_forward; from rerank.vectors.space import learn_lsi; "
     "learn_lsi(open_forward(sys.argv[1]).fields['contents'])"
 )
 
@@ -72,7 +72,7 @@ def retrieval(options: Options) -> Iterator[Row]:
 @benchmark(data="1,000,000 generated vectors of 384 dimensions", peer="all compared by BLAS", needs=("faiss",))
 def nearest(options: Options) -> Iterator[Row]:
     """Recall and milliseconds of the nearest 1,000 vectors, one thread; seconds to make the index and to read it."""
-    from rerank.retrieval import approximate
+    from rerank.retrieval.sources import nearest as approximate
     from rerank.retrieval.sources.nearest import nearest_hits
 
     n_docs = options.documents[0] if options.documents else options.pick(1_000_000, 60_000)
@@ -137,9 +137,9 @@ def round_vectors(n_docs: int, dimensions: int) -> tuple[np.ndarray, np.ndarray]
 @benchmark(data="100,000 documents of real sentences")
 def vectors(options: Options) -> Iterator[Row]:
     """Seconds and peak memory of latent semantic indexing alone (400 dimensions), and of `rerank vectors`."""
-    from rerank.lucene.postings import open_forward
-    from rerank.lucene.shards import RESOURCES
-    from rerank.workflows.resources import VECTORS
+    from rerank.index.bound import VECTORS
+    from rerank.lucene.arrays import open_forward
+    from rerank.lucene.folder import RESOURCES
 
     n_documents = options.documents[0] if options.documents else options.pick(100_000, 5_000)
     with tempfile.TemporaryDirectory(dir=options.folder) as name:

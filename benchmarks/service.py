@@ -140,7 +140,7 @@ def serve_anserini(index: Path, port: int) -> None:
 
 def collections(options: Options) -> Iterator[tuple[str, rerank.Index, Path, list[str]]]:
     """Yield name, index, model and queries: of the demo, and of 100,000 documents with a model of 200 trees."""
-    from rerank.workflows.demo import demo_files, library_collection
+    from rerank.experiments.demo import demo_files, library_collection
 
     for name in options.chosen_collections(("embedded", "large")):
         if name == "embedded":

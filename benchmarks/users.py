@@ -34,11 +34,11 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.clicks.drafts import Interleaved, interleave
+from rerank.clicks.interleaving import Interleaved, interleave
 from rerank.clicks.reading import write_clicks
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.files.records import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
+from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
 from rerank.types import Floats, Ints, Qrels, Run
 from rerank.types.ids import Ids, id_array
 

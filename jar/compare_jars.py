@@ -42,9 +42,8 @@ def digest(content: object) -> str:
 def results(indexes: list[Path]) -> dict[str, object]:
     """Return what the jar of this process makes of the collection; the first index is its own, which it builds."""
     import rerank
-    from rerank.lucene.jvm import ask_json
-    from rerank.lucene.language import languages
-    from rerank.workflows.demo import library_collection
+    from rerank.experiments.demo import library_collection
+    from rerank.lucene.jvm import ask_json, languages
 
     library = library_collection()
     rerank.Index.build(library.documents, indexes[0], vectors=False).close()

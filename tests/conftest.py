@@ -29,11 +29,15 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+BY_FILE = ("tests/training", "tests/experiments")
+LAST = ("index", "pipeline", "training", "experiments", "explain")
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """Run the tests of a package in one process, which makes its indexes and compiles its kernels once.
 
-    Those of workflows, which are last and take long, are divided by file. `--dist` chooses another way.
+    Those of training and experiments, which take long, are divided by file. `--dist` chooses another way.
     """
     if config.option.dist != "load":
         return None
@@ -43,7 +47,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.partition("::")[0]
             folder = file.rpartition("/")[0]
-            return nodeid if folder == "tests" else file if folder == "tests/workflows" else folder
+            return nodeid if folder == "tests" else file if folder in BY_FILE else folder
 
     config.option.loadscopereorder = False
     return Folders(config, log)
@@ -51,7 +55,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the package that takes longest and end with those that use the others, whose kernels exist by then."""
-    places = {"rankers": -1, "workflows": 1, "cli": 2, "test_pages.py": 3}
+    places = {"rankers": -1, **dict.fromkeys(LAST, 1), "cli": 2, "test_pages.py": 3}
     items.sort(key=lambda item: places.get(item.nodeid.split("/")[1].partition("::")[0], 0))
 
 

@@ -14,8 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
+from tests.tiny import FILLER, WORDS
 from tests.warm import ask, write_shim
-from tests.workflows.tiny import FILLER, WORDS
 
 ROOT = Path(__file__).resolve().parents[1]
 FENCE = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -29,7 +29,7 @@ USES = {
     "assert np.corrcoef(model.predict(X), y)[0, 1] > 0.8",
     "ranker": DATA + "rerank.RobustMART(n_estimators=5).fit(X, y, qid=qid).save('robust.json');"
     "assert np.corrcoef(rerank.read_model('robust.json').predict(X), y)[0, 1] > 0.8",
-    "family": "import rerank; from rerank.features.columns import column_groups;"
+    "family": "import rerank; from rerank.features.base import column_groups;"
     "names = [name for group in column_groups(rerank.Recipe(fields=('title',), families=('brevity',)))"
     " for name in group.names]; assert names == ['brevity.title']",
     "source": "from rerank.retrieval.base import SearchInputs, source; from rerank.types import Run;"
@@ -37,7 +37,7 @@ USES = {
     "forward = forward_index({'a': {'contents': ['x', 'x']}, 'b': {'contents': ['x', 'y']}, 'c': {'contents': ['z']}});"
     "inputs = SearchInputs(forward, ['q', 'r'], [['x', 'y', 'new'], []], lambda k: Run.of({}));"
     "run = source('overlap').search(inputs, 10); assert run['q'] == {'b': 2.0, 'a': 1.0} and not run['r'];"
-    "from rerank.retrieval.candidates import Candidates; "
+    "from rerank.retrieval.base import Candidates; "
     "assert len(Candidates.parse('bm25:10,overlap:5').sources) == 2",
     "history": "from tests.history.conftest import world; given = world(); data = given.features(given.history());"
     "values = data.column('history.best')[data.rows('x_new')];"

@@ -16,6 +16,8 @@ import rerank
 ROOT = Path(rerank.__file__).parent
 SHARED = {"errors", "runtime", "types", "version"}
 # A package may import itself, the shared packages (errors, runtime, types, in that order), and these.
+_LEARNING = {"files", "metrics", "objectives", "trees", "vectors", "features", "history", "retrieval", "rankers"}
+_APPLYING = _LEARNING | {"lucene", "exchange", "clicks", "evaluation"}
 BELOW = {
     "runtime": set(),
     "types": set(),
@@ -26,33 +28,22 @@ BELOW = {
     "lucene": {"files"},
     "vectors": {"files"},
     "features": {"files", "metrics", "vectors"},
-    "retrieval": {"files", "features", "vectors", "history"},
     "history": {"files", "lucene", "features", "vectors"},
-    "combination": {"files", "metrics"},
-    "rankers": {"files", "combination", "trees", "objectives", "metrics", "clicks", "features"},
-    "exchange": {"files", "rankers", "trees"},
+    "retrieval": {"files", "metrics", "features", "vectors", "history"},
     "clicks": {"files"},
     "evaluation": {"files", "metrics"},
     "doctor": {"files", "lucene", "metrics"},
-    "workflows": {"retrieval", "lucene", "features", "vectors", "history", "rankers", "exchange", "evaluation"}
-    | {"files", "trees", "objectives", "metrics", "combination", "clicks"},
-    "plugins": {"workflows", "lucene", "features", "rankers", "files", "exchange", "trees", "metrics"},
-    "cluster": {"workflows", "retrieval", "lucene", "features", "vectors", "history", "rankers", "evaluation", "files"}
-    | {"exchange", "trees", "metrics"},
-    "service": {"workflows", "retrieval", "lucene", "features", "vectors", "rankers", "files", "clicks"},
-    "cli": {
-        "workflows",
-        "cluster",
-        "service",
-        "doctor",
-        "clicks",
-        "exchange",
-        "files",
-        "rankers",
-        "combination",
-        "evaluation",
-    }
-    | {"features", "metrics", "vectors", "retrieval", "history"},
+    "rankers": _LEARNING - {"rankers"} | {"clicks"},
+    "exchange": {"files", "rankers", "trees", "features"},
+    "index": _APPLYING - {"exchange", "clicks", "evaluation"},
+    "pipeline": _APPLYING | {"index"},
+    "training": _APPLYING | {"index", "pipeline"},
+    "experiments": _APPLYING | {"index", "pipeline", "training"},
+    "explain": _APPLYING | {"index", "pipeline", "training", "experiments"},
+    "plugins": _APPLYING | {"index", "pipeline"},
+    "cluster": _APPLYING | {"index", "pipeline", "training"},
+    "service": _APPLYING | {"index", "pipeline"},
+    "cli": _APPLYING | {"index", "pipeline", "training", "experiments", "explain", "cluster", "service", "doctor"},
 }
 
 
@@ -117,13 +108,13 @@ def test_import_of_the_package_loads_nothing_heavy() -> None:
 
 
 def test_families_of_features_load_neither_scipy_nor_the_learning_of_vectors() -> None:
-    code = "from rerank.features.registry import known_families; import sys; known_families(); print(*sys.modules)"
+    code = "from rerank.features.recipe import known_families; import sys; known_families(); print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"scipy.sparse", "threadpoolctl", "rerank.vectors.vectors"} & set(done.stdout.split()) == set()
 
 
 def test_reranking_loads_neither_scipy_sparse_nor_pandas_nor_scikit_learn_at_its_start() -> None:
-    code = "import rerank.workflows.rerank, rerank.rankers.lambdamart, sys; print(*sys.modules)"
+    code = "import rerank.pipeline.rerank, rerank.rankers.boosted, sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"scipy.sparse", "scipy.special", "pandas", "sklearn", "jnius"} & set(done.stdout.split()) == set()
 

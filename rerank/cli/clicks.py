@@ -54,12 +54,11 @@ class LogOptions:
 
     def read(self) -> Clicks:
         """Return the clicks of the logs."""
-        from rerank.clicks.cleaning import Limits
-        from rerank.clicks.reading import read_clicks
+        from rerank.clicks.reading import Limits, read_clicks
 
         documents = None
         if self.index is not None:
-            from rerank.workflows.index import Index
+            from rerank.index.index import Index
 
             with Index.open(self.index) as index:
                 documents = set(index.forward.doc_ids.tolist())
@@ -126,13 +125,12 @@ def command(given: Options) -> None:
     `rerank serve --log`. Messages on stderr say what could not be estimated.
     """
     from rerank.clicks.estimates import estimate_clicks
-    from rerank.clicks.preferences import preference_pairs
-    from rerank.clicks.record import with_new_ids
+    from rerank.clicks.record import preference_pairs, with_new_ids
     from rerank.files.data import read_data, write_data
     from rerank.files.lists import write_preferences
     from rerank.files.topics import write_topics
     from rerank.files.trec import write_qrels
-    from rerank.workflows.click_training import click_labels, estimate_with_features
+    from rerank.training.clicks import click_labels, estimate_with_features
 
     if given.topics is not None and given.new_topics is not None:
         raise InvalidInputError("--new-topics: expected no --topics with it, got both. Leave one out.")

@@ -17,7 +17,7 @@ def command() -> None:
     if that is read-only, in the user's cache. An archive of Java classes that shortens the start of Java is written to
     the folder RERANK_CACHE.
     """
-    from rerank.workflows.compile import compile_kernels
+    from rerank.pipeline.compile import compile_kernels
 
     start = time.perf_counter()
     compile_kernels()

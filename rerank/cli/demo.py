@@ -12,7 +12,7 @@ import click
 from rerank.cli.options import folder_option, option, takes
 
 if TYPE_CHECKING:
-    from rerank.workflows.demo import Example
+    from rerank.experiments.demo import Example
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def command(given: Options) -> None:
     Each document is a docstring. Its first paragraph is not part of the document, but a topic. The collection is also
     written to files, with its topics split into two parts, and commands to try on it are printed.
     """
-    from rerank.workflows.demo import run_demo
+    from rerank.experiments.demo import run_demo
 
     made = run_demo(given.output, given.library)
     click.echo(made.result.table)

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.cluster import cluster_option, opened_cluster
 from rerank.cli.options import (
     Whole,
+    cluster_option,
     file_option,
     format_option,
     measures_option,
+    opened_cluster,
     option,
     path_argument,
     path_type,
@@ -32,12 +33,21 @@ if TYPE_CHECKING:
     from rerank.evaluation.evaluate import EvaluationResult
     from rerank.metrics.base import Measure
     from rerank.types import Qrels, Run
-    from rerank.types.subtopics import SubtopicQrels
+    from rerank.types.qrels import SubtopicQrels
+
 
 log = logging.getLogger("rerank")
+
+
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
+
+
 NOT_OF_CLICKS = ("measures", "complete", "judged_only", "baseline", "per_query", "corpus", "cluster")
+
+
 PAGE = (".html", ".htm")  # endings of an output file
+
+
 CHANGES = 3  # queries of a page that gained most, and that lost most
 
 
@@ -141,7 +151,7 @@ def command(given: Options) -> None:
     from rerank.evaluation.comparison import compare_results
     from rerank.evaluation.evaluate import judgements_of
     from rerank.evaluation.report import render, text_lines
-    from rerank.files.provenance import warn_of_functions
+    from rerank.files.lists import warn_of_functions
     from rerank.files.trec import read_qrels, read_run
     from rerank.runtime.output import whole_file
 
@@ -173,7 +183,7 @@ def _measured(
     cluster: Cluster | None = None,
 ) -> dict[str, EvaluationResult]:
     """Return the result of each run, by the name of its file."""
-    from rerank.cli.file_names import errors_with_files
+    from rerank.cli.options import errors_with_files
     from rerank.evaluation.evaluate import evaluate
 
     evaluated = evaluate if cluster is None else cluster.evaluate
@@ -232,8 +242,7 @@ def _document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict
     if corpus is None or not details:
         return {}
     from rerank.evaluation.comparison import moved_documents
-    from rerank.files.corpus import read_documents
-    from rerank.files.irds import data_set_name
+    from rerank.files.corpus import data_set_name, read_documents
 
     doc_ids = moved_documents(details)
     texts = {}

@@ -11,28 +11,31 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rerank.cli.cluster import cluster_option, opened_cluster, opened_index
 from rerank.cli.options import (
+    RankerOptions,
     Whole,
     candidates_option,
+    cluster_option,
     file_option,
     folder_option,
     functions_option,
+    given_parameters,
     is_given,
     measures_option,
+    opened_cluster,
+    opened_index,
     option,
     path_argument,
     read_named_runs,
     takes,
     threads_option,
 )
-from rerank.cli.parameters import RankerOptions, given_parameters
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from rerank.experiments.study import Study
+    from rerank.index.index import Index
     from rerank.types import Qrels, RankingData, Topics
-    from rerank.workflows.index import Index
-    from rerank.workflows.study import Study
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
 OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("candidates", "base", "tune", "learn_history")}
@@ -100,13 +103,12 @@ def command(given: Options) -> None:
     With an index, BM25 and the unsupervised ranking are compared, too. DATA are feature files, as for `rerank train`.
     `-p random_state=N` is the seed of all. The FOLDER of an experiment is run again, by its settings.json.
     """
-    from rerank.cli.file_names import errors_with_files
-    from rerank.files.provenance import warn_of_functions
-    from rerank.workflows.bound import is_index
-    from rerank.workflows.experiment import run_experiment
-    from rerank.workflows.learning_curve import learning_curve
-    from rerank.workflows.output_folder import check_output_folder
-    from rerank.workflows.settings import SETTINGS
+    from rerank.cli.options import errors_with_files
+    from rerank.experiments.experiment import run_experiment
+    from rerank.experiments.learning_curve import learning_curve
+    from rerank.experiments.settings import SETTINGS, check_output_folder
+    from rerank.files.lists import warn_of_functions
+    from rerank.index.bound import is_index
 
     check_output_folder(given.output)
     if len(given.data) == 1 and (given.data[0] / SETTINGS).is_file():
@@ -130,10 +132,10 @@ def command(given: Options) -> None:
 
 def _repeat(given: Options, folder: Path) -> None:
     """Run the study of a folder again, with the inputs and settings that it names."""
+    from rerank.experiments.experiment import run_experiment
+    from rerank.experiments.settings import read_settings
+    from rerank.experiments.study import Study
     from rerank.rankers.store import read_model
-    from rerank.workflows.experiment import run_experiment
-    from rerank.workflows.settings import read_settings
-    from rerank.workflows.study import Study
 
     for each in fields(Options):
         if each.name not in ("data", "output", "cluster") and is_given(each.name):
@@ -198,12 +200,12 @@ def _opened(given: Options, paths: dict[str, Any]) -> Iterator[tuple[Index | Ran
 
 def _study(given: Options) -> Study:
     """Return the settings of the options."""
+    from rerank.experiments.study import Study
     from rerank.features.recipe import Recipe
     from rerank.files.lists import read_folds
     from rerank.metrics.registry import parse_measure, parse_measures
-    from rerank.retrieval.candidates import DEPTH
+    from rerank.retrieval.base import DEPTH
     from rerank.runtime.schema import Whole as WholeNumber
-    from rerank.workflows.study import Study
 
     numbers = _FOLDS.fullmatch(given.folds)
     seed = {"random_state": WholeNumber(0, 2**31 - 1)}

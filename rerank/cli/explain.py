@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rerank.cli.applying import CandidateOptions, ModelOptions
-from rerank.cli.options import measures_option, option, path_argument, path_type, read_base_run, takes
+from rerank.cli.options import (
+    CandidateOptions,
+    ModelOptions,
+    measures_option,
+    option,
+    path_argument,
+    path_type,
+    read_base_run,
+    takes,
+)
 
 if TYPE_CHECKING:
-    from rerank.workflows.card import ModelCard
-    from rerank.workflows.dependence import Dependence
-    from rerank.workflows.explanation import Explanation
+    from rerank.explain.card import ModelCard
+    from rerank.explain.explanation import Explanation
+    from rerank.explain.importance import Dependence
 
 OF_ONE_QUERY = ("query", "documents", "run_files", "base", "other_index", "k", "functions", "threads")
 
@@ -70,8 +78,8 @@ def command(given: Options) -> None:
     calibration. DATA, feature files as for `rerank train`, are described, too, and the model is measured on them: give
     queries that it has not seen.
     """
+    from rerank.index.bound import is_index
     from rerank.runtime.output import check_outputs
-    from rerank.workflows.bound import is_index
 
     check_outputs({"--output": given.output})
     if given.dependence is not None:
@@ -83,10 +91,10 @@ def command(given: Options) -> None:
 
 
 def _explained(given: Options) -> Explanation:
-    from rerank.cli.file_names import errors_with_files
+    from rerank.cli.options import errors_with_files
+    from rerank.explain.explanation import explain
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run
-    from rerank.workflows.explain import explain
 
     applied = given.applied()
     assert given.query is not None
@@ -109,9 +117,9 @@ def _refuse_of_queries(given: Options, beside: str) -> None:
 
 
 def _card(given: Options) -> ModelCard:
-    from rerank.cli.file_names import errors_with_files
+    from rerank.cli.options import errors_with_files
+    from rerank.explain.card import model_card
     from rerank.files.data import read_data
-    from rerank.workflows.card import model_card
 
     _refuse_of_queries(given, "MODEL without a query")
     model, *data = given.files
@@ -122,9 +130,9 @@ def _card(given: Options) -> ModelCard:
 
 
 def _dependence(given: Options) -> Dependence:
-    from rerank.cli.file_names import errors_with_files
+    from rerank.cli.options import errors_with_files
+    from rerank.explain.importance import dependence
     from rerank.files.data import read_data
-    from rerank.workflows.dependence import dependence
 
     _refuse_of_queries(given, "--dependence")
     if len(given.files) < 2:

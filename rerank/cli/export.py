@@ -61,7 +61,7 @@ def command(given: Options) -> None:
     that `rerank features --recipe-template ENGINE` prints. A model that starts from BM25's score can only be exported
     for engines that can add this score; FILE.query.json then holds the request.
     """
-    from rerank.cli.file_names import errors_with_files
+    from rerank.cli.options import errors_with_files
     from rerank.exchange.models import export_model
     from rerank.rankers.store import read_model
 

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rerank.cli.cluster import cluster_option, opened_cluster, opened_index
 from rerank.cli.options import (
     Number,
+    cluster_option,
     engine_names,
     file_option,
     functions_option,
+    opened_cluster,
+    opened_index,
     option,
     path_argument,
     path_type,
@@ -24,14 +26,14 @@ from rerank.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from rerank.index.index import Index
     from rerank.types import RankingData, Run, Topics
-    from rerank.workflows.index import Index
 
 
 def _list(context: click.Context, parameter: click.Parameter, requested: bool) -> None:
     """Print the catalogue and exit, whatever the other arguments."""
     if requested and not context.resilient_parsing:
-        from rerank.features.catalogue import catalogue
+        from rerank.features.base import catalogue
 
         click.echo(catalogue())
         context.exit()
@@ -42,11 +44,11 @@ def _template(context: click.Context, parameter: click.Parameter, engine: str | 
     if engine is None or context.resilient_parsing:
         return
     if engine:
-        from rerank.workflows.portable import portable_template
+        from rerank.exchange.portable import portable_template
 
         click.echo(portable_template(engine), nl=False)
     else:
-        from rerank.features.catalogue import template
+        from rerank.features.base import template
 
         click.echo(template(), nl=False)
     context.exit()
@@ -115,12 +117,12 @@ def command(given: Options) -> None:
 
     If `rerank vectors` or `rerank history` has been run on INDEX, their features are included.
     """
-    from rerank.cli.file_names import check_documents, check_queries, errors_with_files
+    from rerank.cli.options import check_documents, check_queries, errors_with_files
+    from rerank.explain.card import check_report_path
     from rerank.features.recipe import Recipe
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels, read_run
     from rerank.runtime.output import check_outputs
-    from rerank.workflows.feature_report import check_report_path
 
     _check_options(given)
     reports = [check_report_path(path) for path in given.reports]
@@ -156,8 +158,8 @@ def _write_reports(
     given: Options, files: Sequence[Path], index: Index, data: RankingData, measured: tuple[Run, Topics]
 ) -> None:
     """Write what each feature costs on the pairs of a run, and gains on the data."""
-    from rerank.workflows.feature_report import write_report
-    from rerank.workflows.importance import feature_report, measure_costs
+    from rerank.explain.card import write_report
+    from rerank.explain.importance import feature_report, measure_costs
 
     recipe = data.recipe or {}
     costs = measure_costs(index, *measured, recipe)

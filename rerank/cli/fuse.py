@@ -104,7 +104,7 @@ def command(given: Options) -> None:
 
         fused = apply_fusion(read_model(given.model), runs)
     else:
-        from rerank.combination.fusion import fuse
+        from rerank.retrieval.fusion import fuse
 
         fused = fuse(
             runs,

@@ -28,10 +28,10 @@ def command(given: Options) -> None:
     Such a feature is, for example, whether a document was judged relevant to a similar query. The features of a stored
     query itself do not use its own judgements nor those of near-duplicate queries, but only those of the other folds.
     """
-    from rerank.cli.file_names import errors_with_files
+    from rerank.cli.options import errors_with_files
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
-    from rerank.workflows.index import Index
+    from rerank.index.index import Index
 
     queries, judgements = read_topics(given.topics), read_qrels(given.qrels)
     with (

@@ -71,7 +71,7 @@ def command(given: Options) -> None:
 
     `rerank index INDEX --language CODE` sets the language of an index that Anserini built with `-language CODE`.
     """
-    from rerank.workflows.bound import is_index
+    from rerank.index.bound import is_index
 
     if given.output is None and is_index(given.corpus):
         _set_language(given)
@@ -83,7 +83,7 @@ def command(given: Options) -> None:
 
 def _set_language(given: Options) -> None:
     """Set the language that queries are analysed in, for an index that does not store its own."""
-    from rerank.workflows.index import Index
+    from rerank.index.index import Index
 
     if not is_given("language"):
         raise click.UsageError("--language: expected a language for INDEX, got none. Give it, or -o and a corpus.")
@@ -92,8 +92,8 @@ def _set_language(given: Options) -> None:
 
 
 def _build(given: Options, output: Path) -> None:
+    from rerank.index.index import Index
     from rerank.types.passages import Passages
-    from rerank.workflows.index import Index
 
     passages = None if given.passages is None else Passages.parse(given.passages)
     index = Index.build(

@@ -28,9 +28,9 @@ from rerank.cli.options import (
 from rerank.errors import InvalidInputError, shown
 
 if TYPE_CHECKING:
+    from rerank.index.index import Index
+    from rerank.training.judging import Judge, Judgements, Pool
     from rerank.types import Qrels, Run, Topics
-    from rerank.workflows.index import Index
-    from rerank.workflows.judging import Judge, Judgements, Pool
 
 Labels = Mapping[str, Mapping[str, int]]  # by query and document
 LONGEST = 2000  # characters of a document's text
@@ -98,11 +98,11 @@ def command(given: Options) -> None:
 
     With --audit, the labels are compared with those of people, and the measure of each ranking is estimated from both.
     """
-    from rerank.cli.file_names import check_documents
+    from rerank.cli.options import check_documents
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
-    from rerank.workflows.index import Index
-    from rerank.workflows.judging import Judge, Judgements, pool, read_labels
+    from rerank.index.index import Index
+    from rerank.training.judging import Judge, Judgements, pool, read_labels
 
     if str(given.output) == "-":
         raise click.UsageError("--output: expected a file, got - (stdout). Name a file.")
@@ -157,8 +157,8 @@ def _ask_function(
 
 def _ask_person(index: Index, topics: Topics, pairs: list[tuple[str, str]], judgements: Judgements) -> None:
     """Show one document after the other, and save each answer."""
-    from rerank.files.provenance import PERSON
-    from rerank.workflows.stored import one_line
+    from rerank.files.lists import PERSON
+    from rerank.index.passages import one_line
 
     if isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="replace")
@@ -180,8 +180,8 @@ def _ask_person(index: Index, topics: Topics, pairs: list[tuple[str, str]], judg
 
 def _lines(index: Index, query: str, doc_id: str) -> list[str]:
     """Return the id, the title and the text of a document, with the words of the query between asterisks."""
+    from rerank.index.passages import Matcher, excerpt, marked, stored_fields, title_and_body
     from rerank.types.ids import id_array
-    from rerank.workflows.stored import Matcher, excerpt, marked, stored_fields, title_and_body
 
     numbers = index.forward.doc_numbers(id_array([doc_id]))
     index.document_texts(numbers)  # refuses an index without them
@@ -208,9 +208,8 @@ def _answer() -> str:
 
 def _audit(given: Options, judgements: Judgements, people: Qrels, runs: Mapping[str, Run]) -> str:
     """Return the agreement with people, and the measures of the rankings by either judgements and by both."""
-    from rerank.cli.file_names import errors_with_files
-    from rerank.evaluation.audit import agreement, prediction_powered
-    from rerank.evaluation.report import figure, plain_table
+    from rerank.cli.options import errors_with_files
+    from rerank.evaluation.report import agreement, figure, plain_table, prediction_powered
     from rerank.metrics.registry import parse_measures
 
     measures = parse_measures(given.measures or MEASURES)

@@ -2,33 +2,63 @@
 
 A verb has a frozen dataclass whose fields are declared by `argument`, `option`, or a function below that returns one of
 them; `takes` gives the verb a value of it. Fields of a base class are options that verbs share.
+
+Options of a ranker: `--ranker NAME`, its hyper-parameters `-p NAME=VALUE`, and what it is trained for.
+
+File names in errors: data structures do not know the file that they were read from, the command line does.
+
+The option of the verbs that can run on a Dask cluster.
+
+What the verbs share that apply a model to an index: `rerank rerank` and `rerank explain`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import field, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, fields
 from functools import wraps
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+import numpy as np
 from click.core import ParameterSource
 
-from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.errors import (
+    FileFormatError,
+    InvalidInputError,
+    ModelMismatchError,
+    UnknownParameterError,
+    shown,
+    unknown_name,
+)
+from rerank.files.source import text_lines
 
 if TYPE_CHECKING:
-    from rerank.types import Run
+    from rerank.cluster.cluster import Cluster
+    from rerank.index.index import Index
+    from rerank.rankers.ranker import Ranker
+    from rerank.runtime.schema import Field
+    from rerank.types import Run, Topics
+
 
 Given = TypeVar("Given")
 
+
 path_type = click.Path(path_type=Path)
+
+
 # Names of formats and engines are read from the files that declare them: help must not wait for their import.
 _ENGINE = re.compile(r'^    name="([\w-]+)",$', re.MULTILINE)
+
+
 _REGISTERED = re.compile(r'^@register\("([\w-]+)"\)$', re.MULTILINE)
+
+
 BASES = UNSUPERVISED, NO_BASE = "unsupervised", "none"  # without a name
 
 
@@ -294,3 +324,228 @@ def _names(line: re.Pattern[str], package: str) -> list[str]:
     folders = list(spec.submodule_search_locations or []) if spec else []
     texts = (path.read_text("utf8") for folder in folders for path in Path(folder).glob("*.py"))
     return sorted(name for text in texts for name in line.findall(text))
+
+
+ELSEWHERE = {"metric": "--metric", "base": "--base", "n_jobs": "--threads"}  # parameters with options of their own
+
+
+@dataclass(frozen=True)
+class RankerOptions:
+    """Which ranker is trained, with which parameters, for which measure."""
+
+    ranker: str = option(
+        "--ranker", metavar="NAME", default="lambdamart", show_default=True, help="Ranker (see `rerank train -h`)."
+    )
+    parameters: tuple[str, ...] = option(
+        "-p",
+        "--parameter",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Parameter of the ranker, e.g. num_leaves=15 (see `rerank train -h RANKER`). Repeatable.",
+    )
+    metric: str = metric_option()
+
+
+def read_base(base: str) -> str | Run | Ranker | None:
+    """Return the argument `base` of a ranker for `--base`."""
+    if base == NO_BASE:
+        return None
+    kind, name = split_base(base)
+    if kind == "feature" or base == UNSUPERVISED:
+        return base
+    if kind == "run":
+        from rerank.files.trec import read_run
+
+        return read_run(name)
+    from rerank.rankers.store import read_model
+
+    return read_model(name)
+
+
+def new_ranker(given: RankerOptions, name: str, base: str, threads: int | None) -> Ranker:
+    """Return the ranker of a name with the parameters of the options, not fitted."""
+    from rerank.rankers.ranker import ranker_class
+
+    parameters = given_parameters(name, given.parameters)
+    learner = ranker_class(name)
+    return learner(metric=given.metric, base=read_base(base), n_jobs=threads, **parameters)
+
+
+def given_parameters(
+    ranker: str,
+    texts: Sequence[str],
+    elsewhere: Mapping[str, str] = ELSEWHERE,
+    more: Mapping[str, Field] | None = None,
+) -> dict[str, Any]:
+    """Return the hyper-parameters of `-p`.
+
+    elsewhere  the options of those that `-p` does not take
+    more       what `-p` takes whatever the ranker's parameters are
+    """
+    from rerank.rankers.parameters import read_parameters, read_value, remedy
+    from rerank.rankers.ranker import ranker_class
+    from rerank.runtime.schema import SchemaError
+
+    verb, values = click.get_current_context().info_name, {}
+    fields = {**(more or {}), **ranker_class(ranker).parameter_fields}
+    known = fields.keys() - elsewhere.keys()
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name or not equals:
+            raise InvalidInputError(f"{verb}: -p: expected NAME=VALUE, got {shown(text)}. Write e.g. -p num_leaves=15.")
+        if name in values:
+            raise InvalidInputError(f"{verb}: -p {name}: expected each parameter once, got it again. Remove one.")
+        if name not in known:
+            advice = f"Use {elsewhere[name]}." if name in elsewhere else remedy(name, [*known, *elsewhere])
+            raise UnknownParameterError(
+                f"{verb}: -p {shown(name)[1:-1]}: expected a parameter of {ranker} that -p takes, got another. {advice}"
+            )
+        values[name] = read_value(value)
+    try:
+        return read_parameters(fields, values)
+    except SchemaError as error:
+        raise InvalidInputError(f"{verb}: -p {error.fault(f'See `rerank train -h {ranker}`.')}") from None
+
+
+QUERY, DOCUMENT = 0, 2  # columns of a run
+
+
+@contextmanager
+def errors_with_files(files: Mapping[str, str | Path | None]) -> Iterator[None]:
+    """Replace what an error is about by the name of its file, in the errors of the block.
+
+    files  what errors call an object (`training data`, `run`) -> its file; None if there is none
+    """
+    try:
+        yield
+    except (InvalidInputError, ModelMismatchError) as error:
+        subject, _, message = str(error).partition(": ")
+        file = files.get(subject)
+        if file is None:
+            raise
+        raise type(error)(f"{file}: {message}") from error
+
+
+def check_queries(run: Run, path: Path, topics: Topics, topics_path: Path) -> None:
+    """Refuse a run with a query that has no topic; the error has the line of the run."""
+    unknown = next((query_id for query_id in run if query_id not in topics), None)
+    if unknown is not None:
+        raise FileFormatError(
+            path,
+            _line(path, {QUERY: unknown}),
+            f"expected queries of {topics_path}, got {unknown!r}. Give the topics that the run was made for.",
+        )
+
+
+def check_documents(run: Run, path: Path, index: Index) -> None:
+    """Refuse a run with a document that is not in the index; the error has the line of the run."""
+    unknown = np.flatnonzero(index.forward.doc_numbers(run.doc_ids) < 0)
+    if len(unknown):
+        query = int(np.searchsorted(run.query_ptr, unknown[0], side="right")) - 1
+        doc_id = str(run.doc_ids[unknown[0]])
+        raise FileFormatError(
+            path,
+            _line(path, {QUERY: str(run.query_ids[query]), DOCUMENT: doc_id}),
+            f"expected documents of {index.path}, got {doc_id!r} ({len(unknown)} such rows in all). "
+            "Use the index that the run was made on.",
+        )
+
+
+def _line(path: Path, values: Mapping[int, str]) -> int | None:
+    """Return the first line of a run with these values by column; the file is read again only for an error."""
+    for line, text in text_lines(path):
+        columns = text.encode().split()  # at ASCII white space, as runs are
+        if len(columns) > max(values) and all(columns[column] == value.encode() for column, value in values.items()):
+            return line
+    return None
+
+
+def cluster_option() -> Any:
+    """Declare `--cluster`."""
+    return option(
+        "--cluster",
+        metavar="ADDRESS|local:N|FILE.toml",
+        help="Run on a Dask cluster: address of its scheduler, N local processes, or a file with address and TLS.",
+    )
+
+
+@contextmanager
+def opened_cluster(address: str | None) -> Iterator[Cluster | None]:
+    """Yield the cluster of `--cluster`, None where there is none."""
+    if address is None:
+        yield None
+        return
+    from rerank.cluster.cluster import Cluster
+
+    with Cluster(address) as cluster:
+        yield cluster
+
+
+@contextmanager
+def opened_index(path: Path, cluster: Cluster | None = None, **options: Any) -> Iterator[Index]:
+    """Yield an index: that of this process, or one whose work is done by a cluster."""
+    from rerank.index.index import Index
+
+    opened = Index.open(path, **options) if cluster is None else cluster.open(path, **options)
+    with opened as index:
+        yield index
+
+
+@dataclass(frozen=True)
+class CandidateOptions:
+    """Options of the verbs that apply a model to an index: where candidates come from, and what the model needs."""
+
+    run_files: tuple[str, ...] = option(
+        "--run",
+        metavar="[NAME=]FILE",
+        multiple=True,
+        help="Run with the candidates, instead of retrieving them; NAME=FILE is a run whose scores the model uses as "
+        "features. Repeatable.",
+    )
+    base: str | None = base_run_option()
+    other_index: bool = option("--other-index", is_flag=True, help="Allow a model that was trained on another index.")
+    k: int | None = depth_option(None)
+    functions: tuple[Path, ...] = functions_option()
+    threads: int | None = threads_option()
+
+
+@dataclass(frozen=True)
+class ModelOptions(CandidateOptions):
+    """Arguments and options of the verbs that apply a model to an index."""
+
+    index: Path = path_argument()
+    model: Path = path_argument()
+    topics: Path = path_argument()
+
+    def ranker(self) -> Ranker | str:
+        """Return the model of the file MODEL, or the name of the unsupervised ranking."""
+        from rerank.rankers.store import read_model
+
+        return UNSUPERVISED if self.model == Path(UNSUPERVISED) else read_model(self.model)
+
+    def run_file(self) -> Path | None:
+        """Return the file of candidates of `--run`, that without a name; None if there is none."""
+        files = [Path(item) for item in self.run_files if "=" not in item]
+        if len(files) > 1:
+            raise click.UsageError(
+                f"--run: expected one file of candidates, got {len(files)}. Give others as NAME=FILE."
+            )
+        return files[0] if files else None
+
+    def opened(self, cluster: Cluster | None = None) -> AbstractContextManager[Index]:
+        """Return the opened index, with the runs of `--run` that have a name."""
+        runs = read_named_runs(tuple(item for item in self.run_files if "=" in item))
+        check = not self.other_index
+        return opened_index(self.index, cluster, runs=runs, threads=self.threads, check_models=check)
+
+    def check_candidates(self, run: Run | None, topics: Topics, index: Index) -> None:
+        """Refuse candidates of `--run` with a query that has no topic, or a document that is not in the index."""
+        file = self.run_file()
+        if run is not None and file is not None:
+            check_queries(run, file, topics, self.topics)
+            check_documents(run, file, index)
+
+    def files(self, base_run: Run | None) -> dict[str, str | Path | None]:
+        """Return the file of each object that errors are about, for `errors_with_files`."""
+        run, of_model = self.run_file(), dict.fromkeys(("model", "data", "recipe", "base", "candidates"), self.model)
+        return {**of_model, "run": run, **base_file(self.base, base_run)}

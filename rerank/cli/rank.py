@@ -24,7 +24,7 @@ class Options:
 @takes(Options)
 def command(given: Options) -> None:
     """Rank the documents of DATA, a file of features, with MODEL, and write a run."""
-    from rerank.cli.file_names import errors_with_files
+    from rerank.cli.options import errors_with_files
     from rerank.files.data import read_data
     from rerank.files.trec import write_run
     from rerank.rankers.store import read_model

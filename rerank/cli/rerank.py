@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rerank.cli.applying import ModelOptions
-from rerank.cli.cluster import cluster_option, opened_cluster
-from rerank.cli.options import Number, Whole, file_option, option, output_option, path_type, read_base_run, takes
+from rerank.cli.options import (
+    ModelOptions,
+    Number,
+    Whole,
+    cluster_option,
+    file_option,
+    opened_cluster,
+    option,
+    output_option,
+    path_type,
+    read_base_run,
+    takes,
+)
 
 if TYPE_CHECKING:
-    from rerank.workflows.cutoff import Cutoff
+    from rerank.pipeline.applying import Cutoff
 
 log = logging.getLogger("rerank")
 
@@ -65,7 +75,7 @@ class Options(ModelOptions):
 
     def cutoff(self) -> Cutoff | None:
         """Return the least probabilities; None where none is given."""
-        from rerank.workflows.cutoff import Cutoff
+        from rerank.pipeline.applying import Cutoff
 
         given = self.min_score is not None or self.abstain is not None
         return Cutoff(self.min_score or 0.0, self.abstain or 0.0) if given else None
@@ -81,14 +91,14 @@ def command(given: Options) -> None:
     With `--texts`, the given texts are reordered; they may be missing from INDEX, which then only supplies the
     statistics of the collection. `--min-score` and `--abstain` need a model of `rerank train INDEX TOPICS QRELS`.
     """
-    from rerank.cli.file_names import errors_with_files
+    from rerank.cli.options import errors_with_files
     from rerank.files.lists import read_texts
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run, write_run
+    from rerank.pipeline.diversify import diversify
+    from rerank.pipeline.rerank import rerank
+    from rerank.pipeline.texts import TextsToRank, rerank_topics
     from rerank.rankers.store import read_model
-    from rerank.workflows.diversify import diversify
-    from rerank.workflows.rerank import rerank
-    from rerank.workflows.text_ranking import TextsToRank, rerank_topics
 
     _check_options(given)
     ranker, queries, base_run = given.ranker(), read_topics(given.topics), read_base_run(given.base)
@@ -122,7 +132,7 @@ def command(given: Options) -> None:
 
 def _check_options(given: Options) -> None:
     """Refuse options that have no effect together, and a method of diversity that is not known."""
-    from rerank.combination.diversity import Diversifier
+    from rerank.pipeline.diversify import Diversifier
 
     if given.diversify is not None:
         Diversifier.parse(given.diversify)

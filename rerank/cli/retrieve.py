@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.cluster import cluster_option, opened_cluster, opened_index
 from rerank.cli.options import (
     candidates_option,
+    cluster_option,
     depth_option,
+    opened_cluster,
+    opened_index,
     option,
     output_option,
     path_argument,
@@ -55,7 +57,7 @@ def command(given: Options) -> None:
     `rerank history`; and run:FILE. If several are given, the documents of the first source come first, with their
     scores. Documents found only by the others follow with lower scores, ordered by reciprocal rank fusion.
     """
-    from rerank.cli.file_names import errors_with_files
+    from rerank.cli.options import errors_with_files
     from rerank.files.topics import read_topics
     from rerank.files.trec import write_run
     from rerank.retrieval.union import UnionRun

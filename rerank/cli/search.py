@@ -12,8 +12,8 @@ from rerank.cli.options import UNSUPERVISED, Whole, argument, option, path_argum
 from rerank.errors import MissingFileError
 
 if TYPE_CHECKING:
+    from rerank.index.index import Index
     from rerank.types import Run
-    from rerank.workflows.index import Index
 
 LONGEST = 160  # characters of an excerpt
 
@@ -38,9 +38,9 @@ def command(given: Options) -> None:
     the query, which are marked with asterisks; where INDEX keeps passages (`rerank index --passages`), the best one. If
     the first word is the name of a file, it is read as MODEL.
     """
+    from rerank.index.index import Index
+    from rerank.pipeline.rerank import rerank
     from rerank.types.ids import QUERY
-    from rerank.workflows.index import Index
-    from rerank.workflows.rerank import rerank
 
     words = given.words
     with Index.open(given.index) as opened:
@@ -54,8 +54,8 @@ def command(given: Options) -> None:
 
 def _lines(index: Index, query: str, run: Run) -> list[str]:
     """Return the lines of the hits of one query."""
+    from rerank.index.passages import Matcher, excerpt, marked, stored_fields, title_and_body
     from rerank.types.ids import QUERY
-    from rerank.workflows.stored import Matcher, excerpt, marked, stored_fields, title_and_body
 
     stored = index.stored_documents(index.forward.doc_numbers(run.doc_ids))
     titles, bodies = zip(*(title_and_body(stored_fields(text)) for text in stored), strict=True) if stored else ((), ())

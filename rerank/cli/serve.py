@@ -147,12 +147,12 @@ def _token(file: Path | None, without: bool, host: str) -> str | None:
 
 def _settings(given: Options) -> Settings:
     """Return the settings of the service."""
-    from rerank.runtime.threads import thread_count
+    from rerank.runtime.kernels import thread_count
 
     token, (kind, log_queries) = _token(given.token_file, given.no_token, given.host), _log(given.log)
     index, models = given.index or Path(), given.models
     if given.demo:
-        from rerank.workflows.demo import demo_files
+        from rerank.experiments.demo import demo_files
 
         index, model = demo_files()
         models = (model,)

@@ -9,14 +9,19 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rerank.cli.cluster import cluster_option, opened_cluster, opened_index
 from rerank.cli.options import (
+    ELSEWHERE,
     NO_BASE,
     UNSUPERVISED,
+    RankerOptions,
     base_file,
     candidates_option,
+    cluster_option,
     file_option,
     functions_option,
+    new_ranker,
+    opened_cluster,
+    opened_index,
     option,
     output_option,
     path_argument,
@@ -24,14 +29,13 @@ from rerank.cli.options import (
     takes,
     threads_option,
 )
-from rerank.cli.parameters import ELSEWHERE, RankerOptions, new_ranker
 from rerank.errors import MissingFileError
 
 if TYPE_CHECKING:
     from rerank.clicks.record import Clicks
     from rerank.rankers.ranker import Ranker
+    from rerank.training.tuning import Tuning
     from rerank.types import Run
-    from rerank.workflows.tuning import Tuning
 
 log = logging.getLogger("rerank")
 RANKER = "lambdamart"  # of DATA, and where -p gives parameters
@@ -133,8 +137,8 @@ def command(given: Options) -> None:
     `--teacher` or `--clicks`, no judgements are needed. DATA are feature files (.npz, .parquet, .svm or .txt, the last
     two also with .gz), or folders of them.
     """
+    from rerank.index.bound import is_index
     from rerank.runtime.output import check_outputs
-    from rerank.workflows.bound import is_index
 
     check_outputs({"--output": given.output, "--checkpoint": given.checkpoint})
     sources = [name for name in INSTEAD if getattr(given, name)]
@@ -169,7 +173,7 @@ def _refuse(given: Options, names: tuple[str, ...], needed: str) -> None:
 
 def _tuning(given: Options) -> tuple[Tuning | None, bool]:
     """Return the search of the ranker's parameters, kept beside the model, and whether BM25 is tuned."""
-    from rerank.workflows.tuning import Tuning
+    from rerank.training.tuning import Tuning
 
     numbers = [text for text in given.tune if text != "bm25"]
     if len(numbers) > 1 or len(given.tune) > len(numbers) + 1 or not all(text.isdecimal() for text in numbers):
@@ -179,12 +183,12 @@ def _tuning(given: Options) -> tuple[Tuning | None, bool]:
 
 
 def _train_on_index(given: Options) -> None:
-    from rerank.cli.file_names import errors_with_files
+    from rerank.cli.options import errors_with_files
     from rerank.features.recipe import Recipe
-    from rerank.files.provenance import warn_of_functions
+    from rerank.files.lists import warn_of_functions
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels
-    from rerank.workflows.train import default_ranker, train
+    from rerank.training.train import default_ranker, train
 
     folder, topics, qrels = given.data
     queries, judgements = read_topics(topics), read_qrels(qrels)
@@ -219,12 +223,12 @@ def _train_on_index(given: Options) -> None:
 
 
 def _learn_without_judgements(given: Options) -> None:
-    from rerank.cli.file_names import errors_with_files
+    from rerank.cli.options import errors_with_files
     from rerank.clicks.reading import read_clicks
     from rerank.features.recipe import Recipe
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run
-    from rerank.workflows.train import default_ranker, train
+    from rerank.training.train import default_ranker, train
 
     folder, topics = given.data
     queries = read_topics(topics)
@@ -257,12 +261,12 @@ def _learn_without_judgements(given: Options) -> None:
 
 
 def _train_on_data(given: Options) -> None:
-    from rerank.cli.file_names import errors_with_files
+    from rerank.cli.options import errors_with_files
     from rerank.files.data import read_data
     from rerank.files.lists import read_preferences
     from rerank.metrics.registry import parse_measure
     from rerank.rankers.checkpoint import Checkpoint
-    from rerank.rankers.context import TrainingOptions
+    from rerank.rankers.training import TrainingOptions
 
     measure = parse_measure(given.metric).name
     model = new_ranker(given, given.ranker or RANKER, given.base or NO_BASE, given.threads)

@@ -43,7 +43,7 @@ def command(given: Options) -> None:
     source of candidates. No judgements are needed. Word vectors need an index with positions. The file takes 4 bytes
     per dimension for each term, and for each field of each document.
     """
-    from rerank.workflows.index import Index
+    from rerank.index.index import Index
 
     with Index.open(given.index, threads=given.threads) as opened:
         opened.learn_vectors(dimensions=given.dimensions, encoder=False if given.encoder == NONE else given.encoder)

@@ -25,12 +25,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rerank.clicks.cells import Cells
-from rerank.clicks.estimates import checked_theta
-from rerank.clicks.examination import examination
+from rerank.clicks.estimates import Cells, checked_theta, examination
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
-from rerank.files.records import RunLike, run_of
+from rerank.files.lists import RunLike, run_of
 from rerank.types import Floats, Run, query_rows
 
 log = logging.getLogger("rerank")

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rerank.cluster.workers import Workers
-from rerank.files.records import JudgementsLike, RunLike, TopicsLike, run_of
+from rerank.files.lists import JudgementsLike, RunLike, TopicsLike, run_of
 from rerank.types import RankingData, Run
 
 if TYPE_CHECKING:
     from rerank.cluster.index import ClusterIndex
     from rerank.evaluation.evaluate import EvaluationResult
+    from rerank.index.index import Index
     from rerank.rankers.imported import ImportedTrees
     from rerank.rankers.ranker import Ranker
-    from rerank.workflows.index import Index
 
 
 class Cluster(Workers):
@@ -87,7 +87,7 @@ class Cluster(Workers):
 
         """
         from rerank.cluster.index import ClusterIndex
-        from rerank.workflows.index import Index
+        from rerank.index.index import Index
 
         if isinstance(index, ClusterIndex):
             return index.rerank(model, topics, run, **options)

@@ -19,18 +19,17 @@ from rerank.features.extract import rows_without_features
 from rerank.features.inputs import check_scores
 from rerank.features.recipe import Recipe
 from rerank.files.data import write_data
-from rerank.files.records import qrels_of, run_of, topics_of
+from rerank.files.lists import qrels_of, run_of, topics_of
 from rerank.files.source import file_mark
+from rerank.index.bound import HISTORY, VECTORS, check_topics, runs_beside, stored_encoder
+from rerank.index.index import Index
+from rerank.pipeline.applying import applied_model
+from rerank.pipeline.rerank import rerank
 from rerank.rankers.store import fitted_model
-from rerank.retrieval.candidates import Candidates
+from rerank.retrieval.base import Candidates
 from rerank.retrieval.union import UnionRun, run_of_part
+from rerank.training.folds import groups_of_topics
 from rerank.types import RankingData, Run, Topics
-from rerank.workflows.bound import check_topics, runs_beside
-from rerank.workflows.folds import groups_of_topics
-from rerank.workflows.index import Index
-from rerank.workflows.rerank import rerank
-from rerank.workflows.resources import HISTORY, VECTORS, stored_encoder
-from rerank.workflows.unsupervised import applied_model
 
 MOST_ROWS_OF_FEATURES = 1 << 13  # of a part: its features are sent and written while workers compute the next ones
 

@@ -13,7 +13,7 @@ from rerank.cluster.worker import Job
 from rerank.cluster.workers import Workers
 from rerank.evaluation.evaluate import EvaluationResult, check_scores, evaluate
 from rerank.types import Ints, Qrels, Run, Topics
-from rerank.types.subtopics import SubtopicQrels
+from rerank.types.qrels import SubtopicQrels
 
 PARTS_PER_WORKER = 4  # so that workers end at similar times
 MOST_QUERIES = 1024  # of a part

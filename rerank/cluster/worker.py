@@ -17,11 +17,11 @@ import cloudpickle
 from rerank.errors import ModelMismatchError, RerankError
 from rerank.features.functions import Function, define_functions
 from rerank.files.source import file_mark
+from rerank.index.bound import fingerprint_differences
+from rerank.index.index import Index
 from rerank.lucene.jvm import anserini_version
-from rerank.runtime.threads import at_most_threads
+from rerank.runtime.kernels import at_most_threads
 from rerank.version import __version__
-from rerank.workflows.bound import fingerprint_differences
-from rerank.workflows.index import Index
 
 MOST_JOBS = 4  # whose shared arguments a worker keeps
 _one_task = threading.Lock()  # parallel kernels of several threads may abort the process

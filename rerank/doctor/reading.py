@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import FileFormatError, IndexFolderError, InvalidInputError, shown
+from rerank.files.corpus import data_set_name
 from rerank.files.data import DATA_ENDINGS, read_data
-from rerank.files.irds import data_set_name
 from rerank.files.source import check_file, file_mode, number_or_nan, open_source
 from rerank.files.svmlight import read_svmlight
 from rerank.files.topics import read_topics
@@ -98,8 +98,7 @@ def _read_features(path: Path) -> RankingData:
 def _read_arrays(path: Path) -> ForwardIndex | None:
     """Return the forward arrays that are kept in an index folder, None without them; Java does not start."""
     from rerank.lucene.arrays import read_arrays, read_header
-    from rerank.lucene.folder import check_index_folder, commit_hash
-    from rerank.lucene.shards import SUBFOLDER
+    from rerank.lucene.folder import SUBFOLDER, check_index_folder, commit_hash
 
     commit = commit_hash(check_index_folder(path))
     header = read_header(path / SUBFOLDER)

@@ -1,31 +1,249 @@
-"""Comparison of runs with a baseline: differences, significance tests, curves, and the queries that changed."""
+"""Comparison of runs with a baseline: differences, significance tests, curves, and the queries that changed.
+
+Paired significance tests of differences to a baseline, randomisation tests and bootstrap intervals of many at once.
+
+Comparisons over the same number of queries share their samples. One matrix product for each block replaces
+`scipy.stats.permutation_test` and `bootstrap` for each comparison, which is 100 times as fast for twenty runs and five
+measures. The tests compare both with SciPy. A result does not depend on the other comparisons.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate, judgements_of
-from rerank.evaluation.significance import LEVEL, SAMPLES, TESTS, PairedDifference, corrected, paired_differences
-from rerank.files.records import JudgementsLike, RunLike
+from rerank.files.lists import JudgementsLike, RunLike
 from rerank.metrics.base import MEAN
 from rerank.metrics.precision import RECALLS, IPrec
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.runtime.arithmetic import log2_of
 from rerank.runtime.registry import Registry
 from rerank.types import Floats, Ints, Qrels, Run, pointers
-from rerank.types.display import Shown, counted
 from rerank.types.frames import new_frame
-from rerank.types.ids import Ids
-from rerank.types.ordering import trec_order
+from rerank.types.ids import Ids, trec_order
+from rerank.types.query_table import Shown, counted
+
+SAMPLES = 10_000
+
+
+BLOCK = 1 << 20  # random numbers of a block
+
+
+MOST_SIGNED = 13  # queries: of up to so many, Wilcoxon's test tries all signs
+
+
+DIGITS = 12  # after the point, of differences: equal ones of a measure differ in later ones
+
+
+ROUNDING = 1e-10  # relative tolerance for ties of sums that are computed in different orders
+
+
+def randomisation_p_values(differences: Floats, samples: int = SAMPLES, seed: int = 0) -> Floats:
+    """Return the two-sided p-value of each column in Fisher's randomisation test of the mean.
+
+    Shapes: differences float64 (n_queries, n_columns).
+
+    B. Phipson and G. Smyth, Permutation P-values Should Never Be Zero, Statistical Applications in Genetics and
+    Molecular Biology 9(1), 2010.
+    """
+    observed = np.abs(differences.sum(axis=0)) * (1.0 - ROUNDING)
+    exhaustive = len(differences) < 63 and 2 ** len(differences) <= samples
+    blocks = _all_signs(len(differences)) if exhaustive else _drawn_signs(len(differences), samples, seed)
+    extreme = np.zeros(differences.shape[1])
+    for signs in blocks:
+        extreme += (np.abs(signs @ differences) >= observed).sum(axis=0)
+    return extreme / 2 ** len(differences) if exhaustive else (extreme + 1.0) / (samples + 1.0)
+
+
+def bootstrap_intervals(
+    differences: Floats, level: float = 0.95, samples: int = SAMPLES, seed: int = 0
+) -> tuple[Floats, Floats]:
+    """Return the lower and upper end of the percentile bootstrap interval of the mean of each column.
+
+    Shapes: differences float64 (n_queries, n_columns); low, high float64 (n_columns,).
+    """
+    n, random = len(differences), np.random.default_rng(seed)
+    means = []
+    for size in _block_sizes(samples, n):
+        rows = random.integers(0, n, (size, n)) + np.arange(size)[:, None] * n
+        times = np.bincount(rows.ravel(), minlength=size * n).reshape(size, n)
+        means.append(times.astype(np.float64) @ differences / n)
+    tail = (1.0 - level) / 2.0
+    low, high = np.quantile(np.concatenate(means), [tail, 1.0 - tail], axis=0)
+    return low, high
+
+
+def _all_signs(n: int) -> Iterator[Floats]:
+    patterns = np.arange(2**n)
+    yield _signs((patterns[:, None] >> np.arange(n)) & 1)
+
+
+def _drawn_signs(n: int, samples: int, seed: int) -> Iterator[Floats]:
+    random = np.random.default_rng(seed)
+    for size in _block_sizes(samples, n):
+        drawn = np.frombuffer(random.bytes(-(-size * n // 8)), dtype=np.uint8)
+        yield _signs(np.unpackbits(drawn, count=size * n).reshape(size, n))
+
+
+def _signs(bits: NDArray[Any]) -> Floats:
+    return bits.astype(np.float64) * 2.0 - 1.0
+
+
+def _block_sizes(samples: int, n: int) -> list[int]:
+    size = max(1, BLOCK // n)
+    return [min(size, samples - start) for start in range(0, samples, size)]
+
+
+TESTS = {
+    "t": "two-sided paired t-test",
+    "wilcoxon": "two-sided Wilcoxon signed-rank test (queries without a difference left out)",
+    "randomisation": "two-sided randomisation test of the mean difference",
+}
+
+
+CORRECTIONS = {
+    "holm": "Holm",
+    "bonferroni": "Bonferroni",
+    "bh": "Benjamini-Hochberg",
+    "none": "no correction",
+}
+
+
+LEVEL = 0.95  # level of the bootstrap interval; a p-value below 1 - LEVEL is significant
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """Difference of a system to the baseline over the same queries.
+
+    Parameters
+    ----------
+    n_queries : int
+        Number of queries of both runs.
+    difference : float
+        Mean difference, in units of the measure.
+    low, high : float
+        Its 95 % percentile bootstrap interval.
+    effect_size : float
+        Cohen's d of paired differences (d_z): their mean divided by their standard deviation (n - 1); 0 if no query
+        differs, infinite if all differ by the same amount.
+    wins, ties, losses : int
+        Number of queries in which the system is better, equal, worse.
+    t : float
+        Statistic of the paired t-test.
+    p_values : mapping of str to float
+        Uncorrected p-value of each test (`t`, `wilcoxon`, `randomisation`); 1 if no query differs.
+
+    """
+
+    n_queries: int
+    difference: float
+    low: float
+    high: float
+    effect_size: float
+    wins: int
+    ties: int
+    losses: int
+    t: float
+    p_values: Mapping[str, float]
+
+
+def paired_differences(differences: Floats, samples: int = SAMPLES, seed: int = 0) -> list[PairedDifference]:
+    """Return the statistics and tests of each column of differences.
+
+    Shapes: differences float64 (n_queries, n_columns).
+    """
+    low, high = bootstrap_intervals(differences, LEVEL, samples, seed)
+    randomised = randomisation_p_values(differences, samples, seed)
+    return [
+        _summarised(column, float(low[number]), float(high[number]), float(randomised[number]))
+        for number, column in enumerate(differences.T)
+    ]
+
+
+def corrected(p_values: Sequence[float], correction: str) -> list[float]:
+    """Return p-values corrected for multiple comparisons.
+
+    S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6, 1979;
+    Y. Benjamini and Y. Hochberg, Controlling the False Discovery Rate, Journal of the Royal Statistical Society B 57,
+    1995.
+    """
+    p, n = np.asarray(p_values, dtype=np.float64), len(p_values)
+    if correction not in CORRECTIONS:
+        raise unknown_name("correction", correction, CORRECTIONS)
+    if correction == "bonferroni":
+        return np.minimum(p * n, 1.0).tolist()  # type: ignore[no-any-return]
+    if correction == "holm" and n:
+        order = np.argsort(p, kind="stable")
+        raised = np.maximum.accumulate(p[order] * np.arange(n, 0, -1))
+        p[order] = np.minimum(raised, 1.0)
+    if correction == "bh" and n:
+        from scipy.stats import false_discovery_control
+
+        p = false_discovery_control(p)
+    return p.tolist()  # type: ignore[no-any-return]
+
+
+def _summarised(difference: Floats, low: float, high: float, randomised: float) -> PairedDifference:
+    rounded = np.round(difference, DIGITS)
+    wins, losses = int((rounded > 0).sum()), int((rounded < 0).sum())
+    t, t_p, wilcoxon_p = _tests(rounded)
+    return PairedDifference(
+        len(difference),
+        float(difference.mean()),
+        low,
+        high,
+        t / float(np.sqrt(len(difference))),  # t = d_z * sqrt(n)
+        wins,
+        len(difference) - wins - losses,
+        losses,
+        t,
+        {"t": t_p, "wilcoxon": wilcoxon_p, "randomisation": randomised},
+    )
+
+
+def _tests(difference: Floats) -> tuple[float, float, float]:
+    """Return t, its p-value and Wilcoxon's; t from SciPy unless all differences are equal, where SciPy divides by 0."""
+    if not difference.any():
+        return 0.0, 1.0, 1.0
+    from scipy.stats import ttest_1samp
+
+    wilcoxon_p = _wilcoxon_p_value(difference)
+    if np.ptp(difference) == 0.0:
+        return float(np.copysign(np.inf, difference[0])), 0.0, wilcoxon_p
+    result = ttest_1samp(difference, 0.0)
+    return float(result.statistic), float(result.pvalue), wilcoxon_p
+
+
+def _wilcoxon_p_value(difference: Floats) -> float:
+    """Return the two-sided p-value of Wilcoxon's signed-rank test, exact for few queries, also with ties.
+
+    SciPy calls Python for each pattern of signs where there are ties, and its earlier versions approximate there.
+    """
+    from scipy.stats import rankdata, wilcoxon
+
+    if len(difference) > MOST_SIGNED:
+        return float(wilcoxon(difference).pvalue)
+    changed = difference[difference != 0.0]
+    ranks = rankdata(np.abs(changed))
+    sums = (next(_all_signs(len(changed))) > 0.0) @ ranks
+    observed = ranks[changed > 0.0].sum()
+    return float(min(2.0 * min((sums <= observed).mean(), (sums >= observed).mean()), 1.0))
+
 
 DEFAULT_TEST, DEFAULT_CORRECTION = "t", "holm"
+
+
 _FORMS: Registry[Callable[[Comparison], str]] = Registry("form", "rerank.evaluation", "rerank.evaluation.page")
+
+
 shows = _FORMS.register  # decorates a function that writes comparisons in a form
 
 

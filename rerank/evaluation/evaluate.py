@@ -1,4 +1,7 @@
-"""Runs against judgements, as trec_eval measures them."""
+"""Runs against judgements, as trec_eval measures them.
+
+Whether the scores of a run are the probabilities that they claim to be.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.files.records import JudgementsLike, RunLike, qrels_of, run_of, subtopic_qrels_of
-from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure
-from rerank.metrics.lists import ranks
+from rerank.files.lists import JudgementsLike, QrelsLike, RunLike, qrels_of, run_of, subtopic_qrels_of
+from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure, RankedLists, SubtopicJudgements, ranks
 from rerank.metrics.registry import parse_measure, parse_measures
-from rerank.metrics.structures import RankedLists, SubtopicJudgements
+from rerank.metrics.reliability import BINS, Reliability
 from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers, query_rows
-from rerank.types.display import Shown, counted
 from rerank.types.frames import new_frame
-from rerank.types.ids import Ids
-from rerank.types.ordering import trec_moves
-from rerank.types.subtopics import SubtopicQrels
+from rerank.types.ids import Ids, trec_moves
+from rerank.types.qrels import SubtopicQrels
+from rerank.types.query_table import Shown, counted
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 
@@ -317,3 +318,38 @@ def check_scores(run: Run) -> None:
             f"run {run.name}: expected finite scores, got {run.scores[bad[0]]} for document {run.doc_ids[bad[0]]}. "
             "Score it or leave it out."
         )
+
+
+def reliability(qrels: QrelsLike, run: RunLike, *, target: int = 1, bins: int = BINS) -> Reliability:
+    """Compare a run of probabilities with judgements.
+
+    Parameters
+    ----------
+    qrels : Qrels, mapping, DataFrame or path
+        Judgements. A document without one is not relevant; queries without one are left out.
+    run : Run, mapping, DataFrame or path
+        Documents whose scores are probabilities of relevance, as `rerank(..., cutoff=Cutoff())` returns them.
+    target : int
+        Least label of a relevant document.
+    bins : int
+        Number of bins of equal mass.
+
+    Returns
+    -------
+    Reliability
+        Promised and observed shares of relevant documents, Brier score and expected calibration error.
+
+    Raises
+    ------
+    InvalidInputError
+        If no query is judged, or a score is not from 0 to 1.
+
+    """
+    qrels, run = qrels_of(qrels), run_of(run)
+    judged = run.select(np.flatnonzero([query_id in qrels for query_id in run]))
+    if not judged.n_rows:
+        raise InvalidInputError(
+            "run: expected documents of judged queries, got none. Check that both files use the same query ids."
+        )
+    labels = [qrels[query_id].get(doc_id, 0) for query_id in judged for doc_id in judged[query_id]]
+    return Reliability.of(np.array(labels) >= target, judged.scores, bins)

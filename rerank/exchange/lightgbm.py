@@ -43,8 +43,8 @@ from rerank.exchange.registry import (
 from rerank.exchange.write import decimals, node_counts, whole_counts, with_constant
 from rerank.rankers.imported import stored_name
 from rerank.runtime.schema import SchemaError
-from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import MOST_ROWS, WORD_BITS, Forest, Tree, set_members
+from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, pointers
 
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value

@@ -1,23 +1,40 @@
-"""Base classes of feature families, and the documentation that each feature carries."""
+"""Base classes of feature families, and the documentation that each feature carries.
+
+The columns that a recipe asks for, in groups that one family fills.
+
+The documentation of all features, and the default recipe as a commented TOML file.
+"""
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import inf
-from typing import TYPE_CHECKING, ClassVar
+from fnmatch import fnmatchcase
+from math import inf, isinf
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.registry import Family
+from rerank.errors import InvalidInputError
+from rerank.features.candidates import MOST_MATCHES
+from rerank.features.match import FieldBlock
+from rerank.features.recipe import (
+    NORMALISATIONS,
+    Family,
+    Recipe,
+    default_family_names,
+    family,
+    history_family_names,
+    known_families,
+)
+from rerank.types.passages import Passages
 
 if TYPE_CHECKING:
     from rerank.features.candidates import Candidates
-    from rerank.features.match import FieldBlock
-    from rerank.features.recipe import Recipe
 
 
 class Missing(StrEnum):
@@ -130,3 +147,174 @@ class RunFamily(_Listed, ABC):
     @abstractmethod
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, n_features) float32, C-contiguous; NaN for missing."""
+
+
+@dataclass(frozen=True)
+class ColumnGroup:
+    """Adjacent columns that one family fills, for one field or for none.
+
+    Parameters
+    ----------
+    name : str
+        Name of the family.
+    family : Family
+        The family.
+    field : str or None
+        Name of the field; None for a `RunFamily`.
+    features : tuple of Feature
+        The features in the order of their columns.
+
+    """
+
+    name: str
+    family: Family
+    field: str | None
+    features: tuple[Feature, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        suffix = "" if self.field is None else f".{self.field}"
+        return tuple(feature.name + suffix for feature in self.features)
+
+
+def column_groups(recipe: Recipe) -> tuple[ColumnGroup, ...]:
+    """Return the columns of a recipe: first field by field, then those that depend on no field."""
+    families = {name: family(name) for name in recipe.families or ()}
+    of_fields = [
+        ColumnGroup(name, member, field, tuple(member.features(recipe)))
+        for field in recipe.fields or ()
+        for name, member in families.items()
+        if isinstance(member, FieldFamily)
+    ]
+    of_runs = [
+        ColumnGroup(name, member, None, tuple(member.features(recipe)))
+        for name, member in families.items()
+        if isinstance(member, RunFamily)
+    ]
+    return (*of_fields, *of_runs)
+
+
+def directions(recipe: Mapping[str, Any] | None, names: Collection[str]) -> dict[str, int]:
+    """Return the direction of each feature that has one, 1 where more is better and -1 where less is.
+
+    recipe  of the data, as plain JSON values
+    names   of the features
+    """
+    if recipe is None:
+        raise InvalidInputError(
+            "monotone_constraints: expected features of `rerank features` beside 'features', got others, whose "
+            "directions nobody has declared. Name them, e.g. {'bm25': 1}."
+        )
+    found = {}
+    for group in column_groups(Recipe.from_dict(recipe)):
+        for feature, name in zip(group.features, group.names, strict=True):
+            falls, rises = (
+                any(fnmatchcase(feature.name, pattern) for pattern in patterns)
+                for patterns in (group.family.falling, group.family.rising)
+            )
+            if name in names and (falls or rises):
+                found[name] = -1 if falls else 1
+    return found
+
+
+def default_features(name: str) -> tuple[Feature, ...]:
+    """Return the features of a family for the default recipe, without a field's name."""
+    (group,) = column_groups(Recipe(fields=("contents",), families=(name,)))
+    return group.features
+
+
+def field_columns(name: str, block: FieldBlock, recipe: Recipe) -> NDArray[np.float32]:
+    """Return the columns of a field family, (n_rows, n_features) float32; the block keeps them for the next call.
+
+    A family that computes each row by itself is given the rows in blocks, so that the matches of a query of many
+    candidates and many terms need not be in memory at once.
+    """
+    if name not in block.columns:
+        member = family(name)
+        if not isinstance(member, FieldFamily):
+            raise TypeError(f"{name} is no family of a field")
+        out = np.empty((block.candidates.n_rows, len(member.features(recipe))), dtype=np.float32)
+        blocks = block.row_blocks(MOST_MATCHES) if member.independent_rows else [(slice(0, len(out)), block)]
+        for rows, part in blocks:
+            member.fill(part, recipe, out[rows])
+        block.columns[name] = out
+    return block.columns[name]
+
+
+def template() -> str:
+    """Return the default recipe as TOML; a line in comments shows an option and its default or an example."""
+    default = Recipe()
+    on_request = [name for name, member in known_families().items() if member.on_request]
+    learned = ", ".join(history_family_names())
+    parameters = {key: value for key, value in default.to_dict().items() if isinstance(value, float)}
+    return "\n".join(
+        [
+            "# A recipe: what is computed for each query-document pair. What is left out keeps its default.",
+            "# `rerank features --list` says what every family computes.",
+            "",
+            "# Fields of the index; all of them, and contents, the whole document, by default.",
+            '# fields = ["contents", "title", "body"]',
+            "",
+            f"# Families; on request also {', '.join(on_request)}; with a history also {learned}.",
+            f"families = {json.dumps(default_family_names())}",
+            "",
+            "# Columns to keep, by name or pattern; all by default.",
+            '# features = ["bm25.*", "rm3_10.contents", "run.score"]',
+            "",
+            "# Numbers of the documents, functions of your own, and other runs: all that are there by default.",
+            '# numbers = ["year"]',
+            '# functions = ["my_feature"]',
+            '# runs = ["dense"]',
+            "",
+            "# Words of a passage, and from one to the next, for the family passages; by default those of the index.",
+            f'# passages = "{Passages()}"',
+            "",
+            "# Parameters of the models.",
+            *(f"{key} = {value:g}" for key, value in parameters.items()),
+            "",
+            f"# Values within the query: {', '.join(NORMALISATIONS)}; by column or pattern, the last that fits holds.",
+            "[normalisation]",
+            '"*" = "none"',
+            '# "bm25.*" = "minmax"',
+            "",
+        ]
+    )
+
+
+def catalogue() -> str:
+    """Return every feature of every family: name, meaning, formula, source, unit, range, cost, when it is missing."""
+    return "\n\n".join(_family(name, member) for name, member in known_families().items())
+
+
+def _family(name: str, member: Family) -> str:
+    features = default_features(name)
+    about = [f"{len(features)} features of {'every field' if isinstance(member, FieldFamily) else 'no field'}"]
+    if not features:
+        about = [str(member.__doc__).rstrip(".")]
+    when = "with a history, which is learned from judgements" if member.needs_history else "by default"
+    about.append("where a recipe names it" if member.on_request else when)
+    if isinstance(member, FieldFamily) and member.needs_positions:
+        about.append("needs positions")
+    if member.limit:
+        about.append(member.limit)
+    return "\n".join([f"{name} ({', '.join(about)})", *(_feature(feature) for feature in features)])
+
+
+def _feature(feature: Feature) -> str:
+    missing = " or ".join(feature.missing) or "never"
+    return "\n".join(
+        [
+            f"  {feature.name}",
+            f"    {feature.meaning}",
+            f"    formula  {feature.formula}",
+            f"    source   {feature.source}",
+            f"    unit     {feature.unit}, {_bound(feature.low)} to {_bound(feature.high)}",
+            f"    cost     {feature.cost}",
+            f"    missing  {missing}",
+        ]
+    )
+
+
+def _bound(value: float) -> str:
+    return ("-" if value < 0 else "") + "infinity" if isinf(value) else f"{value:g}"

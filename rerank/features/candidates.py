@@ -16,19 +16,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from rerank.types import Floats, Ints, pointers
-from rerank.types.forward import ForwardIndex
+from rerank.types.forward import ForwardIndex, find_terms
 from rerank.types.ids import Ids
-from rerank.types.vocabulary import find_terms
 
 if TYPE_CHECKING:
-    from rerank.vectors.queries import QueryVectors
+    from rerank.vectors.encoder import QueryVectors
 
 Documents = Callable[[Ints], Sequence[str | None]]
 MOST_MATCHES = 1 << 23  # row-term pairs of a batch, of 4 bytes each
 
 
 class IndexHistory(Protocol):
-    """What is learned from judgements, on an index: `rerank.history.bound.IndexHistory`."""
+    """What is learned from judgements, on an index: `rerank.history.base.IndexHistory`."""
 
     def queries(self, candidates: Candidates) -> Sequence[Any]:
         """Return the queries of the candidates as the families need them that are learned from judgements."""

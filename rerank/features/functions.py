@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, MissingFileError, RerankError
 from rerank.features.base import Cost, Feature, Missing
-from rerank.features.match import FieldBlock
-from rerank.features.statistics import cached_by_field
-from rerank.runtime.views import read_only_view
+from rerank.features.match import FieldBlock, cached_by_field
+from rerank.runtime.mapped_rows import read_only_view
 from rerank.types import Floats, Ints
 from rerank.types.forward import FieldArrays
 

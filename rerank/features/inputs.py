@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.features.candidates import Documents, IndexHistory
 from rerank.features.functions import functions
-from rerank.features.recipe import Recipe
-from rerank.features.registry import default_family_names, family, history_family_names, space_family_names
+from rerank.features.recipe import Recipe, default_family_names, family, history_family_names, space_family_names
 from rerank.types import Floats, Ints, Qrels, Run, query_rows
 from rerank.types.forward import ForwardIndex
 from rerank.types.passages import Passages
 from rerank.vectors.space import ENCODER
 
 if TYPE_CHECKING:
-    from rerank.vectors.queries import Encoded
+    from rerank.vectors.encoder import Encoded
     from rerank.vectors.vectors import Vectors
 
 _log = logging.getLogger("rerank")

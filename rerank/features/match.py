@@ -2,36 +2,157 @@
 
 A query-document pair takes 8 bytes for each distinct query term. Repeated terms are counted once: the time of a pair
 grows with the distinct terms of the query and the terms of the document, never with their product.
+
+Statistics of a field that several families use: idf, lengths as Lucene encodes them, vector norms.
+
+BM25 of candidates that were not retrieved from an index: texts that a user passes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from dataclasses import field as dataclass_field
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cache, cached_property, wraps
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from rerank.features.candidates import Candidates
+from rerank.features.candidates import MOST_MATCHES, Candidates, gather_candidates
 from rerank.features.recipe import Recipe
-from rerank.features.statistics import inverse_document_frequency, lucene_lengths, vector_norms
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.lanes import LINE, prefetch
-from rerank.runtime.views import read_only_view
-from rerank.types import Floats, Ints, joined_rows, pointers
-from rerank.types.forward import FieldArrays
-
-TABLE_BITS, MOST_IN_TABLE, TRIALS = 12, 32, 8
-FACTOR = np.uint64(0x9E3779B1)  # 2^32 divided by the golden ratio, odd
-LOW, SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32 - TABLE_BITS)
-SCANNED = 128  # postings for each query term, up to which a document is scanned: faster than a search
-PREFETCHED = 256  # postings of a document
+from rerank.runtime.mapped_rows import read_in_order, read_only_view
+from rerank.runtime.numerics import LINE, array_log1p, prefetch
+from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
+from rerank.types.forward import FieldArrays, ForwardIndex
+from rerank.types.ids import sort_keys
 
 if TYPE_CHECKING:
-    from rerank.vectors.queries import QueryVectors
+    from rerank.vectors.encoder import QueryVectors
+
+
+_EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: the encoding of lengths below it is the identity
+
+
+Result = TypeVar("Result")
+
+
+def cached_by_field(compute: Callable[[FieldArrays], Result]) -> Callable[[FieldArrays], Result]:
+    """Return `compute` with a cache, which is shared by threads and holds a result as long as its field exists."""
+    results: WeakKeyDictionary[FieldArrays, Result] = WeakKeyDictionary()
+    lock = Lock()
+
+    @wraps(compute)
+    def cached(field: FieldArrays) -> Result:
+        with lock:
+            if field not in results:
+                results[field] = compute(field)
+            return results[field]
+
+    return cached
+
+
+def inverse_document_frequency(doc_freq: ArrayLike, n_docs_with: int) -> Floats:
+    """Return Lucene's idf, ln(1 + (N - df + 0.5) / (df + 0.5)), which is positive where df > 0.
+
+    `BM25Similarity.idf` of Lucene, which rounds it to float32.
+    """
+    doc_freq = np.asarray(doc_freq, dtype=np.float64)
+    idf = array_log1p((n_docs_with - doc_freq + 0.5) / (doc_freq + 0.5))
+    return np.where(doc_freq > 0, idf, 0.0)
+
+
+def lucene_lengths(lengths: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return lengths as Lucene's one-byte norms store them: exact up to 40, then rounded down to four significant bits.
+
+    Shapes: lengths int32 (n,).
+
+    `SmallFloat.intToByte4` and `SmallFloat.byte4ToInt` of Lucene.
+    """
+    table = _lucene_length_table()
+    return table[np.searchsorted(table, lengths, side="right") - 1]
+
+
+def field_idf(field: FieldArrays) -> Floats:
+    """Return the idf of every term in a field, (n_terms,) float64.
+
+    Batches of texts that no index holds share the document frequencies, so their idf is computed once.
+    """
+    if field.collection is None:
+        return _idf(field)
+    shared = _idf_of_texts(field.collection)
+    with shared.lock:
+        if shared.doc_freq is not field.doc_freq:
+            shared.idf = inverse_document_frequency(field.doc_freq, field.n_docs_with)
+            shared.doc_freq = field.doc_freq
+        return shared.idf
+
+
+@cached_by_field
+def _idf(field: FieldArrays) -> Floats:
+    return inverse_document_frequency(field.doc_freq, field.n_docs_with)
+
+
+class _IdfOfTexts:
+    """The idf of the terms of texts beside a field of an index, and the document frequencies that it is from."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.doc_freq: NDArray[np.int32] | None = None
+        self.idf: Floats = np.empty(0)
+
+
+@cached_by_field
+def _idf_of_texts(field: FieldArrays) -> _IdfOfTexts:
+    return _IdfOfTexts()
+
+
+@cached_by_field
+def vector_norms(field: FieldArrays) -> Floats:
+    """Return the Euclidean norm of every document's vector of tf * idf, (n_docs,) float64."""
+    norms = np.empty(len(field.lengths), dtype=np.float64)
+    postings = (read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs))
+    with read_in_order(*postings):
+        _fill_norms(*postings, field_idf(field), norms)
+    return norms
+
+
+@cache
+def _lucene_length_table() -> NDArray[np.int32]:
+    code = np.arange(256 - _EXACT_LENGTHS, dtype=np.int64)
+    mantissa, shift = code & 7, (code >> 3) - 1
+    steps = np.where(shift < 0, mantissa, (mantissa | 8) << np.maximum(shift, 0))
+    free = np.arange(_EXACT_LENGTHS, dtype=np.int64)
+    return np.concatenate([free, _EXACT_LENGTHS + steps]).astype(np.int32)
+
+
+@kernel()
+def _fill_norms(doc_ptr, terms, freqs, idf, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_docs,) with sqrt(sum of (tf * idf)^2) over each document's postings."""
+    for doc in range(len(out)):
+        total = 0.0
+        for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
+            weight = freqs[posting] * idf[terms[posting]]
+            total += weight * weight
+        out[doc] = np.sqrt(total)
+
+
+TABLE_BITS, MOST_IN_TABLE, TRIALS = 12, 32, 8
+
+
+FACTOR = np.uint64(0x9E3779B1)  # 2^32 divided by the golden ratio, odd
+
+
+LOW, SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32 - TABLE_BITS)
+
+
+SCANNED = 128  # postings for each query term, up to which a document is scanned: faster than a search
+
+
+PREFETCHED = 256  # postings of a document
 
 
 @dataclass(frozen=True, eq=False)
@@ -309,3 +430,68 @@ def _prefetch_postings(first, last, doc_terms, freqs):  # type: ignore[no-untype
     for posting in range(first, min(last, first + PREFETCHED), LINE):
         prefetch(doc_terms, posting)
         prefetch(freqs, posting)
+
+
+_SCALE = 10_000.0  # Anserini rounds the scores of its hits to four decimals
+
+
+def bm25_scores(
+    forward: ForwardIndex, query_terms: Sequence[Sequence[str]], query_ptr: Ints, docs: Ints, field: str, recipe: Recipe
+) -> Floats:
+    """Return BM25 of documents: the scores of a search whose hits they are.
+
+    Shapes: query_ptr int64 (n_queries + 1,); docs int64 (n_rows,).
+
+    Robertson & Zaragoza, Foundations and Trends in Information Retrieval 2009, eq. 3.15, in the variant of Lucene's
+    BM25Similarity.
+    """
+    candidates = gather_candidates(forward, query_terms, query_ptr, docs, np.zeros(len(docs)))
+    scores = np.zeros(len(docs))
+    for rows, batch in candidates.batches(len(docs)):
+        block = match(batch, forward.fields[field])
+        for part_rows, part in block.row_blocks(MOST_MATCHES):
+            scores[rows][part_rows] = _sums(part, np.float32(recipe.bm25_k1), np.float32(recipe.bm25_b))
+    exact = scores.astype(np.float32)
+    keys: list[Any] = [*sort_keys(forward.doc_ids[docs]), -exact, query_rows(query_ptr)]
+    order = np.lexsort(keys)
+    spread = (np.floor(exact[order].astype(np.float64) * _SCALE + 0.5) / _SCALE).astype(np.float32)
+    _spread_ties(query_ptr, spread)
+    scores[order] = spread
+    return scores
+
+
+def _sums(part: FieldBlock, k1: np.float32, b: np.float32) -> Floats:
+    """Return BM25 of the rows of a block, (n_rows,): a float32 for each term, added up in float64."""
+    candidates, one = part.candidates, np.float32(1)
+    sizes, query = np.diff(candidates.term_ptr), query_rows(candidates.query_ptr)
+    first = part.tf_ptr[query] + (np.arange(len(query)) - candidates.query_ptr[query]) * sizes[query]
+    doc_freq = part.doc_freq.astype(np.float64)
+    idf = np.log(1.0 + (part.field.n_docs_with - doc_freq + 0.5) / (doc_freq + 0.5)).astype(np.float32)
+    weights = candidates.query_freq.astype(np.float32) * np.where(doc_freq > 0, idf, np.float32(0))
+    lengths = part.lucene_lengths.astype(np.float32)
+    total = np.zeros(candidates.n_rows)
+    with np.errstate(divide="ignore", over="ignore"):  # k1 may be 0
+        inverse = one / (k1 * ((one - b) + b * lengths / np.float32(part.field.average_length or 1.0)))
+        for term in range(int(sizes.max(initial=0))):
+            held = np.flatnonzero(term < sizes[query])
+            tf = part.tf[first[held] + term].astype(np.float32)
+            held, tf = held[tf > 0], tf[tf > 0]
+            weight = weights[candidates.term_ptr[query[held]] + term]
+            total[held] += weight - weight / (one + tf * inverse[held])
+    return total
+
+
+@kernel()
+def _spread_ties(query_ptr: Any, scores: Any) -> None:
+    """Take 1e-6 more from each further score of a tie of a query, as Anserini's ScoreTiesAdjusterReranker does.
+
+    scores  (n_rows,) float32, descending within each query, IN and OUT
+    """
+    for query in range(len(query_ptr) - 1):
+        ties = np.float32(0)
+        for row in range(query_ptr[query] + 1, query_ptr[query + 1]):
+            if np.float32(scores[row - 1] - scores[row]) > np.float32(0.0001):
+                ties = np.float32(0)
+            else:
+                ties = np.float32(ties + np.float32(1))
+                scores[row] = np.float32(scores[row] - np.float32(np.float32(0.000001) * ties))

@@ -7,6 +7,28 @@ fields  every other key: text, a list of texts, or a number, which stays a numbe
         are true, false and nested values (BEIR's `metadata`), which a warning counts; in `fields` they are refused
 folder  all files below it that end in .jsonl or .json (also with .gz), ordered by path; a warning names other files. Of
         a folder of BEIR, corpus.jsonl alone
+
+Data sets of ir_datasets, named `irds:NAME` wherever a corpus, topics or qrels are.
+
+The package ir_datasets is imported when a data set is read. It downloads a data set once and keeps it in its own folder
+(`IR_DATASETS_HOME`).
+
+corpus   `contents` is the document's default text; where this joins several fields, these are fields of the index, too.
+         Other fields are read where they are named, numbers always.
+topics   the default text of each query
+qrels    query, document, relevance
+
+Documents from TREC SGML: `<DOC>` with its `<DOCNO>`, in a file or a folder of files, plain or gzip.
+
+    <DOC>
+    <DOCNO> LA010189-0001 </DOCNO>
+    <TEXT> ... </TEXT>
+    </DOC>
+
+Tags may be in lower case, have attributes and be anywhere in a line. A document is converted to a form that Anserini's
+TrecCollection, which reads line by line, reads completely. Input that TrecCollection drops silently is refused: a <DOC>
+without </DOC>, nested ones, one without <DOCNO> or with two, and text outside of documents. Files without <DOC> are
+skipped, and so are those that Anserini skips: folders `cr`, `dtd`, `dtds` and files `readme*`.
 """
 
 from __future__ import annotations
@@ -17,20 +39,209 @@ import logging
 import re
 import stat
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
-from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.irds import data_set_documents, data_set_name
-from rerank.files.source import BYTE_ORDER_MARK, LineFault, file_mode, json_objects, of_line, open_source
-from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
+from rerank.errors import FileFormatError, InvalidInputError, shown, suggestion
+from rerank.files.rows import repeated_row
+from rerank.files.source import (
+    BYTE_ORDER_MARK,
+    MOST_BYTES,
+    LineFault,
+    file_mode,
+    json_objects,
+    of_line,
+    open_source,
+    stray_text,
+    text_lines,
+)
+from rerank.types import Qrels, Topics, query_rows
+from rerank.types.ids import ID_RULE, MOST_LETTERS, QUERY_RULE, first_broken, first_broken_query
+
+PREFIX = "irds:"
+
+
+INSTALL = "pip install 'lucene-rerank[ir-datasets]'"
+
+
+_HAS = {"docs": "documents", "queries": "topics", "qrels": "qrels"}
+
+
+_MOST_NAMED = 3
+
+
+def data_set_name(path: str | Path) -> str | None:
+    """Return NAME of `irds:NAME`, None for any other path."""
+    text = str(path)
+    return text.removeprefix(PREFIX) if text.startswith(PREFIX) else None
+
+
+def data_set_topics(name: str) -> Topics:
+    """Return the topics of a data set."""
+    texts: dict[str, str] = {}
+    for query in _entries(name, "queries"):
+        query_id, text = str(query.query_id), " ".join(_default_text(query).split())
+        if query_id in texts:
+            raise _fault(name, f"expected each query id once, got {shown(query_id)} again")
+        if not text:
+            raise _fault(name, f"expected a text for query {shown(query_id)}, got none")
+        texts[query_id] = text
+    _check_ids(name, list(texts))
+    return Topics(texts)
+
+
+def data_set_qrels(name: str) -> Qrels:
+    """Return the judgements of a data set; see `data_set_topics` for parameters and errors."""
+    query_ids, doc_ids, labels = [], [], []
+    for judgement in _entries(name, "qrels"):
+        label = getattr(judgement, "relevance", None)
+        if not isinstance(label, int | float) or label != int(label):
+            raise _fault(name, f"expected whole numbers as relevance, got {shown(label)}")
+        query_ids.append(str(judgement.query_id))
+        doc_ids.append(str(judgement.doc_id))
+        labels.append(int(label))
+    _check_ids(name, list(dict.fromkeys(query_ids)))
+    broken = first_broken(list(dict.fromkeys(doc_ids)))
+    if broken is not None:
+        raise _fault(name, f"expected document ids {ID_RULE}, got {shown(broken)}")
+    qrels = Qrels.from_rows(query_ids, doc_ids, labels)
+    queries = query_rows(qrels.query_ptr)
+    row = repeated_row(queries, qrels.doc_ids)
+    if row is not None:
+        doc_id, query_id = str(qrels.doc_ids[row]), str(qrels.query_ids[queries[row]])
+        raise _fault(name, f"expected each document of a query once, got {shown(doc_id)} of {shown(query_id)} again")
+    return qrels
+
+
+def data_set_documents(name: str, fields: Collection[str] | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Return the location and the fields of each document of a data set."""
+    documents = _entries(name, "docs")
+    return _members(name, documents, fields)
+
+
+def _members(
+    name: str, documents: Iterator[Any], fields: Collection[str] | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    joined: tuple[str, ...] | None = None
+    for number, document in enumerate(documents, 1):
+        if joined is None:
+            joined = _joined_fields(type(document)) if fields is None else tuple(fields)
+        values = document._asdict()
+        members: dict[str, Any] = {"id": str(values.pop("doc_id")), "contents": _default_text(document)}
+        for field, value in values.items():
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if field not in members and (is_number or (field in joined and value is not None)):
+                members[field] = value
+        yield f"{PREFIX}{name}: document {number}", members
+
+
+def _joined_fields(kind: Any) -> tuple[str, ...]:
+    """Return the fields that the default text of a class of documents joins; none if it is a single field."""
+    marks = {field: f"\x01{field}\x01" for field in kind._fields}
+    try:
+        text = kind(**marks).default_text()
+    except (AttributeError, TypeError, ValueError, KeyError):  # its fields are objects, and the marks are text
+        return ()
+    fields = tuple(field for field, mark in marks.items() if mark in str(text))
+    return fields if len(fields) > 1 else ()
+
+
+def _default_text(entry: Any) -> str:
+    """Return the default text of a document or query; all its texts, joined, where its class defines none."""
+    if hasattr(entry, "default_text"):
+        return str(entry.default_text())
+    texts = [value for field, value in entry._asdict().items() if isinstance(value, str) and not field.endswith("_id")]
+    return " ".join(texts)
+
+
+def _entries(name: str, part: str) -> Iterator[Any]:
+    """Return an iterator over a part of a data set; errors of the library are raised as one-line errors."""
+    data_set = _data_set(name)
+    if not data_set.has(part):
+        raise InvalidInputError(
+            f"{PREFIX}{name}: expected a data set with {_HAS[part]}, got one with "
+            f"{', '.join(text for each, text in _HAS.items() if data_set.has(each)) or 'none'}. {_remedy(name, part)}"
+        )
+    entries = _read(name, part, data_set)
+    first = next(entries, None)
+    if first is None:
+        raise _fault(name, f"expected {_HAS[part]}, got none")
+    return chain([first], entries)
+
+
+def _read(name: str, part: str, data_set: Any) -> Iterator[Any]:
+    """Yield the entries; errors of the library (files, network, formats) have no common class."""
+    try:
+        yield from getattr(data_set, f"{part}_iter")()
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InvalidInputError(
+            f"{PREFIX}{name}: expected its {_HAS[part]}, got {type(error).__name__}: {reason}. Check the network and "
+            f"the disk, and what ir_datasets documents on {name}."
+        ) from error
+
+
+def _data_set(name: str) -> Any:
+    """Return a data set; raise InvalidInputError, with the nearest name, for an unknown one."""
+    try:
+        import ir_datasets
+    except ModuleNotFoundError as error:
+        if error.name != "ir_datasets":
+            raise
+        raise InvalidInputError(
+            f"{PREFIX}{name}: expected the package ir_datasets, got none. Run `{INSTALL}`."
+        ) from None
+    try:
+        return ir_datasets.load(name)
+    except KeyError:
+        known = list(ir_datasets.registry)
+        near = suggestion(name, known)
+        remedy = near if near.startswith("Did") else "See the catalogue of ir_datasets, `ir_datasets list`."
+        raise InvalidInputError(
+            f"{PREFIX}{name}: expected the name of a data set of ir_datasets, got {shown(name)}. {remedy}"
+        ) from None
+
+
+def _remedy(name: str, part: str) -> str:
+    """Return a sentence that names related data sets with the missing part."""
+    import ir_datasets
+
+    below = [each for each in ir_datasets.registry if each.startswith(f"{name}/")]
+    holders = [each for each in below if ir_datasets.load(each).has(part)][:_MOST_NAMED]
+    parents = [name.rsplit("/", depth)[0] for depth in range(1, name.count("/") + 1)]
+    known = set(ir_datasets.registry)
+    holders = holders or [each for each in parents if each in known and ir_datasets.load(each).has(part)]
+    if not holders:
+        return "Name another data set, or a file."
+    return f"Name e.g. {', '.join(PREFIX + each for each in holders)}."
+
+
+def _check_ids(name: str, query_ids: list[str]) -> None:
+    broken = first_broken_query(query_ids)
+    if broken is not None:
+        raise _fault(name, f"expected query ids {QUERY_RULE}, got {shown(broken)}")
+
+
+def _fault(name: str, message: str) -> FileFormatError:
+    return FileFormatError(f"{PREFIX}{name}", None, f"{message}. Export the data set to a file and correct it.")
+
 
 ID_KEYS = ("id", "_id", "docid")
+
+
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
+
+
 BEIR = ("corpus.jsonl", "queries.jsonl")  # files of a folder
+
+
 BEGINNING = 1 << 16  # bytes by which the format is detected
 
+
 UNIX_COMPRESS = re.compile(r"\.\d?z$", re.IGNORECASE)  # .Z, and .0z .1z .2z on the TREC disks
+
 
 _log = logging.getLogger("rerank")
 
@@ -232,3 +443,199 @@ def _checked_id(value: object) -> str:
         id_text = shown(doc_id) if doc_id else "an empty one"
         raise LineFault(f"expected an id without white space, got {id_text}. Correct the id.")
     return doc_id
+
+
+ELEMENTS = (
+    "TEXT",
+    "HEADLINE",
+    "TITLE",
+    "HL",
+    "HEAD",
+    "TTL",
+    "DD",
+    "DATE",
+    "LP",
+    "LEADPARA",
+)  # that Anserini indexes
+
+
+_SKIPPED_FOLDERS = frozenset(["cr", "dtd", "dtds"])
+
+
+_BLOCK = 1 << 20
+
+
+_HAS_DOC = re.compile(rb"<doc[\s>]", re.IGNORECASE)
+
+
+_DOC = re.compile(r"<(/?)doc(?:\s[^<>]*)?>", re.IGNORECASE)
+
+
+_DOCNO_BEGIN = re.compile(r"<docno(?:\s[^<>]*)?>", re.IGNORECASE)
+
+
+_DOCNO_END = re.compile(r"</docno\s*>", re.IGNORECASE)
+
+
+_TAG = re.compile(rf"<(/?)({'|'.join(ELEMENTS)})(?:\s[^<>]*)?>", re.IGNORECASE)
+
+
+_BLANKS = " \t\r\n\x1a"  # 0x1a is the end of file in DOS
+
+
+@dataclass(frozen=True)
+class SgmlDocument:
+    """A document with its file and line.
+
+    Parameters
+    ----------
+    doc_id : str
+        The id.
+    text : str
+        Everything but the id; tags of ELEMENTS are at the beginning or end of a line.
+    file : Path
+        The file.
+    line : int
+        Line of its <DOC>, 1-based.
+
+    """
+
+    doc_id: str
+    text: str
+    file: Path
+    line: int
+
+    @property
+    def location(self) -> str:
+        """`file:line` of its <DOC>."""
+        return f"{self.file}:{self.line}"
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether it has an element that Anserini indexes."""
+        return _TAG.search(self.text) is not None
+
+
+@dataclass(frozen=True)
+class SgmlFiles:
+    """The files of a corpus.
+
+    Parameters
+    ----------
+    read : list of Path
+        Files that this package reads.
+    packed : list of Path
+        Files of Unix compress, which Anserini reads.
+    excluded : list of Path
+        Files that are skipped because Anserini skips them.
+    others : list of Path
+        Files that are skipped because they have no <DOC>.
+
+    """
+
+    read: list[Path]
+    packed: list[Path]
+    excluded: list[Path]
+    others: list[Path]
+
+
+def sgml_files(path: str | Path) -> SgmlFiles:
+    """Return the files of a corpus by what becomes of them."""
+    path, sorted_files = Path(path), SgmlFiles([], [], [], [])
+    for file in corpus_files(path):
+        parts = file.relative_to(path).parts if path.is_dir() else ()
+        if _SKIPPED_FOLDERS.intersection(part.lower() for part in parts[:-1]) or (
+            parts and parts[-1].lower().startswith("readme")
+        ):
+            sorted_files.excluded.append(file)
+        elif UNIX_COMPRESS.search(file.name):
+            sorted_files.packed.append(file)
+        elif _has_documents(file):
+            sorted_files.read.append(file)
+        else:
+            sorted_files.others.append(file)
+    return sorted_files
+
+
+def read_sgml(files: list[Path], encoding: str = "utf-8") -> Iterator[SgmlDocument]:
+    """Yield the documents of files; raise FileFormatError, with the line, for text that Anserini would drop."""
+    return (document for file in files for document in _documents(file, encoding))
+
+
+def _has_documents(path: Path) -> bool:
+    end = b""
+    with open_source(path) as handle:
+        while block := handle.read(_BLOCK):
+            if _HAS_DOC.search(end + block):
+                return True
+            end = block[-8:]
+    return False
+
+
+def _documents(path: Path, encoding: str) -> Iterator[SgmlDocument]:
+    """Yield the documents of a file."""
+    open_line: int | None = None  # line of the open <DOC>
+    parts: list[str] = []
+    first_line = 1  # of the parts
+    n_letters = 0  # in the parts
+    line = 0
+    for line, content in text_lines(path, encoding):
+        end = 0
+        for tag in _DOC.finditer(content) if "<" in content else ():
+            parts.append(content[end : tag.start()])
+            end = tag.end()
+            if tag[1] and open_line is None:
+                raise FileFormatError(path, line, "expected <DOC> before </DOC>, got none. Add it.")
+            if tag[1] and open_line is not None:
+                yield _document(path, open_line, "".join(parts))
+                open_line = None
+            elif open_line is not None:
+                raise _not_closed(path, open_line, f"<DOC> on line {line}")
+            else:
+                _refuse_outside(path, first_line, "".join(parts))
+                open_line = line
+            parts, first_line = [], line
+        parts += (content[end:], "\n")
+        n_letters = 0 if end else n_letters
+        n_letters += len(content)
+        if n_letters > MOST_BYTES:
+            raise FileFormatError(
+                path,
+                open_line or first_line,
+                f"expected documents of at most {MOST_BYTES:,} characters, got more. Check its </DOC>.",
+            )
+    if open_line is not None:
+        raise _not_closed(path, open_line, "the end of the file")
+    _refuse_outside(path, first_line, "".join(parts))
+
+
+def _not_closed(path: Path, line: int, got: str) -> FileFormatError:
+    return FileFormatError(path, line, f"expected </DOC> for this <DOC>, got {got}. Add it, or fetch the file anew.")
+
+
+def _refuse_outside(path: Path, line: int, between: str) -> None:
+    """Refuse text between documents other than comments and tags."""
+    stray = stray_text(between, _BLANKS)
+    if stray is not None:
+        raise FileFormatError(
+            path,
+            line + between.count("\n", 0, stray[0]),
+            f"expected text within <DOC> and </DOC>, got {shown(stray[1])}. Enclose or remove it.",
+        )
+
+
+def _document(path: Path, line: int, block: str) -> SgmlDocument:
+    opening = list(_DOCNO_BEGIN.finditer(block))
+    closing = _DOCNO_END.search(block, opening[0].end()) if len(opening) == 1 else None
+    if closing is None:
+        got = "one without </DOCNO>" if len(opening) == 1 else str(len(opening) or "none")
+        raise FileFormatError(
+            path, line, f"expected one <DOCNO> in the document that begins here, got {got}. Correct it."
+        )
+    rest = block[: opening[0].start()] + "\n" + block[closing.end() :]
+    doc_id = block[opening[0].end() : closing.start()].strip()
+    return SgmlDocument(doc_id, _TAG.sub(_on_its_own_line, rest), path, line)
+
+
+def _on_its_own_line(tag: re.Match[str]) -> str:
+    return f"</{tag[2].upper()}>\n" if tag[1] else f"\n<{tag[2].upper()}>"

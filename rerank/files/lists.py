@@ -9,18 +9,29 @@ texts        query-document pairs as JSON objects:
              {"qid": "q1", "id": "d2", "title": "Heat flow", "body": "…", "year": 1967}
              qid and id are text or whole numbers; `text` is the document as plain text, where no field has this name;
              other keys are fields and numbers of the index
+
+Who made the judgements of a qrels file: `QRELS.provenance.json` beside it, as qrels themselves have no place for it.
+
+The file says for each judge, `person` or the name of a function, how many labels it gave and the date of the last one.
+Labels that it does not count were in the qrels before. It also says how many labels the qrels have with these: it is
+written before them, and a process that is killed between the two leaves qrels of fewer.
+
+Records as public functions take them: as they are, as mappings or data frames, or as the path of their file.
 """
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.data import read_data
 from rerank.files.source import (
     LineFault,
     check_file,
@@ -28,13 +39,21 @@ from rerank.files.source import (
     finite_number,
     json_objects,
     of_line,
+    parse_json,
+    read_text,
     reads_files,
     refuse_header,
     text_lines,
 )
+from rerank.files.topics import read_topics
+from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels
 from rerank.runtime.output import whole_file
+from rerank.runtime.schema import Record, SchemaError, Table, Text, Whole
+from rerank.types import Qrels, Run, Topics
+from rerank.types.frames import Frame, is_frame
 from rerank.types.ids import ID_RULE, QUERY_RULE, WHITE_SPACE, first_broken, first_broken_query, id_array
-from rerank.types.preferences import Preferences
+from rerank.types.qrels import SubtopicQrels
+from rerank.types.ranking_data import Preferences
 
 
 def read_names(path: str | Path) -> tuple[str, ...]:
@@ -248,3 +267,128 @@ def _document(members: dict[str, Any], fields: Collection[str]) -> Any:
         got = ", ".join(members) if len(members) > 1 else members[TEXT_KEY]
         raise LineFault(f"expected text as {TEXT_KEY}, and no fields beside it, got {shown(got)}. Correct the line.")
     return members[TEXT_KEY]
+
+
+PERSON = "person"
+
+
+_VERSION = 1
+
+
+_REMEDY = "Restore it, or delete it to judge without it"
+
+
+_SHARE = Record({"labels": Whole(0, 2**53), "date": Text(100)})
+
+
+_FILE = Record({"version": Whole(_VERSION, _VERSION), "labels": Whole(0, 2**53), "judges": Table(_SHARE)})
+
+
+_log = logging.getLogger("rerank")
+
+
+@dataclass(frozen=True)
+class Share:
+    """The labels of one judge: their number, and the date of the last one."""
+
+    labels: int
+    date: str
+
+
+def provenance_file(qrels: str | Path) -> Path:
+    """Return the path of the file that says who made the judgements of a qrels file."""
+    return Path(f"{qrels}.provenance.json")
+
+
+def read_provenance(qrels: str | Path, n_labels: int | None = None) -> dict[str, Share]:
+    """Return the share of each judge in a qrels file; none where nothing is known.
+
+    Where the file has only `n_labels`, those of its last judge that were not written any more are not counted.
+    """
+    path = provenance_file(qrels)
+    if not path.is_file():
+        return {}
+    value = parse_json(read_text(path, "who made the judgements"), path, remedy=_REMEDY)
+    try:
+        content = _FILE.read(value, {})
+    except SchemaError as error:
+        raise FileFormatError(path, None, error.fault(f"{_REMEDY}.")) from None
+    judges = {name: Share(**share) for name, share in content["judges"].items()}
+    if judges and n_labels is not None and n_labels < content["labels"]:
+        name, last = max(judges.items(), key=lambda judge: judge[1].date)
+        judges[name] = replace(last, labels=max(last.labels - (content["labels"] - n_labels), 0))
+    return judges
+
+
+def write_provenance(qrels: str | Path, judges: Mapping[str, Share], n_labels: int) -> None:
+    """Write the share of each judge in a qrels file of `n_labels`."""
+    with whole_file(provenance_file(qrels)) as file:
+        stored = {name: asdict(share) for name, share in judges.items()}
+        file.write(json.dumps({"version": _VERSION, "labels": n_labels, "judges": stored}, indent=1) + "\n")
+
+
+def warn_of_functions(qrels: str | Path) -> None:
+    """Warn where judgements are a function's: a model is not to be evaluated on labels of the judge it learned from.
+
+    C. Clarke and L. Dietz, LLM-based Relevance Assessment Still Can't Replace Human Relevance Assessment,
+    arXiv 2412.17156.
+    """
+    for name, share in read_provenance(qrels).items():
+        if name != PERSON:
+            text = "%s: %d labels are those of the function %s: models that learned from it are overestimated on them."
+            _log.warning(text, qrels, share.labels, name)
+
+
+TopicsLike = Topics | Mapping[str, str] | Frame | str | Path
+
+
+QrelsLike = Qrels | Mapping[str, Mapping[str, int]] | Frame | str | Path
+
+
+JudgementsLike = SubtopicQrels | QrelsLike
+
+
+RunLike = Run | Mapping[str, Mapping[str, float]] | Frame | str | Path
+
+
+def topics_of(topics: TopicsLike) -> Topics:
+    """Return topics, read from their file where a path is given."""
+    if isinstance(topics, str) and " " in topics and not Path(topics).exists() and ":" not in topics:
+        raise InvalidInputError(
+            f"topics: expected a file, or texts by query id, got a text: {shown(topics)}. Pass {{'q1': text}}."
+        )
+    return read_topics(topics) if isinstance(topics, str | Path) else Topics.of(topics)
+
+
+def qrels_of(qrels: JudgementsLike) -> Qrels:
+    """Return judgements, read from their file where a path is given."""
+    if isinstance(qrels, SubtopicQrels):
+        raise InvalidInputError(
+            "qrels: expected one label of each document, got judgements of subtopics. Give qrels of documents, or "
+            "measure e.g. alpha_nDCG@10."
+        )
+    return read_qrels(qrels) if isinstance(qrels, str | Path) else Qrels.of(qrels)
+
+
+def subtopic_qrels_of(qrels: JudgementsLike) -> SubtopicQrels:
+    """Return judgements of subtopics, read from their file where a path is given."""
+    if isinstance(qrels, str | Path):
+        return read_subtopic_qrels(qrels)
+    if is_frame(qrels):
+        return SubtopicQrels.from_frame(qrels)  # type: ignore[arg-type]
+    if not isinstance(qrels, SubtopicQrels):
+        raise InvalidInputError(
+            "qrels: expected judgements of subtopics, got one label of each document. Give rows of query, subtopic, "
+            "document and label (rerank.read_subtopic_qrels), or measure e.g. nDCG@10."
+        )
+    return qrels
+
+
+def data_of(data: Any) -> Any:
+    """Return ranking data, read from their file where a path is given; anything else as it is."""
+    return read_data(data) if isinstance(data, str | Path) else data
+
+
+def run_of(run: RunLike) -> Run:
+    """Return a run, read from its file where a path is given."""
+    return read_run(run) if isinstance(run, str | Path) else Run.of(run)

@@ -44,8 +44,17 @@ from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Array, Names, Record, SchemaError, Table, Whole, first_repeated
 from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types import Floats, RankingData
-from rerank.types.data_frames import BASE_SCORE, NOT_FEATURES, WEIGHT, given_weights, weights_of_rows
-from rerank.types.frames import ALIASES, DOC_ID, LABEL, QUERY_ID
+from rerank.types.frames import (
+    ALIASES,
+    BASE_SCORE,
+    DOC_ID,
+    LABEL,
+    NOT_FEATURES,
+    QUERY_ID,
+    WEIGHT,
+    given_weights,
+    weights_of_rows,
+)
 from rerank.types.ids import MOST_LETTERS
 
 ENDING = ".parquet"

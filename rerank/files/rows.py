@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.runtime.kernels import memory_limit
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
-from rerank.runtime.memory import memory_limit
 from rerank.runtime.schema import Choice, Field, Plain
 from rerank.types import Floats, Ints, RankingData, pointers, query_blocks
-from rerank.types.data_frames import weights_of_rows
+from rerank.types.frames import weights_of_rows
 from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes, sort_keys
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
 from rerank.types.retriever import RETRIEVERS, retriever_members
@@ -121,7 +121,11 @@ def all_distinct(query_ptr: Ints, codes: Words) -> bool:
 
 # What files store of data beside their rows, with its defaults; all files that are read together share the first ones.
 SHARED: dict[str, Field] = {"recipe": Plain(), "fingerprint": Plain(), **RETRIEVERS}
+
+
 STORED: dict[str, Field] = {**SHARED, "zeros": Choice(lambda: (LISTED, UNLISTED, BOTH))}
+
+
 NOT_STORED: dict[str, Any] = {
     "recipe": None,
     "fingerprint": None,

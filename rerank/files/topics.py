@@ -26,7 +26,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.irds import data_set_name, data_set_topics
+from rerank.files.corpus import data_set_name, data_set_topics
 from rerank.files.source import (
     LineFault,
     check_file,

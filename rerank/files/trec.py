@@ -22,14 +22,13 @@ import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.columns import Layout, read_table
-from rerank.files.irds import data_set_name, data_set_qrels
+from rerank.files.corpus import data_set_name, data_set_qrels
 from rerank.files.source import LineFault, check_file, filled_lines, finite_number, of_line, reads_files
 from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Run, query_rows
-from rerank.types.ids import ID_RULE, MOST_LETTERS, QUERY_RULE, first_broken, first_broken_query, sort_keys
-from rerank.types.ordering import trec_moves
+from rerank.types.ids import ID_RULE, MOST_LETTERS, QUERY_RULE, first_broken, first_broken_query, sort_keys, trec_moves
+from rerank.types.qrels import SubtopicQrels
 from rerank.types.retriever import UNNAMED
-from rerank.types.subtopics import SubtopicQrels
 
 INT64 = np.iinfo(np.int64)
 

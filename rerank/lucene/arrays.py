@@ -6,14 +6,22 @@ f.positions, f.position_ptr, f.lengths, f.doc_freq and f.collection_freq. rerank
 
 Documents are numbered in the order of their ids, and terms in byte order: so the arrays of the same documents are the
 same, bit for bit, for any number of shards, segments and threads of the index build.
+
+The complete check of forward arrays: every kernel can read arrays that pass it.
+
+It reads all arrays, so it is done once for each state of the files: see `rerank.lucene.arrays`.
+
+Opening the forward arrays of an index, which are computed once for each Lucene commit.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +29,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import IndexFolderError, RerankError
-from rerank.lucene.commits import damaged_lucene
-from rerank.lucene.folder import commit_hash
-from rerank.lucene.jvm import ask_json, open_index
-from rerank.lucene.language import stored_language
-from rerank.lucene.shards import ARRAYS, ARRAYS_NOTE, index_folders
+from rerank.lucene.folder import (
+    ARRAYS,
+    ARRAYS_NOTE,
+    SUBFOLDER,
+    check_commit,
+    commit_hash,
+    damaged_lucene,
+    index_folders,
+    open_commit,
+    staged_folder,
+)
+from rerank.lucene.jvm import ask_json, open_index, stored_language
 from rerank.lucene.transpose import RawField, write_field
 from rerank.runtime import container
-from rerank.runtime.cache import file_state, note_path, write_note
-from rerank.runtime.container import Fault, Kind, Stored
-from rerank.runtime.mapped_rows import expect_random_reads
-from rerank.runtime.memory import memory_limit
+from rerank.runtime.cache import cache_folder, file_state, note_path, write_note
+from rerank.runtime.container import Fault, Kind, Stored, are_characters
+from rerank.runtime.kernels import kernel, memory_limit
+from rerank.runtime.mapped_rows import expect_random_reads, read_in_order, read_only_view
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Flag, Items, Plain, Record, SchemaError, Text, Whole, first_repeated
 from rerank.types import Ints, pointers
@@ -39,9 +54,17 @@ from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types.ids import Ids, id_texts, sort_keys
 
 _BLOCK = 1 << 16  # ids converted at a time
+
+
 MOST_OF_MEMORY = 0.5  # larger arrays do not stay in memory as a whole
+
+
 _COUNT = Whole(0, 2**62)
+
+
 _FIELD = Record({"name": Text(), "positions": Flag(), "documents": _COUNT, "tokens": _COUNT, "terms": _COUNT})
+
+
 _HEADER = Record(
     {
         "commit": Text(64),
@@ -103,8 +126,6 @@ def _declared(values: Mapping[str, Any]) -> dict[str, Stored]:
 
 def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Raise Fault for arrays that kernels cannot read, or that are not those of the header."""
-    from rerank.lucene.checks import fault_of
-
     names = [field["name"] for field in values["fields"]]
     if first_repeated(names) is not None or first_repeated(values["numbers"]) is not None:
         raise Fault("two fields or numbers of one name")
@@ -310,3 +331,213 @@ def _fingerprint(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
             for field in sorted(values["fields"], key=lambda field: str(field["name"]))
         },
     }
+
+
+_CHECKED_AT_ONCE = 1 << 18  # ids checked at a time
+
+
+def fault_of(forward: ForwardIndex) -> str | None:
+    """Return what is wrong with forward arrays whose shapes and types are right, None if nothing is."""
+    fault = _documents_fault(forward) or _vocabulary_fault(forward)
+    if fault is None and any(np.isinf(column).any() for column in forward.numbers.values()):
+        fault = "numbers.npy holds infinity"
+    for number, field in enumerate(forward.fields.values()):
+        if fault is None:
+            with read_in_order(field.terms, field.freqs, field.positions):
+                name = _field_fault(field, len(forward.term_ptr) - 1)
+            fault = name and f"{number}.{name}"
+    return fault
+
+
+def _documents_fault(forward: ForwardIndex) -> str | None:
+    for start in range(0, forward.n_docs, _CHECKED_AT_ONCE):
+        doc_ids = np.asarray(forward.doc_ids[max(start - 1, 0) : start + _CHECKED_AT_ONCE])
+        if not are_characters(doc_ids):
+            return "doc_ids.npy holds ids that are not text"
+        if not (doc_ids[1:] >= doc_ids[:-1]).all():
+            return "doc_ids.npy is not in order"
+    if not _is_permutation(np.asarray(forward.lucene_docs)):
+        return "lucene_docs.npy does not hold each document once"
+    if not np.array_equal(forward.doc_slots, document_slots(forward.doc_ids)):
+        return "doc_slots.npy does not fit doc_ids.npy"
+    return None
+
+
+def _is_permutation(numbers: NDArray[np.int32]) -> bool:
+    if numbers.min(initial=0) < 0 or numbers.max(initial=-1) >= len(numbers):
+        return False
+    seen = np.zeros(len(numbers), dtype=np.bool_)
+    seen[numbers] = True
+    return bool(seen.all())
+
+
+def _vocabulary_fault(forward: ForwardIndex) -> str | None:
+    if not _are_pointers(forward.term_ptr, len(forward.vocabulary)):
+        return "term_ptr.npy does not rise from 0 to the length of vocabulary.npy"
+    try:
+        bytes(forward.vocabulary).decode("utf8")
+    except UnicodeDecodeError:
+        return "vocabulary.npy is no UTF-8"
+    if not _terms_ascend(read_only_view(forward.vocabulary), read_only_view(forward.term_ptr)):
+        return "vocabulary.npy is not in order"
+    return None
+
+
+def _field_fault(field: FieldArrays, n_terms: int) -> str | None:
+    """Return what is wrong with the arrays of a field, None if nothing is."""
+    if not _are_pointers(field.doc_ptr, len(field.terms)):
+        return "doc_ptr.npy does not rise from 0 to the number of postings"
+    if not np.array_equal(np.diff(field.position_ptr), field.lengths) or field.position_ptr[0] != 0:
+        return "position_ptr.npy does not fit lengths.npy"
+    doc_freq, collection_freq = np.zeros(n_terms, np.int64), np.zeros(n_terms, np.int64)
+    doc_ptr, terms, freqs, lengths = (
+        read_only_view(part) for part in (field.doc_ptr, field.terms, field.freqs, field.lengths)
+    )
+    if not _count_terms(doc_ptr, terms, freqs, lengths, doc_freq, collection_freq):
+        return "terms.npy or freqs.npy holds what no document can"
+    for name, counted in (("doc_freq", doc_freq), ("collection_freq", collection_freq)):
+        if not np.array_equal(getattr(field, name), counted):
+            return f"{name}.npy does not fit the postings"
+    if field.positions is not None and len(field.positions) != field.position_ptr[-1]:
+        return "positions.npy holds positions of another number of tokens"
+    if field.positions is not None and not _positions_ascend(freqs, read_only_view(field.positions)):
+        return "positions.npy holds positions that do not rise"
+    return None
+
+
+def _are_pointers(pointers: NDArray[Any], end: int) -> bool:
+    return bool(pointers[0] == 0 and pointers[-1] == end and (pointers[1:] >= pointers[:-1]).all())
+
+
+@kernel()
+def _terms_ascend(vocabulary: Any, term_ptr: Any) -> bool:
+    """Return whether each term begins with a whole character and is greater than the one before it in byte order."""
+    for term in range(len(term_ptr) - 1):
+        start, end = term_ptr[term], term_ptr[term + 1]
+        if start < end and vocabulary[start] & 0xC0 == 0x80:
+            return False
+        if term == 0:
+            continue
+        index, previous = start, term_ptr[term - 1]
+        while index < end and previous < start and vocabulary[index] == vocabulary[previous]:
+            index += 1
+            previous += 1
+        if index == end or (previous < start and vocabulary[index] < vocabulary[previous]):
+            return False
+    return True
+
+
+@kernel()
+def _count_terms(doc_ptr: Any, terms: Any, freqs: Any, lengths: Any, doc_freq: Any, collection_freq: Any) -> bool:
+    """Return whether each document's terms ascend and are known, and their frequencies add up to its length.
+
+    doc_freq, collection_freq  (n_terms,) int64, OUT, 0 before: counted from the postings
+    """
+    for doc in range(len(lengths)):
+        last, total = -1, 0
+        for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
+            term, freq = terms[posting], freqs[posting]
+            if term <= last or term >= len(doc_freq) or freq < 1:
+                return False
+            last = term
+            total += freq
+            doc_freq[term] += 1
+            collection_freq[term] += freq
+        if total != lengths[doc]:
+            return False
+    return True
+
+
+@kernel()
+def _positions_ascend(freqs: Any, positions: Any) -> bool:
+    """Return whether the positions of each posting ascend and are not negative; their number is checked before."""
+    index = 0
+    for posting in range(len(freqs)):
+        last = 0
+        for _ in range(freqs[posting]):
+            if positions[index] < last:
+                return False
+            last = positions[index]
+            index += 1
+    return True
+
+
+_log = logging.getLogger("rerank")
+
+
+def open_forward(folder: str | Path, commit: str | None = None) -> ForwardIndex:
+    """Return the forward arrays of an index as memory maps; they are computed if the index has none.
+
+    The arrays are in `INDEX/rerank`, or if that cannot be written in `$RERANK_CACHE` (by default the user's cache
+    folder). Computing them needs Java. Damaged arrays are computed again, and so are those of an index that Pyserini or
+    Anserini built and has changed since. Deleted documents keep their number, with an empty id and no terms. Lucene's
+    statistics count them until their segments are merged, those of the arrays do not.
+    """
+    index = Path(folder)
+    if commit is None:
+        commit = open_commit(index)
+    check_commit(index, commit)
+    arrays = _arrays_folder(index, commit)
+    forward = _current(index, arrays, commit)
+    if forward is None:
+        _make(index, arrays, commit)
+        forward = _current(index, arrays, commit)
+    if forward is None:
+        raise IndexFolderError(
+            f"{arrays}: expected the forward arrays of {index}, got others. Open the index when it is at rest."
+        )
+    check_commit(index, commit)
+    return forward
+
+
+def stored_forward(folder: str | Path, commit: str) -> ForwardIndex | None:
+    """Return the forward arrays of an index where it has them; nothing is computed."""
+    return _current(Path(folder), _arrays_folder(Path(folder), commit), commit)
+
+
+def _current(index: Path, arrays: Path, commit: str) -> ForwardIndex | None:
+    """Return the forward arrays of this commit; None where they have to be made.
+
+    Raises IndexFolderError for arrays of another commit of an index that `rerank` built.
+    """
+    try:
+        header = read_header(arrays)
+        if header is None:
+            return None
+        if header["commit"] != commit:
+            if header["made_with_index"]:
+                raise IndexFolderError(
+                    f"{arrays}: expected the forward arrays of this index, got those of an earlier state of it. "
+                    "Build the index anew, or delete this folder if the change was meant."
+                )
+            _log.info("%s: the index has changed; its forward arrays are rebuilt.", arrays)
+            return None
+        return read_arrays(arrays)
+    except DamagedArraysError as error:
+        _log.warning("%s They are rebuilt now.", error)
+        return None
+
+
+def _make(index: Path, arrays: Path, commit: str) -> None:
+    def exists_already() -> bool:
+        return _current(index, arrays, commit) is not None
+
+    shards = index_folders(index)
+    if shards != (index,):
+        names = ", ".join(shard.name for shard in shards[:3]) + (", ..." if len(shards) > 3 else "")
+        _log.warning("%s: %d indexes are used as the shards of one (%s).", index, len(shards), names)
+    _log.info("%s: building forward arrays.", arrays)
+    with staged_folder(arrays, exists_already) as staging:
+        write_arrays(index, staging, made_with_index=False)
+
+
+def _arrays_folder(index: Path, commit: str) -> Path:
+    """Return the folder in the index, or one in the cache folder if the index cannot be written."""
+    inside = index / SUBFOLDER
+    if os.access(index, os.W_OK):
+        return inside
+    with suppress(DamagedArraysError):
+        header = read_header(inside)
+        if header is not None and header["commit"] == commit:
+            return inside
+    return cache_folder() / f"forward-{commit[:32]}"

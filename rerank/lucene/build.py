@@ -15,16 +15,12 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, MissingFileError
-from rerank.files.corpus import check_encoding, skipped_files
-from rerank.files.sgml import ELEMENTS, SgmlDocument, SgmlFiles, read_sgml, sgml_files
+from rerank.files.corpus import ELEMENTS, SgmlDocument, SgmlFiles, check_encoding, read_sgml, sgml_files, skipped_files
 from rerank.lucene.arrays import write_arrays
-from rerank.lucene.documents import CorpusFiles, write_documents
-from rerank.lucene.folder import check_target, staged_folder
-from rerank.lucene.jvm import ask_json
-from rerank.lucene.language import ENGLISH, check_language
+from rerank.lucene.documents import CorpusFiles, SeenIds, write_documents
+from rerank.lucene.folder import SUBFOLDER, check_number, check_target, shard_names, staged_folder
+from rerank.lucene.jvm import ENGLISH, ask_json, check_language
 from rerank.lucene.search import java_threads
-from rerank.lucene.seen_ids import SeenIds
-from rerank.lucene.shards import SUBFOLDER, check_number, shard_names
 from rerank.runtime.progress import progress_bar, track
 from rerank.types.ids import MOST_LETTERS, Ids
 

@@ -1,7 +1,15 @@
-"""Checks documents and writes them as the JSON that Anserini's JsonCollection reads."""
+"""Checks documents and writes them as the JSON that Anserini's JsonCollection reads.
+
+The ids of the documents of an index build, to find one that occurs again.
+
+A hash table of 128-bit hashes: (n_slots, 2) uint64, where zeros mark a free slot.
+
+The number of slots is a power of two; the second word selects the slot, the first is not 0.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import sys
@@ -10,23 +18,96 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.lucene.seen_ids import SeenIds
-from rerank.lucene.shards import shard_of
+from rerank.lucene.folder import shard_of
+from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.progress import track
 from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types.frames import frame_rows, is_frame, is_missing, number_of
 from rerank.types.ids import MOST_LETTERS, is_unicode
 
+_FEW = 1 << 16  # ids that are kept as text
+
+
+_FIRST_SLOTS = 1 << 18
+
+
+class SeenIds:
+    """A set of ids; many are kept as hashes of 128 bits, in 21 to 43 bytes each, where text takes over 100.
+
+    Two of a billion different ids have the same hash with a probability below 1e-20.
+    """
+
+    def __init__(self) -> None:
+        self._few: set[str] = set()
+        self._table: NDArray[np.uint64] | None = None
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, doc_id: str) -> bool:
+        """Add an id; return whether it is new."""
+        if self._table is None:
+            if doc_id in self._few:
+                return False
+            self._few.add(doc_id)
+            self._count += 1
+            if self._count > _FEW:
+                self._hash_all()
+            return True
+
+        is_new = bool(insert(self._table, _hash(doc_id)))
+        self._count += is_new
+        if 4 * self._count > 3 * len(self._table):
+            self._table = _grown(self._table)
+        return is_new
+
+    def _hash_all(self) -> None:
+
+        self._table = np.zeros((_FIRST_SLOTS, 2), dtype=np.uint64)
+        for doc_id in self._few:
+            insert(self._table, _hash(doc_id))
+        self._few.clear()
+
+
+def _hash(doc_id: str) -> NDArray[np.uint64]:
+    """Return the hash of an id, two words of which the first is odd, see `rerank.lucene.hash_table`."""
+    digest = hashlib.blake2b(doc_id.encode("utf8"), digest_size=16).digest()
+    words = np.frombuffer(bytes([digest[0] | 1]) + digest[1:], dtype="<u8")
+    return words.astype(np.uint64)
+
+
+def _grown(table: NDArray[np.uint64]) -> NDArray[np.uint64]:
+
+    larger = np.zeros((2 * len(table), 2), dtype=np.uint64)
+    insert_all(table, larger)
+    return larger
+
+
 _log = logging.getLogger("rerank")
 
+
 CONTENTS = "contents"
+
+
 _GREATEST = sys.float_info.max  # NaN and infinity are not indexed
+
+
 ID_KEYS = ("id", "_id", "docid")
+
+
 _FIRST_FIELDS = ("title", "body")
+
+
 _RESERVED_BY_ANSERINI = ("raw", "entity")
+
+
 DOCUMENTS_A_FILE = 1000
+
+
 MOST_FIELDS = 1000  # each takes a pass over the index, and files of its own
 
 
@@ -257,3 +338,30 @@ def stored_text(stored: str, fields: Iterable[str], joined_fields: Iterable[str]
         return contents
     names = sorted(fields, key=field_order) if joined_fields is None else joined_fields
     return joined(text if isinstance(text := document.get(name), str) else "" for name in names)
+
+
+@kernel()
+def insert(table: Any, words: Any) -> bool:
+    """Put a hash, (2,) uint64, into a table; return whether it was not there."""
+    return _put(table, words)
+
+
+@kernel()
+def insert_all(table: Any, out: Any) -> None:
+    """Put all hashes of a table into a larger one."""
+    for slot in range(len(table)):
+        if table[slot, 0]:
+            _put(out, table[slot])
+
+
+@helper()
+def _put(table: Any, words: Any) -> bool:
+    """Put a hash into a table; return whether it was not there."""
+    mask = np.uint64(len(table) - 1)
+    slot = words[1] & mask
+    while table[slot, 0]:
+        if table[slot, 0] == words[0] and table[slot, 1] == words[1]:
+            return False
+        slot = (slot + np.uint64(1)) & mask
+    table[slot, 0], table[slot, 1] = words[0], words[1]
+    return True

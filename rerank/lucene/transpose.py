@@ -2,6 +2,10 @@
 
 Memory does not grow with the number of postings. The arrays are made part by part, each of some documents; for each
 part, all postings are read block by block, each of some terms.
+
+Kernels that convert postings from term order to document order, by counting sort.
+
+posting   one term in one document; `docs` has the document, `freqs` the number of occurrences
 """
 
 from __future__ import annotations
@@ -17,10 +21,12 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.runtime.threads import cores, in_threads
-from rerank.types.arrays import Ints, pointers
+from rerank.runtime.kernels import cores, in_threads, kernel
+from rerank.types.ids import Ints, pointers
 
 _BLOCK = 1 << 24  # postings that are read at a time, unless a term has more
+
+
 _PART = 1 << 31  # bytes that are made in memory, and then written
 
 
@@ -106,14 +112,12 @@ def write_field(field: RawField, folder: Path, order: Ints) -> dict[str, int]:
     folder  of the arrays
     order   (n_docs,) int64 Lucene's number of each document
     """
-    from rerank.lucene import invert
-
     n_docs, doc_freq = len(order), field.doc_freq
     n_postings, lengths = np.zeros(n_docs, np.int64), np.zeros(n_docs, np.int64)
     collection_freq = np.zeros(len(doc_freq), np.int64)
     for block in field.blocks():
         of_block = collection_freq[block.first : block.first + len(block.doc_freq)]
-        invert.count_postings(block.doc_freq, block.docs, block.freqs, n_postings, lengths, of_block)
+        count_postings(block.doc_freq, block.docs, block.freqs, n_postings, lengths, of_block)
     lengths = lengths[order]
     doc_ptr, position_ptr = pointers(n_postings[order]), pointers(lengths)
     _write_postings(field, folder, order, doc_ptr, position_ptr)
@@ -132,8 +136,6 @@ def write_field(field: RawField, folder: Path, order: Ints) -> dict[str, int]:
 
 def _write_postings(field: RawField, folder: Path, order: Ints, doc_ptr: Ints, position_ptr: Ints) -> None:
     """Write terms, frequencies and positions, one part of the documents after the other."""
-    from rerank.lucene import invert
-
     numbers = np.empty(len(order), np.int32)
     numbers[order] = np.arange(len(order), dtype=np.int32)
     names = ("terms", "freqs", "positions") if field.positions else ("terms", "freqs")
@@ -148,9 +150,9 @@ def _write_postings(field: RawField, folder: Path, order: Ints, doc_ptr: Ints, p
             next_row, next_token = (ptr[first:last] - ptr[first] for ptr in (doc_ptr, position_ptr))
             for block in field.blocks():
                 common = (block.doc_freq, block.docs, block.freqs), numbers, first, last
-                jobs = [partial(invert.invert_postings, *common, block.first, next_row, *out[:2])]
+                jobs = [partial(invert_postings, *common, block.first, next_row, *out[:2])]
                 if field.positions:
-                    jobs.append(partial(invert.invert_positions, *common, block.positions, next_token, out[2]))
+                    jobs.append(partial(invert_positions, *common, block.positions, next_token, out[2]))
                 in_threads(lambda job: job(), jobs, cores())
             for file, values in zip(files, out, strict=True):
                 file.write(values.data)
@@ -175,3 +177,73 @@ def _new_file(path: Path, length: int) -> Iterator[BinaryIO]:
         header = {"descr": np.dtype(np.int32).str, "fortran_order": False, "shape": (length,)}
         np.lib.format.write_array_header_1_0(file, header)
         yield file
+
+
+@kernel()
+def count_postings(doc_freq: Any, docs: Any, freqs: Any, postings: Any, tokens: Any, collection_freq: Any) -> None:
+    """Add the postings and tokens of some terms to those of each document, and count the tokens of each term.
+
+    doc_freq          (n_terms,) int32 postings of each term
+    docs, freqs       (n_postings,) int32, term by term
+    postings, tokens  (n_docs,) int64, ADDED TO
+    collection_freq   (n_terms,) int64, OUT
+    """
+    i = 0
+    for term in range(len(doc_freq)):
+        total = 0
+        for _ in range(doc_freq[term]):
+            postings[docs[i]] += 1
+            tokens[docs[i]] += freqs[i]
+            total += freqs[i]
+            i += 1
+        collection_freq[term] = total
+
+
+@kernel()
+def invert_postings(
+    by_term: Any, numbers: Any, first: Any, last: Any, first_term: Any, next_row: Any, out_terms: Any, out_freqs: Any
+) -> None:
+    """Write the postings of some terms in the documents [first, last) in the order of documents.
+
+    Terms ascend within a document, since they are read in ascending order.
+
+    by_term               doc_freq (n_terms,), docs and freqs (n_postings,), int32
+    numbers               (n_docs,) int32 number of each document by Lucene's number
+    first_term            number of the first term
+    next_row              (last - first,) int64, where the next posting of a document goes; CHANGED
+    out_terms, out_freqs  (n_postings of the documents,) int32, OUT
+    """
+    doc_freq, docs, freqs = by_term
+    i = 0
+    for term in range(len(doc_freq)):
+        for _ in range(doc_freq[term]):
+            doc = numbers[docs[i]]
+            if first <= doc < last:
+                row = next_row[doc - first]
+                next_row[doc - first] = row + 1
+                out_terms[row] = first_term + term
+                out_freqs[row] = freqs[i]
+            i += 1
+
+
+@kernel()
+def invert_positions(
+    by_term: Any, numbers: Any, first: Any, last: Any, positions: Any, next_token: Any, out_positions: Any
+) -> None:
+    """Write the token positions of some terms in the documents [first, last) in the order of documents.
+
+    by_term, numbers  as for `invert_postings`
+    positions         (n_tokens,) int32, term by term
+    next_token        (last - first,) int64, where the next position of a document goes; CHANGED
+    out_positions     (n_tokens of the documents,) int32, OUT
+    """
+    _, docs, freqs = by_term
+    token = 0
+    for i in range(len(docs)):
+        doc = numbers[docs[i]]
+        if first <= doc < last:
+            start = next_token[doc - first]
+            for j in range(freqs[i]):
+                out_positions[start + j] = positions[token + j]
+            next_token[doc - first] = start + freqs[i]
+        token += freqs[i]

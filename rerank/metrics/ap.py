@@ -1,4 +1,7 @@
-"""Average precision, its geometric mean, and its estimate from a judged sample."""
+"""Average precision, its geometric mean, and its estimate from a judged sample.
+
+Reciprocal rank, expected reciprocal rank, and the latter divided by that of the ideal order.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.metrics.base import GEOMETRIC, BinaryMeasure
-from rerank.metrics.lists import (
+from rerank.errors import InvalidInputError
+from rerank.metrics.base import (
+    GEOMETRIC,
+    BinaryMeasure,
+    Measure,
+    PrefixSum,
+    RankedLists,
     has_judgement,
     hit_positions,
     in_pool,
@@ -17,11 +25,14 @@ from rerank.metrics.lists import (
     n_relevant,
     ranks,
     ratio,
+    reciprocal_ranks,
     relevant_so_far,
+    sums,
     totals,
+    within,
 )
 from rerank.metrics.registry import register
-from rerank.metrics.structures import PrefixSum, RankedLists, reciprocal_ranks
+from rerank.runtime.arithmetic import exp2_of
 from rerank.types import Floats, Ints, query_rows
 
 
@@ -37,7 +48,7 @@ class AP(BinaryMeasure):
 
     def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
         """Fill out with |ΔAP|."""
-        from rerank.metrics.swaps.kernels import fill_ap
+        from rerank.metrics.swaps import fill_ap
 
         scales, cutoff = inverse(n_relevant(lists, self.rel)), measure_depth(lists.query_ptr, self.cutoff)
         fill_ap(self.relevant(lists.labels), lists.query_ptr, scales, cutoff, depth, out, out_ptr)
@@ -90,3 +101,117 @@ class InfAP(BinaryMeasure):
         judged = relevant_so_far(has_judgement(lists), lists.query_ptr)[hits] - 1
         share = (relevant + EPSILON) / (judged + 2 * EPSILON)
         return ratio(totals(query, (1.0 + pooled * share) / (above + 1), lists.n_queries), n_relevant(lists, self.rel))
+
+
+@register("RR", trec="recip_rank", aliases={"MRR": "RR"})
+@dataclass(frozen=True)
+class RR(BinaryMeasure):
+    """1 / rank of the first relevant document; 0 if there is none up to the cutoff."""
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the reciprocal rank of every query."""
+        query, rank, number = hit_positions(self.hits(lists), lists.query_ptr)
+        return totals(query, (number == 1) / rank, lists.n_queries)
+
+    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+        """Fill out with |ΔRR|."""
+        from rerank.metrics.swaps import fill_rr
+
+        cutoff = measure_depth(lists.query_ptr, self.cutoff)
+        fill_rr(self.relevant(lists.labels), lists.query_ptr, cutoff, depth, out, out_ptr)
+
+    def prefix_sum(self, lists: RankedLists) -> PrefixSum:
+        """Return the prefix-sum form: 1 / rank for a relevant document without a relevant one above it."""
+        relevant = self.relevant(lists.labels).astype(np.float64)
+        discounts = reciprocal_ranks(lists.query_ptr, self.cutoff)
+        return PrefixSum(relevant, np.zeros(len(relevant)), 1.0 - relevant, discounts, np.ones(lists.n_queries))
+
+
+GREATEST_MAX_REL = 50  # above it, float64 cannot represent 1 - (2^max - 1) / 2^max
+
+
+@register("ERR")
+@dataclass(frozen=True)
+class ERR(Measure):
+    """Sum over ranks r of 1/r R_r prod_{i < r} (1 - R_i), with R = (2^label - 1) / 2^max_rel.
+
+    R is the probability that a document satisfies the user, who then stops. max_rel is the highest grade of the scale,
+    not of the data, so that values do not depend on the topics: 4 as in TREC's gdeval (ir_measures' ERR). A label above
+    it is refused, as by gdeval; a negative one has R = 0.
+
+    References
+    ----------
+    O. Chapelle, D. Metzler, Y. Zhang and P. Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009; C.
+    Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 3.
+
+    """
+
+    max_rel: int = 4
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.max_rel, int) or not 1 <= self.max_rel <= GREATEST_MAX_REL:
+            raise InvalidInputError(
+                f"{self.symbol}: expected max_rel from 1 to {GREATEST_MAX_REL}, got {self.max_rel!r}."
+            )
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the expected reciprocal rank of every query."""
+        return self.expected(lists.labels, lists.query_ptr)
+
+    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+        """Fill out with |ΔERR|, all pairs of a list in quadratic time (Burges 2010, section 3)."""
+        from rerank.metrics.swaps import fill_err
+
+        stopping, cutoff = self.stopping(lists.labels), measure_depth(lists.query_ptr, self.cutoff)
+        fill_err(stopping, lists.query_ptr, self.scales(lists), cutoff, depth, out, out_ptr)
+
+    def prefix_sum(self, lists: RankedLists) -> PrefixSum:
+        """Return the prefix-sum form: R / rank for each document, times the probability that the user reaches it."""
+        stopping = self.stopping(lists.labels)
+        discounts = reciprocal_ranks(lists.query_ptr, self.cutoff)
+        return PrefixSum(stopping, np.zeros(len(stopping)), 1.0 - stopping, discounts, self.scales(lists))
+
+    def scales(self, lists: RankedLists) -> Floats:
+        """Return the factor of the value of each query, (n_queries,) float64."""
+        return np.ones(lists.n_queries)
+
+    def stopping(self, labels: Floats) -> Floats:
+        """Return the probability R that each document satisfies the user."""
+        best = labels.max(initial=0.0)
+        if best > self.max_rel:
+            raise InvalidInputError(
+                f"{self.name}: expected labels up to max_rel={self.max_rel}, got {best:g}. "
+                f"Write e.g. {self.symbol}(max_rel={int(np.ceil(best))})."
+            )
+        return (exp2_of(np.maximum(labels, 0.0)) - 1.0) / 2.0**self.max_rel
+
+    def expected(self, labels: Floats, query_ptr: Ints) -> Floats:
+        """Return the ERR of each query, (n_queries,) float64, for labels in rank order."""
+        stopping = self.stopping(labels)
+        stops = np.flatnonzero((stopping > 0.0) & within(query_ptr, self.cutoff))  # every user passes the others
+        query = np.searchsorted(query_ptr, stops, side="right") - 1
+        position = relevant_so_far(stopping > 0.0, query_ptr)[stops]
+        continuing = np.ones((len(query_ptr) - 1, int(position.max(initial=0)) + 1))
+        continuing[query, position] = 1.0 - stopping[stops]
+        reached = np.cumprod(continuing, axis=1)[query, position - 1]
+        values = np.zeros(len(labels))
+        values[stops] = stopping[stops] * reached / (ranks(query_ptr)[stops] + 1)
+        return sums(values, query_ptr)
+
+
+@register("nERR")
+@dataclass(frozen=True)
+class NERR(ERR):
+    """ERR divided by the ERR of the ideal order, with the same max_rel and cutoff, as in TREC's ndeval.
+
+    The ideal order contains every judged document, retrieved or not. A query without a relevant document has 0.
+    ir_measures' NERR8 to NERR11 ("nearly ERR") are other measures.
+    """
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the value of every query."""
+        return ratio(self.expected(lists.labels, lists.query_ptr), self.expected(lists.ideal_labels, lists.ideal_ptr))
+
+    def scales(self, lists: RankedLists) -> Floats:
+        """Return 1 / ERR of the ideal order."""
+        return inverse(self.expected(lists.ideal_labels, lists.ideal_ptr))

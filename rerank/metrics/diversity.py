@@ -26,10 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import BinaryMeasure
-from rerank.metrics.lists import ratio, totals
+from rerank.metrics.base import BinaryMeasure, RankedLists, SubtopicJudgements, ratio, totals
 from rerank.metrics.registry import register
-from rerank.metrics.structures import RankedLists, SubtopicJudgements
 from rerank.runtime.arithmetic import log2_of
 from rerank.types import Floats, Ints
 

@@ -11,8 +11,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.metrics.base import GEOMETRIC, BinaryMeasure, Measure
-from rerank.metrics.lists import (
+from rerank.metrics.base import (
+    GEOMETRIC,
+    BinaryMeasure,
+    Measure,
+    PrefixSum,
+    RankedLists,
     has_judgement,
     inverse,
     measure_depth,
@@ -24,7 +28,6 @@ from rerank.metrics.lists import (
     totals,
 )
 from rerank.metrics.registry import register
-from rerank.metrics.structures import PrefixSum, RankedLists
 from rerank.types import Floats, Ints, query_rows
 
 
@@ -40,7 +43,7 @@ def pairs_in_order(lists: RankedLists) -> tuple[Floats, Floats]:
 
 def fill_pair_deltas(lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
     """Fill out with |change| of the share of pairs in the right order; see `Measure.fill_swap_deltas`."""
-    from rerank.metrics.swaps.kernels import fill_pairs
+    from rerank.metrics.swaps import fill_pairs
 
     _, n_pairs = pairs_in_order(lists)
     fill_pairs(lists.labels, _balances(lists), lists.query_ptr, inverse(n_pairs), depth, out, out_ptr)

@@ -1,7 +1,13 @@
-"""Precision and recall at a rank, and success, and interpolated precision at levels of recall."""
+"""Precision and recall at a rank, and success, and interpolated precision at levels of recall.
+
+Measures of the set of retrieved documents, and counts of queries and documents; order does not matter.
+
+Shares of judged and unjudged documents in a ranking, and its labels as text.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,11 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import BinaryMeasure, Measure
-from rerank.metrics.lists import hit_positions, inverse, measure_depth, n_relevant, ranks, ratio, sums
+from rerank.metrics.base import (
+    TEXT,
+    TOTAL,
+    BinaryMeasure,
+    Measure,
+    RankedLists,
+    SwapWeights,
+    has_judgement,
+    hit_positions,
+    in_pool,
+    inverse,
+    measure_depth,
+    n_relevant,
+    ranks,
+    ratio,
+    sums,
+    within,
+)
 from rerank.metrics.registry import register
-from rerank.metrics.structures import RankedLists, SwapWeights
 from rerank.types import Floats, Ints, pointers, query_rows
+from rerank.types.ids import Ids
 
 
 @register("P", trec_cut="P", aliases={"Precision": "P"})
@@ -126,6 +148,8 @@ class Success(BinaryMeasure):
 
 
 RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+
+
 NEAREST, UP = "nearest", "up"
 
 
@@ -219,3 +243,229 @@ def _highest_below(precision: NDArray[np.float64], hit_ptr: Ints) -> Floats:
     for start, end in pairwise(hit_ptr.tolist()):
         highest[start:end] = np.maximum.accumulate(precision[start:end][::-1])[::-1]
     return highest
+
+
+@dataclass(frozen=True)
+class _OrderFree(Measure):
+    """A measure that no order of the documents changes."""
+
+    takes_cutoff: ClassVar[bool] = False
+    refuses_training: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class _Count(_OrderFree):
+    """A number that is summed over the queries."""
+
+    averaging: ClassVar[str] = TOTAL
+
+
+@dataclass(frozen=True)
+class _SetMeasure(_OrderFree, BinaryMeasure):
+    """A measure of three counts: relevant and retrieved, retrieved, and relevant documents."""
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the value of every query."""
+        n_hits = sums(self.relevant(lists.labels), lists.query_ptr)
+        return self.of_counts(n_hits, np.diff(lists.query_ptr).astype(np.float64), n_relevant(lists, self.rel))
+
+    @abstractmethod
+    def of_counts(self, n_hits: Floats, retrieved: Floats, relevant: Floats) -> Floats:
+        """Return the value of every query from its counts, (n_queries,) float64 each."""
+
+
+@register("SetP", trec="set_P", aliases={"set_relative_P": "SetP(relative=True)", "SetRelP": "SetP(relative=True)"})
+@dataclass(frozen=True)
+class SetP(_SetMeasure):
+    """Share of relevant documents among those retrieved; `relative` to the highest possible for as many documents."""
+
+    relative: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.relative, bool):
+            raise InvalidInputError(f"SetP: expected relative=True or False, got {self.relative!r}.")
+
+    def of_counts(self, n_hits: Floats, retrieved: Floats, relevant: Floats) -> Floats:
+        """Return the precision of every query."""
+        return ratio(n_hits, np.minimum(retrieved, relevant) if self.relative else retrieved)
+
+
+@register("SetR", trec="set_recall")
+@dataclass(frozen=True)
+class SetR(_SetMeasure):
+    """Share of relevant documents that are retrieved."""
+
+    def of_counts(self, n_hits: Floats, retrieved: Floats, relevant: Floats) -> Floats:
+        """Return the recall of every query."""
+        return ratio(n_hits, relevant)
+
+
+@register("SetAP", trec="set_map")
+@dataclass(frozen=True)
+class SetAP(_SetMeasure):
+    """SetP * SetR."""
+
+    def of_counts(self, n_hits: Floats, retrieved: Floats, relevant: Floats) -> Floats:
+        """Return the product of precision and recall of every query."""
+        return ratio(n_hits * n_hits, retrieved * relevant)
+
+
+@register("SetF", trec="set_F", trec_parameter="beta")
+@dataclass(frozen=True)
+class SetF(_SetMeasure):
+    """(beta + 1) P R / (beta P + R): trec_eval and ir_measures do not square beta, van Rijsbergen (1979) does."""
+
+    beta: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.beta, int | float) or not 0 <= self.beta < np.inf:
+            raise InvalidInputError(f"SetF: expected beta of at least 0, got {self.beta!r}. Write e.g. SetF(beta=2.0).")
+
+    def of_counts(self, n_hits: Floats, retrieved: Floats, relevant: Floats) -> Floats:
+        """Return the weighted harmonic mean of precision and recall of every query."""
+        precision, recall = ratio(n_hits, retrieved), ratio(n_hits, relevant)
+        return ratio((self.beta + 1.0) * precision * recall, self.beta * precision + recall)
+
+
+@register("NumQ", trec="num_q")
+@dataclass(frozen=True)
+class NumQ(_Count):
+    """1 for each query."""
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return 1 for every query."""
+        return np.ones(lists.n_queries)
+
+
+@register("NumRet", trec="num_ret", aliases={"num_rel_ret": "NumRet(rel=1)", "NumRelRet": "NumRet(rel=1)"})
+@dataclass(frozen=True)
+class NumRet(_Count):
+    """Number of documents retrieved; with `rel`, of those with at least that label."""
+
+    rel: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.rel is not None and (not isinstance(self.rel, int) or self.rel < 1):
+            raise InvalidInputError(f"NumRet: expected rel of at least 1, got {self.rel!r}.")
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the number of documents of every query."""
+        if self.rel is None:
+            return np.diff(lists.query_ptr).astype(np.float64)
+        return sums(lists.labels >= self.rel, lists.query_ptr)
+
+
+@register("NumRel", trec="num_rel")
+@dataclass(frozen=True)
+class NumRel(_Count, BinaryMeasure):
+    """Number of relevant documents, retrieved or not."""
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the number of relevant documents of every query."""
+        return n_relevant(lists, self.rel)
+
+
+@register("NumNonrelRet", trec="num_nonrel_judged_ret")
+@dataclass(frozen=True)
+class NumNonrelRet(_Count, BinaryMeasure):
+    """Number of retrieved documents that are judged not relevant, without unjudged ones and negative labels."""
+
+    asks_judged: ClassVar[bool] = True  # only documents that are judged count
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the number of such documents of every query."""
+        return sums(has_judgement(lists) & (lists.labels < self.rel), lists.query_ptr)
+
+
+@register("Utility", trec="utility", trec_parameter="worth")
+@dataclass(frozen=True)
+class Utility(_SetMeasure):
+    """worth[0] * relevant retrieved + worth[1] * others retrieved + worth[2] * relevant missed + worth[3] * the rest.
+
+    The rest is counted in a collection of `n_docs` documents, 0 by default (trec_eval's -N). Unjudged documents are
+    not relevant.
+    """
+
+    worth: tuple[float, ...] = (1.0, -1.0, 0.0, 0.0)
+    n_docs: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "worth", tuple(self.worth) if isinstance(self.worth, Iterable) else (self.worth,))
+        if not isinstance(self.n_docs, int) or self.n_docs < 0:
+            raise InvalidInputError(
+                f"Utility: expected a number of documents as n_docs, got {self.n_docs!r}. Write Utility(n_docs=1000)."
+            )
+        if len(self.worth) != 4 or not all(isinstance(part, int | float) for part in self.worth):
+            raise InvalidInputError(
+                f"Utility: expected four numbers as worth, got {self.worth!r}. Write e.g. Utility(worth=(2,-1,0,0))."
+            )
+
+    def of_counts(self, n_hits: Floats, retrieved: Floats, relevant: Floats) -> Floats:
+        """Return the utility of every query."""
+        rest = self.n_docs + n_hits - retrieved - relevant
+        a, b, c, d = self.worth
+        return a * n_hits + b * (retrieved - n_hits) + c * (relevant - n_hits) + d * rest
+
+
+@register("Judged")
+@dataclass(frozen=True)
+class Judged(Measure):
+    """Share of the first k documents, or of all, that are in the qrels, with any label (ir_measures).
+
+    The divisor is at most the length of the list. Ties are broken as in trec_eval, which ir_measures reverses.
+    """
+
+    asks_judged: ClassVar[bool] = True  # it is what it measures
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the share of every query."""
+        above = within(lists.query_ptr, self.cutoff)
+        depth = np.diff(lists.query_ptr).astype(np.float64)
+        known = sums(in_pool(lists) & above, lists.query_ptr)
+        return ratio(known, depth if self.cutoff is None else np.minimum(depth, self.cutoff))
+
+
+@register("Unjudged", trec_cut="unj", cutoffs=(5, 10, 20))
+@dataclass(frozen=True)
+class Unjudged(Measure):
+    """Share of unjudged documents among the first k; a negative label is not a judgement (trec_eval's `unj`)."""
+
+    asks_judged: ClassVar[bool] = True  # it is what it measures
+
+    def __post_init__(self) -> None:
+        if self.cutoff is None:
+            raise InvalidInputError("Unjudged: expected a cutoff, got none. Write e.g. Unjudged@10.")
+
+    def scores(self, lists: RankedLists) -> Floats:
+        """Return the share of every query."""
+        unknown = ~has_judgement(lists) & within(lists.query_ptr, self.cutoff)
+        return sums(unknown, lists.query_ptr) / (self.cutoff or 1)  # there is one
+
+
+@register("RelString", trec="relstring", trec_parameter="cutoff")
+@dataclass(frozen=True)
+class RelString(Measure):
+    """Text with one character for each of the first k documents, 10 by default (trec_eval); it has no mean.
+
+    The character is the label from 0 to 9, `>` for a larger one, `.` for a negative one (in the pool, not judged) and
+    `-` for a document that is not in the qrels.
+    """
+
+    cutoff: int | None = 10
+    averaging: ClassVar[str] = TEXT
+    asks_judged: ClassVar[bool] = True  # it marks documents that are not in the qrels
+
+    def scores(self, lists: RankedLists) -> Ids:  # type: ignore[override]
+        """Return the text of every query, (n_queries,) of text."""
+        if self.cutoff is None:
+            raise InvalidInputError("RelString: expected a cutoff, got none. Write e.g. RelString@10.")
+        letters = np.where(lists.labels > 9, ">", np.maximum(lists.labels, 0).astype(np.int64).astype("U1"))
+        letters = np.where(lists.labels < 0, ".", letters)
+        letters = np.where(in_pool(lists), letters, "-").tolist()
+        bounds = pairwise(lists.query_ptr.tolist())
+        return np.array(
+            ["".join(letters[start : min(end, start + self.cutoff)]) for start, end in bounds], dtype=np.str_
+        )

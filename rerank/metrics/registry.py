@@ -16,24 +16,21 @@ from numbers import Integral
 from typing import Any, TypeVar
 
 from rerank.errors import InvalidInputError, shown, unknown_name
-from rerank.metrics.base import Measure
-from rerank.metrics.custom import custom_measure
+from rerank.metrics.base import Measure, custom_measure
 from rerank.runtime.registry import Registry
 
 # The file of a symbol; one that is not listed is looked for in all files. That halves the time of the first import.
 FILES = {
     symbol: file
     for file, symbols in {
-        "ap": ("AP", "GMAP", "infAP"),
+        "ap": ("AP", "ERR", "GMAP", "RR", "infAP", "nERR"),
         "diversity": ("ERR_IA", "StRecall", "alpha_DCG", "alpha_nDCG", "nERR_IA"),
-        "discounted": ("DCG", "RBP", "RBPResidual"),
-        "gains": ("G", "binG"),
-        "judged": ("Judged", "RelString", "Unjudged"),
-        "ndcg": ("RnDCG", "nDCG", "nDCGrel"),
+        "ndcg": ("DCG", "G", "RBP", "RBPResidual", "RnDCG", "binG", "nDCG", "nDCGrel"),
         "pairs": ("AUC", "Bpref", "GMBpref", "PairAccuracy"),
-        "precision": ("AvgIPrec", "IPrec", "P", "R", "RelP", "Rprec", "Success"),
-        "reciprocal_rank": ("ERR", "RR", "nERR"),
-        "sets": ("NumNonrelRet", "NumQ", "NumRel", "NumRet", "SetAP", "SetF", "SetP", "SetR", "Utility"),
+        "precision": (
+            *("AvgIPrec", "IPrec", "Judged", "NumNonrelRet", "NumQ", "NumRel", "NumRet", "P", "R", "RelP"),
+            *("RelString", "Rprec", "SetAP", "SetF", "SetP", "SetR", "Success", "Unjudged", "Utility"),
+        ),
     }.items()
     for symbol in symbols
 }

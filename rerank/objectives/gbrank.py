@@ -27,7 +27,7 @@ from numba import prange
 from rerank.objectives.base import LabelObjective, register
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints
-from rerank.types.ordering import query_order
+from rerank.types.ids import query_order
 
 LARGE = 1e6  # larger scores may round tau away in h(y) + tau
 

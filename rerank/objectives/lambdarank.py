@@ -31,13 +31,12 @@ import numpy as np
 from numba import get_num_threads, prange
 from numpy.typing import NDArray
 
-from rerank.metrics.structures import SwapWeights
+from rerank.metrics.base import SwapWeights
 from rerank.objectives.base import Objective
-from rerank.runtime.elementary import exp, log2, softplus
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.lanes import LANES, absolute, lane_sum, load, positive, same, store
+from rerank.runtime.numerics import LANES, absolute, exp, lane_sum, load, log2, positive, same, softplus, store
 from rerank.types import Floats, Ints, pointers
-from rerank.types.ordering import query_order
+from rerank.types.ids import query_order
 
 LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential for each pair
 LARGEST = float(np.finfo(np.float64).max)

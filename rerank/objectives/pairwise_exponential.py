@@ -26,10 +26,10 @@ from numba import prange
 from numpy.typing import NDArray
 
 from rerank.objectives.base import LabelObjective, register
-from rerank.runtime.elementary import exp
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.numerics import exp
 from rerank.types import Floats, Ints
-from rerank.types.ordering import query_order
+from rerank.types.ids import query_order
 
 WIDEST = 600.0  # difference of scores: pairs in the wrong order by more count as wrong by this much
 

@@ -26,10 +26,10 @@ import numpy as np
 from numba import prange
 
 from rerank.objectives.base import JointObjective, LabelObjective, register
-from rerank.runtime.elementary import exp, log
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.numerics import exp, log
 from rerank.types import Floats, Ints
-from rerank.types.ordering import query_order
+from rerank.types.ids import query_order
 
 LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential for each pair
 

@@ -20,7 +20,7 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.objectives.base import LabelObjective, register
-from rerank.runtime.elementary import array_exp, array_log, softplus
+from rerank.runtime.numerics import array_exp, array_log, softplus
 from rerank.types import Floats
 
 LARGEST = float(np.finfo(np.float64).max)

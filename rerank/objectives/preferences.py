@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.objectives.base import Objective
-from rerank.runtime.elementary import array_exp, softplus
+from rerank.runtime.numerics import array_exp, softplus
 from rerank.types import Floats, Ints
 
 LARGEST = float(np.finfo(np.float64).max)

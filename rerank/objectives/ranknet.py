@@ -28,10 +28,10 @@ import numpy as np
 from numba import prange
 
 from rerank.objectives.base import LabelObjective, register
-from rerank.runtime.elementary import exp, log1p
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.numerics import exp, log1p
 from rerank.types import Floats, Ints
-from rerank.types.ordering import query_order
+from rerank.types.ids import query_order
 
 LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential for each pair
 

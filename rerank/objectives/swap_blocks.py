@@ -20,14 +20,13 @@ from numba import prange
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import Measure
-from rerank.metrics.structures import RankedLists
+from rerank.metrics.base import Measure, RankedLists
 from rerank.objectives.base import Objective
 from rerank.objectives.lambdarank import LambdaRankObjective, logistic_costs
-from rerank.runtime.elementary import exp, log2
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.numerics import exp, log2
 from rerank.types import Floats, Ints, pointers
-from rerank.types.ordering import query_order
+from rerank.types.ids import query_order
 
 LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential for each pair
 UNWEIGHTED = np.empty(0)

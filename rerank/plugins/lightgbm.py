@@ -26,17 +26,13 @@ from numpy.typing import ArrayLike
 from rerank.errors import InvalidInputError, shown
 from rerank.exchange.lightgbm import model_text
 from rerank.exchange.write import tree_model
+from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.metrics.structures import RankedLists
 from rerank.rankers.arrays import category_values, coded, feature_matrix, number_column, numbers
-from rerank.rankers.boosted import BoostedTrees
-from rerank.rankers.context import EarlyStopping, TrainingContext, callback_fault
-from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.mart import MART
-from rerank.rankers.other_names import SAME
-from rerank.rankers.parameters import check_names
-from rerank.rankers.training import TrainingSet
-from rerank.runtime.threads import cores
+from rerank.rankers.boosted import MART, BoostedTrees, LambdaMART
+from rerank.rankers.parameters import SAME, check_names
+from rerank.rankers.training import EarlyStopping, TrainingContext, TrainingSet, callback_fault
+from rerank.runtime.kernels import cores
 from rerank.trees.boost import StepLength
 from rerank.trees.leafwise import CAT_L2, CAT_SMOOTH, MAX_CAT_THRESHOLD, MAX_CAT_TO_ONEHOT, MIN_DATA_PER_GROUP
 from rerank.types import Floats, Ints, ideal_of_rows, pointers, query_rows

@@ -17,15 +17,14 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError
+from rerank.index.index import Index
 from rerank.lucene.jvm import start_java
+from rerank.pipeline.applying import applied_model, model_candidates
+from rerank.pipeline.rerank import rerank
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Run, Topics
 from rerank.types.retriever import UNNAMED, Retriever
-from rerank.workflows.applying import model_candidates
-from rerank.workflows.index import Index
-from rerank.workflows.rerank import rerank
-from rerank.workflows.unsupervised import applied_model
 
 start_java()
 _BM25 = re.compile(r"BM25\(k1=([\d.]+),b=([\d.]+)\)")

@@ -15,13 +15,13 @@ import pyterrier as pt
 
 from rerank.errors import InvalidInputError
 from rerank.features.recipe import Recipe
+from rerank.index.index import Index
+from rerank.pipeline.applying import applied_model
+from rerank.pipeline.rerank import rerank
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import read_model
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Qrels, RankingData, Run, Topics
-from rerank.workflows.index import Index
-from rerank.workflows.rerank import rerank
-from rerank.workflows.unsupervised import applied_model
 
 RESULT_COLUMNS = ("docno", "score", "rank")
 FORMAT = "rerank"

@@ -9,9 +9,9 @@ from rerankers.models.ranker import BaseRanker
 from rerankers.results import RankedResults, Result
 from rerankers.utils import prep_docs
 
+from rerank.index.index import Index
 from rerank.plugins.texts import TextReranker
 from rerank.rankers.ranker import Ranker
-from rerank.workflows.index import Index
 
 
 class RerankRanker(BaseRanker):

@@ -7,21 +7,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rerank.errors import InvalidInputError
+from rerank.index.index import Index
+from rerank.index.passages import stored_fields, stored_texts
 from rerank.lucene.documents import is_text
+from rerank.pipeline.applying import Cutoff, applied_model, model_recipe
+from rerank.pipeline.rerank import rerank
+from rerank.pipeline.texts import rerank_texts
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Run
 from rerank.types.frames import number_of, plain_value
 from rerank.types.ids import QUERY
 from rerank.types.retriever import CONTENTS
-from rerank.workflows.applying import model_recipe
-from rerank.workflows.cutoff import Cutoff
-from rerank.workflows.index import Index
-from rerank.workflows.passages import stored_texts
-from rerank.workflows.rerank import rerank
-from rerank.workflows.stored import stored_fields
-from rerank.workflows.text_ranking import rerank_texts
-from rerank.workflows.unsupervised import applied_model
 
 
 class TextReranker:

@@ -15,13 +15,11 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.runtime.kernels import kernel
+from rerank.runtime.kernels import in_threads, kernel, row_parts
 from rerank.runtime.schema import SchemaError, first_repeated
-from rerank.runtime.threads import in_threads, row_parts
-from rerank.trees.categories import CategoryValues
+from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData, pointers
-from rerank.types.data_frames import given_weights
-from rerank.types.frames import is_missing, number_of, refuse_categories, unmasked
+from rerank.types.frames import given_weights, is_missing, number_of, refuse_categories, unmasked
 from rerank.types.ids import Ids, id_array
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, first_infinite
 

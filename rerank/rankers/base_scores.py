@@ -25,7 +25,7 @@ import numpy as np
 
 from rerank.metrics.base import Measure
 from rerank.rankers.training import TrainingSet, Validation
-from rerank.runtime.elementary import array_exp, array_log
+from rerank.runtime.numerics import array_exp, array_log
 from rerank.runtime.schema import Field, Number, Record, Sizes, Table
 from rerank.types import Floats, Ints, query_rows
 

@@ -1,4 +1,9 @@
-"""What the rankers of boosted trees share: trees one after the other on the gradients of an objective."""
+"""What the rankers of boosted trees share: trees one after the other on the gradients of an objective.
+
+LambdaMART: boosted trees on LambdaRank's gradients; LambdaSMART where it starts from a base ranker.
+
+Boosted trees on costs that labels define: MART, LogistRank (Yin et al. 2016), GBRank (Zheng et al. 2007).
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,7 @@ import logging
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,16 +21,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.files.records import RunLike
+from rerank.files.lists import RunLike
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.base import Objective
-from rerank.objectives.swap_blocks import order_matters
+from rerank.objectives.base import Objective, RandomObjective, known_objectives, objective_class
+from rerank.objectives.gbrank import GBRankObjective
+from rerank.objectives.pointwise import LogistRankObjective
+from rerank.objectives.preferences import ExponentialPairs, PreferencePairs
+from rerank.objectives.swap_blocks import lambdarank_for, order_matters
 from rerank.rankers.arrays import coded, numbered_names
 from rerank.rankers.base_scores import BaseWeight, StoredBaseWeight, WeightedBase, spread_at_the_top, start_in_units
 from rerank.rankers.checkpoint import TrainingState, digest
-from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext, TrainingOptions
 from rerank.rankers.parameters import (
+    NORMALIZE,
     SEED,
+    Metric,
     base_parameter,
     jobs_parameter,
     parameter,
@@ -32,24 +42,41 @@ from rerank.rankers.parameters import (
     stopping_parameter,
     watched_metric,
 )
-from rerank.rankers.ranker import PROGRESS, ranking_data_of
+from rerank.rankers.ranker import PROGRESS, ranking_data_of, register
 from rerank.rankers.sizes import FEW, LEAST_ROWS, OF_MANY, SHARE_OF_ROWS, Sizes, by_queries, sizes_of
-from rerank.rankers.training import TrainingSet, check_training_data, fold_of_queries, without_start
-from rerank.rankers.weighted import WeightedRanker
+from rerank.rankers.store import WeightedRanker
+from rerank.rankers.training import (
+    ALONE,
+    EarlyStopping,
+    TrainingContext,
+    TrainingOptions,
+    TrainingSet,
+    Validation,
+    check_training_data,
+    fold_of_queries,
+    without_start,
+)
+from rerank.retrieval.line_search import TOLERANCE, Lines, best_share
+from rerank.runtime.kernels import kernel_threads
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Choice, Field, Flag, Number, Plain, Whole
-from rerank.runtime.threads import kernel_threads
-from rerank.trees.binned import BinnedData, bin_rows, bin_with, tree_values
-from rerank.trees.bins import Bins
+from rerank.trees.bins import BinnedData, Bins, Columns, bin_rows, bin_with, tree_values
 from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength
-from rerank.trees.categories import AUTO, CategoryFeatures, category_mask, check_codes
-from rerank.trees.columns import Columns
-from rerank.trees.constraints import FEATURES, Directions, FeatureGroups, SplitConstraints
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import MOST_CATEGORIES, Forest, StoredForest, Tree
 from rerank.trees.grow import SPLIT_RULES, TreeLimits, newton_steps
 from rerank.trees.score import score_rows
+from rerank.trees.structures import (
+    AUTO,
+    FEATURES,
+    CategoryFeatures,
+    Directions,
+    FeatureGroups,
+    SplitConstraints,
+    category_mask,
+    check_codes,
+)
 from rerank.types import Floats, Ints, RankingData, query_rows
 
 
@@ -80,8 +107,14 @@ class WatchedRows:
 
 
 log = logging.getLogger("rerank")
+
+
 STRATEGIES = BAGGING, MVS = "bagging", "mvs"
+
+
 STARTS = WEIGHTED, FROM_BASE = "weighted", "base"
+
+
 HALVES = 2  # of the training queries, whose trees score each other: each tree costs twice as much as without a base
 
 
@@ -494,7 +527,7 @@ class BoostedTrees(WeightedRanker):
             )
         given = self.monotone_constraints
         if isinstance(given, str) and given == FEATURES:
-            from rerank.features.columns import directions
+            from rerank.features.base import directions
 
             given = directions(getattr(self, "recipe_", None), train.names)
         constraints = SplitConstraints.of(train.names, given, self.interaction_constraints)
@@ -626,3 +659,228 @@ def _digest_of(valid: TrainingSet) -> str:
     """Return a digest of validation data."""
     ideal = valid.ideal_labels, valid.ideal_ptr
     return digest(valid.X, valid.order, valid.labels, valid.query_ptr, valid.weights, *ideal, valid.start_scores)
+
+
+STEPS = ("fixed", "line-search")
+
+
+@register("lambdamart")
+@dataclass(eq=False, repr=False)
+class LambdaMART(BoostedTrees):
+    """Boosted regression trees with LambdaRank's gradients; LambdaSMART if they start from a base ranker.
+
+    Preference pairs have no labels, from which the change of a measure could be computed. The trees are then trained
+    with RankNet's gradients (section 2), where each pair has the weight of its query; truncation_level and normalize
+    have no effect.
+
+    There are two intended differences from Burges: pairs are considered down to `truncation_level` instead of the
+    measure's own cut-off, and `normalize` normalises the gradients of each query. Both defaults are LightGBM's. For
+    nDCG@10 on validation queries, no level from 10 to 100 was better than 30 on both collections that were tried;
+    without `normalize`, both were slightly better (at most 0.005) with a fixed number of trees
+    (`benchmarks truncation`, docs/benchmarks.md).
+
+    References
+    ----------
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 7.
+
+    """
+
+    learns_from_pairs: ClassVar[bool] = True
+    weighs_rows: ClassVar[bool] = True
+
+    metric: Any = parameter(
+        "nDCG@10",
+        Metric(),
+        "Measure to optimise, also used for early stopping. A function score(ranked_labels, ideal_labels) takes "
+        "seconds per tree.",
+    )
+    truncation_level: int = parameter(
+        30,
+        Whole(1, 1_000_000),
+        "Ranks to which pairs of documents are considered (lambdarank_truncation_level of LightGBM); for P and R, "
+        "their own cut-off.",
+        search=(10, 30, 99),
+    )
+    sigma: float | None = parameter(
+        None,
+        Number(1e-9, 1e9, optional=True),
+        "Slope of the pairwise logistic function. None: 1; with start='base', 1 / the spread of the base scores at the "
+        "top. Has no effect on trees that are trained from scratch, apart from the scale of their scores.",
+    )
+    normalize: bool = parameter(True, Flag(), NORMALIZE)
+    step: str = parameter(
+        "fixed",
+        Choice(lambda: STEPS),
+        "Factor of each tree. fixed: the learning rate. line-search: the factor with the best metric on the training "
+        "queries, found exactly (Burges 2010, section 7.1), or the learning rate if no other factor is better.",
+    )
+
+    def _unit(self, train: TrainingSet) -> float:
+        return 1.0 / self.sigma if self.sigma else spread_at_the_top(train, self.truncation_level)
+
+    def _step_length(self, train: TrainingSet) -> StepLength | None:
+        if self.step == "fixed":
+            return None
+        if train.pairs is not None:
+            raise InvalidInputError(
+                "step: expected fixed beside preferences, got 'line-search', which measures labels. Leave it out."
+            )
+        return partial(_searched, Validation(train, parse_measure(self.metric)), self.learning_rate)
+
+    def _objective(self, train: TrainingSet) -> Objective:
+        measure = parse_measure(self.metric)
+        if train.pairs is not None:
+            return PreferencePairs(*train.weighted_pairs(evenly=False))
+        shape = 1.0, self.truncation_level, self.normalize, train.row_weights
+        return lambdarank_for(measure, train.lists, train.weights, *shape)
+
+
+def _searched(training: Validation, learning_rate: float, scores: Floats, tree: Floats) -> float:
+    """Return the share of a tree with which the measure is best on the training queries.
+
+    The papers' (1 - alpha) F + alpha h ranks as F + share h with share = alpha / (1 - alpha), any number above 0.
+    """
+    data = training.data
+    lines = Lines(data.query_ptr, tree, scores, data.labels, data.weights, data.ideal_labels, data.ideal_ptr)
+    share = best_share(lines, training.measure)
+    gain = training.value(scores + share * tree) - training.value(scores + learning_rate * tree)
+    return share if gain > TOLERANCE else learning_rate
+
+
+OF_PAIRS: Mapping[str, type[PreferencePairs | ExponentialPairs]] = {
+    "ranknet": PreferencePairs,
+    "exponential": ExponentialPairs,
+}
+
+
+@register("mart")
+@dataclass(eq=False, repr=False)
+class MART(BoostedTrees):
+    """Boosted regression trees that minimise a cost function of the labels, e.g. least squares.
+
+    F_0 is the mean label for least-squares, half the log odds for logistic and balanced-logistic, the mean of y for
+    logistrank, and 0 for objectives of pairs.
+
+    Preference pairs need the objective ranknet or exponential; each pair has the weight of its query.
+
+    References
+    ----------
+    J. Friedman, Greedy function approximation: a gradient boosting machine, Annals of Statistics 29, 2001.
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, sections 5 and 6.
+
+    """
+
+    learns_from_pairs: ClassVar[bool] = True
+    weighs_rows: ClassVar[bool] = True
+
+    objective: str = parameter("least-squares", Choice(known_objectives), "Name of the cost function to minimise.")
+
+    def _objective(self, train: TrainingSet) -> Objective:
+        if train.pairs is None:
+            kind = objective_class(self.objective)
+            if len(train.row_weights) and not kind.weighs_rows:
+                able = ", ".join(name for name, each in known_objectives().items() if each.weighs_rows)
+                raise InvalidInputError(
+                    f"objective: expected {able} beside weights of rows, got {self.objective!r}. Choose one of them, "
+                    "or give all rows of a query one weight."
+                )
+            of_labels = kind(train.query_ptr, train.weights, train.labels, documents=train.row_weights)
+            return replace(of_labels, seed=self._seed()) if isinstance(of_labels, RandomObjective) else of_labels
+        if self.objective not in OF_PAIRS:
+            raise InvalidInputError(
+                f"objective: expected {' or '.join(OF_PAIRS)} beside preferences, got {self.objective!r}. Choose one "
+                "of them."
+            )
+        objective: Objective = OF_PAIRS[self.objective](*train.weighted_pairs(evenly=False))
+        return objective
+
+    def _gradients(self, objective: Objective) -> Gradients:
+        return objective.of_trees() if isinstance(objective, RandomObjective) else objective.gradients
+
+    def _remembers_gradients(self) -> bool:
+        return issubclass(objective_class(self.objective), RandomObjective)
+
+
+@register("logistrank")
+@dataclass(eq=False, repr=False)
+class LogistRank(BoostedTrees):
+    """Boosted regression trees on the responses y / (1 + exp(y F)) times scale(label), 3, 2, 1, 1, 1 from perfect down.
+
+    y is 1 for the upper half of the grades, else -1. A leaf is sum r / sum |r (2 - |r|)| over its responses r; F_0 is
+    the mean of y. Conventions for other grades than five: `rerank.objectives.pointwise`.
+
+    References
+    ----------
+    D. Yin et al., Ranking relevance in Yahoo search, KDD 2016, section 3.
+
+    """
+
+    def _objective(self, train: TrainingSet) -> Objective:
+        return LogistRankObjective(train.query_ptr, train.weights, train.labels)
+
+
+@register("gbrank")
+@dataclass(eq=False, repr=False)
+class GBRank(BoostedTrees):
+    """Regression trees trained on the pairs of documents that are in the wrong order.
+
+    Each iteration selects the pairs in which x has a higher label than y but h(x) < h(y) + tau. A tree g is fitted to
+    the targets h(y) + tau for x and h(x) - tau for y, and is averaged with the earlier trees:
+
+        h_k = (k h_(k-1) + learning_rate g_k) / (k + 1)
+
+    `predict` returns (k + 1) h_k, which gives the same order and keeps the unit of the base scores. The curvature of a
+    row is its number of targets, so that splits and leaves are those of least squares. h_0 is the base score minus the
+    mean of the query, divided by the spread of the base scores, so that the targets are around 0.
+
+    References
+    ----------
+    Z. Zheng et al., A general boosting method and its application to learning ranking functions for web search,
+    NIPS 2007, algorithm 1.
+
+    """
+
+    learning_rate: float = parameter(
+        1.0, Number(1e-9, 10.0), "Weight eta of each tree in the average of the trees.", search=(0.25, 0.5, 1.0, 2.0)
+    )
+    tau: float = parameter(
+        0.1,
+        Number(1e-9, 1e9),
+        "Margin between the two documents of a pair; for a warm start, in units of the spread of the base scores at "
+        "the top.",
+    )
+    keep_pairs: bool = parameter(
+        False,
+        Flag(),
+        "Whether to train each tree on the misordered pairs of all iterations so far, with the targets of their "
+        "iteration, instead of those of the current iteration only.",
+    )
+
+    averages: ClassVar[bool] = True
+
+    def _objective(self, train: TrainingSet) -> Objective:
+        return GBRankObjective(train.query_ptr, train.weights, train.labels, self.tau)
+
+    def _gradients(self, objective: Objective) -> Gradients:
+        return _Targets(objective, self.keep_pairs).gradients
+
+    def _remembers_gradients(self) -> bool:
+        return self.keep_pairs
+
+
+class _Targets:
+    """Gradients at g = 0 of the squared distance of a tree g from the targets: its leaves become their means."""
+
+    def __init__(self, objective: Objective, keep: bool) -> None:
+        self._objective, self._keep = objective, keep
+        self._sums: Floats | float = 0.0
+        self._counts: Floats | float = 0.0
+
+    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+        """Fill grad (n_rows,) with the negative sum of each row's targets, hess with their number."""
+        self._objective.gradients(scores, grad, hess)
+        grad -= hess * scores
+        grad += self._sums
+        hess += self._counts
+        if self._keep:
+            self._sums, self._counts = grad.copy(), hess.copy()

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from rerank.errors import InvalidInputError
 from rerank.rankers.parameters import check_names
-from rerank.types.display import html_folded
+from rerank.types.query_table import html_folded
 
 _ROUTED = ("fit", "predict", "score")  # methods whose further arguments scikit-learn may route
 

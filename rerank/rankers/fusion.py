@@ -13,7 +13,7 @@ strength  of several the one that is best on held-out queries: with few queries 
 The minimum is found by Newton's steps within the bounds, each a quadratic problem that is solved weight by weight.
 The second model is the convex combination of min-max scores whose weights, on a grid, have the best mean of the
 measure. The two err differently, and few queries cannot tell which is better: the result is the sum of both, each
-divided by its standard deviation within queries. The feature `judged` (`rerank/combination/judged_lists.py`) is added
+divided by its standard deviation within queries. The feature `judged` (`rerank/rankers/judged_lists.py`) is added
 where this betters the measure on held-out folds by more than a standard error, with the weight of a grid that has the
 best mean; the model then holds the judged queries. From 100 judged queries on, cross-validation decides whether trees
 that start from the weights are better. For a given `judged`, a score does not fall where a run ranks or scores a
@@ -39,34 +39,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.combination.fusion import RRF_K, checked_runs
-from rerank.combination.judged_lists import JudgedLists, StoredJudgedLists
-from rerank.combination.sources import (
+from rerank.errors import InvalidInputError, ModelMismatchError, shown, unknown_name
+from rerank.files.lists import QrelsLike, RunLike, qrels_of
+from rerank.metrics.base import Measure
+from rerank.metrics.registry import parse_measure
+from rerank.objectives.plackett_luce import PlackettLuceObjective
+from rerank.rankers.auto import Auto
+from rerank.rankers.base_scores import deviation_in_queries, mean_and_error
+from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.imported import ImportedWeights
+from rerank.rankers.judged_lists import JudgedLists, StoredJudgedLists
+from rerank.rankers.ranker import Ranker, register_fitted
+from rerank.rankers.store import fitted_model
+from rerank.rankers.training import TrainingSet, Validation, fold_of_queries
+from rerank.rankers.warm_start import ModelBase
+from rerank.retrieval.fusion import (
     JUDGED,
     OF_SOURCE,
+    RRF_K,
+    checked_runs,
     count_sources,
     data_names,
     directions,
     source_data,
     source_names,
 )
-from rerank.errors import InvalidInputError, ModelMismatchError, shown, unknown_name
-from rerank.files.records import QrelsLike, RunLike, qrels_of
-from rerank.metrics.base import Measure
-from rerank.metrics.registry import parse_measure
-from rerank.objectives.plackett_luce import PlackettLuceObjective
-from rerank.rankers.auto import Auto
-from rerank.rankers.base_scores import deviation_in_queries, mean_and_error
-from rerank.rankers.imported import ImportedWeights
-from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.ranker import Ranker, register_fitted
-from rerank.rankers.store import fitted_model
-from rerank.rankers.training import TrainingSet, Validation, fold_of_queries
-from rerank.rankers.warm_start import ModelBase
-from rerank.runtime.kernels import kernel
-from rerank.runtime.products import cross_product, gram, product
+from rerank.runtime.kernels import kernel, kernel_threads
+from rerank.runtime.numerics import cross_product, gram, product
 from rerank.runtime.schema import Field, SchemaError
-from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
 
 FEW = 100  # judged queries below which only weights are learned

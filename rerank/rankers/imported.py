@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.rankers.arrays import column_names, feature_matrix, is_sparse, numbered_names
-from rerank.rankers.context import ALONE, TrainingContext
 from rerank.rankers.parameters import Jobs, jobs_parameter
 from rerank.rankers.ranker import Ranker, register_fitted
-from rerank.rankers.training import TrainingSet
+from rerank.rankers.training import ALONE, TrainingContext, TrainingSet
 from rerank.rankers.warm_start import NoBase
 from rerank.runtime.mapped_rows import changed_rows
 from rerank.runtime.schema import (
@@ -33,10 +32,10 @@ from rerank.runtime.schema import (
     Whole,
     at,
 )
-from rerank.trees.categories import check_codes
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, StoredForest
 from rerank.trees.score import score_rows
+from rerank.trees.structures import check_codes
 from rerank.types import Floats, Ints, RankingData
 from rerank.types.ranking_data import BOTH, UNLISTED
 

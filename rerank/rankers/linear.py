@@ -7,6 +7,14 @@ that say nearly the same take hundreds of iterations. Here the guess is the Hess
 after 1, 2, 4, ... iterations: a listwise cost depends on other documents once the weights order them. The search along
 a line looks for a step that meets the weak Wolfe conditions by doubling and halving (Lewis and Overton 2013); where the
 cost's own rounding hides its fall, the slope decides (Hager and Zhang 2005).
+
+The bundle method for regularised costs with kinks (Teo et al. 2010, Bundle methods for regularized risk).
+
+A convex cost R lies above each of its tangents. Round t adds the tangent a_t w + b_t at the present weights, and moves
+to the minimum of 1/2 |w|^2 + max_i (a_i w + b_i). That minimum is a bound from below, so that the distance to the best
+possible cost is known, and with it, as the cost holds 1/2 |w|^2, that to the best weights. Its dual is a quadratic
+programme over a simplex with one variable a tangent: small, and solved on the tangents that have a share, to which one
+is added at a time.
 """
 
 from __future__ import annotations
@@ -26,23 +34,158 @@ from rerank.objectives.hinge import Hinge
 from rerank.objectives.plackett_luce import PlackettLuceObjective
 from rerank.objectives.pointwise import Logistic
 from rerank.rankers.base_scores import spread_at_the_top, start_in_units
-from rerank.rankers.bundle import minimise_by_bundle
-from rerank.rankers.context import ALONE, TrainingContext
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.ranker import PROGRESS, register
 from rerank.rankers.standardize import BLOCK, FURTHEST, Standardizer, StoredStandardizer
-from rerank.rankers.training import TrainingSet, check_pairs, pair_counts
-from rerank.rankers.weighted import WeightedRanker
-from rerank.runtime.products import cross_product, dot, gram, inverse, product
+from rerank.rankers.store import WeightedRanker
+from rerank.rankers.training import ALONE, TrainingContext, TrainingSet, check_pairs, pair_counts
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.numerics import cross_product, gram, inverse, product
+from rerank.runtime.numerics import matrix_dot as dot
 from rerank.runtime.schema import Array, Field, Number, Whole
 from rerank.types import Floats, Ints, query_rows
 
+MOST_MOVES = 10_000  # in one round
+
+
+SHARE_OF_GAP = 0.1  # that a round's programme may leave
+
+
+LEAST_GAP = 1e-14  # share of the cost: rounding hides a smaller one
+
+
+RIDGE = 1e-13  # share of the largest curvature
+
+
+def minimise_by_bundle(
+    value_and_gradient: Callable[[Floats], tuple[float, Floats]],
+    n_weights: int,
+    tolerance: float,
+    max_iter: int,
+    follow: Callable[[Floats], None],
+) -> None:
+    """Minimise 1/2 |w|^2 + R(w) for convex R from w = 0.
+
+    It ends when the best weights are within `tolerance` times their norm of those of the minimum: 1/2 of the square of
+    that distance is at most the distance of the costs.
+
+    value_and_gradient  the whole cost and a slope of it
+    follow              is called with the best weights (n_weights,) after each round; its StopIteration ends the search
+    """
+    weights, least = np.zeros(n_weights), np.inf
+    best = weights
+    tangents, offsets, shares = np.empty((0, n_weights)), np.empty(0), np.empty(0)
+    products = np.empty((0, 0))
+    for _ in range(max_iter):
+        value, gradient = value_and_gradient(weights)
+        if value < least:
+            best, least = weights, value
+        slope = gradient - weights
+        tangents = np.vstack([tangents, slope])
+        offsets = np.append(offsets, value - 0.5 * dot(weights, weights) - dot(slope, weights))
+        shares = np.append(shares, 0.0 if len(shares) else 1.0)
+        row = product(tangents, slope)
+        products = np.block([[products, row[:-1, None]], [row[None]]])
+        allowed = max(0.5 * tolerance**2 * dot(best, best), LEAST_GAP * abs(least))
+        _share_out(products, offsets, SHARE_OF_GAP * allowed, MOST_MOVES, shares)
+        weights = -cross_product(shares[:, None], tangents)[0]
+        try:
+            follow(best)
+        except StopIteration:
+            return
+        bound = dot(offsets, shares) - 0.5 * dot(weights, weights)
+        if least - bound <= allowed:
+            return
+
+
+@kernel()
+def _share_out(products, offsets, tolerance, most_moves, shares):  # type: ignore[no-untyped-def]
+    """Minimise 1/2 shares' products shares - offsets' shares over the simplex, from `shares` (m,), in place.
+
+    products (m, m) float64, offsets (m,) float64. Ends when the slopes of no two tangents are `tolerance` apart.
+    """
+    slopes = np.empty(shares.shape[0])
+    for _ in range(most_moves):
+        for tangent in range(shares.shape[0]):
+            slopes[tangent] = -offsets[tangent]
+            for other in range(shares.shape[0]):
+                slopes[tangent] += products[tangent, other] * shares[other]
+        low = np.argmin(slopes)
+        high = -1
+        for tangent in range(shares.shape[0]):
+            if shares[tangent] > 0.0 and (high < 0 or slopes[tangent] > slopes[high]):
+                high = tangent
+        gain = slopes[high] - slopes[low]
+        if gain <= tolerance:
+            break
+        curvature = products[low, low] + products[high, high] - 2.0 * products[low, high]
+        move = shares[high] if curvature * shares[high] <= gain else gain / curvature
+        shares[low] += move
+        shares[high] = 0.0 if move == shares[high] else shares[high] - move
+        for tangent in range(shares.shape[0]):
+            slopes[tangent] += move * (products[tangent, low] - products[tangent, high])
+        _settle(products, slopes, low, shares)
+
+
+@helper()
+def _settle(products, slopes, low, shares):  # type: ignore[no-untyped-def]
+    """Move towards the minimum over the tangents that have a share, until one of them has none left.
+
+    low  a tangent with a share, against which the others' are exchanged
+    """
+    held = np.flatnonzero(shares > 0.0)
+    held = held[held != low]
+    n = held.shape[0]
+    system, moves = np.empty((n, n)), np.empty(n)
+    for i in range(n):
+        moves[i] = slopes[low] - slopes[held[i]]
+        for j in range(n):
+            system[i, j] = products[held[i], held[j]] - products[held[i], low] - products[low, held[j]]
+            system[i, j] += products[low, low]
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, system[i, i])
+    for i in range(n):
+        system[i, i] += RIDGE * largest
+    for i in range(n):  # Gaussian elimination; without a curvature there is no move
+        for j in range(i + 1, n):
+            factor = system[j, i] / system[i, i] if system[i, i] > 0.0 else 0.0
+            moves[j] -= factor * moves[i]
+            for k in range(i, n):
+                system[j, k] -= factor * system[i, k]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            moves[i] -= system[i, k] * moves[k]
+        moves[i] = moves[i] / system[i, i] if system[i, i] > 0.0 else 0.0
+    total, length, blocked = 0.0, 1.0, -1
+    for i in range(n):
+        total += moves[i]
+        if moves[i] < 0.0 and shares[held[i]] < -length * moves[i]:
+            length, blocked = -shares[held[i]] / moves[i], held[i]
+    if total > 0.0 and shares[low] < length * total:
+        length, blocked = shares[low] / total, low
+    for i in range(n):
+        shares[held[i]] += length * moves[i]
+    shares[low] -= length * total
+    if blocked >= 0:
+        shares[blocked] = 0.0
+
+
 PAIRS = 20  # of steps and changes of the gradient that are remembered
+
+
 LEAST_FALL, LEAST_FLATTENING = 1e-4, 0.9  # Wolfe's conditions
+
+
 MOST_TRIALS = 40  # steps tried along a line
+
+
 ROUNDING = 1e-12  # share of the cost below which a rise is rounding
 
+
 ValueAndGradient = Callable[[Floats], tuple[float, Floats]]
+
+
 Guess = Callable[[Floats], Floats]
 
 
@@ -122,10 +265,20 @@ def _wolfe_step(
 
 
 TOLERANCE = 1e-6  # share of the weights' norm by which the minimum may be missed
+
+
 ROWS_A_WEIGHT = 8  # that a guess of the Hessian is made of
+
+
 WIDEST_HESSIAN = 1000  # inputs
+
+
 MOST_STEPS = 100  # of the search for the base's unit
+
+
 TINY = 1e-12
+
+
 WIDEST = 30.0  # largest ratio of the base's unit to its spread, either way
 
 

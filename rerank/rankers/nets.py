@@ -20,7 +20,6 @@ from rerank.objectives.preferences import PreferencePairs
 from rerank.objectives.ranknet import RankNetObjective
 from rerank.objectives.swap_blocks import lambdarank_for, order_matters
 from rerank.rankers.base_scores import spread_at_the_top, start_in_units
-from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.parameters import (
     NORMALIZE,
     SEED,
@@ -33,14 +32,12 @@ from rerank.rankers.parameters import (
 )
 from rerank.rankers.ranker import PROGRESS, register
 from rerank.rankers.standardize import BLOCK, Standardizer, StoredStandardizer
-from rerank.rankers.training import PreferenceRows, TrainingSet, pair_counts
-from rerank.rankers.weighted import WeightedRanker
-from rerank.runtime.elementary import exp
-from rerank.runtime.kernels import kernel
-from rerank.runtime.products import cross_product, product
+from rerank.rankers.store import WeightedRanker
+from rerank.rankers.training import ALONE, EarlyStopping, PreferenceRows, TrainingContext, TrainingSet, pair_counts
+from rerank.runtime.kernels import kernel, kernel_threads
+from rerank.runtime.numerics import cross_product, exp, product
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Array, Field, Flag, Number, Sizes, Whole
-from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats
 
 

@@ -3,6 +3,8 @@
 A declaration (`parameter`) holds the default, the accepted values, the help text and the values that tuning tries.
 The constructor's arguments, the checks of `fit`, saving and loading, `rerank train -h RANKER` and `-p`, the tables of
 docs/rankers.md and the search space of `tune` are all derived from it.
+
+Parameters of other libraries (LightGBM, XGBoost, scikit-learn), and what says the same here: hints in errors.
 """
 
 from __future__ import annotations
@@ -14,15 +16,115 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any, ClassVar, Protocol
 
-from rerank.errors import InvalidInputError, UnknownParameterError, shown
+from rerank.errors import InvalidInputError, UnknownParameterError, shown, suggestion
 from rerank.metrics.registry import measure_name
-from rerank.rankers.other_names import remedy
 from rerank.runtime.schema import Field, SchemaError, Sizes, Text, Whole
 
+SAME = {  # other names of parameters of rankers
+    "n_estimators": "num_iterations num_iteration num_boost_round num_round num_rounds n_round num_trees n_iter "
+    "max_iter iterations",
+    "learning_rate": "eta shrinkage shrinkage_rate",
+    "num_leaves": "max_leaves max_leaf_nodes max_leaf",
+    "max_depth": "depth",
+    "min_child_samples": "min_data_in_leaf min_data min_samples_leaf",
+    "min_child_weight": "min_sum_hessian_in_leaf min_sum_hessian",
+    "min_split_gain": "min_gain_to_split gamma min_split_loss min_impurity_decrease",
+    "reg_alpha": "lambda_l1 l1_regularization",
+    "reg_lambda": "lambda_l2 lambda reg_lambda_l2 l2_regularization l2_leaf_reg",
+    "categorical_feature": "categorical_features cat_features cat_feature categorical_column cat_column",
+    "max_bin": "max_bins",
+    "subsample": "bagging_fraction sub_row bagging",
+    "data_sample_strategy": "bootstrap_type sampling_method",
+    "extra_trees": "extra_tree",
+    "colsample_bytree": "feature_fraction sub_feature max_features colsample_bynode colsample_bylevel",
+    "early_stopping_rounds": "early_stopping_round n_iter_no_change early_stopping",
+    "random_state": "seed random_seed bagging_seed data_random_seed",
+    "n_jobs": "num_threads num_thread nthread n_thread nthreads thread_count",
+    "truncation_level": "lambdarank_truncation_level lambdarank_num_pair_per_sample max_position",
+    "normalize": "lambdarank_norm lambdarank_normalization norm",
+    "sigma": "sigmoid",
+    "metric": "metrics eval_metric loss_function",
+    "base": "init_model xgb_model init",
+}
+
+
+_TREES = "Trees grow by leaves on bins, on the CPU: leave it out"
+
+
+_LOG = "What is logged follows Python's logging (logging.getLogger('rerank')): leave it out"
+
+
+_GAINS = (
+    "Gains are part of the measure: metric=\"nDCG(dcg='exp-log2')@10\" has LightGBM's 2^label - 1, 'nDCG@10' the label "
+    "itself: give other gains as labels"
+)
+
+
+_IMPORTANCE = "feature_importances_ are total gains, as importance_type='gain': leave it out"
+
+
+_WEIGHT = "Weigh queries in fit(sample_weight=), or leave it out"
+
+
+ELSEWHERE = {  # parameters without a counterpart, by the sentence that says what to do
+    "The objective is the measure: metric=, e.g. 'nDCG@10'; another loss is another ranker (see `rerank train -h`)": (
+        "objective obj application loss"
+    ),
+    "The cut-off is part of the measure: metric='nDCG@5' in place of eval_at=5": "eval_at ndcg_eval_at ndcg_at",
+    _GAINS: "label_gain ndcg_exp_gain",
+    _LOG: "verbose verbosity verbose_eval silent logging_level",
+    "Pass it to fit: fit(..., callbacks=[function])": "callbacks callback",
+    "Pass it to fit: fit(..., eval_set=valid)": "eval_set eval_group eval_qid validation_fraction",
+    _IMPORTANCE: "importance_type",
+    "Trees are boosted as gbdt; for another model name another ranker (see `rerank train -h`)": (
+        "boosting_type boosting boost booster"
+    ),
+    _TREES: "tree_method device device_type grow_policy predictor gpu_id force_row_wise force_col_wise linear_tree "
+    "deterministic tree_learner subsample_for_bin bin_construct_sample_cnt enable_bundle",
+    "Queries are drawn for each tree where subsample is below 1: leave it out": (
+        "subsample_freq bagging_freq bagging_by_query"
+    ),
+    "Rows are drawn by their gradients with data_sample_strategy='mvs' and subsample: leave it out": (
+        "top_rate other_rate"
+    ),
+    "Categories are a parameter of boosted trees, categorical_feature=, and their splits have LightGBM's constants": (
+        "enable_categorical max_cat_to_onehot cat_smooth cat_l2 max_cat_threshold min_data_per_group"
+    ),
+    _WEIGHT: "class_weight is_unbalance unbalance scale_pos_weight",
+    "Missing values are NaN: leave it out": "missing use_missing zero_as_missing",
+}
+
+
+_KNOWN = {name: known for known, names in SAME.items() for name in names.split()}
+
+
+_SENTENCES = {name: text for text, names in ELSEWHERE.items() for name in names.split()}
+
+
+def remedy(name: object, known: Iterable[str]) -> str:
+    """Return the sentence of an error about an unknown parameter: what says the same here, or the nearest known name.
+
+    known  the parameters of the ranker, of which a hint names no other
+    """
+    known = list(known)
+    if isinstance(name, str) and _KNOWN.get(name) in known:
+        return f"Its name here is {_KNOWN[name]}."
+    text = _SENTENCES.get(name) if isinstance(name, str) and "metric" in known else None
+    return suggestion(name, known) if text is None else f"{text}."
+
+
 LONGEST_METRIC = 200  # characters
+
+
 NORMALIZE = "Whether to normalise the gradients of each query (lambdarank_norm of LightGBM)."
+
+
 _DECLARED = "rerank"  # key of a field's metadata
+
+
 _WIDTH = 112
+
+
 _CONSTANTS = {"true": True, "false": False, "none": None}
 
 
@@ -135,6 +237,8 @@ class Jobs(Field):
 
 
 SEED = Whole(0, 2**64 - 1, optional=True)
+
+
 ROUNDS = Whole(1, 1_000_000)
 
 

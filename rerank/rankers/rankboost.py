@@ -14,18 +14,16 @@ from rerank.errors import InvalidInputError
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.objectives.preferences import ExponentialPairs
 from rerank.rankers.base_scores import spread_at_the_top, start_in_units
-from rerank.rankers.context import ALONE, EarlyStopping, TrainingContext
 from rerank.rankers.linear import least_convex
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.ranker import PROGRESS, Ranker, register
-from rerank.rankers.training import TrainingSet, check_pairs, pair_counts
-from rerank.runtime.elementary import array_log, array_log1p
+from rerank.rankers.training import ALONE, EarlyStopping, TrainingContext, TrainingSet, check_pairs, pair_counts
 from rerank.runtime.kernels import kernel
-from rerank.runtime.products import dot
+from rerank.runtime.numerics import array_log, array_log1p
+from rerank.runtime.numerics import matrix_dot as dot
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Choice, Field, Number, Whole
-from rerank.trees.bins import learn_bins
-from rerank.trees.columns import MOST_CODES, WIDTH, Columns
+from rerank.trees.bins import MOST_CODES, WIDTH, Columns, learn_bins
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, StoredForest, Tree
 from rerank.trees.score import score_rows
@@ -211,7 +209,7 @@ class _Search:
         return _Weak(feature, edge, bool(side), float(either[edge, side]))
 
     def _digits(self, feature: int) -> Ints:
-        """Return the digit of a feature (see `rerank.trees.columns`) for each code of its column."""
+        """Return the digit of a feature (see `rerank.trees.bins`) for each code of its column."""
         stride, n_digits = self._columns.stride[feature], self._columns.n_digits[feature]
         return np.arange(MOST_CODES) // stride % n_digits  # type: ignore[no-any-return]
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, UnknownParameterError, shown
-from rerank.files.records import RunLike, data_of, run_of
+from rerank.files.lists import RunLike, data_of, run_of
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import (
     category_values,
@@ -33,11 +33,21 @@ from rerank.rankers.arrays import (
     zeros_of,
 )
 from rerank.rankers.calibration import Calibration, Probabilities, StoredCalibration
-from rerank.rankers.context import ALONE, Callback, EarlyStopping, TrainingContext, TrainingOptions
 from rerank.rankers.estimator import Estimator, not_fitted
 from rerank.rankers.model_file import FORMAT, VERSION
 from rerank.rankers.parameters import check_parameters, declared_parameters, documentation, plain_parameters
-from rerank.rankers.training import PreferenceRows, TrainingSet, Validation, check_start, check_training_data
+from rerank.rankers.training import (
+    ALONE,
+    Callback,
+    EarlyStopping,
+    PreferenceRows,
+    TrainingContext,
+    TrainingOptions,
+    TrainingSet,
+    Validation,
+    check_start,
+    check_training_data,
+)
 from rerank.rankers.warm_start import (
     CandidateRunBase,
     GivenScoresBase,
@@ -50,6 +60,7 @@ from rerank.rankers.warm_start import (
     resolve_base,
     run_scores,
 )
+from rerank.runtime.kernels import kernel_threads
 from rerank.runtime.mapped_rows import changed_rows, is_mapped, row_blocks
 from rerank.runtime.output import whole_file
 from rerank.runtime.registry import Registry
@@ -69,12 +80,11 @@ from rerank.runtime.schema import (
     Whole,
     at,
 )
-from rerank.runtime.threads import kernel_threads
-from rerank.trees.categories import CategoryValues
 from rerank.trees.forest import Forest
+from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData, Run
-from rerank.types.display import counted
-from rerank.types.preferences import Preferences
+from rerank.types.query_table import counted
+from rerank.types.ranking_data import Preferences
 from rerank.types.retriever import RETRIEVERS, retriever_members
 
 log = logging.getLogger("rerank")

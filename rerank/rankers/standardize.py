@@ -1,7 +1,7 @@
 """Features standardized for learners that add them up: mean 0, variance 1, missing values as inputs of their own.
 
 The statistics are those of all training rows, weigh every row alike and are stored with the model. The normalization of
-features (rerank/features) and of runs (rerank/combination/fusion.py) is another: it is computed anew inside each query.
+features (rerank/features) and of runs (rerank/retrieval/fusion.py) is another: it is computed anew inside each query.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.runtime.kernels import kernel
+from rerank.runtime.kernels import in_threads, kernel
+from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.schema import Array, Field, Record, SchemaError, Sizes
-from rerank.runtime.threads import in_threads
-from rerank.runtime.views import read_only_view
 from rerank.types import Floats, Ints
 
 BLOCK = 1 << 14  # rows made float64 at a time

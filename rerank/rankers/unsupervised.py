@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.context import ALONE, TrainingContext
 from rerank.rankers.ranker import PROGRESS, Ranker, register_fitted
-from rerank.rankers.training import TrainingSet
+from rerank.rankers.training import ALONE, TrainingContext, TrainingSet
 from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
 from rerank.runtime.schema import Field
 from rerank.types import Floats, Ints

@@ -20,8 +20,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, shown
 from rerank.features.inputs import check_scores
-from rerank.retrieval.base import SearchInputs, source
-from rerank.retrieval.candidates import Candidates, Part
+from rerank.retrieval.base import Candidates, Part, SearchInputs, source
 from rerank.types import Ints, Run, pointers
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import id_array

@@ -2,6 +2,8 @@
 
 Temporary files have no name if the system supports that, and are removed even if the process is killed. Their folder is
 that of `tempfile`, which the environment variable TMPDIR sets.
+
+Read-only views of arrays.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 
 BLOCK_BYTES = 1 << 24  # read at once
+
+
 _read_at_random: WeakSet[mmap.mmap] = WeakSet()
 
 
@@ -189,3 +193,10 @@ def _too_large(what: str, needed: str, free: str) -> InvalidInputError:
         f"{tempfile.gettempdir()}: expected space for {what} ({needed}), got {free} bytes free. "
         "Set TMPDIR to a folder on a larger disk."
     )
+
+
+def read_only_view(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a read-only plain view: Numba then compiles one kernel for arrays in memory and for memory maps."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view

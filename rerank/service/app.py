@@ -26,11 +26,10 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from rerank.errors import RerankError
-from rerank.runtime.memory import resident_bytes
+from rerank.runtime.kernels import resident_bytes
 from rerank.service.engine import Engine
-from rerank.service.faults import ServiceError, internal, overloaded
 from rerank.service.jobs import REFUSED, Batcher, Job, json_bytes
-from rerank.service.settings import LOOPBACK, Settings
+from rerank.service.settings import LOOPBACK, ServiceError, Settings, internal, overloaded
 
 log = logging.getLogger("rerank")
 Message = MutableMapping[str, Any]

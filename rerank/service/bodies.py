@@ -2,32 +2,69 @@
 
 Annotations are evaluated in the files of endpoints (no `from __future__ import annotations`): the bodies have the
 limits of the service, as types that the endpoints give to the parameters of generic bodies.
+
+The endpoint /search.
+
+The endpoint /rerank, in the shapes that the clients of other services know.
+
+The endpoint /events: what searchers were shown and clicked, written to the log of the queries.
 """
 
+from __future__ import annotations
+
+import asyncio
 import inspect
-from collections.abc import Callable, Coroutine, Mapping
+import math
+import time
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
-from fastapi import Depends
+import orjson
+from fastapi import Depends, FastAPI
+from fastapi import Query as Parameter
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    PlainValidator,
+    PrivateAttr,
+    Tag,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
 from starlette.requests import Request
 from starlette.responses import Response
 
+from rerank.clicks.interleaving import METHODS
 from rerank.errors import shown
+from rerank.lucene.documents import ID_KEYS
+from rerank.pipeline.applying import Cutoff
 from rerank.runtime.schema import SchemaError
 from rerank.runtime.strict_json import ParseFault, parse_json
-from rerank.service.app import Service
-from rerank.service.faults import ServiceError, unusable
-from rerank.types.ids import MOST_LETTERS, is_unicode
-from rerank.workflows.cutoff import Cutoff
+from rerank.service.app import RERANK_PATHS, Service, json_response
+from rerank.service.engine import Engine
+from rerank.service.jobs import NORMAL_CANDIDATES, TEAM_DRAFT, RerankAnswer, RerankJob, SearchJob, assigned, compared
+from rerank.service.querylog import longest_token
+from rerank.service.settings import ServiceError, not_written, unknown, unusable
+from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, is_unicode
+from rerank.types.retriever import CONTENTS
 
 MOST_FIELDS = 64
+
+
 MOST_MEMBERS = 256  # of a body, and of a document in it
+
+
 _MOST_BRACKETS = 500_000  # of a body: a list takes 100 times as much memory as its bracket
+
+
 _EXPECTED = {  # type of pydantic's error -> what was expected
     "missing": "the key {key}",
     "int_type": "a whole number",
@@ -68,7 +105,7 @@ class Route(APIRoute):
         return handle
 
 
-def read_body(model: type["Body"], service: Service, text: bytes) -> "Body":
+def read_body(model: type[Body], service: Service, text: bytes) -> Body:
     """Return a body; raises ServiceError. The service is the context of its validators."""
     if text.count(b"[") + text.count(b"{") > _MOST_BRACKETS:
         raise ServiceError(413, "body", f"at most {_MOST_BRACKETS} brackets", "more", "Send it in parts.")
@@ -168,9 +205,17 @@ class Body(BaseModel):
 
 
 Least = Annotated[float, Field(ge=0, le=1)]
+
+
 Name = Annotated[str, Field(min_length=1, max_length=MOST_LETTERS)]
+
+
 Names = Annotated[list[Name], Field(max_length=MOST_FIELDS)]
+
+
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
+
+
 Query = Annotated[str, Field(min_length=1, json_schema_extra={"pattern": r"\S"})]
 
 
@@ -183,3 +228,532 @@ def cutoff(min_score: float | None, abstain: float | None) -> Cutoff | None:
 def token(service: Service) -> list[Any]:
     """Return what declares the bearer token, which `Guard` checks, in /openapi.json."""
     return [] if service.settings.token is None else [Depends(HTTPBearer(auto_error=False))]
+
+
+MOST_EXCERPT = 10_000
+
+
+PARAMETERS = ("compare", "assign", "method")  # of the address
+
+
+_ONE = "q"  # id of the query of a body that has one
+
+
+QueryText = TypeVar("QueryText", bound=str)
+
+
+Queries = TypeVar("Queries", bound=list[str] | dict[str, str])
+
+
+ResultCount = TypeVar("ResultCount", bound=int)
+
+
+class Bm25Place(BaseModel):
+    """Rank and score of a document among the candidates."""
+
+    rank: int
+    score: float
+
+
+class Contribution(BaseModel):
+    """A feature, and what it adds to a score."""
+
+    feature: str
+    value: float | None
+    contribution: float
+
+
+class Hit(BaseModel):
+    """A document; the last four members are there where they were asked for, `probability` of a calibrated model."""
+
+    rank: int
+    id: str
+    score: float
+    probability: float | None = None
+    bm25: Bm25Place
+    fields: dict[str, Any] = {}
+    matches: dict[str, list[Annotated[list[int], Field(min_length=2, max_length=2)]]] = {}
+    features: list[Contribution] = []
+    passage: BestPassage | None = None
+
+
+class Result(BaseModel):
+    """The hits of one query.
+
+    `probability` is that of any relevant document, of a calibrated model; `token` what /events takes, of a service that
+    logs queries.
+    """
+
+    query_id: str
+    query: str
+    probability: float | None = None
+    token: str | None = None
+    hits: list[Hit]
+
+
+class SearchAnswer(BaseModel):
+    """The answer of /search."""
+
+    id: str
+    model: str
+    took_ms: float
+    results: list[Result]
+
+
+class SearchBody(Body, Generic[QueryText, Queries, ResultCount]):
+    """What a body of /search holds."""
+
+    model_config = ConfigDict(extra="forbid")
+    one_of = ("query", "queries")
+    query: QueryText | None = Field(None, description="The query.")
+    queries: Queries | None = Field(None, description="Several queries: a list, or an object by query id.")
+    k: ResultCount | None = Field(  # type: ignore[assignment]
+        10, description="Number of documents to return for each query."
+    )
+    candidates: ResultCount | None = Field(
+        None, description="Number of BM25's documents that the model reorders; by default 100, or k if that is more."
+    )
+    model: Name | None = Field(None, description="A name of /models; the served model by default.")
+    fields: Names | None = Field(None, description="Fields of the documents to return; none by default.")
+    excerpt: Annotated[int, Field(ge=0, le=MOST_EXCERPT)] | None = Field(
+        0, description="Longest text of a field: the part with most matches. 0 is all of it."
+    )
+    highlight: bool | None = Field(False, description="Whether to return where words of the query are.")
+    explain: bool | None = Field(
+        False, description="Whether to return the features that add or take most of each document's score."
+    )
+    min_score: Least | None = Field(
+        None, description="Least probability of relevance of a document; others are left out. For a calibrated model."
+    )
+    abstain: Least | None = Field(
+        None,
+        description="Least probability that any document is relevant; below it, none is returned. For a calibrated "
+        "model.",
+    )
+
+    passage: bool | None = Field(
+        False, description="Whether to return the passage of each document that fits the query best."
+    )
+    session: Name | None = Field(
+        None, description="Any text that the searches of one session share; its hash is logged. No user is named."
+    )
+
+    def job(self, service: Service, parameters: Mapping[str, str]) -> SearchJob:
+        """Return the request as a job; raises ServiceError where it asks for too many candidates, or too few."""
+        queries: Any = {_ONE: self.query} if self.query is not None else self.queries or {}
+        if isinstance(queries, list):
+            queries = {f"q{number}": text for number, text in enumerate(queries, start=1)}
+        k, most = self.k or 10, service.limits.documents
+        candidates = self.candidates or min(max(k, NORMAL_CANDIDATES), most)
+        if candidates < k:
+            raise ServiceError(
+                422, "body.candidates", f"at least the {k} documents of k", str(candidates), "Ask for more candidates."
+            )
+        if candidates * len(queries) > most * 8:
+            raise ServiceError(
+                413, "body.queries", f"at most {most * 8} candidates of all queries together",
+                str(candidates * len(queries)), "Send some queries in another request.",
+            )  # fmt: skip
+        for name in parameters:
+            if name not in PARAMETERS:
+                raise unknown(422, f"query.{name[:100]}", name, PARAMETERS)
+        compare, assign = parameters.get("compare"), parameters.get("assign")
+        if sum(each is not None for each in (compare, assign, self.model)) > 1:
+            raise ServiceError(
+                422, "query", "one of compare, assign and the model of the body", "several", "Give one of them."
+            )
+        method = parameters.get("method", TEAM_DRAFT)
+        if method not in METHODS:
+            raise unknown(422, "query.method", method, METHODS)
+        return SearchJob(
+            self.model or (assigned(assign, self.session) if assign is not None else service.settings.served_name),
+            queries=queries,
+            k=k,
+            candidates=candidates,
+            fields=tuple(dict.fromkeys(self.fields or ())),
+            excerpt=self.excerpt or 0,
+            highlight=bool(self.highlight),
+            explain=bool(self.explain),
+            passage=bool(self.passage),
+            cutoff=cutoff(self.min_score, self.abstain),
+            session=self.session,
+            comparison=None if compare is None else compared(compare, method, self.session),
+            assigned=assign or "",
+        )
+
+
+def _ids(queries: object) -> Any:
+    """Return queries whose ids can be written to files."""
+    broken = first_broken(list(queries)) if isinstance(queries, dict) else None
+    if broken is not None:
+        raise SchemaError(f"ids {ID_RULE}", shown(broken), "Rename it.")
+    return queries
+
+
+def add_search(app: FastAPI, service: Service) -> None:
+    """Add the endpoint, whose bodies have the limits of the service."""
+    limits = service.limits
+    Words = Annotated[Query, Field(max_length=limits.query_characters), AfterValidator(words)]
+    Several = Annotated[
+        Annotated[list[Words], Field(min_length=1, max_length=limits.queries), Tag("[]")]
+        | Annotated[dict[str, Words], Field(min_length=1, max_length=limits.queries), Tag("{}")],
+        Discriminator(lambda value: {list: "[]", dict: "{}"}.get(type(value))),
+        AfterValidator(_ids),
+    ]
+    Depth = Annotated[int, Field(ge=1, le=limits.documents)]
+
+    class Search(SearchBody[Words, Several, Depth]):
+        """A body of /search."""
+
+    @app.post("/search", response_model=SearchAnswer, dependencies=token(service))
+    async def search(
+        body: Search,
+        request: Request,
+        compare: Annotated[str | None, Parameter(description="Two models, as A,B, that share one list.")] = None,
+        assign: Annotated[str | None, Parameter(description="Two models, as A,B, of which a session gets one.")] = None,
+        method: Annotated[str, Parameter(description=f"How a list is shared: {', '.join(METHODS)}.")] = TEAM_DRAFT,
+    ) -> Response:
+        """Search, and reorder with a model, or with two that are compared."""
+        job = body.job(service, request.query_params)
+        start = time.perf_counter()
+        results = orjson.Fragment(await service.answer(request, job))
+        if service.engine.log is not None:  # after the answer: what nobody got was not shown
+            service.engine.log.write(job.entry)
+        took = round(1000 * (time.perf_counter() - start), 3)
+        answer = {"id": job.request_id, "model": ",".join(job.models), "took_ms": took, "results": results}
+        return Response(orjson.dumps(answer), media_type="application/json")
+
+
+_TEXT = "text"
+
+
+Documents = TypeVar("Documents", bound=list[Any])
+
+
+Texts = TypeVar("Texts", bound=list[str])
+
+
+class RankedDocument(BaseModel):
+    """A document of a /rerank request."""
+
+    index: int
+    relevance_score: float
+    document: dict[str, Any] | str = {}
+    passage: BestPassage | None = None
+
+
+class Ranked(BaseModel):
+    """The answer of /rerank; Voyage's clients get `data` in place of `results`."""
+
+    id: str
+    model: str
+    results: list[RankedDocument] = []
+    data: list[RankedDocument] = []
+
+
+class RankedText(BaseModel):
+    """A text of a /rerank request in the shape of Text Embeddings Inference."""
+
+    index: int
+    score: float
+    text: str = ""
+    passage: BestPassage | None = None
+
+
+class RerankBody(Body, Generic[QueryText, Documents, Texts]):
+    """What a body of /rerank holds, in the shape of Cohere, Jina, Voyage and TEI."""
+
+    one_of = ("documents", "texts")
+    ignored = ("priority", "truncate", "truncation", "truncation_direction", "user", "return_input", "input")
+    query: QueryText = Field(description="The query.")
+    documents: Documents | None = Field(
+        None,
+        description="Texts; or objects with `text` or fields of the index; or objects with the `id` of a document "
+        "of the index and no text, in all of them.",
+    )
+    texts: Texts | None = Field(
+        None, description="Texts, in the shape of Text Embeddings Inference; the answer is then a list."
+    )
+    model: Name | None = Field(None, description="A name of /models; the served model by default.")
+    top_n: Count | None = Field(None, description="Number of documents to return; all by default.")
+    top_k: Count | None = Field(
+        None,
+        description="The same for Voyage's clients; the answer then has `data`, with texts as documents.",
+    )
+    return_documents: bool | None = Field(True, description="Whether to return the documents.")
+    return_text: bool | None = Field(False, description="Whether to return the texts of `texts`.")
+    return_passages: bool | None = Field(
+        False, description="Whether to return the passage of each document that fits the query best."
+    )
+    raw_scores: bool | None = Field(
+        False,
+        description="Whether scores are the model's, not between 0 and 1: probabilities of relevance of a calibrated "
+        "model, otherwise the logistic function of its scores.",
+    )
+    min_score: Least | None = Field(
+        None, description="Least probability of relevance of a document; others are left out. For a calibrated model."
+    )
+    abstain: Least | None = Field(
+        None,
+        description="Least probability that any document is relevant; below it, none is returned. For a calibrated "
+        "model.",
+    )
+    rank_fields: Names | None = Field(None, description="Members of the documents that are joined to their text.")
+    max_tokens_per_doc: Count | None = Field(
+        None, description="Number of words of each text, from its beginning, that are read."
+    )
+    _doc_ids: list[str] | None = PrivateAttr(None)
+    _texts: list[str | dict[str, Any]] = PrivateAttr(default_factory=list)
+
+    @property
+    def given(self) -> list[Any]:
+        """The documents or texts."""
+        return (self.documents if self.texts is None else self.texts) or []
+
+    @model_validator(mode="after")
+    def _prepare(self, info: ValidationInfo[Service]) -> Self:
+        """Set the ids, or else the texts and fields of the index, of the documents."""
+        place, engine = "body.documents" if self.texts is None else "body.texts", info.context.engine
+        names = (*engine.field_names, *engine.run_names(self.model or info.context.settings.served_name))
+        _check_rank_fields(self.given, self.rank_fields or ())
+        self._doc_ids = None if self.rank_fields else _ids_of(self.given, place)
+        if self._doc_ids is None:
+            self._texts = [
+                _cut(
+                    _document(each, f"{place}[{number}]", self.rank_fields, engine, names),
+                    self.max_tokens_per_doc,
+                )
+                for number, each in enumerate(self.given)
+            ]
+        return self
+
+    def job(self, service: Service, path: str) -> RerankJob:
+        """Return the request, which came by a path, as a job."""
+        return RerankJob(
+            self.model or service.settings.served_name,
+            query=self.query,
+            documents=self._texts,
+            doc_ids=self._doc_ids,
+            with_texts=self.return_documents is not False,
+            passages=bool(self.return_passages),
+            count=self.top_n or self.top_k,
+            cutoff=cutoff(self.min_score, self.abstain),
+            shape=partial(self._shape, path),
+        )
+
+    def _shape(self, path: str, job: RerankJob, answer: RerankAnswer) -> Any:
+        """Return the answer, in the form that the body and the path ask for."""
+        scores = answer.scores if self.raw_scores else answer.probabilities or list(map(logistic, answer.scores))
+        ranked = list(zip(answer.order, scores, strict=True))[: job.count]
+        passages = {number: {"passage": passage._asdict()} for number, passage in answer.passages.items()}
+        if self.texts is not None:
+            return [
+                {"index": number, "score": score, **({_TEXT: self.texts[number]} if self.return_text else {})}
+                | passages.get(number, {})
+                for number, score in ranked
+            ]
+        asked = self.model_fields_set | set(self.model_extra or ())
+        voyage = self.top_n is None and ("top_k" in asked or "truncation" in asked)
+        results = []
+        for number, score in ranked:
+            entry: dict[str, Any] = {"index": number, "relevance_score": score, **passages.get(number, {})}
+            if self.return_documents is not False:
+                entry["document"] = _returned(self.given[number], answer.texts, number)
+                if voyage or path == RERANK_PATHS[-1]:
+                    entry["document"] = entry["document"].get(_TEXT, "")
+            results.append(entry)
+        return {
+            "id": job.request_id,
+            "object": "list",
+            "model": job.model,
+            **({} if voyage else {"results": results}),
+            **({"data": results} if voyage or (self.top_n is None and path == "/v1/rerank") else {}),
+            "usage": {"prompt_tokens": 0, "total_tokens": 0},
+            "meta": {"api_version": {"version": "2"}, "billed_units": {"search_units": 1}},
+        }
+
+
+def _check_text(text: str, most: int) -> None:
+    """Refuse a text of more characters than `most`, or of such as UTF-8 or Java cannot hold."""
+    if len(text) > most:
+        raise SchemaError(f"at most {most} characters", str(len(text)), "Cut the text.")
+    plain_text(text)
+
+
+def _check_document(value: object, info: ValidationInfo[Service]) -> Any:
+    """Refuse what is neither a text nor an object, and texts in it that are too long."""
+    most = info.context.limits.text_characters
+    if isinstance(value, str):
+        _check_text(value, most)
+    elif not isinstance(value, dict):
+        raise SchemaError("text, or an object with a text or an id", shown(value))
+    else:
+        check_members(value)
+        for key, each in value.items():
+            for text in each if isinstance(each, list) else [each]:
+                if isinstance(text, str):
+                    try:
+                        _check_text(text, most)
+                    except SchemaError as error:
+                        raise error.within(shown(key)) from None
+    return value
+
+
+def _check_rank_fields(given: Sequence[Any], rank_fields: Sequence[str]) -> None:
+    """Refuse names that no document has."""
+    for number, name in enumerate(rank_fields):
+        if not any(isinstance(each, dict) and name in each for each in given):
+            known = dict.fromkeys(key for each in given if isinstance(each, dict) for key in each)
+            raise unknown(422, f"body.rank_fields[{number}]", name, known)
+
+
+def _cut(document: str | dict[str, Any], most: int | None) -> str | dict[str, Any]:
+    """Return a document with the first words of each text, as many as wanted."""
+    if most is None:
+        return document
+    if isinstance(document, dict):
+        return {name: _cut(value, most) if isinstance(value, str) else value for name, value in document.items()}
+    words = document.split(maxsplit=most)
+    return document if len(words) <= most else " ".join(words[:most])
+
+
+def _ids_of(given: Sequence[Any], place: str) -> list[str] | None:
+    """Return the ids of documents of the index, or None where the documents are texts; refuse both together."""
+    named = [isinstance(each, dict) and set(each) <= set(ID_KEYS) for each in given]
+    if not any(named):
+        return None
+    if not all(named):
+        number = named.index(not named[0])
+        raise ServiceError(
+            422, f"{place}[{number}]", "an id alone in all documents or in none",
+            "a text beside ids" if named[0] else "an id beside texts", "Send two requests.",
+        )  # fmt: skip
+    ids: dict[str, None] = {}
+    for number, each in enumerate(given):
+        doc_id = each[next(key for key in ID_KEYS if key in each)] if each else None
+        doc_id = str(doc_id) if isinstance(doc_id, int) and not isinstance(doc_id, bool) else doc_id
+        if not isinstance(doc_id, str) or not doc_id or doc_id in ids:
+            raise ServiceError(
+                422, f"{place}[{number}].id", "the id of a document of the index, each once", shown(doc_id),
+                "Name the document, or send its text.",
+            )  # fmt: skip
+        ids[doc_id] = None
+    return list(ids)
+
+
+def _document(
+    given: str | Mapping[str, Any],
+    place: str,
+    rank_fields: Sequence[str] | None,
+    engine: Engine,
+    names: Sequence[str],
+) -> str | dict[str, Any]:
+    """Return a document as `Index.text_features` takes it: a text, or fields of the index.
+
+    names  of the fields and numbers that it may have, scores in other runs among them
+    """
+    if isinstance(given, str):
+        return given
+    if rank_fields:
+        return " ".join(str(given[name]) for name in rank_fields if isinstance(given.get(name), str | int | float))
+    own = {name: value for name, value in given.items() if name in names and _is_value(value)}
+    if _TEXT in given and _TEXT not in names:
+        if not isinstance(given[_TEXT], str):
+            raise ServiceError(422, f"{place}.{_TEXT}", "text", shown(given[_TEXT]), "Send the text of the document.")
+        field = CONTENTS if engine.text_field in own else engine.text_field
+        return {**own, field: given[_TEXT]} if own else given[_TEXT]
+    if not own:
+        raise ServiceError(
+            422, place, f"a text, or fields of the index ({', '.join(engine.field_names)})", shown(dict(given)),
+            "Name the text `text`, or the fields in rank_fields.",
+        )  # fmt: skip
+    return own
+
+
+def _is_value(value: object) -> bool:
+    """Return whether a value can be that of a field: text, a list of texts, or a number."""
+    if isinstance(value, list):
+        return all(isinstance(each, str) for each in value)
+    return isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _returned(given: str | Mapping[str, Any], texts: Mapping[int, str] | None, number: int) -> dict[str, Any]:
+    """Return a document as an answer holds it."""
+    document = {_TEXT: given} if isinstance(given, str) else dict(given)
+    return document if texts is None else {**document, _TEXT: texts[number]}
+
+
+def logistic(score: float) -> float:
+    """Return 1 / (1 + exp(-score)), which is between 0 and 1 and keeps the order."""
+    if score < 0:
+        return math.exp(score) / (1.0 + math.exp(score)) if score > -700 else 0.0
+    return 1.0 / (1.0 + math.exp(-score))
+
+
+def add_rerank(app: FastAPI, service: Service) -> None:
+    """Add the endpoint, whose bodies have the limits of the service, under all its paths."""
+    limits = service.limits
+    Words = Annotated[Query, Field(max_length=limits.query_characters), AfterValidator(words)]
+    Document = Annotated[Any, PlainValidator(_check_document, json_schema_input_type=str | dict[str, Any])]
+    Text = Annotated[str, Field(max_length=limits.text_characters), AfterValidator(plain_text)]
+    several = Field(min_length=1, max_length=limits.documents)
+    Documents = Annotated[list[Document], several]
+    Texts = Annotated[list[Text], several]
+
+    class Rerank(RerankBody[Words, Documents, Texts]):
+        """A body of /rerank in the shape of Cohere, Jina, Voyage and TEI."""
+
+    async def rerank(body: Rerank, request: Request) -> Response:
+        """Order documents for a query."""
+        job = body.job(service, request.scope["path"])
+        return Response(await service.answer(request, job), media_type="application/json")
+
+    for path in RERANK_PATHS:
+        app.post(path, response_model=Ranked | list[RankedText], dependencies=token(service))(rerank)
+
+
+Token = TypeVar("Token", bound=str)
+
+
+EventDocuments = TypeVar("EventDocuments", bound=list[str])
+
+
+class EventsBody(Body, Generic[Token, EventDocuments]):
+    """What a body of /events holds."""
+
+    model_config = ConfigDict(extra="forbid")
+    token: Token = Field(description="The token of a result of /search.")
+    clicks: EventDocuments | None = Field(None, description="Ids of documents of the result that were clicked.")
+    shown: EventDocuments | None = Field(
+        None, description="Ids of the documents that were shown, where these are not all of the result."
+    )
+
+
+class Written(BaseModel):
+    """The answer of /events."""
+
+    written: int
+
+
+def add_events(app: FastAPI, service: Service) -> None:
+    """Add the endpoint, whose bodies have the limits of the service."""
+    limits = service.limits
+    Token = Annotated[str, Field(max_length=longest_token(limits.documents))]
+    Ids = Annotated[list[Name], Field(max_length=limits.documents)]
+
+    class Events(EventsBody[Token, Ids]):
+        """A body of /events."""
+
+    @app.post("/events", response_model=Written, dependencies=token(service))
+    async def events(body: Events, request: Request) -> Response:
+        """Log what searchers were shown and clicked."""
+        log = service.engine.log
+        if log is None:
+            raise ServiceError(404, "service", "a log of queries", "none", "Start it with --log queries:FOLDER.")
+        shown, clicks = body.shown or [], body.clicks or []
+        written = log.write(await asyncio.to_thread(log.events, body.token, shown, clicks))
+        done = asyncio.wrap_future(written)
+        await asyncio.wait([done], timeout=limits.deadline)
+        if written.cancel() or not await done:
+            raise not_written()
+        return json_response({"written": len(shown) + len(clicks)})

@@ -3,6 +3,8 @@
 The first request is computed at once, and those that arrive meanwhile form the next batch. After a batch of several,
 the next one waits some milliseconds for as many: the clients send their next requests when they have their answers,
 and otherwise the first of these would be computed alone.
+
+Which of two rankings a request gets, or what one list of both holds: drawn for each session, the same each time.
 """
 
 from __future__ import annotations
@@ -10,12 +12,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import secrets
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -24,26 +28,97 @@ from numpy.typing import ArrayLike
 from prometheus_client import Counter
 from starlette.requests import ClientDisconnect
 
+from rerank.pipeline.applying import Cutoff
 from rerank.service.appending import Lines
-from rerank.service.experiments import Comparison
-from rerank.service.faults import internal, overloaded, too_late
-from rerank.service.settings import Limits
+from rerank.service.settings import Limits, ServiceError, internal, overloaded, too_late
 from rerank.types.passages import Passage
-from rerank.workflows.cutoff import Cutoff
+
+TEAM_DRAFT = "team-draft"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two rankings that share one list.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Their names.
+    method : str
+        How their documents are interleaved.
+    session : str
+        The session; lists for one query and session are equal.
+
+    """
+
+    names: tuple[str, str]
+    method: str
+    session: str
+
+    def seed(self, query: str) -> int:
+        """Return the seed of all chance in the list for a query."""
+        return _number(*self.names, self.method, self.session, query)
+
+
+def compared(names: str, method: str, session: str | None) -> Comparison:
+    """Return the comparison of `A,B`; raises ServiceError."""
+    return Comparison(_two("compare", names), method, session or secrets.token_hex(8))
+
+
+def assigned(names: str, session: str | None) -> str:
+    """Return which ranking of `A,B` a session gets; raises ServiceError. Without a session, it is drawn."""
+    two = _two("assign", names)
+    return two[_number(*two, session or secrets.token_hex(8)) % 2]
+
+
+def _two(parameter: str, names: str) -> tuple[str, str]:
+    first, _, second = names.partition(",")
+    if not first or not second or first == second or "," in second:
+        raise ServiceError(
+            422, f"query.{parameter}", "two names of /models, as A,B", names[:100] or "none", "Name two models."
+        )
+    return first, second
+
+
+def _number(*texts: str) -> int:
+    """Return a number of 64 bits that looks random, the same for the same texts."""
+    return int.from_bytes(blake2b("\0".join(texts).encode("utf-8", "replace"), digest_size=8).digest())
+
 
 log = logging.getLogger("rerank")
+
+
 NORMAL_CANDIDATES = 100  # that a model reorders where a request does not say
+
+
 _LONG_QUERY = 256  # characters
+
+
 _FIRST_GUESS = 50e-6  # seconds for a row, until there is a measurement
+
+
 _WEIGHT = 0.1  # of a new measurement in the moving average
+
+
 _LINGER, _STEP = 0.005, 0.0005  # seconds after a batch of several, and between two looks at the queue
+
+
 _MARGIN = 0.5  # share of the time left that the work before a request, and its own, may be expected to take
 
+
 REFUSED = Counter("rerank_refused", "Requests that were not computed.", ["reason"])
+
+
 for _reason in ("queue", "deadline", "bytes", "slow"):
     REFUSED.labels(_reason)
+
+
 BATCHES = Counter("rerank_batches", "Batches of requests that went to the kernels.")
+
+
 BATCHED = Counter("rerank_batched_requests", "Requests in these batches.")
+
+
 ROWS = Counter("rerank_rows", "Query-document pairs in these batches.")
 
 

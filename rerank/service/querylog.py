@@ -22,9 +22,8 @@ from rerank.clicks.reading import EVENTS, TOPICS, key_of_text
 from rerank.errors import InvalidInputError, shown
 from rerank.files.svmlight import svmlight_text
 from rerank.service.appending import PRIVATE, Appender, Lines, write_all
-from rerank.service.faults import ServiceError
 from rerank.service.jobs import SearchJob
-from rerank.service.settings import Settings
+from rerank.service.settings import ServiceError, Settings
 from rerank.types import RankingData, Run
 from rerank.types.ids import MOST_LETTERS, id_array
 

@@ -14,9 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numba import prange
 
-from rerank.runtime.elementary import random_bits
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.lanes import prefetch
+from rerank.runtime.numerics import prefetch, random_bits
 
 LOW = 0xFFFFFFFF
 OVERFLOW = np.uint64(65535)  # first word of a row with too many exceptions (columns.py)

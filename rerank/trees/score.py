@@ -28,13 +28,16 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.threads import in_threads, row_parts
+from rerank.runtime.kernels import helper, in_threads, kernel, row_parts
 from rerank.trees.forest import WORD_BITS, Forest
 from rerank.types import Floats, Ints, pointers
 
 LANES = 128
+
+
 DE_BRUIJN = 0x077CB531  # bits 27 to 31 of its product with 2^b are another number for each b below 32
+
+
 SLOTS = (DE_BRUIJN << np.arange(WORD_BITS) >> 27) & 31
 
 
@@ -334,12 +337,19 @@ def _arrange(node_ptr, leaf_ptr, tested, threshold, children, leaf_value, walk):
 
 
 FEW_ROWS = 24  # about as many rows as can be walked while a block is scored by bits
+
+
 # From about two milliseconds on threads pay off, even where other processes use the cores and the last thread is late.
 # In tests of a node on a row; moving a value into its column counts as several.
 PARALLEL_TESTS = 50_000_000
+
+
 TESTS_A_COLUMN = 40
 
+
 _BITS: WeakKeyDictionary[Forest, BitForest] = WeakKeyDictionary()
+
+
 _WALKS: WeakKeyDictionary[Forest, WalkForest] = WeakKeyDictionary()
 
 

@@ -8,18 +8,40 @@ slot            index of a leaf's histograms, totals and best split. After a spl
                 of its parent, so a leaf and its slot have numbers of their own.
 
 The named tuples and dtypes are part of a compiled kernel's signature: a change of them compiles it anew.
+
+What the splits of all trees of a forest must keep to: monotone and interaction constraints.
+
+Monotone constraints, by the method "basic" of LightGBM. A split on a constrained feature whose children's Newton steps
+contradict the direction is no candidate. The steps of all leaves below its left child end, and those below its right
+child begin, at the middle of the two steps, so that no later split undoes the order. Missing values take either side.
+
+Interaction constraints. The features of a path from the root to a leaf are all in one of the groups: a split may take
+the features of the groups that hold all features of the path. A feature in no group is never taken, as in LightGBM.
+
+Which features are categories: their values are codes without an order, whole numbers from 0, or missing.
+
+A node splits a category by a set of codes (`leafwise.py` chooses it, `Tree.category_bits` holds it). A code outside it,
+such as one that training did not see, goes where missing values go.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.errors import InvalidInputError, shown, suggestion
+from rerank.runtime.mapped_rows import row_blocks
+from rerank.runtime.schema import Field, Items, SchemaError, Sizes, Table, Text, Whole
+from rerank.trees.forest import MOST_CATEGORIES
 from rerank.types import Ints
 
 BIN_WORDS = 4  # of 64 bins each
+
+
 FEATURE = np.dtype(
     [
         ("column", np.int64),  # where its codes are; -1: one bin only, nothing to split
@@ -31,6 +53,8 @@ FEATURE = np.dtype(
     ],
     align=True,
 )
+
+
 SPLIT = np.dtype(
     [
         ("gain", np.float64),  # decrease of the loss; 0: no split
@@ -43,6 +67,8 @@ SPLIT = np.dtype(
     ],
     align=True,
 )
+
+
 TOTALS = np.dtype(
     [
         ("grad", np.float64),
@@ -54,6 +80,8 @@ TOTALS = np.dtype(
     ],
     align=True,
 )
+
+
 LEAF = np.dtype(
     [
         ("first", np.int64),  # its rows are [first, last) of its buffer
@@ -66,6 +94,8 @@ LEAF = np.dtype(
     ],
     align=True,
 )
+
+
 NODE = np.dtype(
     [
         ("feature", np.int64),
@@ -78,6 +108,8 @@ NODE = np.dtype(
     ],
     align=True,
 )
+
+
 ALL_GROUPS = np.uint64(2**64 - 1)
 
 
@@ -216,3 +248,197 @@ class Workspace(NamedTuple):
         self.leaves[0] = (0, n_rows, 0, 0, 0, -1, False)
         self.splits["gain"] = 0.0
         self.feature_splits["gain"] = 0.0
+
+
+FEATURES = "features"  # the directions that the features' families declare
+
+
+MOST_GROUPS = 64  # a bit each
+
+
+_Directions = Mapping[str, int] | Sequence[int]
+
+
+_Groups = Sequence[Sequence[str | int]]
+
+
+_DIRECTION = Whole(-1, 1)
+
+
+class Directions(Field):
+    """Monotone constraints: a direction for each named feature, or a list of one for each; FEATURES; or None."""
+
+    def accepts(self) -> str:
+        """Return what is accepted."""
+        return f"a mapping of names to -1, 0 or 1, a list of these, {FEATURES!r}, or None"
+
+    def read(self, value: object, sizes: Sizes) -> dict[str, int] | list[int] | str | None:
+        """Return the directions."""
+        if value is None or (isinstance(value, str) and value == FEATURES):
+            return value
+        if isinstance(value, Mapping):
+            return Table(_DIRECTION).read(value, sizes)
+        if isinstance(value, np.ndarray):
+            value = value.tolist()
+        return Items(_DIRECTION).read(list(value) if isinstance(value, tuple) else value, sizes)
+
+
+class FeatureGroups(Field):
+    """Interaction constraints: lists of names or numbers of features; or None."""
+
+    def accepts(self) -> str:
+        """Return what is accepted."""
+        return f"up to {MOST_GROUPS} lists of names or numbers, or None"
+
+    def read(self, value: object, sizes: Sizes) -> list[list[str | int]] | None:
+        """Return the groups."""
+        if value is None:
+            return None
+        groups = [list(each) if isinstance(each, tuple) else each for each in value] if _is_list(value) else value
+        read: list[list[str | int]] = Items(Items(FeatureKey())).read(groups, sizes)
+        if len(read) > MOST_GROUPS:
+            raise SchemaError(f"at most {MOST_GROUPS} groups", str(len(read)))
+        return read
+
+
+class FeatureKey(Field):
+    """The name or the number of a feature."""
+
+    def read(self, value: object, sizes: Sizes) -> str | int:
+        """Return it."""
+        key: str | int = (Text() if isinstance(value, str) else Whole(0, 2**31)).read(value, sizes)
+        return key
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, list | tuple)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitConstraints:
+    """Constraints of the features of a data set.
+
+    Parameters
+    ----------
+    direction : int64 array of shape (n_features,)
+        1 where the score may not fall with the feature, -1 where it may not rise, else 0.
+    groups : uint64 array of shape (n_features,)
+        Interaction groups that hold each feature, a bit each; all bits without such constraints.
+
+    """
+
+    direction: Ints
+    groups: NDArray[np.uint64]
+
+    @classmethod
+    def of(
+        cls, names: Sequence[str], directions: _Directions | None = None, groups: _Groups | None = None
+    ) -> SplitConstraints:
+        """Return the constraints of features by their names; raise InvalidInputError for unknown ones."""
+        return cls(_direction(names, directions), _groups(names, groups))
+
+
+def _direction(names: Sequence[str], directions: _Directions | None) -> Ints:
+    """Return the direction of each feature, (n_features,) int64."""
+    out = np.zeros(len(names), dtype=np.int64)
+    if directions is None:
+        return out
+    if isinstance(directions, Mapping):
+        for name, direction in directions.items():
+            out[feature_number(names, name, "monotone_constraints")] = direction
+    elif len(directions) == len(names):
+        out[:] = directions
+    else:
+        raise InvalidInputError(
+            f"monotone_constraints: expected a direction for each of {len(names)} features, got {len(directions)}. "
+            "Give a mapping of names to directions."
+        )
+    return out
+
+
+def _groups(names: Sequence[str], groups: _Groups | None) -> NDArray[np.uint64]:
+    """Return the groups of each feature as bits, (n_features,) uint64."""
+    if groups is None:
+        return np.full(len(names), ALL_GROUPS)
+    out = np.zeros(len(names), dtype=np.uint64)
+    for bit, group in enumerate(groups):
+        for feature in group:
+            out[feature_number(names, feature, "interaction_constraints")] |= np.uint64(1 << bit)
+    return out
+
+
+def feature_number(names: Sequence[str], feature: str | int, place: str) -> int:
+    """Return the number of a feature that is named, or given by its number."""
+    if isinstance(feature, str) and feature in names:
+        return names.index(feature)
+    if isinstance(feature, int) and feature < len(names):
+        return feature
+    if isinstance(feature, int):
+        raise InvalidInputError(
+            f"{place}: expected the number of one of {len(names)} features, from 0, got {feature}. Name the feature."
+        )
+    raise InvalidInputError(
+        f"{place}: expected a feature of the training data, got {shown(feature)}. {suggestion(feature, list(names))}"
+    )
+
+
+AUTO = "auto"
+
+
+class CategoryFeatures(Field):
+    """Names or numbers of the features that are categories, or "auto"."""
+
+    def accepts(self) -> str:
+        """Return what is accepted."""
+        return f"{AUTO!r}, or a list of names or numbers"
+
+    def read(self, value: object, sizes: Sizes) -> str | list[str | int]:
+        """Return the features."""
+        if value == AUTO:
+            return AUTO
+        if isinstance(value, str):
+            raise SchemaError(self.accepts(), shown(value))
+        keys: list[str | int] = Items(FeatureKey(), may_be_empty=True).read(
+            list(value) if isinstance(value, tuple) else value, sizes
+        )
+        return keys
+
+
+class CategoryValues(Field):
+    """List of the values of a category, each once: text, numbers or booleans; the code of a value is its position."""
+
+    def read(self, value: object, sizes: Sizes) -> list[str | int | float | bool]:
+        """Return the values."""
+        if not isinstance(value, list) or not all(isinstance(each, str | int | float) for each in value):
+            raise SchemaError("a list of texts and numbers", shown(value))
+        if len(set(value)) < len(value) or len(value) > MOST_CATEGORIES:
+            raise SchemaError(
+                f"up to {MOST_CATEGORIES} values, each once", f"{len(value)}, {len(set(value))} of them distinct"
+            )
+        return value
+
+
+def category_mask(
+    names: Sequence[str], n_features: int, given: str | Iterable[str | int], automatic: Mapping[str, object]
+) -> NDArray[np.bool_]:
+    """Return which features are categories, (n_features,): those given, or with "auto" those of `automatic`."""
+    mask = np.zeros(n_features, dtype=np.bool_)
+    for feature in automatic if isinstance(given, str) else given:
+        mask[feature_number(names, feature, "categorical_feature")] = True
+    return mask
+
+
+def check_codes(
+    X: NDArray[np.float32], features: Ints, names: Sequence[str], most: float = np.inf, what: str = "X"
+) -> None:
+    """Refuse values of categories that are no codes below `most`; NaN is missing."""
+    for first, block in row_blocks(X) if len(features) else ():
+        codes = block[:, features]
+        wrong = (codes < 0.0) | (codes >= most) | (codes != np.floor(codes)) & ~np.isnan(codes)
+        if wrong.any():
+            row, column = (int(each[0]) for each in np.nonzero(wrong))
+            raise InvalidInputError(
+                f"{what}: expected whole numbers from 0 to {MOST_CATEGORIES - 1} or NaN as categories, got "
+                f"{codes[row, column]:.9g} at row {first + row} of feature {shown(names[features[column]])}. Number "
+                "categories from 0, and put NaN where one is missing."
+            )

@@ -1,21 +1,43 @@
-"""Ids as arrays: text for users, UTF-8 bytes and 64-bit words for vectorised comparison."""
+"""Ids as arrays: text for users, UTF-8 bytes and 64-bit words for vectorised comparison.
+
+Rows of queries in flat arrays: `query_ptr` gives the rows of each query.
+
+Order of rows, and how ties are decided.
+
+A run is read as by trec_eval: equal scores by document id, descending (`trec_order`). The rows of training data are in
+that order of documents already, so that a stable sort decides ties alike (`query_order`; kernels, which call no other
+file, sort by merging or keep the earlier row). Texts without ids are known by their position (`position_order`).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Ids = NDArray[np.str_]
+
+
 Words = NDArray[np.uint64]
 
+
 WHITE_SPACE = " \t\n\r\x0b\x0c\0"
+
+
 MOST_LETTERS = 512  # maximum length of an id: arrays of ids are as wide as the longest one
+
+
 QUERY = "query"  # id of a query that is given as text
+
+
 ID_RULE = f"of 1 to {MOST_LETTERS} characters without white space"
+
+
 QUERY_RULE = f"{ID_RULE} that do not begin with # or a byte order mark"
+
 
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, an odd number: a multiplicative (Fibonacci) hash
 
@@ -141,3 +163,111 @@ class QueryDocIndex:
             rows, position = rows[more], position[more]
         rows = np.flatnonzero(matches >= 0)
         return rows, matches[rows]
+
+
+Floats = NDArray[np.float64]
+
+
+Ints = NDArray[np.int64]
+
+
+def query_rows(query_ptr: Ints) -> Ints:
+    """Return the query number of every row, (n_rows,) int64."""
+    return np.repeat(np.arange(len(query_ptr) - 1), np.diff(query_ptr))
+
+
+def pointers(counts: ArrayLike) -> Ints:
+    """Return (n + 1,) int64 offsets of consecutive groups of rows whose sizes are `counts`."""
+    counts = np.asarray(counts, dtype=np.int64)
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
+
+def by_number(numbers: NDArray[np.int32 | np.int64], n: int) -> tuple[Ints, Ints]:
+    """Return pointers (n + 1,) to the rows of each of n numbers, and these rows, ascending within a number."""
+    return pointers(np.bincount(numbers, minlength=n)), np.argsort(numbers, kind="stable")
+
+
+def are_pointers(ptr: ArrayLike, n: int, end: int) -> bool:
+    """Return whether `ptr` has n + 1 whole numbers that rise from 0 to `end`; differences could overflow."""
+    ptr = np.asarray(ptr)
+    fits = ptr.shape == (n + 1,) and ptr.dtype.kind in "iu" and ptr[0] == 0 and ptr[-1] == end
+    return bool(fits and not (ptr[1:] < ptr[:-1]).any())
+
+
+def query_blocks(query_ptr: Ints, n_rows: int = 1 << 15) -> Iterator[tuple[int, int]]:
+    """Yield ranges of whole queries [first, last) of about `n_rows` rows, so that temporary arrays fit in cache."""
+    first = 0
+    while first < len(query_ptr) - 1:
+        last = int(np.searchsorted(query_ptr, query_ptr[first] + n_rows, side="right")) - 1
+        last = min(max(last, first + 1), len(query_ptr) - 1)
+        yield first, last
+        first = last
+
+
+def ideal_of_rows(labels: Floats, query_ptr: Ints) -> tuple[Floats, Ints]:
+    """Return the positive labels of every query, best first, assuming that no other document was judged."""
+    rows = np.flatnonzero(labels > 0)
+    query, labels = np.searchsorted(query_ptr, rows, side="right") - 1, labels[rows]
+    return labels[np.lexsort((-labels, query))], pointers(np.bincount(query, minlength=len(query_ptr) - 1))
+
+
+def joined_rows(starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """Return the rows of groups that begin at `starts`, concatenated, and their `query_ptr`."""
+    query_ptr = pointers(counts)
+    return np.arange(query_ptr[-1]) + np.repeat(starts - query_ptr[:-1], counts), query_ptr
+
+
+def trec_order(query_ptr: Ints, scores: NDArray[np.float64], doc_ids: NDArray[Any]) -> Ints:
+    """Return the rows of each query by score, then document id, both descending.
+
+    Scores are compared as float32, which is trec_eval's type; NaN is last. doc_ids are text or bytes.
+    """
+    order = np.arange(len(scores))
+    positions, rows = trec_moves(query_ptr, scores, doc_ids)
+    order[positions] = rows
+    return order
+
+
+def query_order(query_ptr: Ints, keys: NDArray[Any]) -> Ints:
+    """Return the rows of each query by key (n_rows,), ascending; equal keys in the order of the rows."""
+    return np.lexsort((keys, query_rows(query_ptr)))
+
+
+def position_order(positions: Ints, scores: NDArray[np.float64]) -> Ints:
+    """Return the rows of texts that were given as a list: by score, descending, equal scores by position."""
+    return np.lexsort((positions, -scores))
+
+
+def trec_moves(query_ptr: Ints, scores: NDArray[np.float64], doc_ids: NDArray[Any]) -> tuple[Ints | slice, Ints]:
+    """Return the positions whose row differs in `trec_order`, and their new rows: none if all rows are in order.
+
+    All positions, as a slice, if the scores of a query rise anywhere.
+    """
+    with np.errstate(over="ignore"):
+        keys = scores.astype(np.float32)
+    np.fmin(np.negative(keys, out=keys), np.float32(np.inf), out=keys)
+    ends = query_ptr[1:-1][(query_ptr[1:-1] > 0) & (query_ptr[1:-1] < len(keys))] - 1  # the last row of a query
+    falls = keys[1:] < keys[:-1]
+    falls[ends] = False
+    order = np.arange(len(keys)) if falls.any() else None
+    for number in _with_any(falls, query_ptr) if order is not None else []:
+        start, end = query_ptr[number], query_ptr[number + 1]
+        ascending = np.argsort(keys[start:end])
+        order[start:end], keys[start:end] = ascending + start, keys[start:end][ascending]  # type: ignore[index]
+    second = np.concatenate([[False], keys[1:] == keys[:-1], [False]])  # whether a row ties with the one before
+    second[ends + 1] = False
+    tied = np.flatnonzero(second[:-1] | second[1:])
+    rows = tied if order is None else order[tied]
+    if len(tied):
+        group = np.cumsum(~second[tied])
+        rows = rows[np.lexsort((rows, *(~key for key in sort_keys(doc_ids[rows])), group))]
+    if order is None:
+        return tied[rows != tied], rows[rows != tied]
+    order[tied] = rows
+    return slice(None), order
+
+
+def _with_any(falls: NDArray[np.bool_], query_ptr: Ints) -> list[int]:
+    """Return the queries in which `falls` (n_rows - 1,) is set for any row but the first."""
+    before = np.cumsum(np.concatenate([[0, 0], falls]))
+    return np.flatnonzero(np.diff(before[query_ptr])).tolist()

@@ -11,10 +11,8 @@ from numpy.typing import ArrayLike
 
 from rerank.errors import InvalidInputError, shown
 from rerank.types import frames
-from rerank.types.arrays import Floats, Ints, pointers, query_rows
 from rerank.types.frames import Frame
-from rerank.types.ids import Ids, id_array
-from rerank.types.ordering import trec_order
+from rerank.types.ids import Floats, Ids, Ints, id_array, pointers, query_rows, trec_order
 from rerank.types.query_table import QueryTable, group_rows
 from rerank.types.retriever import UNNAMED, Retriever
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.types import frames
-from rerank.types.display import Shown, counted
 from rerank.types.frames import Frame
+from rerank.types.query_table import Shown, counted
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,6 +2,8 @@
 
 The file of the documents' vectors is made once for an index and an encoder. When it is opened, a few documents are
 encoded again: a file of another encoder of the same name is made anew.
+
+Vectors of queries beside those of documents: what the families of features are given.
 """
 
 from __future__ import annotations
@@ -9,11 +11,11 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,19 +25,36 @@ from rerank.files.source import check_file
 from rerank.runtime import container
 from rerank.runtime.cache import cache_folder, note_path
 from rerank.runtime.container import Blocks, Kind, Stored
-from rerank.runtime.functions import exception_text, named_function
 from rerank.runtime.progress import track
+from rerank.runtime.registry import exception_text, named_function
 from rerank.runtime.schema import Record, Text
-from rerank.types.arrays import Ints
 from rerank.types.forward import ForwardIndex
+from rerank.types.ids import Ints
+from rerank.vectors.space import ENCODER, Space
 from rerank.vectors.vectors import IDENTITY, MOST_DIMENSIONS, check_finite, identity
 
+if TYPE_CHECKING:
+    from rerank.vectors.vectors import Vectors
+
+
 EXTRA = "wordllama"  # the package, and the extra, that brings an encoder
+
+
 Texts = Callable[[Ints], Sequence[str]]
+
+
 _BATCH = 256  # texts of a call
+
+
 _PROBES = 4  # documents that are encoded again when a file is opened
+
+
 _TOLERANCE = 1e-3  # of a cosine: batches of other sizes may change the last bits
+
+
 _REMEDY = "Delete it, it is made again."
+
+
 _log = logging.getLogger("rerank")
 
 
@@ -196,3 +215,87 @@ def _agree(stored: NDArray[np.float32], probes: Ints, again: NDArray[np.float32]
 def _blocks(encoder: Encoder, n_docs: int, texts: Texts, dimensions: int) -> Iterator[NDArray[np.float32]]:
     for first in track(range(0, n_docs, _BATCH), f"vectors of {encoder.name}"):
         yield encoder.encode(texts(np.arange(first, min(first + _BATCH, n_docs))), dimensions)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryVectors:
+    """Vectors of some queries.
+
+    Parameters
+    ----------
+    vectors : Vectors or None
+        Vectors of terms and documents.
+    queries : mapping from str to ndarray of shape (n_queries, dimensions) and dtype float32
+        Vectors of the queries, by space; zeros where a query has none.
+    encoded : ndarray of shape (n_docs, dimensions) and dtype float32, or None
+        Vectors of the documents by an encoder.
+
+    """
+
+    vectors: Vectors | None
+    queries: Mapping[str, NDArray[np.float32]]
+    encoded: NDArray[np.float32] | None = None
+
+    def space(self, name: str) -> Space:
+        """Return a space of the vectors."""
+        if self.vectors is None:
+            raise TypeError("features of vectors need vectors")
+        return self.vectors.spaces[name]
+
+    def of_queries(self, first: int, last: int) -> QueryVectors:
+        """Return those of the queries [first, last)."""
+        return replace(self, queries={space: array[first:last] for space, array in self.queries.items()})
+
+    def documents(self, space: str, of_field: str, docs: Ints) -> tuple[NDArray[np.float32], Ints]:
+        """Return an array of vectors of documents, and the row of each document in it, (n,) int64."""
+        if self.vectors is None:
+            raise TypeError("features of vectors need vectors")
+        stored = self.vectors.stored.get((space, of_field))
+        if stored is not None:
+            return stored, docs
+        distinct, rows = np.unique(docs, return_inverse=True)
+        return self.vectors.documents(space, of_field, distinct), rows
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """Vectors of an encoder.
+
+    Parameters
+    ----------
+    name : str
+        Name of the encoder.
+    documents : ndarray of shape (n_docs, dimensions) and dtype float32
+        Vectors of the documents of the index.
+    queries : mapping from str to ndarray of shape (dimensions,) and dtype float32
+        Vectors of the queries, by query id.
+
+    """
+
+    name: str
+    documents: NDArray[np.float32]
+    queries: Mapping[str, NDArray[np.float32]]
+
+    def of_queries(self, query_ids: Iterable[str]) -> NDArray[np.float32]:
+        """Return the vectors of some queries, (n_queries, dimensions) float32."""
+        rows = [self.queries[query_id] for query_id in query_ids]
+        return np.array(rows, dtype=np.float32).reshape(len(rows), self.documents.shape[1])
+
+
+def query_vectors(
+    vectors: Vectors | None,
+    encoded: Encoded | None,
+    forward: ForwardIndex,
+    query_ids: Iterable[str],
+    query_terms: Sequence[Sequence[str]],
+) -> QueryVectors | None:
+    """Return the vectors of queries; `forward` are the arrays of the index, or of texts that it does not hold."""
+    queries: dict[str, NDArray[np.float32]] = {}
+    if vectors is not None:
+        queries = {name: space.queries(vectors.forward, query_terms) for name, space in vectors.spaces.items()}
+    if encoded is not None:
+        queries[ENCODER] = encoded.of_queries(query_ids)
+    elif vectors is None:
+        return None
+    own = None if vectors is None else vectors.on(forward)
+    return QueryVectors(own, queries, None if encoded is None else encoded.documents)

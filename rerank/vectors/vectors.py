@@ -20,13 +20,11 @@ from rerank.runtime.cache import note_path
 from rerank.runtime.container import Blocks, Fault, Kind, Stored
 from rerank.runtime.mapped_rows import read_in_order
 from rerank.runtime.schema import Field, Names, Plain, Record, Text
-from rerank.types.arrays import Ints
 from rerank.types.forward import FieldArrays, ForwardIndex
+from rerank.types.ids import Ints
 from rerank.types.retriever import CONTENTS
-from rerank.vectors.lsi import DIMENSIONS, learn_lsi
-from rerank.vectors.space import LSI, WORDS, Space
-from rerank.vectors.words import DIMENSIONS as WORD_DIMENSIONS
-from rerank.vectors.words import learn_words
+from rerank.vectors.space import DIMENSIONS, LSI, WORDS, Space, learn_lsi, learn_words
+from rerank.vectors.space import WORD_DIMENSIONS as WORD_DIMENSIONS
 
 OTHER = "an index with other documents or another analyser"
 REMEDY = "Learn them with `rerank vectors`."

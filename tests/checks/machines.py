@@ -131,7 +131,7 @@ def make(folder: Path, data: Path, quick: bool) -> None:
 def collection(data: Path, quick: bool) -> tuple[object, dict[str, str], object]:
     """Return documents, topics and judgements of cranfield, or of the Python library's docstrings."""
     import rerank
-    from rerank.workflows.demo import library_collection
+    from rerank.experiments.demo import library_collection
 
     n_topics = 40 if quick else 225
     source = data / "collections" / "cranfield"
@@ -145,7 +145,7 @@ def collection(data: Path, quick: bool) -> tuple[object, dict[str, str], object]
 def of_index(folder: Path, index: object, topics: dict[str, str], qrels: object) -> object:
     """Write vectors, runs and features of all families; return the default features with labels."""
     import rerank
-    from rerank.features.registry import known_families
+    from rerank.features.recipe import known_families
 
     vectors = rerank.Vectors.learn(index)
     vectors.save(folder / "vectors.npz")

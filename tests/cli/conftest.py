@@ -13,7 +13,7 @@ import pytest
 from benchmarks.users import simulate_clicks
 from rerank.cli.main import run
 from rerank.clicks.reading import write_clicks
-from tests.workflows.tiny import tiny
+from tests.tiny import tiny
 
 SMALL = ("-p", "n_estimators=3", "-p", "min_child_samples=5", "-p", "num_leaves=4")
 

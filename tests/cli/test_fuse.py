@@ -8,7 +8,7 @@ import pytest
 
 import rerank
 from rerank.cli.fuse import command as fuse_command
-from rerank.combination import fusion
+from rerank.retrieval import fusion
 from tests.cli.conftest import Command
 
 

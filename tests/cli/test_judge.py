@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import rerank
-from rerank.files.provenance import read_provenance
-from rerank.workflows.judging import pool
+from rerank.files.lists import read_provenance
+from rerank.training.judging import pool
 from tests.cli.conftest import Command
 
 Type = Callable[[str], None]

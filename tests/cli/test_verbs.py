@@ -12,12 +12,10 @@ import pytest
 
 import rerank
 from rerank.cli.main import VERBS, cli
-from rerank.cli.parameters import ELSEWHERE
-from rerank.evaluation.comparison import DEFAULT_CORRECTION, DEFAULT_TEST
+from rerank.cli.options import ELSEWHERE
+from rerank.evaluation.comparison import CORRECTIONS, DEFAULT_CORRECTION, DEFAULT_TEST, TESTS
 from rerank.evaluation.report import FORMATS
-from rerank.evaluation.significance import CORRECTIONS, TESTS
-from rerank.features.recipe import Recipe
-from rerank.features.registry import known_families
+from rerank.features.recipe import Recipe, known_families
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import known_rankers, ranker_class
 from tests.cli.conftest import SMALL, Command, tree

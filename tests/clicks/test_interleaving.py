@@ -11,9 +11,8 @@ import pytest
 from scipy.stats import ttest_ind
 
 from benchmarks.users import Users, simulate_interleaving
-from rerank.clicks import drafts
-from rerank.clicks.drafts import METHODS, interleave
-from rerank.clicks.interleaving import AssignmentResult, InterleavingResult, experiment_result
+from rerank.clicks import interleaving as drafts
+from rerank.clicks.interleaving import METHODS, AssignmentResult, InterleavingResult, experiment_result, interleave
 from rerank.clicks.reading import read_clicks, write_clicks
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError

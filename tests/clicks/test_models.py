@@ -7,12 +7,9 @@ import pandas as pd
 import pytest
 
 from benchmarks.users import Users, attractions, simulate_clicks
-from rerank.clicks.cells import Cells
-from rerank.clicks.estimates import MODELS, ClickEstimates, estimate_clicks
-from rerank.clicks.examination import examination
+from rerank.clicks.estimates import MODELS, Cells, ClickEstimates, estimate_clicks, examination
 from rerank.clicks.models.pbm import attractiveness
-from rerank.clicks.preferences import preference_pairs
-from rerank.clicks.record import Clicks
+from rerank.clicks.record import Clicks, preference_pairs
 from rerank.errors import InvalidInputError
 from rerank.types import Qrels, RankingData, Run, query_rows
 from tests.oracles import clicks as oracles
@@ -137,7 +134,7 @@ def test_what_cannot_be_estimated_is_refused(judged: Judged) -> None:
 
 def test_preferences_are_clicks_below_what_was_skipped(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
     clicks = simulate_clicks(*judged, passes=6, spread=2.0)
-    monkeypatch.setattr("rerank.clicks.preferences.PAIRS_AT_ONCE", 1000)
+    monkeypatch.setattr("rerank.clicks.record.PAIRS_AT_ONCE", 1000)
     pairs, totals = preference_pairs(clicks)
     counts = oracles.skipped(clicks)
     expected = {}

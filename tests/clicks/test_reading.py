@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.users import simulate_clicks
-from rerank.clicks.cleaning import Limits
-from rerank.clicks.reading import read_clicks, write_clicks
+from rerank.clicks.reading import Limits, read_clicks, write_clicks
 from rerank.clicks.record import Clicks
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.types import Qrels, Run

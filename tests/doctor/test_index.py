@@ -10,7 +10,7 @@ import pytest
 from rerank.doctor.checks import Finding, examine
 from rerank.doctor.reading import read_sources
 from rerank.lucene.build import build_index
-from rerank.lucene.shards import ARRAYS, SUBFOLDER
+from rerank.lucene.folder import ARRAYS, SUBFOLDER
 
 DOCUMENTS = [
     {"id": f"d{number}", "title": "heat flow", "body": "wings in cold air", "year": 1960} for number in range(5)

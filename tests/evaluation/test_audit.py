@@ -10,9 +10,9 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.evaluation.audit import LEVEL, mean_and_half_width
+from rerank.evaluation.report import LEVEL, mean_and_half_width
+from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.metrics.structures import RankedLists
 from rerank.types import Floats, Ints, pointers
 
 BM25 = 24  # column of MQ2008: BM25 of the whole document

@@ -8,7 +8,7 @@ import pytest
 import rerank
 from rerank.evaluation.comparison import Comparison
 from rerank.evaluation.report import render
-from rerank.types.display import html_folded
+from rerank.types.query_table import html_folded
 
 QRELS = {f"q{number}": {"a": 1, "b": 0} for number in range(6)}
 GOOD = {query_id: {"a": 2.0, "b": 1.0} for query_id in QRELS}

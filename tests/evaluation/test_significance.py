@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from rerank.errors import InvalidInputError
-from rerank.evaluation.significance import (
+from rerank.evaluation.comparison import (
     CORRECTIONS,
     TESTS,
     bootstrap_intervals,

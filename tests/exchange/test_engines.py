@@ -16,14 +16,13 @@ from rerank.cli.main import run
 from rerank.errors import InvalidInputError
 from rerank.exchange import engines
 from rerank.exchange.engines import RECIPE, EngineSettings, engine_named
+from rerank.exchange.portable import portable_template
 from rerank.exchange.registry import known_formats
-from rerank.features.families.static import StaticFeatures
-from rerank.features.recipe import Recipe
-from rerank.features.registry import known_families
-from rerank.workflows.portable import portable_template
+from rerank.features.families.document import StaticFeatures
+from rerank.features.recipe import Recipe, known_families
 from tests.oracles import engines as walks
 from tests.rankers.conftest import ranking_data
-from tests.workflows.tiny import Tiny, tiny
+from tests.tiny import Tiny, tiny
 
 ENGINES = ("elasticsearch", "opensearch", "solr")
 

@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.features import columns as columns_module
+from rerank.features import base as columns_module
 from rerank.features import extract as extract_module
 from rerank.features.extract import extract
 from rerank.features.inputs import Records
-from rerank.features.recipe import Recipe
-from rerank.features.registry import index_family_names
-from rerank.runtime import threads
+from rerank.features.recipe import Recipe, index_family_names
+from rerank.runtime import kernels as threads
 from rerank.types import Qrels, Run
 from rerank.types.forward import FieldArrays
 from rerank.vectors.vectors import Vectors

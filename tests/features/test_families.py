@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from rerank.features.extract import extract
 from rerank.features.families import proximity as proximity_family
-from rerank.features.recipe import Recipe
-from rerank.features.registry import index_family_names
+from rerank.features.recipe import Recipe, index_family_names
 from rerank.types import RankingData, Run
 from rerank.types.forward import ForwardIndex
 from tests.features.awkward import QUERIES, words

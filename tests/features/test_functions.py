@@ -22,12 +22,12 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError, MissingFileError
 from rerank.features import extract as extract_module
-from rerank.features.catalogue import template
+from rerank.features.base import template
 from rerank.features.extract import extract, extract_blocks
 from rerank.features.functions import functions, load_functions
 from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
-from rerank.runtime import threads
+from rerank.runtime import kernels as threads
 from rerank.types import Run
 from tests.features.collection import forward_index
 

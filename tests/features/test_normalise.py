@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InvalidInputError
-from rerank.features.normalise import chosen_columns, normalise, normalised_columns
+from rerank.features.extract import chosen_columns, normalise, normalised_columns
 
 NUMBERS = st.floats(-1000, 1000, width=32).map(lambda x: round(x, 3)) | st.just(float("nan"))
 QUERIES = st.lists(st.lists(st.tuples(NUMBERS, NUMBERS), max_size=6), min_size=1, max_size=4)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from rerank.errors import InvalidInputError
 from rerank.features.extract import extract
+from rerank.features.families.passages import field_spans
 from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
-from rerank.features.windows import field_spans
 from rerank.types import Run
 from rerank.types.passages import Passages
 from tests.features.awkward import QUERIES

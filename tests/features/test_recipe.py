@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.features.recipe import Recipe
-from rerank.features.registry import default_family_names
+from rerank.features.recipe import Recipe, default_family_names
 
 RECIPE = Recipe(fields=("title", "body"), families=("letor",), bm25_k1=1.2, lm_dirichlet_mu=2000)
 

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.features.base import FieldFamily, Missing
-from rerank.features.columns import ColumnGroup, column_groups
+from rerank.features.base import ColumnGroup, FieldFamily, Missing, column_groups
 from rerank.features.extract import extract
 from rerank.features.inputs import Records
-from rerank.features.recipe import Recipe
-from rerank.features.registry import default_family_names, family, known_families, space_family_names
+from rerank.features.recipe import Recipe, default_family_names, family, known_families, space_family_names
 from rerank.types import RankingData, Run, query_rows
-from rerank.vectors.queries import Encoded
+from rerank.vectors.encoder import Encoded
 from rerank.vectors.vectors import Vectors
 from tests.features.awkward import QUERIES
 from tests.features.collection import Documents, forward_index

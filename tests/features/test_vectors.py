@@ -9,11 +9,10 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.features.extract import extract
-from rerank.features.families import words as words_family
-from rerank.features.families.lsi import LEVELS
+from rerank.features.families import vectors as words_family
+from rerank.features.families.vectors import LEVELS
 from rerank.features.inputs import Records
-from rerank.features.recipe import Recipe
-from rerank.features.registry import default_family_names
+from rerank.features.recipe import Recipe, default_family_names
 from rerank.types import RankingData, Run, query_rows
 from rerank.types.forward import ForwardIndex
 from rerank.vectors.vectors import Vectors

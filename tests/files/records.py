@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rerank.types import RankingData, pointers
-from rerank.types.data_frames import given_weights
+from rerank.types.frames import given_weights
 from rerank.types.ids import id_array
 from rerank.types.retriever import Retriever
 

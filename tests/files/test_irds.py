@@ -16,7 +16,7 @@ import pytest
 import rerank
 from rerank.cli.main import run
 from rerank.files.corpus import read_documents
-from tests.workflows.tiny import Tiny, tiny
+from tests.tiny import Tiny, tiny
 
 irds = pytest.importorskip("ir_datasets", reason="ir_datasets is not installed; tests/checks/plugins.py covers it")
 from ir_datasets.formats import (  # noqa: E402

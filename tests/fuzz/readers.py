@@ -28,34 +28,32 @@ from rerank.clicks.reading import read_clicks, write_clicks
 from rerank.doctor.checks import as_json, as_text, examine
 from rerank.doctor.reading import read_sources
 from rerank.errors import IndexFolderError, RerankError
-from rerank.features.catalogue import template
+from rerank.experiments.settings import read_settings
+from rerank.experiments.study import Study
+from rerank.features.base import template
 from rerank.features.extract import extract
 from rerank.features.inputs import Records
-from rerank.features.recipe import Recipe
-from rerank.features.registry import history_family_names
-from rerank.files.corpus import corpus_format, read_documents
+from rerank.features.recipe import Recipe, history_family_names
+from rerank.files.corpus import SgmlDocument, corpus_format, read_documents, read_sgml, sgml_files
 from rerank.files.data import read_data, write_data
 from rerank.files.lists import TextsFile, read_folds, read_names, read_preferences, read_texts, write_folds
-from rerank.files.sgml import SgmlDocument, read_sgml, sgml_files
 from rerank.files.topics import read_topics, write_topics
 from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels, write_qrels, write_run
-from rerank.history.history import History
-from rerank.history.reading import read_history
-from rerank.lucene import postings, shards
+from rerank.history.history import History, read_history
+from rerank.index.index import Index
+from rerank.lucene import arrays as postings
+from rerank.lucene import folder as shards
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.documents import CorpusFiles, write_documents
 from rerank.lucene.search import Searcher
 from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
-from rerank.rankers.context import TrainingOptions
 from rerank.rankers.ranker import known_rankers
 from rerank.rankers.store import read_model
+from rerank.rankers.training import TrainingOptions
+from rerank.training.folds import given_folds
 from rerank.types import Qrels, RankingData, Run, pointers
 from rerank.types.retriever import Retriever
 from rerank.vectors.vectors import Vectors
-from rerank.workflows.folds import given_folds
-from rerank.workflows.index import Index
-from rerank.workflows.settings import read_settings
-from rerank.workflows.study import Study
 from tests.fuzz.mutations import (
     archive_of,
     members,

@@ -10,8 +10,7 @@ import pytest
 
 from rerank.features.extract import extract
 from rerank.features.inputs import Records
-from rerank.features.recipe import Recipe
-from rerank.features.registry import history_family_names
+from rerank.features.recipe import Recipe, history_family_names
 from rerank.history.history import History
 from rerank.types import Qrels, RankingData, Run
 from rerank.types.forward import ForwardIndex

@@ -9,11 +9,10 @@ import pytest
 
 from rerank.features.base import Missing
 from rerank.features.candidates import gather_candidates
-from rerank.features.recipe import Recipe
-from rerank.features.registry import known_families
+from rerank.features.recipe import Recipe, known_families
 from rerank.history.base import LearnedFamily
 from rerank.history.history import History
-from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.boosted import LambdaMART
 from rerank.types import Qrels, RankingData
 from tests.features.collection import forward_index
 from tests.history.conftest import World, world

@@ -16,9 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
-from rerank.history.history import History
-from rerank.history.reading import read_history
-from rerank.history.store import write_history
+from rerank.history.history import History, read_history, write_history
 from tests.features.collection import forward_index
 from tests.history.conftest import World, world
 

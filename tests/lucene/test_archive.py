@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rerank.lucene import jvm
-from rerank.lucene.archive import archive_options, archive_path, make_archive
+from rerank.lucene.jvm import archive_options, archive_path, make_archive
 
 pytestmark = pytest.mark.slow("23 s: processes")
 

@@ -15,10 +15,9 @@ import numpy as np
 import pytest
 
 from rerank.errors import IndexFolderError
-from rerank.lucene import postings
-from rerank.lucene.arrays import KIND, DamagedArraysError, read_arrays, read_header
-from rerank.lucene.postings import open_forward
-from rerank.lucene.shards import ARRAYS, ARRAYS_NOTE
+from rerank.lucene import arrays as postings
+from rerank.lucene.arrays import KIND, DamagedArraysError, open_forward, read_arrays, read_header
+from rerank.lucene.folder import ARRAYS, ARRAYS_NOTE
 from rerank.runtime import container
 from rerank.runtime.cache import cache_folder
 

@@ -20,9 +20,9 @@ import tqdm
 from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError
 from rerank.files.corpus import read_documents
 from rerank.files.trec import read_run, write_run
+from rerank.lucene.arrays import open_forward
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.folder import check_index_folder
-from rerank.lucene.postings import open_forward
 from rerank.lucene.search import Searcher
 from rerank.runtime.progress import show_progress
 

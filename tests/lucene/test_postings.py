@@ -14,10 +14,10 @@ import pytest
 
 from rerank.errors import IndexFolderError
 from rerank.lucene import arrays
+from rerank.lucene.arrays import cache_folder, open_forward
 from rerank.lucene.build import build_index
-from rerank.lucene.postings import cache_folder, open_forward
+from rerank.lucene.folder import ARRAYS
 from rerank.lucene.search import Searcher
-from rerank.lucene.shards import ARRAYS
 from rerank.types.forward import FieldArrays, ForwardIndex
 from tests.lucene import anserini
 
@@ -243,7 +243,7 @@ def test_arrays_larger_than_half_of_memory_are_read_page_by_page(
 
 def test_opening_needs_no_java_and_little_time(small_index: Path) -> None:
     program = (
-        "import sys, time; from rerank.lucene.postings import open_forward; start = time.perf_counter(); "
+        "import sys, time; from rerank.lucene.arrays import open_forward; start = time.perf_counter(); "
         f"open_forward({str(small_index)!r}); print(time.perf_counter() - start); "
         "assert not {'jnius', 'numba'} & set(sys.modules)"
     )
@@ -279,7 +279,7 @@ def test_cache_folder_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -
 def test_two_processes_can_write_forward_arrays_at_once(tmp_path: Path, small_index: Path) -> None:
     index = tmp_path / "index"
     shutil.copytree(small_index, index, ignore=shutil.ignore_patterns("rerank"))
-    program = f"from rerank.lucene.postings import open_forward; print(open_forward({str(index)!r}).n_docs)"
+    program = f"from rerank.lucene.arrays import open_forward; print(open_forward({str(index)!r}).n_docs)"
     started = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) for _ in "ab"]
     assert [process.communicate()[0] for process in started] == ["600\n", "600\n"]
     assert [path.name for path in index.iterdir() if path.is_dir()] == ["rerank"]

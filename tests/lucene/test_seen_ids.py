@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from rerank.lucene import seen_ids
-from rerank.lucene.seen_ids import SeenIds
+from rerank.lucene import documents as seen_ids
+from rerank.lucene.documents import SeenIds
 
 
 @pytest.mark.parametrize(("few", "slots"), [(1 << 16, 1 << 18), (0, 4), (5, 8), (300, 1 << 10)])

@@ -11,8 +11,8 @@ from ir_measures import AP, ERR, RBP, RR, P, R, SetF, nDCG
 
 import rerank
 from rerank.errors import InvalidInputError
+from rerank.experiments.study import Study
 from rerank.metrics.registry import parse_measure
-from rerank.workflows.study import Study
 from tests.rankers.conftest import ranking_data
 
 OBJECTS = (nDCG @ 10, AP, AP(rel=2), P(rel=2) @ 5, RR @ 3, R @ 10, ERR @ 20, nDCG(dcg="exp-log2") @ 5)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
+from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import FILES, known_measures, parse_measure
-from rerank.metrics.structures import RankedLists
 from rerank.types import pointers
 from tests.metrics import test_trec_measures
 from tests.metrics.golden import make_ndeval

@@ -9,9 +9,8 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.ap import AP
-from rerank.metrics.base import Measure, fill_by_recomputing
+from rerank.metrics.base import Measure, RankedLists, fill_by_recomputing
 from rerank.metrics.registry import parse_measure
-from rerank.metrics.structures import RankedLists
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.swap_blocks import BlockLambdaRankObjective, lambdarank_for
 from rerank.types import pointers

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.metrics.structures import RankedLists
 from rerank.objectives.base import Objective, known_objectives, objective_class
 from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.objectives.preferences import PreferencePairs

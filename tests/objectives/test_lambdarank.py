@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rerank.metrics.base import SwapWeights
 from rerank.metrics.registry import parse_measure
-from rerank.metrics.structures import SwapWeights
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.swap_blocks import BlockLambdaRankObjective
 from rerank.types import Floats, pointers
-from rerank.types.arrays import ideal_of_rows
+from rerank.types.ids import ideal_of_rows
 from tests.oracles import lambdas as oracle
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
+from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.metrics.structures import RankedLists
 from rerank.objectives.base import Objective, known_objectives, objective_class
 from rerank.objectives.preferences import ExponentialPairs, PreferencePairs
 from rerank.objectives.swap_blocks import lambdarank_for

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
+from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.metrics.structures import RankedLists
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.swap_blocks import BlockLambdaRankObjective, lambdarank_for
 from rerank.types import Floats, Ints, pointers

@@ -6,10 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from rerank.features import feedback, match, positions, windows
+from rerank.features import match
+from rerank.features.families import feedback
+from rerank.features.families import passages as windows
+from rerank.features.families import proximity as positions
 from rerank.objectives import lambdarank
-from rerank.runtime import elementary, lanes
-from rerank.trees import binned, leafwise
+from rerank.runtime import numerics as elementary
+from rerank.runtime import numerics as lanes
+from rerank.trees import bins as binned
+from rerank.trees import leafwise
 from rerank.vectors import svd
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import rerank
-from tests.workflows.conftest import collection, index  # noqa: F401
-from tests.workflows.tiny import Tiny, more_queries
+from tests.indexed import collection, index  # noqa: F401
+from tests.tiny import Tiny, more_queries
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 
 import rerank
 from rerank.plugins.pyserini import RerankSearcher
-from tests.workflows.tiny import Tiny
+from tests.tiny import Tiny
 
 
 @pytest.fixture(scope="module")

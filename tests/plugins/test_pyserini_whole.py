@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import rerank
-from tests.workflows.tiny import Tiny
+from tests.tiny import Tiny
 
 if any(importlib.util.find_spec(name) is None for name in ("jnius", "torch", "transformers", "openai")):
     pytest.skip("Pyserini is not installed with what it depends on", allow_module_level=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import rerank
-from tests.workflows.tiny import Tiny
+from tests.tiny import Tiny
 
 os.environ.setdefault("PT_TEST_TRANSFORMER_REPORTS", "0")
 pt = pytest.importorskip("pyterrier")

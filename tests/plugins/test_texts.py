@@ -16,7 +16,7 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError
 from rerank.plugins.texts import DocumentRetriever, TextReranker
-from tests.workflows.tiny import Tiny
+from tests.tiny import Tiny
 
 QUERY, N_TEXTS = "q0", 12
 

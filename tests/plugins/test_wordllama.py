@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rerank
-from tests.workflows.tiny import tiny
+from tests.tiny import tiny
 
 
 def test_wordllama_encodes_documents_and_queries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.rankers.arrays import data_from_arrays, feature_matrix, number_column
-from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.store import read_model
 from rerank.types.ranking_data import AT_ONCE, first_infinite
 

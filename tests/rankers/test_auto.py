@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.auto import Auto
-from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.members import binned_for
+from rerank.rankers.auto import Auto, binned_for
+from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.training import TrainingSet
 from tests.rankers.conftest import ranking_data
 from tests.rankers.test_laws import ndcg

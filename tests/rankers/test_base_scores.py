@@ -9,12 +9,12 @@ import pytest
 
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.base_scores import NAMES, RATIOS, WeightedBase
-from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.ranker import ranker_class
 from rerank.rankers.sizes import sizes_of
 from rerank.rankers.store import read_model
 from rerank.rankers.training import TrainingSet, without_start
-from rerank.trees.binned import bin_rows
+from rerank.trees.bins import bin_rows
 from tests.rankers.test_laws import ndcg
 
 SMALL = {"n_estimators": 20, "num_leaves": 8, "min_child_samples": 5, "n_jobs": 1}

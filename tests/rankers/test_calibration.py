@@ -12,11 +12,10 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.metrics.reliability import Reliability
-from rerank.rankers.calibration import FIRST, Lists, OutOfFold, Scale, in_order_of
-from rerank.rankers.logistic_map import MANY, LogisticMap, logistic
+from rerank.rankers.calibration import FIRST, MANY, Lists, LogisticMap, OutOfFold, Scale, in_order_of, logistic
 from rerank.rankers.ranker import _checksum
 from rerank.types import query_rows
-from rerank.types.ordering import trec_order
+from rerank.types.ids import trec_order
 
 N_DOCUMENTS = 30
 

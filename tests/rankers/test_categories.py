@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.boosted import BoostedTrees
+from rerank.rankers.auto import Ensemble
+from rerank.rankers.boosted import BoostedTrees, LambdaMART
 from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
-from rerank.rankers.context import TrainingOptions
-from rerank.rankers.ensemble import Ensemble
-from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.linear import RankSVM
 from rerank.rankers.ranker import known_rankers, ranker_class
 from rerank.rankers.store import read_model
+from rerank.rankers.training import TrainingOptions
 from rerank.types import RankingData, query_rows
 from tests.rankers.conftest import model_from_dict, ranking_data
 

@@ -20,8 +20,8 @@ from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.files.data import write_data
 from rerank.rankers import checkpoint as checkpoints
 from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
-from rerank.rankers.context import TrainingOptions, TrainingProgress
 from rerank.rankers.ranker import ranker_class
+from rerank.rankers.training import TrainingOptions, TrainingProgress
 from rerank.runtime import container
 from tests.rankers.conftest import ranking_data
 

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
-from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.ranker import DEEPEST, Ranker, known_rankers, ranker_class
 from rerank.rankers.store import read_model
 from rerank.types import RankingData

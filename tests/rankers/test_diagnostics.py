@@ -10,8 +10,8 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
+from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.diagnostics import directions_needed, local_optimality, weight_curve
-from rerank.rankers.lambdamart import LambdaMART
 from rerank.rankers.linear import LogisticRegression, PlackettLuce, RankSVM
 from rerank.rankers.nets import LambdaRank, RankNet
 

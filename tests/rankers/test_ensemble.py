@@ -11,9 +11,8 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.swap_blocks import lambdarank_for
-from rerank.rankers.ensemble import Ensemble, LinearStage, newton_step
-from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.members import read_members, spell_members
+from rerank.rankers.auto import Ensemble, LinearStage, newton_step, read_members, spell_members
+from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.store import read_model
 from rerank.rankers.training import TrainingSet
 from rerank.types import Qrels, query_rows

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.combination.judged_lists import JUDGED, JudgedLists
-from rerank.combination.sources import directions, source_data
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.exchange.models import export_model
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.fusion import DEPTH, Fusion, _Convex, _Problem
 from rerank.rankers.imported import ImportedWeights
+from rerank.rankers.judged_lists import JUDGED, JudgedLists
 from rerank.rankers.store import read_model
+from rerank.retrieval.fusion import directions, source_data
 from rerank.types import Run
 
 
@@ -80,7 +80,7 @@ def test_better_runs_have_larger_weights_and_the_fusion_is_better_than_rank_fusi
 
 def test_weights_are_the_minimum_within_the_bounds() -> None:
     runs, qrels = judged_runs(20, strengths=(1.0, -1.0))
-    problem = _Problem.of(rerank.combination.sources.source_data(runs, qrels), ("deviations", "reciprocal_rank"))
+    problem = _Problem.of(rerank.retrieval.fusion.source_data(runs, qrels), ("deviations", "reciprocal_rank"))
     found = problem.solve(0.1, problem.start)
     again = problem.solve(0.1, np.ones(4))
     np.testing.assert_allclose(found, again, atol=2e-3)
@@ -91,7 +91,7 @@ def test_weights_are_the_minimum_within_the_bounds() -> None:
 def test_convex_combination_is_the_best_of_the_grid_on_some_queries() -> None:
     runs, qrels = judged_runs(20)
     measure = parse_measure("nDCG@10")
-    convex = _Convex.of(rerank.combination.sources.source_data(runs, qrels), measure)
+    convex = _Convex.of(rerank.retrieval.fusion.source_data(runs, qrels), measure)
     assert len(convex.shares) == 66
     np.testing.assert_allclose(convex.shares.sum(axis=1), 1.0)
     assert len({tuple(each) for each in convex.shares.tolist()}) == 66

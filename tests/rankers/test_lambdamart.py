@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
+from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.metrics.structures import RankedLists
-from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.boosted import LambdaMART
 from rerank.types import RankingData, pointers
-from rerank.types.ordering import trec_order
+from rerank.types.ids import trec_order
 from tests.rankers.conftest import ranking_data
 
 SMALL = {"n_estimators": 30, "num_leaves": 8, "min_child_samples": 5}

@@ -10,15 +10,14 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError, ModelMismatchError, RerankError
+from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.metrics.structures import RankedLists
 from rerank.rankers.boosted import BoostedTrees
-from rerank.rankers.context import TrainingOptions
 from rerank.rankers.ranker import Ranker, known_rankers, ranker_class
 from rerank.rankers.store import read_model
+from rerank.rankers.training import TrainingOptions
 from rerank.types import Floats, RankingData, pointers
-from rerank.types.ids import id_array
-from rerank.types.ordering import trec_order
+from rerank.types.ids import id_array, trec_order
 from rerank.types.retriever import Retriever
 from tests.rankers.conftest import model_from_dict, ranking_data
 

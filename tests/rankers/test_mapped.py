@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError, UnknownParameterError
-from rerank.rankers.context import TrainingContext, TrainingOptions, parse_bytes
 from rerank.rankers.ranker import ranker_class
+from rerank.rankers.training import TrainingContext, TrainingOptions, parse_bytes
 from rerank.runtime.mapped_rows import RowFile
 from rerank.types import RankingData
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
+from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.metrics.structures import RankedLists
-from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.nets import LambdaRank
 from rerank.rankers.store import read_model
 from rerank.types import RankingData, query_rows

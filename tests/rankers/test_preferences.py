@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.ensemble import Ensemble
-from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.mart import MART
+from rerank.rankers.auto import Ensemble
+from rerank.rankers.boosted import MART, LambdaMART
 from rerank.rankers.nets import RankNet
 from rerank.rankers.rankboost import RankBoost
 from rerank.rankers.ranker import Ranker, known_rankers

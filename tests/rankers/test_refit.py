@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.rankers.boosted import BoostedTrees
-from rerank.rankers.lambdamart import LambdaMART
-from rerank.rankers.mart import MART, GBRank, LogistRank
+from rerank.rankers.boosted import MART, BoostedTrees, GBRank, LambdaMART, LogistRank
 from rerank.rankers.store import read_model
 from rerank.types import RankingData
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.exchange.write import start_of
-from rerank.rankers.standard_scores import SCORES, standardised, summed
 from rerank.rankers.store import read_model
+from rerank.rankers.warm_start import SCORES, standardised, summed
 from tests.oracles.standard_scores import standard_scores
 
 SIZES = (130, 0, 1, 7)  # rows of each query

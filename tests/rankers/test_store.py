@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import FileFormatError, MissingFileError, ModelMismatchError
-from rerank.rankers.lambdamart import LambdaMART
+from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.ranker import known_rankers, ranker_class
 from rerank.rankers.store import read_model
 

@@ -8,8 +8,8 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
+from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.metrics.structures import RankedLists
 from rerank.rankers.training import DEEPEST_INSERTION, TrainingSet, Validation, fold_of_queries
 from rerank.types import ideal_of_rows, pointers
 from tests.rankers.conftest import ranking_data

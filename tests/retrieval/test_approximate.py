@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rerank.retrieval import approximate
+from rerank.retrieval.sources import nearest as approximate
 from rerank.retrieval.sources.nearest import nearest_hits
 
 pytest.importorskip("faiss", reason="faiss-cpu is not installed")

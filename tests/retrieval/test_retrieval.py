@@ -8,9 +8,9 @@ from math import log2, sqrt
 import numpy as np
 import pytest
 
-from rerank.features.statistics import field_idf, lucene_lengths
+from rerank.features.match import field_idf, lucene_lengths
 from rerank.retrieval.base import SearchInputs, best_hits, source
-from rerank.retrieval.expansion import weighted_bm25
+from rerank.retrieval.sources.feedback import weighted_bm25
 from rerank.retrieval.sources.nearest import nearest_hits
 from rerank.types import Run
 from rerank.types.forward import FieldArrays, ForwardIndex

@@ -13,8 +13,7 @@ from rerank.errors import InvalidInputError
 from rerank.features.extract import extract
 from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
-from rerank.retrieval.base import SearchInputs
-from rerank.retrieval.candidates import Candidates, Part
+from rerank.retrieval.base import Candidates, Part, SearchInputs
 from rerank.retrieval.union import search_union
 from rerank.types import Run
 from rerank.types.forward import ForwardIndex

@@ -84,7 +84,7 @@ def test_helpers_are_called_by_compiled_functions_of_their_file_alone(path: Path
 def test_helpers_for_all_kernels_are_called_by_compiled_functions_alone() -> None:
     helpers, called = {helper.name for helper in _compiled(_trees()[FOR_ALL], "helper")}, set()
     for path, tree in _trees().items():
-        imported = {name for module, name in _uses()[path] if module == "rerank.runtime.elementary"} & helpers
+        imported = {name for module, name in _uses()[path] if module == "rerank.runtime.numerics"} & helpers
         compiled = _compiled(tree, "kernel", "helper")
         rest = ast.Module([line for line in tree.body if line not in compiled], [])
         assert (helpers if path == FOR_ALL else imported) & _names(rest) == set(), path

@@ -6,7 +6,8 @@ import numba
 import numpy as np
 import pytest
 
-from rerank.runtime.products import BLOCK, cross_product, dot, gram, inverse, product
+from rerank.runtime.numerics import BLOCK, cross_product, gram, inverse, product
+from rerank.runtime.numerics import matrix_dot as dot
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import rerank
+from tests.indexed import collection, index, other_index  # noqa: F401
 from tests.plugins.conftest import calibrated_file, model_file  # noqa: F401
-from tests.workflows.conftest import collection, index, other_index  # noqa: F401
 
 if TYPE_CHECKING:
     from rerank.service.settings import Settings

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import rerank
-from rerank.service.reranking import logistic
+from rerank.service.bodies import logistic
 from tests.service.server import Running, count
-from tests.workflows.tiny import Tiny
+from tests.tiny import Tiny
 
 
 def _ids(result: dict[str, Any]) -> list[str]:

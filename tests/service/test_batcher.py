@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from rerank.service.faults import ServiceError
 from rerank.service.jobs import Batcher, Job, SearchJob
-from rerank.service.settings import Limits
+from rerank.service.settings import Limits, ServiceError
 
 LIMITS = Limits(waiting=4, batch_rows=100)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from rerank.service.faults import STATUSES
+from rerank.service.settings import STATUSES
 from tests.service.server import Running, bound_socket
 
 SHAPE = {"status", "place", "expected", "found", "remedy"}

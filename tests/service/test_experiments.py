@@ -15,10 +15,10 @@ import pytest
 
 import rerank
 from benchmarks.users import Users, visit_service
-from rerank.clicks.drafts import METHODS, interleave
+from rerank.clicks.interleaving import METHODS, interleave
 from rerank.errors import InvalidInputError
 from tests.service.server import LIMITS, Running, running
-from tests.workflows.tiny import Tiny
+from tests.tiny import Tiny
 
 
 @pytest.fixture(scope="module")
@@ -112,8 +112,8 @@ def test_clicks_without_impressions_are_refused_in_one_line(logging_server: Runn
 def test_tokens_are_taken_by_any_process_of_the_folder_and_by_no_other(
     logging_server: Running, logging_settings: Any, tmp_path: Path
 ) -> None:
-    from rerank.service.faults import ServiceError
     from rerank.service.querylog import QueryLog
+    from rerank.service.settings import ServiceError
 
     result = _search(logging_server, "amber")["results"][0]
     ids = [hit["id"] for hit in result["hits"]]
@@ -251,7 +251,7 @@ def test_hashes_stand_for_the_texts_of_queries(settings: Any, tmp_path: Path) ->
 
 
 def test_models_of_equal_names_are_refused(settings: Any, model_file: Path, index: rerank.Index) -> None:
-    from rerank.service.ranking import load_rankings
+    from rerank.service.engine import load_rankings
 
     with pytest.raises(
         InvalidInputError, match=r"models: expected files of different names, got .* beside bm25 and model"

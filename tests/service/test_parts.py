@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from rerank.service.faults import STATUSES
+from rerank.index.passages import Matcher, excerpt, stored_fields
 from rerank.service.jobs import RerankAnswer, RerankJob, json_bytes
-from rerank.workflows.stored import Matcher, excerpt, stored_fields
+from rerank.service.settings import STATUSES
 from tests.service.server import LIMITS, Running, running
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ import pytest
 
 import rerank
 from tests.service.server import httpx
-from tests.workflows.tiny import Tiny
+from tests.tiny import Tiny
 
 pytestmark = pytest.mark.slow("81 s: processes")
 

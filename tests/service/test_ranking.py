@@ -10,12 +10,12 @@ import pytest
 
 import rerank
 from rerank.errors import ModelMismatchError
-from rerank.retrieval.candidates import Candidates
+from rerank.retrieval.base import Candidates
 from rerank.types import RankingData
 from rerank.types.retriever import Retriever
 from tests.runtime.test_threads import fitted, in_pool
 from tests.service.server import LIMITS, Running  # skips without the extra
-from tests.workflows.tiny import Tiny
+from tests.tiny import Tiny
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def data(index: rerank.Index, collection: Tiny) -> RankingData:
 
 
 def _load(index: rerank.Index, model: Any, folder: Path, **options: Any) -> Any:
-    from rerank.service.ranking import load_rankings
+    from rerank.service.engine import load_rankings
     from rerank.service.settings import Settings
 
     model.save(folder / "model.json")

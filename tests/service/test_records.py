@@ -13,7 +13,7 @@ import pytest
 
 import rerank
 from tests.service.server import LIMITS, count, running
-from tests.workflows.tiny import Tiny
+from tests.tiny import Tiny
 
 UNION = "bm25:20,rm3:20,lsi:10"
 

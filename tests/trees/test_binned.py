@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.runtime.mapped_rows import RowFile
-from rerank.trees.binned import Storage, bin_rows, bin_with, tree_values
-from rerank.trees.bins import learn_bins
+from rerank.trees.bins import Columns, Storage, bin_rows, bin_with, learn_bins, tree_values
 from rerank.trees.boost import Booster, BoostSettings, BoostTask
-from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest
 from rerank.trees.grow import Grower, NewtonSplits, TreeLimits
 from rerank.trees.leafwise import ROWS_TO_PREFETCH

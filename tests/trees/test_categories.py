@@ -12,16 +12,13 @@ from hypothesis import strategies as st
 
 from rerank.errors import InvalidInputError
 from rerank.runtime.schema import SchemaError
-from rerank.trees.binned import bin_with, tree_values
-from rerank.trees.bins import learn_bins
+from rerank.trees.bins import Columns, bin_with, learn_bins, tree_values
 from rerank.trees.boost import NEWTON
-from rerank.trees.categories import CategoryFeatures, CategoryValues, category_mask, check_codes
-from rerank.trees.columns import Columns
-from rerank.trees.constraints import SplitConstraints
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, StoredForest, Tree, category_bits
 from rerank.trees.grow import Grower, TreeLimits
 from rerank.trees.score import score_rows
+from rerank.trees.structures import CategoryFeatures, CategoryValues, SplitConstraints, category_mask, check_codes
 from tests.oracles import contributions as shapley
 from tests.oracles import trees as oracle
 from tests.trees.test_score import random_tree

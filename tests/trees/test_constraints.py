@@ -5,13 +5,12 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.runtime.schema import SchemaError
-from rerank.trees.bins import learn_bins
+from rerank.trees.bins import Columns, learn_bins
 from rerank.trees.boost import NEWTON
-from rerank.trees.columns import Columns
-from rerank.trees.constraints import Directions, FeatureGroups, SplitConstraints
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.grow import Grower, TreeLimits
 from rerank.trees.score import score_rows
+from rerank.trees.structures import Directions, FeatureGroups, SplitConstraints
 from tests.oracles import trees as oracle
 
 NAMES = ("a", "b", "c", "d")

@@ -6,9 +6,8 @@ import numba
 import numpy as np
 import pytest
 
-from rerank.trees.bins import learn_bins
+from rerank.trees.bins import Columns, learn_bins
 from rerank.trees.boost import NEWTON
-from rerank.trees.columns import Columns
 from rerank.trees.forest import Forest
 from rerank.trees.grow import Grower, LeastSquaresSplits, NewtonSplits, TreeLimits, add_leaf_values, pack_gradients
 from rerank.trees.score import score_rows

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 
-from rerank.trees.mvs import GradientSampler
+from rerank.trees.boost import GradientSampler
 from tests.oracles.sampling import probabilities
 
 N_ROWS = 1000

@@ -19,8 +19,7 @@ from rerank.evaluation.comparison import compare
 from rerank.evaluation.evaluate import evaluate
 from rerank.rankers.arrays import data_from_arrays, feature_matrix
 from rerank.types import Qrels, RankingData, Run, Topics, pointers, query_rows
-from rerank.types.data_frames import given_weights, weights_of_rows
-from rerank.types.frames import number_of
+from rerank.types.frames import given_weights, number_of, weights_of_rows
 from rerank.types.ids import id_array, id_bytes
 from rerank.types.retriever import Retriever
 

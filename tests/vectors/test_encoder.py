@@ -13,7 +13,7 @@ import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.types.forward import ForwardIndex
 from rerank.vectors.encoder import EncodedDocuments, Encoder, encoded_documents
-from tests.workflows.tiny import tiny
+from tests.tiny import tiny
 
 Function = Callable[[list[str]], Any]
 

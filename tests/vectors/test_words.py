@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rerank.types.forward import ForwardIndex
-from rerank.vectors import words
-from rerank.vectors.lsi import frequent_terms
+from rerank.vectors import space as words
+from rerank.vectors.space import frequent_terms
 from tests.features.collection import forward_index
 from tests.vectors.conftest import SUBJECTS
 

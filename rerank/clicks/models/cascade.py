@@ -11,6 +11,20 @@ N. Craswell, O. Zoeter, M. Taylor and B. Ramsey, An experimental comparison of c
 F. Guo, C. Liu and Y. Wang, Efficient multiple-click models in web search, WSDM 2009: the estimate that takes the last
 click for the last examined document (section 4.1).
 
+COEC: clicks over the clicks that the positions of the impressions lead one to expect.
+
+    (c + m r) / (sum over impressions of CTR(position) + m r)
+
+with the click rate r of all impressions and m impressions of prior; 1 is as many clicks as expected. Each impression
+has its own position. It takes the documents of all positions for equally attractive on average.
+
+References
+----------
+W. Zhang and R. Jones, Comparing Click Logs and Editorial Labels for Training Query Rewriting, Query Log Analysis
+workshop at WWW 2007.
+
+Click-through rates: clicks over impressions, whatever the position. They follow the order of the log.
+
 """
 
 from __future__ import annotations
@@ -18,8 +32,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.clicks.cells import Cells
-from rerank.clicks.estimates import ClickModel, Values, beta_values, register
+from rerank.clicks.estimates import Cells, ClickModel, Values, beta_values, register
 from rerank.clicks.record import Clicks
 from rerank.types import Floats, query_rows
 
@@ -56,3 +69,29 @@ def _of_examined(clicks: Clicks, examined: NDArray[np.bool_], prior: float) -> V
     cells = Cells.of(clicks, examined)
     impressions = cells.by_pair(cells.impressions)
     return Values(cells, *beta_values(cells.by_pair(cells.clicks), impressions, prior), impressions)
+
+
+@register("coec")
+class ClicksOverExpected(ClickModel):
+    """Clicks over expected clicks."""
+
+    def estimate(self, clicks: Clicks, prior: float, theta: Floats | None = None) -> Values:
+        """Return clicks over expected clicks of each pair; the errors are those of Poisson counts."""
+        cells = Cells.of(clicks)
+        rates = cells.by_place(cells.clicks) / np.maximum(cells.by_place(cells.impressions), 1.0)
+        expected = cells.by_pair(cells.impressions * rates[cells.place])
+        extra = prior * cells.clicks.sum() / cells.impressions.sum()
+        counts, total = cells.by_pair(cells.clicks) + extra, expected + extra
+        inverse = np.divide(1.0, total, out=np.zeros(len(total)), where=total > 0)
+        return Values(cells, counts * inverse, np.sqrt(counts) * inverse, expected)
+
+
+@register("ctr")
+class ClickRate(ClickModel):
+    """Clicks over impressions."""
+
+    def estimate(self, clicks: Clicks, prior: float, theta: Floats | None = None) -> Values:
+        """Return the click rate of each pair."""
+        cells = Cells.of(clicks)
+        impressions = cells.by_pair(cells.impressions)
+        return Values(cells, *beta_values(cells.by_pair(cells.clicks), impressions, prior), impressions)

@@ -1,6 +1,6 @@
 """Position-based model: P(click) = theta of the position times gamma of the pair, gamma = P(click | examined).
 
-theta is that of `rerank.clicks.examination`. gamma is the mode of its posterior: with m impressions of the mean mu of
+theta is that of `rerank.clicks.estimates`. gamma is the mode of its posterior: with m impressions of the mean mu of
 all pairs as the prior, it maximises
 
     (c + m mu) log gamma + m (1 - mu) log(1 - gamma) + sum over unclicked impressions of log(1 - theta gamma)
@@ -18,9 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.clicks.cells import Cells
-from rerank.clicks.estimates import ClickModel, Values, register
-from rerank.clicks.examination import Examination, examination
+from rerank.clicks.estimates import Cells, ClickModel, Examination, Values, examination, register
 from rerank.clicks.record import Clicks
 from rerank.types import Floats
 

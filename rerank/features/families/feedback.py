@@ -17,6 +17,13 @@ References
 Lavrenko & Croft, SIGIR 2001; Abdul-Jaleel et al., TREC 2004 (RM3); Rocchio 1971; Cronen-Townsend, Zhou & Croft, SIGIR
 2002 (clarity).
 
+Kernels of the feedback family, which has the definitions.
+
+slot        number of a term among those of the feedback documents and the query, by first appearance
+slots       (n_terms,) slot of each term of the vocabulary, -1 where it has none
+slot_terms  term of each slot
+weights     (n_slots, 8) weight of each slot in the three RM3 queries, the Rocchio query and the four similarities
+
 """
 
 from __future__ import annotations
@@ -27,27 +34,302 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, FieldFamily, Missing
-from rerank.features.feedback import (
-    MODEL,
-    OVERLAP_TERMS,
-    RM3_DOCUMENTS,
-    RM3_TERMS,
-    ROCCHIO_DOCUMENTS,
-    ROCCHIO_TERMS,
-    SIMILARITY_DOCUMENTS,
-    fill_feedback,
-)
-from rerank.features.match import FieldBlock
-from rerank.features.recipe import Recipe
-from rerank.features.registry import register
-from rerank.features.statistics import field_idf, vector_norms
-from rerank.runtime.views import read_only_view
+from rerank.features.match import FieldBlock, field_idf, vector_norms
+from rerank.features.recipe import Recipe, register
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.mapped_rows import read_only_view
+from rerank.runtime.numerics import LINE, log2, prefetch
+
+RM3_DOCUMENTS, RM3_TERMS = (5, 10, 20), (20, 50, 100)
+
+
+ROCCHIO_DOCUMENTS, ROCCHIO_TERMS = 10, 30
+
+
+SIMILARITY_DOCUMENTS = (1, 3, 10, 30)
+
+
+OVERLAP_TERMS = 20
+
+
+MODEL = 1  # the RM3 column whose relevance model clarity and overlap use
+
+
+_RM3, _ROCCHIO, _SIMILARITY = 0, 3, 4
+
+
+_OVERLAP, _CLARITY = 8, 9
+
+
+MOST_PREFETCHED = 1024  # postings of a document
+
+
+@kernel()
+def fill_feedback(  # type: ignore[no-untyped-def]
+    queries, postings, idf, doc_freq, collection_freq, n_tokens, max_df, norms, saturation, mixture, out
+):
+    """Fill all columns of `out` (n_rows, 10) float32.
+
+    queries     query_ptr, docs, term_ptr, terms, query_freq and doc_freq as in Candidates and FieldBlock
+    postings    doc_ptr, terms, freqs, lengths of the field
+    idf, doc_freq, collection_freq  (n_terms,) of the field
+    n_tokens    tokens of the field in all documents
+    max_df      greatest document frequency of a term of an expanded query
+    norms       (n_docs,) norms of the vectors of tf * idf
+    saturation  (n_rows,) BM25's k1 * (1 - b + b * dl / avgdl)
+    mixture     rm3_share, rocchio_alpha and rocchio_beta of the recipe
+    """
+    query_ptr, docs, term_ptr, terms, query_freq, query_df = queries
+    slots = np.empty(len(idf), np.int32)
+    slots[:] = -1
+    for number in range(len(query_ptr) - 1):
+        first, last = query_ptr[number], query_ptr[number + 1]
+        of_query = slice(term_ptr[number], term_ptr[number + 1])
+        rows, n_postings = _feedback_rows(first, last, docs, postings)
+        if len(rows) == 0:
+            out[first:last] = np.nan
+            continue
+        slot_terms = np.empty(n_postings + len(terms[of_query]), np.int32)
+        weights, is_best = np.zeros((len(slot_terms), 8)), np.zeros(len(slot_terms), np.uint8)
+        n_slots = _add_documents(rows, docs, postings, idf, norms, slots, slot_terms, weights)
+        out[first:last, _CLARITY] = _clarity(slot_terms[:n_slots], weights, collection_freq, n_tokens)
+        for slot in range(n_slots):
+            if doc_freq[slot_terms[slot]] > max_df:
+                weights[slot, :_SIMILARITY] = 0.0
+        n_best = _mark_best(weights, n_slots, is_best)
+        for column in range(_RM3, _SIMILARITY):
+            _keep_best(weights, column, n_slots, ROCCHIO_TERMS if column == _ROCCHIO else RM3_TERMS[column])
+        query = terms[of_query], query_freq[of_query], query_df[of_query]
+        n_slots = _add_query(query, slots, slot_terms, n_slots, weights, mixture)
+        for slot in range(n_slots):
+            for column in range(weights.shape[1]):
+                weights[slot, column] *= idf[slot_terms[slot]]
+        _score(first, last, docs, postings, slots, weights, is_best, n_best, saturation, out)
+        _finish_similarities(first, last, rows, docs, postings, norms, out)
+        for slot in range(n_slots):
+            slots[slot_terms[slot]] = -1
+
+
+@helper()
+def _feedback_rows(first, last, docs, postings):  # type: ignore[no-untyped-def]
+    """Return the first rows of a query whose field is not empty, and their number of postings."""
+    doc_ptr, lengths = postings[0], postings[3]
+    rows, n_rows, n_postings = np.empty(SIMILARITY_DOCUMENTS[-1], np.int64), 0, 0
+    for row in range(first, last):
+        if n_rows == len(rows):
+            break
+        if lengths[docs[row]] > 0:
+            rows[n_rows] = row
+            n_rows += 1
+            n_postings += doc_ptr[docs[row] + 1] - doc_ptr[docs[row]]
+    return rows[:n_rows], n_postings
+
+
+@helper()
+def _add_documents(rows, docs, postings, idf, norms, slots, slot_terms, weights):  # type: ignore[no-untyped-def]
+    """Give every term of the feedback documents a slot, add to its weights, and return the number of slots."""
+    doc_ptr, doc_terms, freqs, lengths = postings
+    n_slots, totals = 0, np.zeros(_ROCCHIO)
+    for rank in range(len(rows)):
+        for column in range(_ROCCHIO):
+            if rank < RM3_DOCUMENTS[column]:
+                totals[column] += 1.0 / log2(rank + 2.0)
+    for rank in range(len(rows)):
+        doc = docs[rows[rank]]
+        share = 1.0 / log2(rank + 2.0) / lengths[doc]
+        for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
+            term = doc_terms[posting]
+            if slots[term] < 0:
+                slots[term], slot_terms[n_slots] = n_slots, term
+                n_slots += 1
+            slot, cosine_weight = slots[term], freqs[posting] * idf[term] / norms[doc]
+            for column in range(_ROCCHIO):
+                if rank < RM3_DOCUMENTS[column]:
+                    weights[slot, column] += share * freqs[posting] / totals[column]
+            if rank < ROCCHIO_DOCUMENTS:
+                weights[slot, _ROCCHIO] += cosine_weight / min(len(rows), ROCCHIO_DOCUMENTS)
+            for number in range(len(SIMILARITY_DOCUMENTS)):
+                if rank < SIMILARITY_DOCUMENTS[number]:
+                    weights[slot, _SIMILARITY + number] += cosine_weight
+    return n_slots
+
+
+@helper()
+def _clarity(slot_terms, weights, collection_freq, n_tokens):  # type: ignore[no-untyped-def]
+    """Return the sum of p(t) * log2(p(t) / (cf / n_tokens)) over the terms of the feedback documents."""
+    clarity = 0.0
+    for slot in range(len(slot_terms)):
+        p = weights[slot, MODEL]
+        if p > 0.0:
+            clarity += p * log2(p * n_tokens / collection_freq[slot_terms[slot]])
+    return clarity
+
+
+@helper()
+def _best(weights, column, n_slots, size):  # type: ignore[no-untyped-def]
+    """Return the slots of a column's greatest positive weights, of equal ones the earlier slot first."""
+    best, n_best = np.empty(size, np.int64), 0
+    for slot in range(n_slots):
+        weight = weights[slot, column]
+        if weight <= 0.0 or (n_best == size and weight <= weights[best[size - 1], column]):
+            continue
+        index = min(n_best, size - 1)
+        while index > 0 and weights[best[index - 1], column] < weight:
+            best[index] = best[index - 1]
+            index -= 1
+        best[index] = slot
+        n_best = min(n_best + 1, size)
+    return best[:n_best]
+
+
+@helper()
+def _mark_best(weights, n_slots, is_best):  # type: ignore[no-untyped-def]
+    """Mark the best feedback terms; return their number."""
+    best = _best(weights, np.int64(MODEL), n_slots, np.int64(OVERLAP_TERMS))  # bare constants compile it twice
+    for slot in best:
+        is_best[slot] = 1
+    return len(best)
+
+
+@helper()
+def _keep_best(weights, column, n_slots, size):  # type: ignore[no-untyped-def]
+    """Set all but the best weights of a column to 0."""
+    best = _best(weights, column, n_slots, size)
+    best_weights = np.empty(len(best))
+    for number in range(len(best)):
+        best_weights[number] = weights[best[number], column]
+    for slot in range(n_slots):
+        weights[slot, column] = 0.0
+    for number in range(len(best)):
+        weights[best[number], column] = best_weights[number]
+
+
+@helper()
+def _add_query(query, slots, slot_terms, n_slots, weights, mixture):  # type: ignore[no-untyped-def]
+    """Mix the feedback terms with the query's own terms; return the number of slots."""
+    (terms, query_freq, doc_freq), (rm3_share, alpha, beta) = query, mixture
+    totals, known, query_norm = np.zeros(_SIMILARITY), 0.0, 0.0
+    for slot in range(n_slots):
+        for column in range(_RM3, _ROCCHIO):
+            totals[column] += weights[slot, column]
+        totals[_ROCCHIO] += weights[slot, _ROCCHIO] ** 2
+    totals[_ROCCHIO] = np.sqrt(totals[_ROCCHIO])
+    for slot in range(n_slots):
+        for column in range(_RM3, _SIMILARITY):
+            share = beta if column == _ROCCHIO else rm3_share
+            weights[slot, column] *= share / totals[column] if totals[column] > 0.0 else 0.0
+    for number in range(len(terms)):
+        if doc_freq[number] > 0:
+            known += query_freq[number]
+            query_norm += query_freq[number] ** 2
+    for number in range(len(terms)):
+        if doc_freq[number] == 0:
+            continue
+        term = terms[number]
+        if slots[term] < 0:
+            slots[term], slot_terms[n_slots] = n_slots, term
+            n_slots += 1
+        for column in range(_RM3, _ROCCHIO):
+            weights[slots[term], column] += (1.0 - rm3_share) * query_freq[number] / known
+        weights[slots[term], _ROCCHIO] += alpha * query_freq[number] / np.sqrt(query_norm)
+    return n_slots
+
+
+@helper()
+def _longest(first, last, docs, doc_ptr):  # type: ignore[no-untyped-def]
+    """Return the greatest number of terms of a row's field."""
+    most = 0
+    for row in range(first, last):
+        most = max(most, doc_ptr[docs[row] + 1] - doc_ptr[docs[row]])
+    return most
+
+
+@helper()
+def _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs):  # type: ignore[no-untyped-def]
+    """Prefetch the postings of the document after the next one."""
+    if row + 4 < last:
+        prefetch(doc_ptr, docs[row + 4])
+    if row + 2 < last:
+        doc = docs[row + 2]
+        for posting in range(doc_ptr[doc], min(doc_ptr[doc + 1], doc_ptr[doc] + MOST_PREFETCHED), LINE):
+            prefetch(doc_terms, posting)
+            prefetch(freqs, posting)
+
+
+@helper()
+def _score(first, last, docs, postings, slots, weights, is_best, n_best, saturation, out):  # type: ignore[no-untyped-def]
+    """Fill the scores of the expanded queries, the overlap, and the sums that `_finish_similarities` divides.
+
+    weights  (n_slots, 8) times idf
+    The document's terms with a slot are gathered first, without a branch, and of them those of an expanded query, which
+    are few; their weights are added up in scalars. This avoids branch mispredictions, stores, and most divisions.
+    """
+    doc_ptr, doc_terms, freqs, _ = postings
+    longest = _longest(first, last, docs, doc_ptr)
+    row_slots, counts = np.empty(longest + 1, np.int32), np.empty(longest + 1, np.int32)
+    expanding, gains = np.empty(longest + 1, np.int32), np.empty(longest + 1, np.float64)
+    is_expanding = np.zeros(len(weights), np.uint8)
+    for slot in range(len(weights)):
+        is_expanding[slot] = (weights[slot, 0] + weights[slot, 1] + weights[slot, 2] + weights[slot, 3]) != 0.0
+    for row in range(first, last):
+        _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs)
+        n_row_slots, n_expanding, half = 0, 0, saturation[row]
+        for posting in range(doc_ptr[docs[row]], doc_ptr[docs[row] + 1]):
+            slot = slots[doc_terms[posting]]
+            row_slots[n_row_slots], counts[n_row_slots] = slot, freqs[posting]
+            n_row_slots += slot >= 0
+        similarity_0, similarity_1, similarity_2, similarity_3 = 0.0, 0.0, 0.0, 0.0
+        for number in range(n_row_slots):
+            slot, count = row_slots[number], np.float64(counts[number])
+            similarity_0 += weights[slot, 4] * count
+            similarity_1 += weights[slot, 5] * count
+            similarity_2 += weights[slot, 6] * count
+            similarity_3 += weights[slot, 7] * count
+            expanding[n_expanding], gains[n_expanding] = slot, count
+            n_expanding += is_expanding[slot]
+        rm3_0, rm3_1, rm3_2, rocchio, overlap = 0.0, 0.0, 0.0, 0.0, 0
+        for number in range(n_expanding):
+            slot, gain = expanding[number], gains[number] / (gains[number] + half)
+            rm3_0 += weights[slot, 0] * gain
+            rm3_1 += weights[slot, 1] * gain
+            rm3_2 += weights[slot, 2] * gain
+            rocchio += weights[slot, 3] * gain
+            overlap += is_best[slot]
+        out[row, 0], out[row, 1], out[row, 2], out[row, 3] = rm3_0, rm3_1, rm3_2, rocchio
+        out[row, 4], out[row, 5], out[row, 6], out[row, 7] = similarity_0, similarity_1, similarity_2, similarity_3
+        out[row, _OVERLAP] = overlap / max(n_best, 1)
+
+
+@helper()
+def _finish_similarities(first, last, rows, docs, postings, norms, out):  # type: ignore[no-untyped-def]
+    """Turn the sums into mean cosines: divide by the norm, and leave the document itself out."""
+    rank = 0
+    for row in range(first, last):
+        is_feedback = rank < len(rows) and rows[rank] == row
+        for number in range(len(SIMILARITY_DOCUMENTS)):
+            size = min(SIMILARITY_DOCUMENTS[number], len(rows))
+            includes_itself = is_feedback and rank < size
+            others, column = size - includes_itself, _SIMILARITY + number
+            if postings[3][docs[row]] == 0:
+                out[row, column] = np.nan
+            elif others == 0:
+                out[row, column] = 0.0
+            else:
+                out[row, column] = max(out[row, column] / norms[docs[row]] - includes_itself, 0.0) / others
+        rank += is_feedback
+
 
 MAX_DOC_SHARE = 0.1  # terms of more documents do not enter expanded queries
 
+
 _LAVRENKO = "Lavrenko & Croft, SIGIR 2001; RM3: Abdul-Jaleel et al., TREC 2004"
+
+
 _ROCCHIO_SOURCE = "Rocchio 1971; alpha and beta as in Anserini"
+
+
 _MISSING = (Missing.NO_FEEDBACK,)
+
 
 _FEATURES = (
     *(

@@ -27,10 +27,9 @@ from numpy.typing import NDArray
 
 from rerank.features.base import Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock
-from rerank.features.recipe import Recipe
-from rerank.features.registry import register
-from rerank.runtime.elementary import log, log1p
+from rerank.features.recipe import Recipe, register
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.numerics import log, log1p
 from rerank.types import Floats
 
 _MSLR = "MSLR-WEB features (Qin & Liu 2013)"

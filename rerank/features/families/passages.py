@@ -13,6 +13,13 @@ References
 ----------
 Callan, SIGIR 1994; Dai & Callan, SIGIR 2019; Zhang, Yates & Lin, ECIR 2021.
 
+Passages of candidates, scored by BM25 from the positions of the query's words in the forward arrays.
+
+A document of s words has 1 passage where s is at most the window, otherwise 1 + ceil((s - window) / stride): passage j
+holds the positions from j * stride to before j * stride + window, and the last one ends with the document. A document
+of one passage takes the time of its query terms; another one also that of its passages, and that of the positions of
+the query's terms, times the passages that hold one.
+
 """
 
 from __future__ import annotations
@@ -21,11 +28,160 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, FieldFamily, Missing
-from rerank.features.match import FieldBlock
-from rerank.features.recipe import Recipe
-from rerank.features.registry import register
-from rerank.features.windows import fill_passages
+from rerank.features.match import FieldBlock, cached_by_field
+from rerank.features.recipe import Recipe, register
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.mapped_rows import read_in_order, read_only_view
+from rerank.runtime.numerics import prefetch
+from rerank.types.forward import FieldArrays
+from rerank.types.ids import Ints
 from rerank.types.passages import Passages
+
+BEST = 3  # passages whose mean is a feature
+
+
+N_COLUMNS = 9
+
+
+COUNT, MAX, MEAN_OF_BEST, MEAN, FIRST, HITS, SHARE, COVERED, PLACE = range(N_COLUMNS)
+
+
+_FAR = np.iinfo(np.int32).max
+
+
+def fill_passages(block: FieldBlock, recipe: Recipe, passages: Passages, out: NDArray[np.float32]) -> Ints:
+    """Fill `out` (n_rows, 9), and return the number of each row's best passage, (n_rows,) int64; 0 without a match."""
+    batch, field = block.candidates, block.field
+    if field.positions is None:
+        raise ValueError(f"{field.name} is indexed without positions")
+    relative = np.minimum(block.lucene_lengths, passages.window).astype(np.float64) / (field.average_length or 1.0)
+    best = np.zeros(batch.n_rows, dtype=np.int64)
+    _fill(
+        (batch.query_ptr, batch.docs, batch.term_ptr, batch.query_freq),
+        (block.tf_ptr, *block.matches, block.idf),
+        (read_only_view(field.position_ptr), read_only_view(field.positions)),
+        field_spans(field),
+        recipe.bm25_k1 * (1.0 - recipe.bm25_b + recipe.bm25_b * relative),
+        (passages.window, passages.stride),
+        out,
+        best,
+    )
+    return best
+
+
+@cached_by_field
+def field_spans(field: FieldArrays) -> NDArray[np.int32]:
+    """Return the words of each document, (n_docs,) int32: up to the last one that is indexed; 0 for an empty field."""
+    spans = np.zeros(len(field.lengths), dtype=np.int32)
+    if field.positions is not None:
+        arrays = (read_only_view(field.position_ptr), read_only_view(field.positions))
+        with read_in_order(*arrays):
+            _fill_spans(*arrays, spans)
+    return spans
+
+
+@kernel()
+def _fill_spans(position_ptr, positions, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_docs,) with 1 + the greatest position of each document."""
+    for doc in range(len(out)):
+        last = np.int32(-1)
+        for token in range(position_ptr[doc], position_ptr[doc + 1]):
+            last = max(last, positions[token])
+        out[doc] = last + 1
+
+
+@kernel()
+def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best):  # type: ignore[no-untyped-def]
+    """Fill all columns of `out` (n_rows, 9) float32, and the number of the best passage, `best` (n_rows,).
+
+    queries     query_ptr, docs, term_ptr, query_freq as in Candidates
+    matches     tf_ptr, tf, first_tokens, idf as in FieldBlock
+    field_positions  position_ptr, positions of the field
+    spans       (n_docs,) of `field_spans`
+    saturation  (n_rows,) BM25's K of the row's passages
+    sizes       window and stride
+    """
+    query_ptr, docs, term_ptr, query_freq = queries
+    tf_ptr, tf, first_tokens, idf = matches
+    position_ptr, positions = field_positions
+    window, stride = sizes
+    scores, counts = np.zeros(1), np.zeros((2, 1), np.int64)
+    for query in range(len(query_ptr) - 1):
+        first_term, n_terms = term_ptr[query], term_ptr[query + 1] - term_ptr[query]
+        for row in range(query_ptr[query], query_ptr[query + 1]):
+            span, start = np.int64(spans[docs[row]]), tf_ptr[query] + (row - query_ptr[query]) * n_terms
+            n_passages = 1 + (max(span - window, 0) + stride - 1) // stride if span > 0 else 0
+            for column in range(out.shape[1]):
+                out[row, column] = np.nan
+            out[row, COUNT] = n_passages
+            if n_terms == 0:
+                continue
+            if row + 4 < query_ptr[query + 1]:
+                prefetch(position_ptr, docs[row + 4])
+                prefetch(spans, docs[row + 4])
+            if row + 2 < query_ptr[query + 1] and spans[docs[row + 2]] > window:
+                for match in range(start + 2 * n_terms, start + 3 * n_terms):
+                    if tf[match] > 0:
+                        prefetch(positions, position_ptr[docs[row + 2]] + first_tokens[match])
+            if n_passages > len(scores):
+                scores, counts = np.zeros(2 * n_passages), np.zeros((2, 2 * n_passages), np.int64)
+            for number in range(n_terms):
+                count = np.int64(tf[start + number])
+                if count > 0:
+                    weight = query_freq[first_term + number] * idf[first_term + number]
+                    if n_passages == 1:
+                        scores[0] += weight * count / (count + saturation[row])
+                        counts[0, 0] += 1
+                    else:
+                        token = position_ptr[docs[row]] + first_tokens[start + number]
+                        of_term = positions[token : token + count]
+                        _add_term(of_term, window, stride, n_passages, weight, saturation[row], scores, counts)
+            total, most, second, third, n_hits, most_held = 0.0, 0.0, 0.0, 0.0, 0, 0
+            out[row, FIRST] = scores[0]
+            for passage in range(n_passages):
+                score, n_held = scores[passage], counts[0, passage]
+                scores[passage], counts[0, passage] = 0.0, 0
+                total += score
+                n_hits += n_held > 0
+                most_held = max(most_held, n_held)
+                if score > third:
+                    if score > most:
+                        best[row], third, second, most = passage, second, most, score
+                    elif score > second:
+                        third, second = second, score
+                    else:
+                        third = score
+            out[row, MAX], out[row, HITS], out[row, COVERED] = most, n_hits, most_held / n_terms
+            out[row, MEAN_OF_BEST] = (most + second + third) / max(min(n_passages, BEST), 1)
+            out[row, MEAN] = total / max(n_passages, 1)
+            if n_passages > 0:
+                out[row, SHARE] = n_hits / n_passages
+            if n_hits > 0:
+                out[row, PLACE] = best[row] * stride / span
+
+
+@helper()
+def _add_term(positions, window, stride, n_passages, weight, saturation, scores, counts):  # type: ignore[no-untyped-def]
+    """Add a term's part of the score to the passages that hold it, and 1 to their numbers of terms, `counts[0]`.
+
+    positions  those of the term in the document, ascending
+    counts     (2, n_passages); counts[1] is 0 before and after
+    """
+    inverse = 1.0 / stride  # a division of whole numbers takes longer; half a word from a border, both round alike
+    for turn in range(2):
+        for token in range(len(positions)):
+            position = np.int64(positions[token])
+            first = np.int64((position - window + 0.5) * inverse) + 1 if position >= window else 0
+            last = min(np.int64((position + 0.5) * inverse), n_passages - 1)
+            for passage in range(first, last + 1):
+                count = counts[1, passage]
+                if turn == 0:
+                    counts[1, passage] = count + 1
+                elif count > 0:
+                    scores[passage] += weight * count / (count + saturation)
+                    counts[0, passage] += 1
+                    counts[1, passage] = 0
+
 
 _CALLAN, _DAI, _ZHANG = "Callan, SIGIR 1994", "Dai & Callan, SIGIR 2019", "Zhang, Yates & Lin, ECIR 2021"
 

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock
-from rerank.features.recipe import Recipe
-from rerank.features.registry import register
-from rerank.runtime.elementary import array_log, array_log1p, array_log2
+from rerank.features.recipe import Recipe, register
+from rerank.runtime.numerics import array_log, array_log1p, array_log2
 from rerank.types import Floats, Ints, query_rows
 
 _MISSING = (Missing.NO_QUERY_TERMS, Missing.NO_KNOWN_TERM)

@@ -16,6 +16,15 @@ References
 Metzler & Croft, SIGIR 2005; Tao & Zhai, SIGIR 2007; Troy & Zhang, SIGIR 2007; Rasolofo & Savoy, ECIR 2003; Buettcher,
 Clarke & Lushman, SIGIR 2006.
 
+Kernels of the proximity family, which has the definitions.
+
+merged, owners   positions of all query terms in a document, ascending, and the term of each; ties are ordered by term
+present          query terms that the document holds, ascending
+query_tokens     term of each token of the query
+
+A document takes time n * (14 + ln(k)) + k^2 for n occurrences of k query terms: each occurrence is paired with those at
+the 14 positions before it, at most LOOK_BACK of them. Memory is 24 bytes for each pair of query terms.
+
 """
 
 from __future__ import annotations
@@ -27,22 +36,462 @@ from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock, match
-from rerank.features.positions import (
-    NEAR,
-    ORDERED_WEIGHT,
-    SDM_WINDOW,
-    TAO_ALPHA,
-    TERM_WEIGHT,
-    UNORDERED_WEIGHT,
-    WINDOWS,
-    fill_proximity,
-)
-from rerank.features.recipe import Recipe
-from rerank.features.registry import register
-from rerank.runtime.views import read_only_view
+from rerank.features.recipe import Recipe, register
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.mapped_rows import read_only_view
+from rerank.runtime.numerics import exp, log, log1p, prefetch
+
+WINDOWS = (3, 8, 15)
+
+
+NEAR = 5  # greatest distance of Rasolofo and Savoy
+
+
+TERM_WEIGHT, ORDERED_WEIGHT, UNORDERED_WEIGHT, SDM_WINDOW = 0.85, 0.1, 0.05, 8
+
+
+TAO_ALPHA = 0.3
+
+
+LOOK_BACK = 128  # occurrences; windows have more only where an index has many terms at one position
+
+
+PHRASE_STEPS = 1 << 25  # most comparisons for a phrase count where several query terms are at one position
+
+
+SPAN, SPAN_DENSITY, FIRST, PHRASE, PROXIMITY, TP_SCORE, TP_DIST, SDM = range(12, 20)
+
+
+_FEW_STEPS = 1024  # occurrences of the first token times tokens, up to which phrases are counted by binary search
+
+
+_FEW = 8  # terms, up to which positions are merged by a linear search for the least
+
+
+_IN_CACHE = 64  # terms, up to which the table of pairs about fits into the L1 cache
+
+
+@kernel()
+def fill_proximity(queries, matches, field_positions, lengths, saturation, k1, mu, out):  # type: ignore[no-untyped-def]
+    """Fill all columns of `out` (n_rows, 20) float32.
+
+    queries     query_ptr, docs, term_ptr, token_ptr, tokens as in Candidates
+    matches     tf_ptr, tf, first_tokens, idf as in FieldBlock, and p (n_query_terms,)
+    field_positions  position_ptr, positions of the field
+    lengths     (n_rows,) tokens
+    saturation  (n_rows,) BM25's K
+    """
+    query_ptr, docs, term_ptr, token_ptr, tokens = queries
+    tf_ptr, tf, first_tokens, all_idf, all_p = matches
+    position_ptr, positions = field_positions
+    for query in range(len(query_ptr) - 1):
+        of_query = slice(term_ptr[query], term_ptr[query + 1])
+        idf, p, of_rows = all_idf[of_query], all_p[of_query], docs[query_ptr[query] : query_ptr[query + 1]]
+        n_terms, n_rows = len(idf), query_ptr[query + 1] - query_ptr[query]
+        query_tokens = tokens[token_ptr[query] : token_ptr[query + 1]]
+        if n_terms == 0:
+            out[query_ptr[query] : query_ptr[query + 1]] = np.nan
+            continue
+        counts = tf[tf_ptr[query] : tf_ptr[query + 1]].reshape(n_rows, n_terms)
+        tokens_before = first_tokens[tf_ptr[query] : tf_ptr[query + 1]].reshape(n_rows, n_terms)
+        most = _most_matches(counts)
+        merged, owners = np.empty(most, np.int32), np.empty(most, np.int32)
+        keys = np.empty((2, most if n_terms > _FEW else 0), np.int64)
+        starts, taken = np.empty(n_terms, np.int64), np.empty(n_terms, np.int64)
+        held_terms = np.empty(n_terms, np.int64)
+        query_freq, first_token, pairs = _read_query(query_tokens, n_terms)
+        (follower_ptr, followers), borders = _followers(query_tokens, pairs), _borders(query_tokens)
+        tallies, constants = np.zeros((3, 4), np.int64), _chances(query_freq, pairs, follower_ptr, followers, p, mu)
+        sums, near = np.zeros(n_terms), np.zeros((n_terms, n_terms))
+        for index in range(n_rows):
+            row = query_ptr[query] + index
+            _prefetch_row(index, of_rows, counts, tokens_before, position_ptr, positions)
+            row_counts, columns, bm25 = counts[index], out[row], (k1, saturation[row])
+            n_present = _locate(position_ptr[docs[row]], row_counts, tokens_before[index], starts, held_terms)
+            present = held_terms[:n_present]
+            log_length, n_pairs = log(lengths[row] + mu), 0
+            if n_present < min(n_terms, 2):
+                _fill_alone(positions, starts, present, columns)
+            else:
+                if n_present > _FEW:
+                    n_merged = _merge_runs(positions, starts, row_counts, present, keys, merged, owners)
+                else:
+                    n_merged = _merge(positions, starts, row_counts, present, taken, merged, owners)
+                n_pairs = _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, columns)
+                columns[PROXIMITY] = _weigh_pairs(present, near, idf, bm25) if n_pairs > 0 else 0.0
+                _fill_span(merged, owners, n_merged, n_present, taken, columns)
+                _fill_neighbours(merged, owners, n_merged, present, sums, idf, bm25, columns)
+                columns[PHRASE] = 0.0
+                if n_present == n_terms and row_counts[query_tokens[0]] * len(query_tokens) <= _FEW_STEPS:
+                    columns[PHRASE] = _count_phrases(positions, starts, row_counts, query_tokens)
+                elif n_present == n_terms:
+                    columns[PHRASE] = _count_phrases_in_one_pass(merged, owners, n_merged, query_tokens, borders)
+            columns[SDM] = _dependence(
+                row_counts, present, query_freq, pairs, follower_ptr, followers, n_pairs, p, mu, constants, log_length
+            )
+
+
+@helper()
+def _fill_alone(positions, starts, present, columns):  # type: ignore[no-untyped-def]
+    """Fill all columns but the last for a document without pairs: it holds at most one of the terms."""
+    columns[0:SDM] = 0.0
+    columns[SPAN], columns[SPAN_DENSITY], columns[FIRST], columns[TP_DIST] = np.nan, np.nan, np.nan, np.nan
+    if len(present) > 0:
+        columns[SPAN], columns[SPAN_DENSITY], columns[FIRST] = 1.0, 1.0, positions[starts[present[0]]]
+
+
+@helper()
+def _most_matches(counts):  # type: ignore[no-untyped-def]
+    """Return the greatest number of occurrences in a row."""
+    most = 0
+    for row in range(counts.shape[0]):
+        total = 0
+        for term in range(counts.shape[1]):
+            total += counts[row, term]
+        most = max(most, total)
+    return most
+
+
+@helper()
+def _read_query(query_tokens, n_terms):  # type: ignore[no-untyped-def]
+    """Return the number of tokens of each term, the first token of each, and the pairs of adjacent tokens.
+
+    pairs  (n_terms, n_terms, 4): number of tokens a followed by b; number of tokens a and b that are adjacent in any
+           order; two counts of a document, see `_count_pairs`
+    """
+    query_freq, first_token = np.zeros(n_terms, np.int64), np.zeros(n_terms, np.int64)
+    pairs = np.zeros((n_terms, n_terms, 4), np.int32)
+    for token in range(len(query_tokens) - 1, -1, -1):
+        b = query_tokens[token]
+        query_freq[b] += 1
+        first_token[b] = token
+        if token > 0 and query_tokens[token - 1] != b:
+            a = query_tokens[token - 1]
+            pairs[a, b, 0] += 1
+            pairs[a, b, 1] += 1
+            pairs[b, a, 1] += 1
+    return query_freq, first_token, pairs
+
+
+@helper()
+def _followers(query_tokens, pairs):  # type: ignore[no-untyped-def]
+    """Return, for each term, the distinct terms that follow it in the query, ascending: pointers and terms."""
+    n_terms = pairs.shape[0]
+    pointers, terms, n_followers = np.zeros(n_terms + 1, np.int64), np.empty(len(query_tokens), np.int64), 0
+    for a in range(n_terms):
+        for b in range(n_terms):
+            if pairs[a, b, 0] > 0:
+                terms[n_followers] = b
+                n_followers += 1
+        pointers[a + 1] = n_followers
+    return pointers, terms
+
+
+@helper()
+def _borders(query_tokens):  # type: ignore[no-untyped-def]
+    """Return the length of the longest border of each prefix of the query (Knuth, Morris & Pratt 1977)."""
+    borders, length = np.zeros(len(query_tokens), np.int64), 0
+    for token in range(1, len(query_tokens)):
+        while length > 0 and query_tokens[length] != query_tokens[token]:
+            length = borders[length - 1]
+        length += query_tokens[length] == query_tokens[token]
+        borders[token] = length
+    return borders
+
+
+@helper()
+def _chances(query_freq, pairs, follower_ptr, followers, p, mu):  # type: ignore[no-untyped-def]
+    """Return the dependence model's score without matches, length apart, and the weight of ln(len + mu)."""
+    total, weight = 0.0, 0.0
+    for a in range(len(p)):
+        if p[a] > 0.0:
+            total += TERM_WEIGHT * query_freq[a] * log(mu * p[a])
+            weight += TERM_WEIGHT * query_freq[a]
+        for index in range(follower_ptr[a], follower_ptr[a + 1]):
+            b = followers[index]
+            if p[a] > 0.0 and p[b] > 0.0:
+                chance, times = mu * p[a] * p[b], pairs[a, b, 0]
+                total += times * ORDERED_WEIGHT * log(chance)
+                total += times * UNORDERED_WEIGHT * log(2 * (SDM_WINDOW - 1) * chance)
+                weight += times * (ORDERED_WEIGHT + UNORDERED_WEIGHT)
+    return total, weight
+
+
+@helper()
+def _locate(first, counts, first_tokens, starts, held_terms):  # type: ignore[no-untyped-def]
+    """Fill the query terms that a document holds, and the first position of each; return their number.
+
+    first  the document's first position
+    """
+    n_present = 0
+    for term in range(len(counts)):
+        if counts[term] > 0:
+            starts[term], held_terms[n_present] = first + first_tokens[term], term
+            n_present += 1
+    return n_present
+
+
+@helper()
+def _prefetch_row(index, docs, counts, first_tokens, position_ptr, positions):  # type: ignore[no-untyped-def]
+    """Prefetch the positions of the query's terms in the document after the next one."""
+    if index + 4 < len(counts):
+        prefetch(position_ptr, docs[index + 4])
+    if index + 2 < len(counts):
+        first = position_ptr[docs[index + 2]]
+        for term in range(counts.shape[1]):
+            if counts[index + 2, term] > 0:
+                prefetch(positions, first + first_tokens[index + 2, term])
+
+
+@helper()
+def _find(values, low, high, wanted):  # type: ignore[no-untyped-def]
+    """Return the index of the first value, of ascending ones from `low` to `high`, that is not less than `wanted`."""
+    while low < high:
+        middle = (low + high) >> 1
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@helper()
+def _merge(positions, starts, counts, present, taken, merged, owners):  # type: ignore[no-untyped-def]
+    """Merge the positions of all query terms; return their number."""
+    taken[:], n_merged = 0, 0
+    while True:
+        best, least = -1, 0
+        for term in present:
+            position = positions[starts[term] + taken[term]] if taken[term] < counts[term] else -1
+            if position >= 0 and (best < 0 or position < least):
+                best, least = term, position
+        if best < 0:
+            return n_merged
+        merged[n_merged], owners[n_merged] = least, best
+        taken[best] += 1
+        n_merged += 1
+
+
+@helper()
+def _merge_runs(positions, starts, counts, present, keys, merged, owners):  # type: ignore[no-untyped-def]
+    """Do what `_merge` does for many terms: adjacent lists are merged in pairs until one is left.
+
+    keys  (2, n) work space for keys, which have the position in the upper half and the term in the lower
+    """
+    ends, n_runs, n_merged = np.zeros(len(present) + 1, np.int64), len(present), 0
+    source, target = keys[0], keys[1]
+    for number in range(n_runs):
+        term = present[number]
+        for index in range(starts[term], starts[term] + counts[term]):
+            source[n_merged] = np.int64(positions[index]) << 32 | term
+            n_merged += 1
+        ends[number + 1] = n_merged
+    while n_runs > 1:
+        for run in range(0, n_runs, 2):
+            low, middle = ends[run], ends[run + 1]
+            end = ends[min(run + 2, n_runs)]
+            left, right = low, middle
+            for index in range(low, end):
+                if right == end or (left < middle and source[left] < source[right]):
+                    target[index] = source[left]
+                    left += 1
+                else:
+                    target[index] = source[right]
+                    right += 1
+            ends[(run >> 1) + 1] = end
+        n_runs = (n_runs + 1) >> 1
+        source, target = target, source
+    for index in range(n_merged):
+        merged[index], owners[index] = source[index] >> 32, source[index] & 0xFFFFFFFF
+    return n_merged
+
+
+@helper()
+def _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, columns):  # type: ignore[no-untyped-def]
+    """Fill the counts of pairs in all windows; return the number in the widest.
+
+    near     (n_terms, n_terms): the sum of 1 / distance^2 over occurrences of a before b is added
+    pairs    (n_terms, n_terms, 4): if a and b are adjacent in the query, the number of a directly before b is added at
+             2, and the number of a before b in the window of the dependence model at 3
+    tallies  (3, 4) work space for the counts of a row, 0 before and after
+    """
+    n_pairs = 0
+    add_always = len(first_token) <= _IN_CACHE  # adding 0 is faster than a branch
+    for high in range(1, n_merged):
+        b = owners[high]
+        for low in range(high - 1, max(high - LOOK_BACK, 0) - 1, -1):
+            a, distance = owners[low], merged[high] - merged[low]
+            if distance >= WINDOWS[2]:
+                break
+            if a == b or distance == 0:
+                continue
+            window = np.int64(distance >= WINDOWS[0]) + np.int64(distance >= WINDOWS[1])
+            either = pairs[a, b, 1]
+            tallies[window, 0] += pairs[a, b, 0]
+            tallies[window, 1] += either
+            tallies[window, 2] += first_token[a] < first_token[b]
+            n_pairs += 1
+            tallies[window, 3] += 1
+            if distance < SDM_WINDOW and (add_always or either > 0):
+                pairs[a, b, 2] += (distance == 1) & (either > 0)
+                pairs[a, b, 3] += either > 0
+            if distance <= NEAR:
+                near[a, b] += 1.0 / (distance * distance)
+    columns[0:12] = 0.0
+    if n_pairs > 0:
+        for kind in range(4):
+            total = 0
+            for width in range(3):
+                total += tallies[width, kind]
+                columns[3 * kind + width] = total
+                tallies[width, kind] = 0
+    return n_pairs
+
+
+@helper()
+def _dependence(  # type: ignore[no-untyped-def]
+    counts, present, query_freq, pairs, follower_ptr, followers, n_pairs, p, mu, constants, log_length
+):
+    """Return the score of the sequential dependence model, and reset the counts of adjacent terms to 0.
+
+    ln(x + c) = ln(c) + ln(1 + x / c): `constants` has the first terms, only matches contribute to the second.
+    """
+    total, weight = constants
+    if weight == 0.0:
+        return np.nan
+    n_both = 0
+    for a in present:
+        total += TERM_WEIGHT * query_freq[a] * log1p(counts[a] / (mu * p[a]))
+        for index in range(follower_ptr[a], follower_ptr[a + 1] if n_pairs > 0 else 0):
+            b = followers[index]
+            both = pairs[a, b, 3] + pairs[b, a, 3]
+            if both > 0:
+                n_both += both
+                chance, times = mu * p[a] * p[b], pairs[a, b, 0]
+                total += times * ORDERED_WEIGHT * log1p(pairs[a, b, 2] / chance)
+                total += times * UNORDERED_WEIGHT * log1p(both / (2 * (SDM_WINDOW - 1) * chance))
+    if n_both > 0:
+        for a in present:
+            for index in range(follower_ptr[a], follower_ptr[a + 1]):
+                b = followers[index]
+                pairs[a, b, 2], pairs[a, b, 3], pairs[b, a, 2], pairs[b, a, 3] = 0, 0, 0, 0
+    return total - weight * log_length
+
+
+@helper()
+def _weigh_pairs(present, near, idf, bm25):  # type: ignore[no-untyped-def]
+    """Return Rasolofo and Savoy's score, and reset `near` to 0."""
+    score, (k1, half) = 0.0, bm25
+    for number in range(len(present)):
+        a = present[number]
+        for other in range(number):
+            b = present[other]
+            both = near[a, b] + near[b, a]
+            if both > 0.0:
+                score += min(idf[a], idf[b]) * (k1 + 1.0) * both / (both + half)
+                near[a, b], near[b, a] = 0.0, 0.0
+    return score
+
+
+@helper()
+def _fill_span(merged, owners, n_merged, covered, inside, columns):  # type: ignore[no-untyped-def]
+    """Fill the length and density of the shortest span with all matched terms, and the first position."""
+    columns[SPAN], columns[SPAN_DENSITY], columns[FIRST] = np.nan, np.nan, np.nan
+    if n_merged == 0:
+        return
+    inside[:] = 0
+    n_inside, low, span = 0, 0, np.inf
+    for high in range(n_merged):
+        n_inside += inside[owners[high]] == 0
+        inside[owners[high]] += 1
+        while n_inside == covered:
+            span = min(span, merged[high] - merged[low] + 1)
+            inside[owners[low]] -= 1
+            n_inside -= inside[owners[low]] == 0
+            low += 1
+    columns[SPAN], columns[SPAN_DENSITY], columns[FIRST] = span, covered / span, merged[0]
+
+
+@helper()
+def _fill_neighbours(merged, owners, n_merged, present, sums, idf, bm25, columns):  # type: ignore[no-untyped-def]
+    """Fill Buettcher, Clarke and Lushman's score, and Tao and Zhai's least distance."""
+    least = np.inf
+    for index in range(1, n_merged):
+        a, b = owners[index - 1], owners[index]
+        if a != b:
+            distance = max(merged[index] - merged[index - 1], 1)
+            least = min(least, distance)
+            sums[a] += idf[b] / (distance * distance)
+            sums[b] += idf[a] / (distance * distance)
+    score, (k1, half) = 0.0, bm25
+    for term in present:
+        if sums[term] > 0.0:
+            score += min(1.0, idf[term]) * (k1 + 1.0) * sums[term] / (sums[term] + half)
+        sums[term] = 0.0
+    columns[TP_SCORE] = score
+    columns[TP_DIST] = log(TAO_ALPHA + exp(-least)) if least < np.inf else np.nan
+
+
+@helper()
+def _count_phrases(positions, starts, counts, query_tokens):  # type: ignore[no-untyped-def]
+    """Return the number of occurrences of the whole query; the field holds all of its terms. Uses binary search."""
+    n_phrases = 0
+    for number in range(counts[query_tokens[0]]):
+        wanted, n_matched = positions[starts[query_tokens[0]] + number], 1
+        while n_matched < len(query_tokens):
+            end = starts[query_tokens[n_matched]] + counts[query_tokens[n_matched]]
+            low = _find(positions, starts[query_tokens[n_matched]], end, wanted + n_matched)
+            if low == end or positions[low] != wanted + n_matched:
+                break
+            n_matched += 1
+        n_phrases += n_matched == len(query_tokens)
+    return n_phrases
+
+
+@helper()
+def _count_phrases_in_one_pass(merged, owners, n_merged, query_tokens, borders):  # type: ignore[no-untyped-def]
+    """Return the number of occurrences of the whole query; the field holds all of its terms. Uses one pass."""
+    n_phrases, length = 0, 0
+    for index in range(n_merged):
+        gap = merged[index] - merged[index - 1] if index > 0 else 1
+        if gap == 0:
+            return _count_phrases_with_stacked_terms(merged, owners, n_merged, query_tokens)
+        if gap > 1:
+            length = 0
+        while length > 0 and query_tokens[length] != owners[index]:
+            length = borders[length - 1]
+        length += query_tokens[length] == owners[index]
+        if length == len(query_tokens):
+            n_phrases += 1
+            length = borders[length - 1]
+    return n_phrases
+
+
+@helper()
+def _count_phrases_with_stacked_terms(merged, owners, n_merged, query_tokens):  # type: ignore[no-untyped-def]
+    """Do what `_count_phrases` does where several terms are at one position, for at most PHRASE_STEPS comparisons."""
+    n_phrases, steps = 0, 0
+    for first in range(n_merged):
+        if owners[first] != query_tokens[0]:
+            continue
+        index, n_matched = first, 1
+        while n_matched < len(query_tokens) and index < n_merged and steps < PHRASE_STEPS:
+            steps += 1
+            wanted = merged[first] + n_matched
+            if merged[index] > wanted:
+                break
+            n_matched += merged[index] == wanted and owners[index] == query_tokens[n_matched]
+            index += 1
+        n_phrases += n_matched == len(query_tokens)
+    return n_phrases
+
 
 MOST_TERMS = 1024  # Lucene's default limit of clauses
+
+
 _QUERY = (Missing.NO_QUERY_TERMS,)
+
+
 _PYSERINI = "Pyserini 0.22's {}; Metzler & Croft, SIGIR 2005, section 2.3"
 
 

@@ -18,11 +18,9 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, FieldFamily
-from rerank.features.columns import default_features, field_columns
+from rerank.features.base import Cost, Feature, FieldFamily, default_features, field_columns
 from rerank.features.match import FieldBlock
-from rerank.features.recipe import Recipe
-from rerank.features.registry import register
+from rerank.features.recipe import Recipe, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.types import Ints
 

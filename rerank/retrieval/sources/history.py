@@ -8,9 +8,8 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.features.candidates import Candidates, gather_candidates
-from rerank.features.registry import family
-from rerank.history.base import DocumentFamily
-from rerank.history.bound import IndexHistory
+from rerank.features.recipe import family
+from rerank.history.base import DocumentFamily, IndexHistory
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.types import Run
 

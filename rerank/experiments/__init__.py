@@ -1,0 +1,1 @@
+"""Studies, learning curves and the demo."""

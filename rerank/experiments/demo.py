@@ -1,0 +1,207 @@
+"""A real collection on any machine, offline: the docstrings of the installed Python standard library.
+
+A document is a documented module, class or function. If a docstring has several paragraphs, the first one becomes a
+topic and is left out of the document, which is the relevant one (known-item search).
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import logging
+import re
+import shutil
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from rerank.experiments.experiment import StudyResult, run_experiment
+from rerank.experiments.settings import check_output_folder
+from rerank.experiments.study import Study
+from rerank.files.topics import write_topics
+from rerank.files.trec import write_qrels
+from rerank.index.index import Index
+from rerank.rankers.boosted import LambdaMART
+from rerank.runtime.cache import cache_folder
+from rerank.runtime.output import whole_file
+from rerank.types import Qrels, Topics
+from rerank.version import __version__
+
+NO_LIBRARY = frozenset(
+    ["site-packages", "dist-packages", "test", "tests", "idlelib", "lib2to3", "turtledemo", "ensurepip", "__phello__"]
+)
+
+
+SHORTEST_DOCSTRING = 200  # characters of a docstring from which a topic is taken
+
+
+# Larger steps, fewer features for each tree and earlier stopping than by default, so that the demo takes a minute.
+QUICK = {"learning_rate": 0.2, "colsample_bytree": 0.2, "early_stopping_rounds": 20}
+
+
+STUDY = Study(k=100, measures=("RR@10", "nDCG@10"), parameters=QUICK, candidates="bm25", base="run")
+
+
+_TRAINED, _VALIDATED = 1200, 300  # topics of the model of `rerank serve --demo`
+
+
+log = logging.getLogger("rerank")
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Documents, topics and judgements."""
+
+    documents: list[dict[str, str]]
+    topics: Topics
+    qrels: Qrels
+
+
+def library_collection(root: str | Path | None = None) -> Collection:
+    """Return the collection of the docstrings below `root`; the standard library by default."""
+    documents: list[dict[str, str]] = []
+    topics: dict[str, str] = {}
+    judgements: dict[str, dict[str, int]] = {}
+    names: set[str] = set()
+    for name, text in _docstrings(Path(root or sysconfig.get_paths()["stdlib"])):
+        if name in names:
+            continue
+        names.add(name)
+        first, _, rest = text.partition("\n\n")
+        if rest.strip() and len(text) > SHORTEST_DOCSTRING:
+            query_id = f"q{len(topics) + 1}"
+            topics[query_id] = " ".join(first.split())
+            judgements[query_id] = {name: 1}
+            text = rest
+        documents.append({"id": name, "title": _words(name), "body": text})
+    return Collection(documents, Topics(topics), Qrels.of(judgements))
+
+
+@dataclass(frozen=True)
+class Example:
+    """A held-out topic whose relevant document LambdaMART puts first, and the document that BM25 does."""
+
+    query_id: str
+    text: str
+    relevant: str
+    first: str
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demo found; `example` is None where no topic gives one."""
+
+    result: StudyResult
+    example: Example | None
+
+
+def run_demo(output: str | Path, root: str | Path | None = None, study: Study = STUDY) -> Demo:
+    """Write the collection of the docstrings below `root`, and compare BM25, LambdaMART and LambdaSMART on it.
+
+    The topics and judgements of the study's first fold are the held-out ones of the split.
+    """
+    folder = check_output_folder(output)
+    collection = library_collection(root)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_documents(collection.documents, folder / "docs.jsonl")
+    _write_topics(collection, collection.topics, folder, "")
+    with Index.build(folder / "docs.jsonl", folder / "index", overwrite=True) as index:
+        result = run_experiment(index, collection.topics, collection.qrels, folder, study)
+    for part, held_out in ((".train", False), (".test", True)):
+        _write_topics(
+            collection, [name for name, fold in result.folds.items() if (fold == 0) == held_out], folder, part
+        )
+    return Demo(result, _example(collection, result))
+
+
+def _write_documents(documents: Iterable[dict[str, str]], path: Path) -> None:
+    with whole_file(path) as file:
+        file.writelines(json.dumps(document) + "\n" for document in documents)
+
+
+def _write_topics(collection: Collection, query_ids: Iterable[str], folder: Path, part: str) -> None:
+    """Write some topics and their judgements as topics{part}.tsv and qrels{part}.txt."""
+    chosen = list(query_ids)
+    write_topics({query_id: collection.topics[query_id] for query_id in chosen}, folder / f"topics{part}.tsv")
+    write_qrels({query_id: collection.qrels[query_id] for query_id in chosen}, folder / f"qrels{part}.txt")
+
+
+def _example(collection: Collection, result: StudyResult) -> Example | None:
+    """Return the shortest held-out topic that LambdaMART answers with its relevant document, and BM25 with another."""
+    for query_id in sorted(collection.topics, key=lambda name: (len(collection.topics[name]), name)):
+        ((relevant, _),) = collection.qrels[query_id].items()
+        if result.folds[query_id] != 0 or query_id not in result.runs["BM25"]:
+            continue
+        bm25, lambdamart = (next(iter(result.runs[name][query_id])) for name in ("BM25", "LambdaMART"))
+        if lambdamart == relevant != bm25:
+            return Example(query_id, collection.topics[query_id], relevant, bm25)
+    return None
+
+
+def _docstrings(root: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted(root.rglob("*.py")):
+        parts = path.relative_to(root).with_suffix("").parts
+        if not NO_LIBRARY.isdisjoint(parts):
+            continue
+        try:
+            tree = ast.parse(path.read_text("utf8", "replace"))
+        except (SyntaxError, ValueError):  # templates and samples that this version of Python does not parse
+            continue
+        yield from _walk(tree, ".".join(parts))
+
+
+def _walk(
+    node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, name: str
+) -> Iterator[tuple[str, str]]:
+    text = ast.get_docstring(node)
+    if text:
+        yield name, text
+    for child in node.body:
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _walk(child, f"{name}.{child.name}")
+
+
+def _words(name: str) -> str:
+    """Return a dotted name as words: `client.HTTPConnection.set_tunnel` gives `client HTTP Connection set tunnel`."""
+    parts = re.split(r"[._]+", name)
+    return " ".join(word for part in parts for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", part))
+
+
+def demo_files(folder: Path | None = None) -> tuple[Path, Path]:
+    """Return the index and the model of the embedded collection; they are made if they are not there."""
+    folder = _demo_folder() if folder is None else folder
+    index, model = folder / "index", folder / "demo.json"
+    if not model.is_file():
+        log.info("building the demo's index and model in %s (only the first time) ...", folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=".demo-", dir=folder.parent))
+        try:
+            _make(made)
+            if folder.exists():
+                shutil.rmtree(folder)
+            made.rename(folder)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    return index, model
+
+
+def _make(folder: Path) -> None:
+    """Index the docstrings of the standard library, and train LambdaMART on some of its topics."""
+    collection = library_collection()
+    with Index.build(collection.documents, folder / "index") as index:
+        names = list(collection.topics)[: _TRAINED + _VALIDATED]
+        topics = {name: collection.topics[name] for name in names}
+        data = index.features(index.search(topics, k=STUDY.k), topics, collection.qrels)
+    train, valid = data.select(range(_TRAINED)), data.select(range(_TRAINED, len(data)))
+    model = LambdaMART(n_estimators=200, metric="RR@10", base="run", colsample_bytree=0.3, early_stopping_rounds=30)
+    model.fit(train, eval_set=valid)
+    model.save(folder / "demo.json")
+
+
+def _demo_folder() -> Path:
+    """Return the folder in the cache folder, one for each version of Python and of this package."""
+    python = f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"
+    return cache_folder() / f"demo-{__version__}-python-{python}"

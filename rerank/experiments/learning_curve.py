@@ -1,0 +1,324 @@
+"""Learning curves: a measure on held-out queries by the number of judged queries that a ranker learned from.
+
+Folds, candidates, features and training are those of a study (experiment.py), and the last point, of all training
+queries, is its figure. Where a fold is held out, a smaller number of queries is part of a greater one, and is spread
+evenly over the other folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import log10
+from pathlib import Path
+
+import numpy as np
+from tabulate import tabulate
+
+from rerank.errors import InvalidInputError
+from rerank.evaluation.evaluate import evaluate
+from rerank.evaluation.page.figures import Axis, Series, line_chart, svg_file, ticks
+from rerank.evaluation.report import figure
+from rerank.experiments.prepared import Prepared, trial_folds
+from rerank.experiments.settings import check_output_folder, staged_output
+from rerank.experiments.study import NO_BASE, SourceLike, Study, StudyInputs, learns_from_all, opened_source
+from rerank.files.lists import QrelsLike, TopicsLike
+from rerank.runtime.output import whole_file
+from rerank.training.folds import LEAST_QUERIES, held_out, training_size
+from rerank.types import Floats, Run
+
+RANKERS = ("plackettluce", "lambdamart")
+
+
+TABLE, PICTURE = "curve.tsv", "curve.svg"
+
+
+HEADER = ("system", "queries", "mean", "lowest", "highest")
+
+
+STEPS = (1, 2, 5)  # of the numbers of queries, times a power of ten
+
+
+MORE = 50  # judged queries whose gain is estimated
+
+
+LEAST_POINTS = 4  # of a fit of three numbers
+
+
+EXPONENTS = (0.05, 2.0)
+
+
+NEAREST_MARKS = 1.3  # quotient of numbers of queries on an axis
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """The measure of one system that learned from one number of queries.
+
+    Parameters
+    ----------
+    system : str
+        "BM25", "unsupervised", or the name of a ranker.
+    queries : int
+        Number of judged queries that each model learned from; 0 for a system that learns nothing.
+    mean : float
+        Mean over all held-out queries.
+    folds : tuple of float
+        Mean over the held-out queries of each fold.
+
+    """
+
+    system: str
+    queries: int
+    mean: float
+    folds: tuple[float, ...]
+
+    @property
+    def row(self) -> tuple[str, int, float, float, float]:
+        """The values of a line of `curve.tsv`."""
+        return self.system, self.queries, self.mean, min(self.folds), max(self.folds)
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Learning curves of several systems.
+
+    Parameters
+    ----------
+    measure : str
+        Name of the measure.
+    n_judged : int
+        Number of judged queries.
+    fold_sizes : tuple of int
+        Number of queries of each fold.
+    points : sequence of CurvePoint
+        The points of one system after the other, by ascending number of queries.
+
+    """
+
+    measure: str
+    n_judged: int
+    fold_sizes: tuple[int, ...]
+    points: Sequence[CurvePoint]
+
+    @property
+    def systems(self) -> Mapping[str, Sequence[CurvePoint]]:
+        """The points of each system."""
+        names = dict.fromkeys(point.system for point in self.points)
+        return {name: [point for point in self.points if point.system == name] for name in names}
+
+    def gain(self, system: str, more: int = MORE) -> tuple[float, float] | None:
+        """Return what more judged queries would bring, and the half-width of its 95 % interval.
+
+        Parameters
+        ----------
+        system : str
+            Name of the system.
+        more : int
+            Number of queries in addition to those that are judged.
+
+        Returns
+        -------
+        tuple of float, or None
+            The gain of a - b n^-c, fitted to the means, from the judged queries on. The interval is that of the
+            jackknife over folds, whose held-out queries and drawn training queries differ. None: too few points.
+
+        """
+        points = self.systems[system]
+        if len(points) < LEAST_POINTS:
+            return None
+        queries, sizes = np.array([float(point.queries) for point in points]), np.array(self.fold_sizes, dtype=float)
+        folds, ends = np.array([point.folds for point in points]), self.n_judged + np.array([0.0, more])
+        without = 1.0 - np.eye(len(sizes))  # a row for each fold that is left out
+        gains = [
+            float(np.diff(power_law(queries, (folds * weights).sum(axis=1) / weights.sum(), ends))[0])
+            for weights in (sizes, *(without * sizes))
+        ]
+        return gains[0], _half_width(np.array(gains[1:]))
+
+    def __str__(self) -> str:
+        """Return a table, and what more judged queries would bring."""
+        rows = [[system, queries, *map(figure, values)] for system, queries, *values in (p.row for p in self.points)]
+        header = ["system", "training queries", self.measure, "lowest fold", "highest fold"]
+        table = tabulate(rows, headers=header, disable_numparse=True, colalign=("left", *["right"] * 4))
+        return "\n".join([table, "", *self._outlook()])
+
+    def _outlook(self) -> Iterator[str]:
+        """Yield one line for each system that learns."""
+        yield (
+            f"{MORE} more judged queries, {self.n_judged} to {self.n_judged + MORE}, by a - b n^-c fitted to the means "
+            "(95 %: jackknife over folds; the law itself may not hold):"
+        )
+        learning = [name for name, points in self.systems.items() if points[0].queries]
+        for system in learning:
+            estimate = self.gain(system)
+            if estimate is None:
+                n_points = len(self.systems[system])
+                yield f"  {system}: not enough points, {LEAST_POINTS} are needed and there are {n_points}"
+            else:
+                gain, width = estimate
+                yield f"  {system}: {self.measure} {gain:+.4f} ({gain - width:+.4f} to {gain + width:+.4f})"
+        if not learning:
+            yield f"  not enough judged queries: a fold leaves fewer than {LEAST_QUERIES} to learn from"
+
+    def write(self, folder: Path) -> None:
+        """Write `curve.tsv` and `curve.svg` into a folder.
+
+        Parameters
+        ----------
+        folder : Path
+            The folder.
+
+        """
+        lines = ["\t".join(map(str, values)) for values in (HEADER, *(point.row for point in self.points))]
+        with whole_file(folder / TABLE) as file:
+            file.write("\n".join(lines) + "\n")
+        with whole_file(folder / PICTURE) as file:
+            file.write(_picture(self))
+
+
+def learning_curve(
+    source: SourceLike,
+    topics: TopicsLike | None = None,
+    qrels: QrelsLike | None = None,
+    output: str | Path | None = None,
+    study: Study | None = None,
+) -> LearningCurve:
+    """Evaluate rankers on held-out queries after training on more and more judged queries.
+
+    The numbers of training queries are 10, 20, 50, 100 and so on, and finally all queries that are not held out.
+    Features are computed once.
+
+    Parameters
+    ----------
+    source, topics, qrels : as for `run_experiment`
+        An index or its folder, topics and judgements; or data or their files.
+    output : path or None
+        Folder for `curve.tsv` and `curve.svg`; None writes nothing.
+    study : Study or None
+        Settings; None is the defaults. The measure is that of the training. Systems are BM25, the unsupervised
+        ranking, and the rankers plackettluce, lambdamart and that of the study, started from the study's base.
+
+    Returns
+    -------
+    LearningCurve
+        The points.
+
+    Raises
+    ------
+    InvalidInputError
+        If no topic is judged, or the study has repeats, tuning or learned features.
+
+    """
+    study = study or Study()
+    for name, given in (("tune", study.tune), ("repeats", study.repeats > 1), ("learn_history", study.learn_history)):
+        if given:
+            raise InvalidInputError(f"{name}: expected none in a learning curve, got some. Leave it out.")
+    target = None if output is None else check_output_folder(output)
+    with opened_source(source, topics) as opened:
+        inputs = StudyInputs.of(opened, topics, qrels)
+        study = inputs.study(study)
+        (folds,) = trial_folds(inputs.judgements, study, inputs.groups())
+        prepared = Prepared.of(inputs, study)
+        points = [_point(prepared, folds, system, 0, run) for system, run in prepared.runs.items()]
+        for ranker in dict.fromkeys((*RANKERS, study.ranker)):
+            points += _points(prepared, folds, ranker)
+    sizes = tuple(np.bincount(list(folds.values())).tolist())
+    curve = LearningCurve(study.metric, len(folds), sizes, points)
+    if target is not None:
+        with staged_output(target, last=TABLE) as staging:
+            curve.write(staging)
+    return curve
+
+
+def nested_order(folds: Mapping[str, int], fold: int, random_state: int) -> list[str]:
+    """Return the queries of the other folds in random order, of which the first n have about an equal share of each."""
+    random, places = np.random.default_rng([random_state, fold]), {}
+    for other in sorted(set(folds.values()) - {fold}):
+        names = sorted(query_id for query_id, number in folds.items() if number == other)
+        for place, number in enumerate(random.permutation(len(names)).tolist()):
+            places[names[number]] = ((place + 0.5) / len(names), names[number])
+    return sorted(places, key=places.__getitem__)
+
+
+def training_sizes(folds: Mapping[str, int]) -> list[int]:
+    """Return the numbers of training queries of the points; the last is all, in the folds that have most."""
+    fewest = len(folds) - int(np.bincount(list(folds.values())).max())
+    powers = range(len(str(fewest)))
+    sizes = [step * 10**power for power in powers for step in STEPS if LEAST_QUERIES <= step * 10**power < fewest]
+    return [*sizes, training_size(folds)] if fewest >= LEAST_QUERIES else []
+
+
+def power_law(queries: Floats, means: Floats, at: Floats) -> Floats:
+    """Return a - b n^-c at some numbers of queries: least squares, weighted by n, with b from 0 and c in bounds.
+
+    Weights as in R. Figueroa et al., Predicting sample size required for classification performance, BMC Medical
+    Informatics and Decision Making 12:8, 2012: the end of a curve says most of how it goes on.
+    """
+    from scipy.optimize import minimize_scalar
+
+    shares = queries / queries.sum()
+
+    def line(exponent: float) -> tuple[float, float]:
+        powers = queries**-exponent
+        spread = powers - (shares * powers).sum()
+        b = max(0.0, -float((shares * spread * means).sum() / (shares * spread * spread).sum()))
+        return float((shares * (means + b * powers)).sum()), b
+
+    def cost(exponent: float) -> float:
+        a, b = line(exponent)
+        return float((shares * (a - b * queries**-exponent - means) ** 2).sum())
+
+    exponent = float(minimize_scalar(cost, bounds=EXPONENTS, method="bounded").x)
+    a, b = line(exponent)
+    return np.asarray(a - b * at**-exponent)
+
+
+def _points(prepared: Prepared, folds: Mapping[str, int], ranker: str) -> Iterator[CurvePoint]:
+    """Yield the points of a ranker, which starts from the study's base."""
+    study, sizes = prepared.study, training_sizes(folds)
+    base = None if study.base == NO_BASE else study.base
+    training = prepared.training(prepared.data_of(folds)[1], folds, ranker, base)
+    orders = [nested_order(folds, fold, study.random_state) for fold in range(training.number)]
+    for size in sizes:
+        subsets = None if size == sizes[-1] else [frozenset(order[:size]) for order in orders]
+        from_all = learns_from_all(study, ranker, size)
+        some = replace(training, subsets=subsets, learns_from_all=from_all)
+        yield _point(prepared, folds, ranker, size, held_out(prepared.workers, some, f"{ranker} of {size}")[2])
+
+
+def _point(prepared: Prepared, folds: Mapping[str, int], system: str, queries: int, run: Run) -> CurvePoint:
+    """Return the measure of a run of all held-out queries."""
+    measure = prepared.study.metric
+    result = evaluate(prepared.qrels, run, [measure], complete=True)
+    values: list[list[float]] = [[] for _ in set(folds.values())]
+    for query_id, value in result.per_query[measure].items():
+        values[folds[query_id]].append(value)
+    return CurvePoint(system, queries, result[measure], tuple(float(np.mean(each)) for each in values))
+
+
+def _half_width(gains: Floats) -> float:
+    """Return that of the 95 % interval of a gain, from the gains without each fold."""
+    from scipy.special import stdtrit
+
+    variance = (len(gains) - 1) / len(gains) * float(((gains - gains.mean()) ** 2).sum())
+    return float(stdtrit(len(gains) - 1, 0.975) * np.sqrt(variance))
+
+
+def _picture(curve: LearningCurve) -> str:
+    """Return the means by number of queries; systems that learn nothing are level lines."""
+    numbers = sorted({point.queries for point in curve.points if point.queries})
+    marks = numbers if len(numbers) > 1 else [LEAST_QUERIES, 2 * LEAST_QUERIES]
+    series = []
+    for number, (system, points) in enumerate(curve.systems.items()):
+        ends = [(float(mark), points[0].mean) for mark in (marks[0], marks[-1])]
+        line = [(float(point.queries), point.mean) for point in points] if points[0].queries else ends
+        series.append(Series(system, line, number, line[-1] if points[0].queries else None))
+    shown = [mark for mark, following in pairwise(marks) if following >= NEAREST_MARKS * mark or mark == marks[0]]
+    means = [point.mean for point in curve.points]
+    x = Axis("judged training queries", [*shown, marks[-1]], log10)
+    title = f"{curve.measure} on held-out queries by the number of training queries"
+    description = "; ".join(f"{one.name} {figure(one.points[-1][1])}" for one in series)
+    y = Axis(curve.measure, ticks(min(means), max(means)))
+    return svg_file(line_chart("curve", title, description, series, x, y), series)

@@ -1,0 +1,1 @@
+"""An opened index and what is bound to it."""

@@ -1,0 +1,792 @@
+"""What is bound to an index beside its documents: vectors, a history of judgements, an encoder, and runs.
+
+`rerank vectors` and `rerank history` write into a folder of the index, where `Index.open` finds them:
+
+    INDEX/rerank-resources/vectors       `Vectors.save`
+    INDEX/rerank-resources/history.npz   `History.save`
+    INDEX/rerank-resources/language      the code of the language, of `rerank index --language`
+    INDEX/rerank-resources/passages      window and stride of passages, of `rerank index --passages`
+
+For an index that cannot be written, the folder is in the cache folder, by the index's commit. So is the name of the
+encoder, module:function, for every index: an index folder from elsewhere names no code that would run here.
+
+An opened index with its resources: search and features.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from threading import Event
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError, shown, unknown_name
+from rerank.features.recipe import Recipe, family
+from rerank.files.corpus import data_set_name
+from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
+from rerank.lucene.arrays import open_forward
+from rerank.lucene.folder import RESOURCES, index_folders, open_commit
+from rerank.lucene.search import Searcher, check_hits
+from rerank.retrieval.base import Candidates
+from rerank.runtime.cache import cache_folder
+from rerank.runtime.progress import InOrder
+from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.types.ids import QUERY, id_array
+from rerank.types.passages import Passages
+from rerank.types.retriever import BM25, CONTENTS, K1, B
+from rerank.vectors.space import ENCODER
+
+if TYPE_CHECKING:
+    from rerank.history.history import History
+    from rerank.lucene.texts import TextAnalyser
+    from rerank.rankers.ranker import Ranker
+    from rerank.types import Ints
+    from rerank.types.forward import ForwardIndex
+    from rerank.vectors.encoder import Encoded, EncodedDocuments, Encoder
+    from rerank.vectors.vectors import Vectors
+
+
+VECTORS, HISTORY, LANGUAGE, PASSAGES = "vectors", "history.npz", "language", "passages"
+
+
+_MOST_CHARACTERS = 1000  # of the name of an encoder
+
+
+@dataclass(frozen=True, eq=False)
+class Resources:
+    """What was given when the index was opened; None is what the index's folder holds, False is none."""
+
+    vectors: Vectors | str | Path | bool | None = None
+    history: History | str | Path | bool | None = None
+    encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None
+    runs: Mapping[str, Run] = field(default_factory=dict)
+
+
+def resource_folder(index: Path, commit: str) -> Path:
+    """Return the folder of an index's resources."""
+    inside = index / RESOURCES
+    return inside if os.access(index, os.W_OK) or inside.is_dir() else cache_folder() / f"resources-{commit[:32]}"
+
+
+def encoder_file(commit: str) -> Path:
+    """Return the file of the name of an index's encoder."""
+    return cache_folder() / f"encoder-{commit[:32]}"
+
+
+def stored_encoder(commit: str) -> str | None:
+    """Return the name of the encoder that this user keeps with an index; None without one."""
+    file = encoder_file(commit)
+    if not file.is_file():
+        return None
+    try:
+        name = file.read_bytes()[: _MOST_CHARACTERS + 1].decode("utf8").strip()
+    except UnicodeDecodeError:
+        name = ""
+    if not name.isprintable() or ":" not in name or len(name) > _MOST_CHARACTERS:
+        raise FileFormatError(file, None, "expected the name of an encoder, got another text. Run `rerank vectors`.")
+    return name
+
+
+def kept_language(index: Path, commit: str) -> str | None:
+    """Return the code of the language that is kept with an index; None without one."""
+    file = resource_folder(index, commit) / LANGUAGE
+    if not file.is_file():
+        return None
+    code = file.read_bytes()[:_MOST_CHARACTERS].decode("utf8", "replace").strip()
+    if not (code.isascii() and code.isalnum()):
+        raise FileFormatError(
+            file, None, "expected the code of a language, got another text. Run `rerank index INDEX --language`."
+        )
+    return code
+
+
+def kept_passages(folder: Path) -> Passages | None:
+    """Return the passages that are kept in an index's folder of resources; None without any."""
+    file = folder / PASSAGES
+    if not file.is_file():
+        return None
+    try:
+        return Passages.parse(file.read_bytes()[:_MOST_CHARACTERS].decode("utf8", "replace").strip())
+    except InvalidInputError:
+        raise FileFormatError(file, None, "expected WINDOW/STRIDE of passages, got another text. Delete it.") from None
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Which resources some features need."""
+
+    vectors: bool = True
+    history: bool = True
+    encoder: bool = True
+
+    @classmethod
+    def of(cls, recipe: Recipe | None) -> Needs:
+        """Return what a recipe needs; without explicit families, all that there is."""
+        if recipe is None or recipe.families is None:
+            return cls()
+        members = [family(name) for name in recipe.families]
+        spaces = {member.needs_space for member in members if member.needs_space}
+        return cls(
+            vectors=bool(recipe.vectors or spaces - {ENCODER}),
+            history=bool(recipe.history or any(member.needs_history for member in members)),
+            encoder=bool(recipe.encoder or ENCODER in spaces),
+        )
+
+
+def named_runs(runs: Mapping[str, RunLike] | None) -> dict[str, Run]:
+    """Return runs by name, checked."""
+    if runs is None:
+        return {}
+    if not isinstance(runs, Mapping) or not all(isinstance(name, str) and name.isidentifier() for name in runs):
+        raise InvalidInputError("runs: expected a mapping from names of letters and digits to runs. Name each run.")
+    return {name: run_of(run) for name, run in runs.items()}
+
+
+FEWEST_WORDS = 20  # of queries whose language is judged
+
+
+_log = logging.getLogger("rerank")
+
+
+class BoundIndex(InOrder):
+    """An opened index with its resources; see `rerank.workflows.index.Index`."""
+
+    def __init__(
+        self,
+        path: str | Path,
+        language: str | None = None,
+        *,
+        vectors: Vectors | str | Path | bool | None = None,
+        history: History | str | Path | bool | None = None,
+        encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None,
+        runs: Mapping[str, RunLike] | None = None,
+        threads: int | None = None,
+        check_models: bool = True,
+    ) -> None:
+        if not isinstance(path, str | Path):
+            raise InvalidInputError(
+                f"index: expected an index or its folder, got {shown(repr(path))}. Arguments are in the order index, "
+                "model, topics, run."
+            )
+        self.path, self.threads, self.check_models = Path(path), threads, check_models
+        commit = open_commit(self.path)
+        self.language = kept_language(self.path, commit) if language is None else language
+        self._opened = _Opened(self.path, self.language, commit)
+        self._given = Resources(vectors, history, encoder, named_runs(runs))
+        self.warned_of: set[str] = set()  # what is logged once
+
+    def using(
+        self,
+        *,
+        vectors: Vectors | str | Path | bool | None = None,
+        history: History | str | Path | bool | None = None,
+        encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None,
+        runs: Mapping[str, RunLike] | None = None,
+        threads: int | None = None,
+        check_models: bool | None = None,
+    ) -> Self:
+        """Return the same opened index with other resources; None keeps what is bound.
+
+        Parameters
+        ----------
+        vectors, history, encoder, runs, threads, check_models : as for the class
+            What is bound.
+
+        Returns
+        -------
+        Index
+            The index, which shares the Lucene reader and the forward arrays: closing one closes both.
+
+        """
+        other = copy(self)
+        for name, given in (("vectors", vectors), ("history", history), ("encoder", encoder)):
+            if given is not None:
+                other.__dict__.pop(name, None)
+        other._given = Resources(
+            self._given.vectors if vectors is None else vectors,
+            self._given.history if history is None else history,
+            self._given.encoder if encoder is None else encoder,
+            self.runs if runs is None else named_runs(runs),
+        )
+        other.threads = self.threads if threads is None else threads
+        other.check_models = self.check_models if check_models is None else check_models
+        return other
+
+    @property
+    def forward(self) -> ForwardIndex:
+        """The forward arrays, memory-mapped; they are made now if the index has none."""
+        return self._opened.forward
+
+    @property
+    def searcher(self) -> Searcher:
+        """The Lucene searcher; starts Java."""
+        return self._opened.searcher
+
+    @property
+    def main_field(self) -> str:
+        """The text field that holds over half of the words of `contents`; `contents` where none does; starts Java."""
+        joined, stored = self.searcher.joined_fields, self.forward.fingerprint["fields"]
+        names = [name for name in (self.forward.fields if joined is None else joined) if name != CONTENTS]
+        longest = max(names, key=lambda name: stored[name]["tokens"], default=CONTENTS)
+        return longest if 2 * stored[longest]["tokens"] > stored[CONTENTS]["tokens"] else CONTENTS
+
+    @property
+    def text_analyser(self) -> TextAnalyser:
+        """What makes forward arrays of texts that the index does not hold; starts Java."""
+        return self._opened.text_analyser
+
+    @property
+    def resources(self) -> Path:
+        """The folder of what `rerank vectors` and `rerank history` learn."""
+        return resource_folder(self.path, self._opened.commit)
+
+    @cached_property
+    def passages(self) -> Passages | None:
+        """The passages that `keep_passages` keeps with the index; None without."""
+        return kept_passages(self.resources)
+
+    @cached_property
+    def vectors(self) -> Vectors | None:
+        """The vectors of the index; None if it has none."""
+        from rerank.vectors.vectors import Vectors
+
+        given = self._given.vectors
+        if given is None and (self.resources / VECTORS).is_file():
+            given = self.resources / VECTORS
+        if given is None or isinstance(given, bool):
+            return None
+        return given if isinstance(given, Vectors) else Vectors.read(given, self)
+
+    @cached_property
+    def history(self) -> History | None:
+        """What is learned from judgements; None if nothing is."""
+        given = self._given.history
+        if given is None and (self.resources / HISTORY).is_file():
+            given = self.resources / HISTORY
+        if given is None or isinstance(given, bool):
+            return None
+        if not isinstance(given, str | Path):
+            return given
+        from rerank.history.history import read_history
+
+        return read_history(given)
+
+    @cached_property
+    def encoder(self) -> Encoder | None:
+        """The encoder of texts; None if there is none."""
+        given = self._given.encoder
+        given = stored_encoder(self._opened.commit) if given is None else given
+        if given is None or isinstance(given, bool):
+            return None
+        from rerank.vectors.encoder import Encoder
+
+        return Encoder.of(given)
+
+    @property
+    def runs(self) -> Mapping[str, Run]:
+        """Runs of other systems, by name."""
+        return self._given.runs
+
+    def search(
+        self,
+        topics: TopicsLike,
+        k: int = 1000,
+        *,
+        candidates: Candidates | str = BM25,
+        k1: float = K1,
+        b: float = B,
+        field: str = CONTENTS,
+    ) -> Run:
+        """Retrieve the top k documents of every topic; BM25 gives the same hits, scores and order as Anserini.
+
+        If there are several sources, the documents of the first one come first, in its order and with its scores. The
+        documents that only other sources found follow, ordered by reciprocal rank fusion, with lower scores.
+
+        Parameters
+        ----------
+        topics : Topics, mapping, DataFrame, Path or str
+            The topics, or their file; a str that names no file is one query, whose id is "query".
+        k : int
+            Number of documents per topic, from each source whose depth is not given.
+        candidates : Candidates or str
+            The sources: "bm25"; "rm3" (BM25 of the query expanded by BM25's first 10 documents), "rocchio", "lsi"
+            (latent semantic indexing), "history" (documents judged relevant to similar queries), "encoder", or several
+            with their depths: `bm25:1000,rm3:1000,lsi:200`. Another system's run is `run:NAME:500` for a run of the
+            index, or `run:FILE:500`; all of it without a number. k1 and b may follow a name: `bm25-k1=1.2-b=0.75:1000`.
+        k1, b : float
+            Parameters of BM25, where `candidates` is a str without them.
+        field : str
+            The indexed field to search; `contents` is the whole document.
+
+        Returns
+        -------
+        Run
+            The documents. The name of the run, which becomes the tag in a file, contains k1, b and the field; see
+            `Run.retriever`. A topic without hits has no rows; as a run file cannot represent it, a warning is logged.
+            With several sources, the result is a `UnionRun`, whose `sources` are the runs by name. Their scores and
+            ranks become features, which are missing for documents that the source did not find.
+
+        Raises
+        ------
+        InvalidInputError
+            If a source of the candidates does not exist.
+
+        """
+        check_hits(k)
+        if not isinstance(candidates, Candidates):
+            candidates = Candidates.parse(candidates, k, k1=k1, b=b, field=field)
+        run = self.retrieve(_topics(topics), candidates)
+        without = run.query_ids[np.diff(run.query_ptr) == 0].tolist()
+        if without:
+            text = "Topics without hits, which a run file cannot contain: %d of %d (%s%s)."
+            _log.warning(text, len(without), len(run), ", ".join(without[:3]), ", ..." if len(without) > 3 else "")
+        return run
+
+    def retrieve(self, topics: Topics, candidates: Candidates) -> Run:
+        """Return what `search` does, without a warning of topics without hits.
+
+        Parameters
+        ----------
+        topics : Topics
+            The topics.
+        candidates : Candidates
+            The sources.
+
+        Returns
+        -------
+        Run
+            The documents.
+
+        """
+        options = {"k1": candidates.k1, "b": candidates.b, "field": candidates.field, "threads": self.threads}
+        first = candidates.sources[0]
+        if candidates.is_single and first.name == BM25:
+            return self.searcher.search(topics, k=first.k or 0, **options)  # type: ignore[arg-type]
+        from rerank.retrieval.base import SearchInputs, source
+        from rerank.retrieval.union import search_union
+
+        if candidates.field not in self.forward.fields:
+            raise unknown_name("field", candidates.field, self.forward.fields)
+        reads = {name for part in candidates.sources if part.file is None for name in source(part.name).reads}
+        inputs = SearchInputs(
+            forward=self.forward,
+            query_ids=list(topics),
+            query_terms=self.searcher.analyze(list(topics.texts.values())),
+            bm25=lambda k: self.searcher.search(topics, k=k, **options),  # type: ignore[arg-type]
+            encoded=self._encoded(topics) if "encoder" in reads else None,
+            vectors=self.vectors if "vectors" in reads else None,
+            history=self.history if "history" in reads else None,
+            runs=self.runs_of(candidates),
+            **options,  # type: ignore[arg-type]
+        )
+        if candidates.is_single:
+            return source(first.name).search(inputs, first.k or 0)
+        return search_union(inputs, candidates)
+
+    def runs_of(self, candidates: Candidates) -> dict[str, Run]:
+        """Return the runs of other systems among candidates: those that are bound, and others read from their files.
+
+        Parameters
+        ----------
+        candidates : Candidates
+            The candidates.
+
+        Returns
+        -------
+        dict of str to Run
+            The runs by name.
+
+        """
+        from rerank.files.trec import read_run
+
+        others = {part.name: part.file for part in candidates.sources if part.file is not None}
+        return {name: self.runs[name] if name in self.runs else read_run(file) for name, file in others.items()}
+
+    def features(
+        self,
+        run: RunLike,
+        topics: TopicsLike,
+        qrels: QrelsLike | None = None,
+        *,
+        recipe: Recipe | None = None,
+    ) -> RankingData:
+        """Return the features of the query-document pairs of a run.
+
+        Parameters
+        ----------
+        run : Run, mapping, DataFrame or path
+            The query-document pairs. The sources of a `UnionRun` become features, like the `runs` of the index.
+        topics : Topics, mapping, DataFrame or path
+            Topics of all queries of the run.
+        qrels : Qrels, mapping, DataFrame, path or None
+            Judgements, for labels.
+        recipe : Recipe or None
+            The features. None for the default recipe, which includes the features of all resources of the index.
+
+        Returns
+        -------
+        RankingData
+            The queries in the order of the run, the rows of a query in trec_eval's order.
+
+        Raises
+        ------
+        InvalidInputError
+            If a query has no topic, a document is not in the index, or the history was learned on another index.
+
+        """
+        from rerank.features.extract import extract
+
+        inputs = self._extraction(run, topics, qrels, recipe)
+        _warn_of_language(self.forward, inputs["query_terms"])
+        return extract(**inputs)
+
+    def some_features(
+        self, needed: Collection[str] | None, run: Run, topics: Topics, *, recipe: Recipe | None = None
+    ) -> RankingData:
+        """Return what `features` does, in which features that are not `needed` may be NaN, e.g. to score with a model.
+
+        Parameters
+        ----------
+        needed : collection of str or None
+            Names of features, e.g. `model.features_read()`; None is all.
+        run, topics, recipe : as for `features`
+            The pairs and their features.
+
+        Returns
+        -------
+        RankingData
+            The same columns as those of `features`.
+
+        """
+        from rerank.features.extract import extract
+
+        return extract(**self._extraction(run, topics, None, recipe), needed=needed)
+
+    def write_features(
+        self,
+        path: str | Path,
+        run: RunLike,
+        topics: TopicsLike,
+        qrels: QrelsLike | None = None,
+        *,
+        recipe: Recipe | None = None,
+    ) -> None:
+        """Compute features and write them to a file in batches; memory does not grow with the number of queries.
+
+        Parameters
+        ----------
+        path : path
+            File name that ends in .npz, .parquet, .svm or .txt (the latter two also with .gz).
+        run, topics, qrels, recipe : as for `features`
+            The pairs, their labels and their features.
+
+        """
+        from rerank.features.extract import extract_blocks
+        from rerank.files.data import write_data
+
+        inputs = self._extraction(run, topics, qrels, recipe)
+        if inputs["qrels"] is not None:
+            log_judged(inputs["run"], inputs["qrels"])
+        data, blocks = extract_blocks(**inputs)
+        write_data(data, path, blocks)
+
+    def _extraction(
+        self, run: RunLike, topics: TopicsLike, qrels: QrelsLike | None, recipe: Recipe | None
+    ) -> dict[str, Any]:
+        """Return the arguments of `extract`."""
+        from rerank.features.inputs import Records
+
+        run, topics = run_of(run), topics_of(topics)
+        check_topics(run, topics)
+        qrels = None if qrels is None else qrels_of(qrels)
+        if qrels is not None:
+            _warn_of_unjudged(run, qrels)
+        query_ids = list(run)
+        terms = self.searcher.analyze([topics[query_id] for query_id in query_ids])
+        needs = Needs.of(recipe)
+        texts = {query_id: topics[query_id] for query_id in query_ids}
+        return {
+            "forward": self.forward,
+            "query_terms": dict(zip(query_ids, terms, strict=True)),
+            "run": run,
+            "recipe": recipe,
+            "qrels": qrels,
+            "records": Records(
+                runs=runs_beside(run, self),
+                documents=self.stored_documents,
+                vectors=self.vectors if needs.vectors else None,
+                history=self.history if needs.history else None,
+                encoded=self._encoded(texts) if needs.encoder else None,
+                passages=self.passages,
+            ),
+            "threads": self.threads,
+        }
+
+    def _encoded(self, texts: Mapping[str, str]) -> Encoded | None:
+        """Return the vectors of the encoder for queries and documents; None without one."""
+        if self.encoder is None:
+            return None
+        from rerank.vectors.encoder import Encoded
+
+        stored = self._opened.encode(self.encoder, self.document_texts)
+        return Encoded(self.encoder.name, stored.documents, stored.queries(texts))
+
+    def encoded_documents(self) -> NDArray[np.float32]:
+        """Return the encoder's vectors of all documents, which are computed now where there are none.
+
+        Returns
+        -------
+        ndarray of shape (n_docs, dimensions), dtype float32
+            The vectors, by document number.
+
+        """
+        encoded = self._encoded({})
+        if encoded is None:
+            raise InvalidInputError("index: expected an encoder, got none. Bind one (Index.open(..., encoder=...)).")
+        return encoded.documents
+
+    def stored_documents(self, numbers: Sequence[int] | Ints) -> list[str | None]:
+        """Return documents by number as they were indexed (JSON or SGML), None if the index does not store them.
+
+        Parameters
+        ----------
+        numbers : sequence of int, or ndarray of shape (n,) and dtype int64
+            Document numbers of the forward arrays.
+
+        Returns
+        -------
+        list of str or None
+            The documents.
+
+        """
+        return self.searcher.documents(self.forward.lucene_docs[np.asarray(numbers, dtype=np.int64)].tolist())
+
+    def document_texts(self, numbers: Ints) -> list[str]:
+        """Return the text of documents by number: `contents`, or their fields joined as the index build joins them.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n,) and dtype int64
+            Document numbers.
+
+        Returns
+        -------
+        list of str
+            The texts.
+
+        Raises
+        ------
+        InvalidInputError
+            If the index does not keep its documents.
+
+        """
+        from rerank.lucene.documents import stored_text
+
+        joined = self.searcher.joined_fields
+        return [stored_text(text, self.forward.fields, joined) if text else "" for text in self.kept_documents(numbers)]
+
+    def kept_documents(self, numbers: Ints) -> list[str]:
+        """Return documents by number as they were indexed; empty for a deleted one.
+
+        Parameters
+        ----------
+        numbers : ndarray of shape (n,) and dtype int64
+            Document numbers.
+
+        Returns
+        -------
+        list of str
+            The documents.
+
+        Raises
+        ------
+        InvalidInputError
+            If the index does not keep its documents.
+
+        """
+        stored, doc_ids = self.stored_documents(numbers), self.forward.doc_ids[numbers]
+        missing = [doc_id for doc_id, text in zip(doc_ids.tolist(), stored, strict=True) if text is None]
+        if any(missing):  # a deleted document has the empty id
+            raise InvalidInputError(
+                f"{self.path}: expected an index that keeps its documents, got none for {missing[0]!r}. Index with raw "
+                "documents (-storeRaw)."
+            )
+        return [text or "" for text in stored]
+
+    def check_model(self, model: Ranker) -> None:
+        """Raise ModelMismatchError for a model whose features were computed on another index, unless it is allowed.
+
+        Parameters
+        ----------
+        model : Ranker
+            A fitted model.
+
+        Raises
+        ------
+        ModelMismatchError
+            If its features were computed on another index.
+
+        """
+        trained_on, fingerprint = model.fingerprint_, dict(self.forward.fingerprint)
+        if not self.check_models or trained_on is None or dict(trained_on) == fingerprint:
+            return
+        name, trained, value = next(fingerprint_differences("", dict(trained_on), fingerprint))
+        raise ModelMismatchError(
+            f"{self.path}: expected the index that the model was trained on ({name}: {trained}), got another "
+            f"({name}: {value}). Train on this index, or allow it (Index.open(..., check_models=False), --other-index)."
+        )
+
+    def close(self) -> None:
+        """Close the Lucene reader."""
+        self._opened.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True, eq=False)
+class _Opened:
+    """What is opened once for an index, whatever its resources are."""
+
+    path: Path
+    language: str | None
+    commit: str
+    is_closed: Event = field(default_factory=Event)  # seen by all threads
+
+    @cached_property
+    def forward(self) -> ForwardIndex:
+        """The forward arrays."""
+        forward = open_forward(self.path, commit=self.commit)
+        if self.language is None:
+            return forward
+        return replace(forward, fingerprint={**forward.fingerprint, "language": self.language})
+
+    @cached_property
+    def searcher(self) -> Searcher:
+        """The Lucene searcher; InvalidInputError where the index was closed."""
+        if self.is_closed.is_set():
+            raise InvalidInputError(f"{self.path}: expected an open index, got a closed one. Open it again.")
+        return Searcher(self.path, self.language, self.commit)
+
+    @cached_property
+    def text_analyser(self) -> TextAnalyser:
+        """What makes forward arrays of texts."""
+        from rerank.lucene.texts import TextAnalyser
+
+        return TextAnalyser(self.forward, self.searcher.language)
+
+    @cached_property
+    def _encoded(self) -> dict[str, EncodedDocuments]:
+        return {}
+
+    def encode(self, encoder: Encoder, texts: Callable[[Ints], list[str]]) -> EncodedDocuments:
+        """Return the vectors of all documents by an encoder, with the encoder for queries."""
+        from rerank.vectors.encoder import encoded_documents
+
+        if encoder.name not in self._encoded:
+            self._encoded[encoder.name] = encoded_documents(encoder, self.forward, texts)
+        return replace(self._encoded[encoder.name], encoder=encoder)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what identifies the index."""
+        return _Opened, (self.path.resolve(), self.language, self.commit)
+
+    def close(self) -> None:
+        """Close the Lucene reader."""
+        self.is_closed.set()
+        if "searcher" in self.__dict__:
+            self.searcher.close()
+
+
+PICKLED = ("path", "language", "threads", "check_models", "_opened", "_given")
+
+
+def _topics(topics: TopicsLike) -> Topics:
+    """Return topics; text that names neither a file nor a data set is one query."""
+    is_query = isinstance(topics, str) and not data_set_name(topics) and not Path(topics).is_file()
+    return topics_of({QUERY: topics} if is_query else topics)  # type: ignore[dict-item]
+
+
+def is_index(folder: Path) -> bool:
+    """Return whether a path is the folder of an index, or of the shards of one."""
+    return folder.is_dir() and bool(index_folders(folder))
+
+
+def check_topics(run: Run, topics: Topics) -> None:
+    """Refuse a run with a query that has no topic."""
+    missing = [query_id for query_id in run if query_id not in topics]
+    if missing:
+        raise InvalidInputError(
+            f"run: expected a topic for every query, got none for {missing[0]!r} ({len(missing)} such queries in "
+            "all). Give the topics that the run was made for."
+        )
+
+
+def runs_beside(run: Run, index: BoundIndex) -> dict[str, Run]:
+    """Return the runs whose scores become features of another: those of a union, and those of the index."""
+    return {**getattr(run, "sources", {}), **index.runs}
+
+
+def _warn_of_unjudged(run: Run, qrels: Qrels) -> None:
+    """Log a warning if queries of a run have no judgement at all."""
+    without = [query_id for query_id in run if query_id not in qrels]
+    if without:
+        text = "qrels: %d of %d queries have no judgements, e.g. %s: all their documents get label 0. Leave them out."
+        _log.warning(text, len(without), len(run), without[0])
+
+
+def log_judged(table: Run | RankingData, qrels: Qrels) -> None:
+    """Log how many documents are judged."""
+    _, judged = qrels.lookup(table.query_ids, table.query_ptr, table.doc_ids)
+    text = "labels: %d queries, %d documents, of which %d are judged; the others count as label 0."
+    _log.info(text, len(table), len(table.doc_ids), int(judged.sum()))
+
+
+def log_unknown(forward: ForwardIndex, qrels: Qrels, queries: Iterable[str]) -> None:
+    """Log a warning if documents that are judged for some queries are not in the index."""
+    known = [query_id for query_id in queries if query_id in qrels]
+    judged = id_array(list(dict.fromkeys(doc_id for query_id in known for doc_id in qrels[query_id])))
+    unknown = np.flatnonzero(forward.doc_numbers(judged) < 0)
+    if len(unknown):
+        text = "qrels: %d of the %d judged documents are not in the index, e.g. %s"
+        _log.warning(text, len(unknown), len(judged), judged[unknown[0]])
+
+
+def _warn_of_language(forward: ForwardIndex, query_terms: Mapping[str, list[str]]) -> None:
+    """Log a warning if the index knows less than half of the queries' words, e.g. since their language is another."""
+    words = {term for terms in query_terms.values() for term in terms}
+    if len(words) < FEWEST_WORDS:
+        return
+    known = sum(forward.term_number(word) >= 0 for word in words)
+    if known < len(words) / 2:
+        text = "topics: the index has %d of their %d words. Are they in the language of the documents and its analyser?"
+        _log.warning(text, known, len(words))
+
+
+def fingerprint_differences(
+    prefix: str, trained_on: Mapping[str, Any], opened: Mapping[str, Any]
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the dotted names of the parts in which two fingerprints differ, with both values."""
+    for key in dict.fromkeys((*opened, *trained_on)):
+        name, before, after = f"{prefix}{key}", trained_on.get(key), opened.get(key)
+        if isinstance(before, Mapping) and isinstance(after, Mapping):
+            yield from fingerprint_differences(f"{name}.", before, after)
+        elif before != after:
+            yield name, before, after

@@ -1,0 +1,435 @@
+"""The index as users see it: build, open, learn resources, and all that an opened index does."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from rerank.errors import InvalidInputError, RerankError
+from rerank.features.recipe import Recipe
+from rerank.files.lists import QrelsLike, RunLike, TopicsLike, run_of, topics_of
+from rerank.index.bound import HISTORY, LANGUAGE, PASSAGES, PICKLED, VECTORS, BoundIndex, encoder_file
+from rerank.lucene.arrays import stored_forward
+from rerank.lucene.build import build_index, build_index_from_sgml
+from rerank.runtime.output import whole_file
+from rerank.types import RankingData
+from rerank.types.passages import Passage, Passages
+from rerank.types.query_table import Shown, counted
+from rerank.types.retriever import CONTENTS
+
+if TYPE_CHECKING:
+    from rerank.types.forward import ForwardIndex
+
+
+LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
+
+
+MOST_POSTINGS = 1 << 21  # up to which they are learned by default: about 40 s on two cores (`benchmarks vectors`)
+
+
+_log = logging.getLogger("rerank")
+
+
+class Index(Shown, BoundIndex):
+    """A Lucene index with the forward arrays from which features are computed.
+
+    Parameters
+    ----------
+    path : path
+        Folder of an index that `Index.build`, Anserini or Pyserini built, or a folder of several such indexes, which
+        are then used as the shards of one. Java starts with the first search.
+    language : str or None
+        Language code of the analyser that Anserini built the index with. Not needed for indexes of this package, which
+        store it, nor after `rerank index INDEX --language`.
+    vectors : Vectors, path, False or None
+        Vectors of the index, or their file, for the features of meaning and the source lsi. None uses those that
+        `rerank vectors` stored with the index; False uses none.
+    history : History, path, False or None
+        History, or its file, for features of similar judged queries and the source history. None uses the one that
+        `rerank history` stored with the index; False uses none. Features of the judged queries themselves are computed
+        out of fold.
+    encoder : callable, str, False or None
+        Function that takes a list of n texts and returns an array of shape (n, dimensions), or its name as
+        `module:function`. It adds the cosine of query and document as a feature, and the source encoder. The vectors of
+        all documents are computed once and stored in the cache folder (`$RERANK_CACHE`). None uses the encoder that
+        `rerank vectors` stored; False uses none.
+    runs : mapping of str to Run, mapping, DataFrame or path, or None
+        Runs of other systems by name (e.g. dense or neural). Their scores and ranks become features.
+    threads : int or None
+        Number of threads; None uses all cores. Results do not depend on it.
+    check_models : bool
+        Whether to refuse models that were trained on another index.
+
+    Raises
+    ------
+    IndexFolderError, MissingFileError
+        If the folder is not an index, or a file in it is damaged.
+
+    Notes
+    -----
+    Lucene's files are compared with their checksums when they are opened the first time, and again after they change.
+    An index that is built anew while it is open is refused where it would be read again: open it again.
+
+    """
+
+    def summary(self) -> str:
+        """Return the path and the counts; those of an index that was never used are not known yet.
+
+        Returns
+        -------
+        str
+            One line.
+
+        """
+        forward = self._stored_forward()
+        if forward is None:
+            return f"Index {self.path}: nothing read yet"
+        resources = [name for name in ("vectors", "history", "encoder") if getattr(self, name) is not None]
+        learned = f", with {', '.join(resources)}" if resources else ""
+        return f"Index {self.path}: {counted(forward.n_docs, 'document')}{learned}"
+
+    def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
+        """Return the number of words of each of the first n fields.
+
+        Parameters
+        ----------
+        n : int
+            Number of fields.
+
+        Returns
+        -------
+        tuple of list of str, list of list and int
+            Names of columns, rows, and the number of all fields.
+
+        """
+        forward = self._stored_forward()
+        fields = {} if forward is None else forward.fingerprint["fields"]
+        rows = [[name, field["documents"], field["tokens"]] for name, field in fields.items()]
+        return ["field", "documents", "words"], rows[:n], len(rows)
+
+    def _stored_forward(self) -> ForwardIndex | None:
+        """Return the forward arrays that the index has; to show it, nothing is computed and nothing raised."""
+        try:
+            return stored_forward(self.path, self._opened.commit)
+        except (RerankError, OSError):
+            return None
+
+    @classmethod
+    def open(cls, path: str | Path, language: str | None = None, **options: Any) -> Self:
+        """Open an index folder; see the parameters of the class.
+
+        Parameters
+        ----------
+        path, language, **options : path, str or None, and others
+            As for the class.
+
+        Returns
+        -------
+        Index
+            The index.
+
+        """
+        return cls(path, language, **options)
+
+    @classmethod
+    def build(
+        cls,
+        documents: Iterable[Mapping[str, Any]] | str | Path,
+        path: str | Path,
+        *,
+        fields: Iterable[str] | None = None,
+        numbers: Iterable[str] | None = None,
+        language: str = "en",
+        encoding: str = "utf-8",
+        threads: int | None = None,
+        overwrite: bool = False,
+        shards: int | None = None,
+        vectors: bool | None = None,
+    ) -> Self:
+        """Build an index and open it.
+
+        Parameters
+        ----------
+        documents : iterable of mapping, or path
+            Mappings with `id` and text fields (or `contents`), or the path of a corpus: JSONL (plain or .gz, a file or
+            a folder of files), TREC SGML, or `irds:NAME`, a data set of ir_datasets.
+        path : path
+            The new folder. After an error it does not exist, unless the error occurred while vectors were learned: then
+            the index is complete but without vectors.
+        fields : iterable of str or None
+            Text fields to index separately, in addition to `contents`; None for all.
+        numbers : iterable of str or None
+            Numeric fields to store as features; None for all.
+        language : str
+            Language code of the analyser, as in Anserini's `-language`.
+        encoding : str
+            Encoding of a corpus, e.g. `latin-1` for old TREC collections; it must extend ASCII.
+        threads : int or None
+            Number of threads; None for all cores.
+        overwrite : bool
+            Whether to replace an existing index.
+        shards : int or None
+            Number of shards: Lucene indexes in subfolders, to which documents are assigned by a hash of their id. None
+            for a single index. Runs, features and models are identical for any number of shards.
+        vectors : bool or None
+            Whether to learn vectors, see `learn_vectors`. None learns them if the collection is large enough for them
+            and this takes less than a minute.
+
+        Returns
+        -------
+        Index
+            The new index, opened.
+
+        Raises
+        ------
+        InvalidInputError, FileFormatError, IndexFolderError
+            If a document cannot be indexed, or the folder cannot be written.
+
+        """
+        if isinstance(documents, str | Path):
+            from rerank.files.corpus import corpus_format, read_documents
+
+            if corpus_format(documents) == "trec":
+                if fields is not None or numbers is not None:
+                    raise InvalidInputError(
+                        f"{documents}: expected JSONL where fields or numbers are named, got TREC SGML, whose one "
+                        "field is contents. Leave them out (--fields, --numbers)."
+                    )
+                build_index_from_sgml(
+                    documents, path, threads, overwrite, language=language, encoding=encoding, shards=shards
+                )
+                return cls(path)._with_vectors(vectors, threads)
+            fields = None if fields is None else list(fields)
+            documents = read_documents(documents, fields, others=True, encoding=encoding)
+        build_index(
+            documents,
+            path,
+            fields=fields,
+            threads=threads,
+            overwrite=overwrite,
+            numbers=numbers,
+            language=language,
+            shards=shards,
+        )
+        return cls(path)._with_vectors(vectors, threads)
+
+    def _with_vectors(self, learned: bool | None, threads: int | None) -> Self:
+        """Return the index with vectors where they are asked for, or with None where its size is between the bounds."""
+        n_docs, n_postings = self.forward.n_docs, len(self.forward.fields[CONTENTS].terms)
+        if learned is None:
+            learned = n_docs >= LEAST_DOCUMENTS and n_postings <= MOST_POSTINGS
+            if n_postings > MOST_POSTINGS:
+                _log.info(
+                    "%s: no vectors were learned, as this may take more than a minute; `rerank vectors` learns them.",
+                    self.path,
+                )
+        if learned:
+            self.using(threads=threads).learn_vectors()
+        return self
+
+    def keep_language(self) -> None:
+        """Store the language that the index was opened with, so that it does not have to be given again."""
+        code = self.searcher.language  # is checked
+        self.resources.mkdir(parents=True, exist_ok=True)
+        with whole_file(self.resources / LANGUAGE) as file:
+            file.write(f"{code}\n")
+
+    def keep_passages(self, passages: Passages | str) -> None:
+        """Keep with the index how its documents are cut into passages.
+
+        From then on, the default recipe has the family `passages`, and each result comes with its best passage.
+
+        Parameters
+        ----------
+        passages : Passages or str
+            Window and stride in words, e.g. "200/100".
+
+        Raises
+        ------
+        InvalidInputError
+            If the stride is not from 1 to the window, or the window above 100,000.
+
+        """
+        sizes = passages if isinstance(passages, Passages) else Passages.parse(passages)
+        self.resources.mkdir(parents=True, exist_ok=True)
+        with whole_file(self.resources / PASSAGES) as file:
+            file.write(f"{sizes}\n")
+        self.__dict__.pop("passages", None)
+
+    def best_passages(self, run: RunLike, topics: TopicsLike) -> list[Passage]:
+        """Return the passage of each document of a run that fits the query best.
+
+        Parameters
+        ----------
+        run : Run, mapping, DataFrame or path
+            The query-document pairs.
+        topics : Topics, mapping, DataFrame or path
+            Topics of all queries of the run.
+
+        Returns
+        -------
+        list of Passage
+            For each row of the run, the passage of greatest BM25 of the field that holds over half of the words of the
+            index's `contents`, or of `contents` where none does; the first passage where none holds a word of the
+            query. Passages are those that the index keeps (`keep_passages`), otherwise of 200 words, a new one every
+            100.
+
+        Raises
+        ------
+        InvalidInputError
+            If a query has no topic, or the index has no such document, keeps no documents or has no positions.
+
+        """
+        from rerank.index.passages import run_passages
+
+        return run_passages(self, run_of(run), topics_of(topics))
+
+    def text_passages(self, query: str, documents: Any, *, field: str | None = None) -> list[Passage]:
+        """Return the passage of each of some texts, which the index need not hold, that fits a query best.
+
+        Parameters
+        ----------
+        query : str
+            The query.
+        documents : iterable or mapping
+            The texts, as for `text_features`.
+        field : str, optional
+            The field whose passages are meant, and which a str fills; by default as for `text_features`.
+
+        Returns
+        -------
+        list of Passage
+            The passages, see `best_passages`, in the order of the documents.
+
+        Raises
+        ------
+        InvalidInputError
+            As `text_features` does; or if the index has no positions.
+
+        """
+        from rerank.index.passages import text_passages
+
+        return text_passages(self, query, documents, field)
+
+    def learn_vectors(self, *, dimensions: int | None = None, encoder: str | Literal[False] | None = None) -> None:
+        """Learn vectors of terms and documents, and store them with the index; see `Vectors.learn`.
+
+        Parameters
+        ----------
+        dimensions : int or None
+            Number of dimensions of latent semantic indexing; None for 400.
+        encoder : str, False or None
+            Encoder as `module:function`. The vectors of all documents are computed now, and the name is stored for this
+            user. None uses the encoder of the extra `wordllama`, if it is installed; False removes a stored encoder.
+
+        """
+        from rerank.vectors.encoder import Encoder, installed_encoder
+        from rerank.vectors.vectors import Vectors
+
+        name = installed_encoder() if encoder is None else encoder
+        bound = Encoder.of(name) if isinstance(name, str) else None
+        options = {} if dimensions is None else {"dimensions": dimensions}
+        vectors = Vectors.learn(self, **options, threads=self.threads)
+        self.resources.mkdir(parents=True, exist_ok=True)
+        vectors.save(self.resources / VECTORS)
+        for name in ("vectors", "encoder"):
+            self.__dict__.pop(name, None)
+        name_file = encoder_file(self._opened.commit)
+        if bound is None:
+            name_file.unlink(missing_ok=True)
+            return
+        self._opened.encode(bound, self.document_texts)
+        with whole_file(name_file) as file:
+            file.write(f"{bound.name}\n")
+
+    def learn_history(self, topics: TopicsLike, qrels: QrelsLike) -> None:
+        """Store judged queries with the index, to compute features of similar queries from them; see `History`.
+
+        Parameters
+        ----------
+        topics, qrels : Topics and Qrels, mappings, DataFrames or paths
+            The judged queries and their judgements, or their files.
+
+        """
+        from rerank.history.history import History
+
+        learned = History.learn(self, topics, qrels, threads=self.threads)
+        self.resources.mkdir(parents=True, exist_ok=True)
+        learned.save(self.resources / HISTORY)
+        self.__dict__.pop("history", None)
+
+    def text_features(
+        self,
+        query: str | Mapping[str, str],
+        documents: Any,
+        *,
+        scores: Any = None,
+        field: str | None = None,
+        recipe: Recipe | None = None,
+    ) -> RankingData:
+        """Return the features of texts that the index does not hold.
+
+        Texts are analysed as the index's documents are, and statistics of the collection are those of the index: the
+        features of a document that the index holds are those that `features` computes, bit for bit.
+
+        Parameters
+        ----------
+        query : str or mapping from str to str
+            The query; or several, by query id.
+        documents : iterable or mapping
+            The texts of the query, at most 2^20, each a str, or a mapping from the names of the index's fields to text
+            (or lists of text, which are joined by spaces) and from the names of its numbers to numbers. A list, whose
+            document ids are "0", "1" and so on, a data frame with a row for each text and a column for each field, or a
+            mapping by document id. For several queries, a mapping from query id to one of these. A text has at most
+            2^24 characters.
+        scores : array-like or mapping, optional
+            A first-stage score of each text: in the order of the list, or by document id; for several queries, a
+            mapping from query id to these, or a Run. By default BM25 over `contents` with k1 0.9 and b 0.4, as
+            `search` computes it. Features of the run and of the query's first documents depend on it.
+        field : str, optional
+            The field of a document that is a str. Its other fields are empty. Where a document has no `contents` of
+            its own, they are its fields joined as the index build joins them: so those of a str of another field are
+            the same text. By default the field that holds over half of the words of the index's `contents`, or
+            `contents` where none does.
+        recipe : Recipe, optional
+            Fields, families and parameters; by default every field, the default families and parameters.
+
+        Returns
+        -------
+        RankingData
+            The queries in the given order, the rows of a query in trec_eval's order (score, then document id, both
+            descending).
+
+        Raises
+        ------
+        InvalidInputError
+            If a query or all documents are missing, a document is neither text nor a mapping, has a field that the
+            index does not have, or text with NUL or lone surrogates, or a limit is exceeded.
+
+        Notes
+        -----
+        Terms that no document of the index holds are numbered beyond its vocabulary; so that all features are finite,
+        they have document and collection frequency 1, in a field that no document of the index holds them in as well.
+        A query term has these frequencies if it is in the field of one of the query's texts; otherwise it is unknown,
+        as it is to documents of the index. A user's function over documents is given the document as the index would
+        store it.
+
+        """
+        from rerank.index.texts import TextOptions, given_texts, text_features
+
+        return text_features(self, given_texts(query, documents, scores), TextOptions(field, recipe))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the index by its path, commit and resources: another process opens it."""
+        state = {name: value for name, value in self.__dict__.items() if name in PICKLED}
+        return Index, (self.path.resolve(), self.language), {**state, "path": self.path.resolve()}
+
+
+@contextmanager
+def opened(index: Index | str | Path) -> Iterator[Index]:
+    """Yield an index; one that is opened from its folder is closed after the block."""
+    with nullcontext(index) if isinstance(index, Index) else Index.open(index) as found:
+        yield found

@@ -1,0 +1,306 @@
+"""Features of texts that no index holds."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.features.extract import extract
+from rerank.features.inputs import Records
+from rerank.features.match import bm25_scores
+from rerank.features.recipe import Recipe
+from rerank.files.rows import joined_parts
+from rerank.index.bound import Needs
+from rerank.lucene.documents import stored_text
+from rerank.lucene.texts import GivenDocument, GivenReader, TextAnalyser, TextIndex, UnusableTextError, check_characters
+from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
+from rerank.types.frames import frame_rows, is_frame, is_missing
+from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
+from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Retriever
+
+if TYPE_CHECKING:
+    from rerank.index.bound import BoundIndex
+    from rerank.vectors.encoder import Encoded
+
+
+_log = logging.getLogger("rerank")
+
+
+MOST_TEXTS = 1 << 20  # of one call
+
+
+_BATCH_ROWS, _BATCH_CHARACTERS = 1 << 16, 1 << 25  # of the texts whose arrays are in memory at once
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """How texts become features: see `Index.text_features`."""
+
+    plain_field: str | None = None
+    recipe: Recipe | None = None
+    retriever: Retriever = field(default_factory=lambda: Retriever.bm25(K1, B))
+    needed: Collection[str] | None = None
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """Names of the runs whose scores are features."""
+        return () if self.recipe is None else self.recipe.runs or ()
+
+
+@dataclass(frozen=True, eq=False)
+class GivenTexts:
+    """Queries and the documents of each, and where each document comes from, for errors.
+
+    Parameters
+    ----------
+    topics : Topics
+        The queries.
+    documents : mapping from str to mapping from str to str or mapping
+        Documents by query id and document id.
+    run : Run, optional
+        Scores of the documents, row by row; without it, BM25.
+    locations : mapping from (str, str) to str, optional
+        Where the document of a query id and document id is, for errors.
+
+    """
+
+    topics: Topics
+    documents: Mapping[str, Mapping[str, Any]]
+    run: Run | None = None
+    locations: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def location(self, query_id: str, doc_id: str) -> str:
+        """Return where a document is."""
+        of_query = "" if query_id == QUERY else f"query {query_id!r}, "
+        return self.locations.get((query_id, doc_id), f"documents: {of_query}{doc_id}")
+
+
+def given_texts(query: str | Mapping[str, str], documents: Any, scores: Any = None) -> GivenTexts:
+    """Return the arguments of `Index.text_features` as records; raises InvalidInputError."""
+    if isinstance(query, str):
+        if not query.strip():
+            raise InvalidInputError(f"query: expected text, got {shown(query)}. Write the query.")
+        query, documents, scores = {QUERY: query}, {QUERY: documents}, None if scores is None else {QUERY: scores}
+        of_query = "documents"
+    else:
+        of_query = "documents of query {!r}"
+    topics = Topics.of(query)
+    if not isinstance(documents, Mapping):
+        raise InvalidInputError(
+            f"documents: expected a mapping by query id for several queries, got {type(documents).__name__}. "
+            "Pass the documents of each query."
+        )
+    by_query = {str(query_id): given for query_id, given in documents.items()}
+    unknown = [query_id for query_id in by_query if query_id not in topics]
+    if unknown:
+        raise InvalidInputError(
+            f"documents: expected queries of the topics, got {shown(unknown[0])}. Give the text of every query."
+        )
+    named = {query_id: _named(by_query.get(query_id, ()), of_query.format(query_id)) for query_id in topics}
+    total = sum(map(len, named.values()))
+    if total > MOST_TEXTS:
+        raise InvalidInputError(f"documents: expected at most {MOST_TEXTS:,} texts, got {total:,}. Give them in parts.")
+    return GivenTexts(topics, named, None if scores is None else _run_of(named, scores))
+
+
+def _named(documents: Any, what: str) -> dict[str, Any]:
+    """Return the documents of a query by id."""
+    if isinstance(documents, str) or not isinstance(documents, Iterable):
+        raise InvalidInputError(
+            f"{what}: expected a list of texts, or a mapping of them by id, got {type(documents).__name__}. "
+            "Pass a list."
+        )
+    if isinstance(documents, Mapping):
+        named = {str(doc_id): document for doc_id, document in documents.items()}
+        broken = first_broken(list(named))
+        if broken is not None:
+            raise InvalidInputError(f"{what}: expected ids {ID_RULE}, got {shown(broken)}. Rename it.")
+        if len(named) < len(documents):
+            raise InvalidInputError(f"{what}: expected each id once, got one again as text. Rename one of the two.")
+    else:
+        given = listed(documents)
+        named = dict(zip(position_ids(len(given)), given, strict=True))
+    if not named:
+        raise InvalidInputError(f"{what}: expected at least one text, got none. Pass the texts to rank.")
+    return named
+
+
+def listed(documents: Any) -> Any:
+    """Return documents that are no mapping as a list: of a data frame, its rows."""
+    if isinstance(documents, Mapping | str) or not isinstance(documents, Iterable):
+        return documents
+    if not is_frame(documents):
+        return list(documents)
+    return [{name: value for name, value in row.items() if not is_missing(value)} for row in frame_rows(documents)]
+
+
+def position_ids(n: int) -> list[str]:
+    """Return the ids of n texts without ids: their positions, of equal length so that ties keep the order."""
+    return [f"{number:0{len(str(n - 1))}}" for number in range(n)]
+
+
+def _run_of(documents: Mapping[str, Mapping[str, Any]], scores: Any) -> Run:
+    """Return a run of the documents; refuse scores that are not one finite number for each."""
+    name = scores.name if isinstance(scores, Run) else UNNAMED
+    if isinstance(scores, Run):
+        scores = {query_id: scores[query_id] for query_id in scores}
+    if not isinstance(scores, Mapping):
+        raise InvalidInputError(f"scores: expected a mapping by query id, got {type(scores).__name__}. Pass one.")
+    by_query = {str(query_id): of_query for query_id, of_query in scores.items()}
+    columns: list[Floats] = []
+    for query_id, named in documents.items():
+        of_query = by_query.get(query_id, ())
+        if isinstance(of_query, Mapping):
+            of_query = {str(doc_id): score for doc_id, score in of_query.items()}
+            of_query = [of_query.get(doc_id, np.nan) for doc_id in named]
+        try:
+            column = np.asarray(of_query, dtype=np.float64)
+        except (TypeError, ValueError):
+            column = np.empty(0)
+        if column.shape != (len(named),) or not np.isfinite(column).all():
+            raise InvalidInputError(
+                f"scores: expected a finite number for each of the {len(named)} texts of query {query_id!r}, got "
+                f"{'others' if column.shape == (len(named),) else len(column.ravel())}. Pass one for each."
+            )
+        columns.append(column)
+    return _run(documents, np.concatenate(columns), name)
+
+
+def _run(documents: Mapping[str, Mapping[str, Any]], scores: Floats, name: str) -> Run:
+    """Return the rows of all queries in the order in which they were given."""
+    doc_ids = id_array([doc_id for named in documents.values() for doc_id in named])
+    return Run(id_array(list(documents)), pointers([len(named) for named in documents.values()]), doc_ids, scores, name)
+
+
+def text_features(index: BoundIndex, given: GivenTexts, options: TextOptions) -> RankingData:
+    """Return the features of texts, batch by batch of queries; see `Index.text_features`."""
+    searcher, forward = index.searcher, index.forward
+    if given.run is None and options.retriever.field not in forward.fields:
+        raise unknown_name("field", options.retriever.field, forward.fields)
+    reader = GivenReader(forward, searcher.joined_fields, options.plain_field or index.main_field, options.runs)
+    terms = dict(zip(given.topics, searcher.analyze(list(given.topics.values())), strict=True))
+    parts = [_batch_features(index, terms, batch, given, options) for batch in _batches(given, reader)]
+    return parts[0] if len(parts) == 1 else joined_parts(parts)
+
+
+def _batches(given: GivenTexts, reader: GivenReader) -> Iterator[dict[str, dict[str, GivenDocument]]]:
+    """Yield the documents of whole queries, read, about as many as are in memory at once."""
+    batch: dict[str, dict[str, GivenDocument]] = {}
+    n_rows = n_characters = 0
+    for query_id, documents in given.documents.items():
+        batch[query_id] = read = {}
+        for doc_id, document in documents.items():
+            try:
+                read[doc_id] = reader.read(doc_id, document)
+            except InvalidInputError as error:
+                raise InvalidInputError(f"{given.location(query_id, doc_id)}: {error}") from None
+        n_rows += len(documents)
+        n_characters += sum([sum(map(len, each.document.texts.values())) for each in read.values()])
+        if n_rows >= _BATCH_ROWS or n_characters >= _BATCH_CHARACTERS:
+            yield batch
+            batch, n_rows, n_characters = {}, 0, 0
+    if batch:
+        yield batch
+
+
+def _batch_features(
+    index: BoundIndex,
+    terms: Mapping[str, Sequence[str]],
+    batch: Mapping[str, Mapping[str, GivenDocument]],
+    given: GivenTexts,
+    options: TextOptions,
+) -> RankingData:
+    """Return the features of the documents of some queries."""
+    analyser: TextAnalyser = index.text_analyser
+    documents = [each for named in batch.values() for each in named.values()]
+    if options.needed is not None:
+        _warn_of_empty_fields(index, documents, options.needed)
+    run = _run(batch, np.zeros(len(documents)), str(options.retriever) if given.run is None else given.run.name)
+    numbers = {
+        name: np.array([each.numbers.get(name, np.nan) for each in documents], dtype=np.float64)
+        for name in analyser.numbers
+    }
+    try:
+        texts = analyser.index([each.document for each in documents], run.doc_ids, numbers, index.threads)
+    except UnusableTextError:
+        for row, query in zip(documents, query_rows(run.query_ptr).tolist(), strict=True):
+            check_characters(row.document.texts, given.location(str(run.query_ids[query]), row.doc_id))
+        raise
+    if given.run is None:
+        scores = _bm25(texts, terms, run, options.retriever)
+    else:
+        scores = np.concatenate([given.run.scores[given.run.rows(query_id)] for query_id in batch])
+    run = replace(run, scores=scores)
+    order, records = run.trec_order(), _records(index, batch, given, options)
+    return extract(
+        replace(texts, rows=order),
+        terms,
+        run.take(order),
+        options.recipe,
+        records=records,
+        needed=options.needed,
+        threads=index.threads,
+    )
+
+
+def _records(
+    index: BoundIndex,
+    batch: Mapping[str, Mapping[str, GivenDocument]],
+    given: GivenTexts,
+    options: TextOptions,
+) -> Records:
+    """Return what features need beside the texts of some queries."""
+    documents, needs = [each for named in batch.values() for each in named.values()], Needs.of(options.recipe)
+    return Records(
+        runs={**index.runs, **_runs_of_texts(batch, options.runs)},
+        documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
+        vectors=index.vectors if needs.vectors else None,
+        encoded=_encoded(index, documents, {name: given.topics[name] for name in batch}) if needs.encoder else None,
+        passages=index.passages,
+    )
+
+
+def _runs_of_texts(batch: Mapping[str, Mapping[str, GivenDocument]], names: Collection[str]) -> dict[str, Run]:
+    """Return the runs whose scores the documents have as numbers, by name."""
+    scores: dict[str, dict[str, dict[str, float]]] = {}
+    for query_id, documents in batch.items():
+        for doc_id, document in documents.items():
+            for name, score in document.run_scores.items():
+                scores.setdefault(name, {}).setdefault(query_id, {})[doc_id] = float(score)
+    return {name: replace(Run.of(scores[name]), name=name) for name in names if name in scores}
+
+
+def _warn_of_empty_fields(index: BoundIndex, documents: Sequence[GivenDocument], needed: Collection[str]) -> None:
+    """Log a warning, once for an index, of fields that a model reads and no document fills."""
+    read = {name.rpartition(".")[2] for name in needed} & (index.forward.fields.keys() - {CONTENTS})
+    empty = sorted(read.difference(*(each.document.texts for each in documents)) - index.warned_of)
+    if empty:
+        index.warned_of.update(empty)
+        text = "texts: none has the field %s, whose features the model reads. Pass it, too, where there is such text."
+        _log.warning(text, " or ".join(empty))
+
+
+def _encoded(index: BoundIndex, documents: Sequence[GivenDocument], queries: Mapping[str, str]) -> Encoded | None:
+    """Return the vectors of an encoder for queries and texts, each as the index would store it; None without one."""
+    encoder = index.encoder
+    if encoder is None:
+        return None
+    from rerank.vectors.encoder import Encoded
+
+    fields, joined_fields = index.forward.fields, index.searcher.joined_fields
+    of_queries = encoder.encode(list(queries.values()))
+    texts = [stored_text(each.json(), fields, joined_fields) for each in documents]
+    vectors = encoder.encode(texts, of_queries.shape[1])
+    return Encoded(encoder.name, vectors, dict(zip(queries, of_queries, strict=True)))
+
+
+def _bm25(texts: TextIndex, terms: Mapping[str, Sequence[str]], run: Run, retriever: Retriever) -> Floats:
+    """Return BM25 of each row of a run, as a search of the index scores its documents."""
+    tokens = [terms[query_id] for query_id in run]
+    recipe = Recipe(bm25_k1=retriever.k1, bm25_b=retriever.b)  # type: ignore[arg-type]
+    return bm25_scores(texts, tokens, run.query_ptr, np.arange(run.n_rows), retriever.field, recipe)

@@ -1,0 +1,1 @@
+"""A model applied: candidates, features, scores, order and cut-off, for an index and for texts."""

@@ -1,0 +1,546 @@
+"""Fusion: one run of several, from their documents' ranks or scores.
+
+A new method or normalization is a function here under `@method` or `@norm`. A pool
+holds each document of a query once, whichever runs retrieved it. Conventions, on which tools disagree:
+
+rank     position in trec_eval's order (score, then document id, descending), from 1
+norm     per query and run; equal scores, or only one, are 1 by minmax and zscore, as in OpenSearch, and 1 / n by sum:
+         a document that is retrieved counts more than one that is not
+missing  a document that a run does not hold adds nothing (`zero`, as in ranx), or has the lowest normalized score
+         that its query has there (`lowest`); a run without the query adds 0 either way
+best     the weights are chosen on the qrels that are given: a figure on those qrels is a figure on training data
+
+minmax and zscore are those of a recipe's features but for equal scores, which are 0 there: a feature says what sets the
+documents apart, and what is not retrieved is missing (rerank/features).
+
+What several runs say of each document that any of them holds, as the features of a learned fusion.
+
+Of each run, `source1` and so on in their order, missing where it does not hold the document:
+
+rank              position in trec_eval's order, from 1
+reciprocal_rank   1 / (60 + rank)
+score, zscore, minmax   as `fuse` normalises them: over all documents of the query in the run; 1 where all are equal
+deviations        (score - lowest score of the query) / standard deviation: orders a query's documents as zscore does,
+                  and is 0 for the lowest, so that a missing document may count as the lowest; 1 where all are equal
+spread            standard deviation of the query's first 100 scores / their mean size, a predictor of how good the list
+                  is (NQC), the same for all documents of the query
+
+and of all runs together `sources`, the number of runs that hold the document, and `overlap`, the mean over pairs of
+runs of the share of the first 100 documents of the shorter list that both hold.
+
+References
+----------
+G. Cormack, C. Clarke and S. Buettcher, Reciprocal rank fusion, SIGIR 2009.
+J. Lee, Analyses of multiple evidence combination, SIGIR 1997 (min-max; overlap of lists).
+A. Shtok, O. Kurland and D. Carmel, Predicting query performance by query-drift estimation, ICTIR 2009 (NQC).
+
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.files.lists import QrelsLike, RunLike, qrels_of, run_of
+from rerank.metrics.base import ranks
+from rerank.retrieval.mixture import Pool, QueryRows, pooled
+from rerank.types import Floats, Ints, RankingData, Run, pointers, query_blocks, query_rows
+from rerank.types.ids import Ids, id_array, id_texts, sort_keys
+
+log = logging.getLogger("rerank")
+
+
+BATCH_ROWS = 1 << 16  # rows that are pooled at a time, so that temporary arrays fit in a core's cache
+
+
+RRF_K = 60
+
+
+MISSING = ("zero", "lowest")
+
+
+LARGEST = float(np.finfo(np.float32).max)
+
+
+Method = Callable[[Pool, Floats, float], Floats]  # pool, weight of each run, k of RRF -> new scores
+
+
+Norm = Callable[[Floats, Ints, Ints], Floats]  # scores, first row and number of rows of each query -> new scores
+
+
+_METHODS: dict[str, Method] = {}
+
+
+_NORMS: dict[str, Norm] = {}
+
+
+def method(name: str) -> Callable[[Method], Method]:
+    """Return a decorator that registers a method of fusion under a name."""
+    return lambda function: _METHODS.setdefault(name, function)
+
+
+def norm(name: str) -> Callable[[Norm], Norm]:
+    """Return a decorator that registers a normalization under a name."""
+    return lambda function: _NORMS.setdefault(name, function)
+
+
+def _sum_of_runs(values: Floats) -> Floats:
+    """Return the sum of what the runs give each document (n_runs, n_documents), in whatever order they are named."""
+    return np.sort(values, axis=0).sum(axis=0)  # type: ignore[no-any-return]
+
+
+@method("rrf")
+def reciprocal_rank(pool: Pool, weights: Floats, k: float) -> Floats:
+    """Sum of 1 / (k + rank) (Cormack, Clarke and Buettcher 2009, Reciprocal rank fusion)."""
+    return _sum_of_runs(np.where(pool.ranks > 0, 1.0 / (k + pool.ranks), 0.0))
+
+
+@method("combsum")
+def comb_sum(pool: Pool, weights: Floats, k: float) -> Floats:
+    """Sum of the scores (Fox and Shaw 1994, Combination of multiple searches)."""
+    return _sum_of_runs(pool.scores)
+
+
+@method("combmnz")
+def comb_mnz(pool: Pool, weights: Floats, k: float) -> Floats:
+    """Sum of the scores, times the number of runs that hold the document (Fox and Shaw 1994)."""
+    return comb_sum(pool, weights, k) * (pool.ranks > 0).sum(axis=0)  # type: ignore[no-any-return]
+
+
+@method("best")
+@method("weighted")
+def weighted_sum(pool: Pool, weights: Floats, k: float) -> Floats:
+    """Sum of weight * score; for `best`, the weights are alpha and 1 - alpha (Burges 2010, section 7.1)."""
+    return _sum_of_runs(weights[:, None] * pool.scores)
+
+
+@norm("none")
+def _none(scores: Floats, first: Ints, counts: Ints) -> Floats:
+    return scores
+
+
+@norm("minmax")
+def min_max(scores: Floats, first: Ints, counts: Ints) -> Floats:
+    """(s - min) / (max - min); 1 where all are equal."""
+    low, high = np.minimum.reduceat(scores, first), np.maximum.reduceat(scores, first)
+    return _quotient(scores - np.repeat(low, counts), high - low, counts, np.ones(len(counts)))
+
+
+@norm("max")
+def _max(scores: Floats, first: Ints, counts: Ints) -> Floats:
+    """Score / max."""
+    high = np.maximum.reduceat(scores, first)
+    if (high <= 0).any():
+        raise InvalidInputError(
+            f"norm: expected a best score above 0 in every query for max, got {high.min():g}. Use minmax."
+        )
+    return scores / np.repeat(high, counts)  # type: ignore[no-any-return]
+
+
+@norm("sum")
+def _sum(scores: Floats, first: Ints, counts: Ints) -> Floats:
+    """(s - min) / sum of (s - min); 1 / n where all n are equal."""
+    above = scores - np.repeat(np.minimum.reduceat(scores, first), counts)
+    return _quotient(above, np.add.reduceat(above, first), counts, 1.0 / counts)
+
+
+@norm("zscore")
+def z_score(scores: Floats, first: Ints, counts: Ints) -> Floats:
+    """(s - mean) / standard deviation, of the query's documents as the whole population; 1 where all are equal."""
+    equal = np.minimum.reduceat(scores, first) == np.maximum.reduceat(scores, first)
+    centred = scores - np.repeat(np.add.reduceat(scores, first) / counts, counts)
+    deviation = np.sqrt(np.add.reduceat(centred * centred, first) / counts)
+    return _quotient(centred, np.where(equal, 0.0, deviation), counts, np.ones(len(counts)))
+
+
+@norm("rank")
+def _rank(scores: Floats, first: Ints, counts: Ints) -> Floats:
+    """1 - (rank - 1) / number of documents."""
+    return 1.0 - ranks(pointers(counts)) / np.repeat(counts, counts)
+
+
+def fuse(
+    runs: Sequence[RunLike],
+    method: str = "rrf",
+    *,
+    norm: str | None = None,
+    weights: Sequence[float] | None = None,
+    k: float = RRF_K,
+    missing: str | None = None,
+    qrels: QrelsLike | None = None,
+    metric: str = "nDCG@10",
+) -> Run:
+    """Combine several runs into one.
+
+    Choosing alpha with `best` is training: choose it on other queries than those that a figure is reported on. The log
+    contains alpha, the interval on which it is best, and the arguments with which other queries are fused in the same
+    way: `weighted` with these weights and norm, and missing="lowest".
+
+    Parameters
+    ----------
+    runs : sequence of Run, {qid: {docid: score}} or path
+        Two or more runs; the result has the queries and documents of all.
+    method : str
+        `rrf`, `combsum`, `combmnz`, `weighted`, or `best`: the weights alpha and 1 - alpha of two runs that give the
+        best mean of `metric` on `qrels` (see `combine`).
+    norm : str, optional
+        `none`, `minmax`, `max`, `sum`, `zscore` or `rank`, which makes the scores of different runs comparable; by
+        default `minmax`, and `none` for `best` and for `rrf`, which uses ranks alone.
+    weights : sequence of float, optional
+        One finite number for each run, for `weighted`.
+    k : float
+        Constant of reciprocal rank fusion; the default is that of the paper.
+    missing : str, optional
+        `zero` or `lowest`: the score of a document that a run does not hold; by default `zero`, and `lowest` for
+        `best`, which takes no other.
+    qrels : Qrels, mapping or path, optional
+        Judgements that `best` chooses alpha on.
+    metric : str
+        Measure that `best` chooses alpha by.
+
+    Returns
+    -------
+    Run
+        The fused run, named as the method. Documents with equal scores are in the order of trec_eval; with `minmax` by
+        ascending id, as in search engines. `head(k)` cuts it.
+
+    Raises
+    ------
+    InvalidInputError
+        For fewer than two runs, unknown names, weights that do not fit, `best` without qrels or with other than two
+        runs, and scores that are not finite.
+
+    References
+    ----------
+    G. Cormack, C. Clarke and S. Buettcher, Reciprocal rank fusion, SIGIR 2009.
+    E. Fox and J. Shaw, Combination of multiple searches, TREC-2, 1994.
+    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 7.1.
+
+    """
+    records = checked_runs(runs)
+    weights = list(weights) if isinstance(weights, Iterable) and not isinstance(weights, str | Mapping) else weights
+    missing = missing or ("lowest" if method == "best" else "zero")
+    _check(records, method, norm, weights, k, missing)
+    _check_best(len(records), method, missing, qrels)
+    chosen = norm or ("none" if method in {"rrf", "best"} else "minmax")
+    if qrels is not None:
+        weights = _best_weights(records, chosen, qrels, metric)
+    given = np.ones(len(records)) if weights is None else np.asarray(weights, dtype=np.float64)
+    query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
+    ordered = [run.take(run.trec_order()) for run in records]
+    rows = [QueryRows.of(replace(run, scores=_normalized(run, chosen)), query_ids) for run in ordered]
+    blocks = query_blocks(pointers(np.sum([run.counts for run in rows], axis=0)), BATCH_ROWS)
+    pools = (pooled(rows, first, last, missing == "lowest") for first, last in blocks)
+    parts = [(pool.query, pool.doc_ids, _METHODS[method](pool, given, k)) for pool in pools]
+    return _united(query_ids, parts, method, ascending=chosen == "minmax")
+
+
+def checked_runs(runs: Sequence[RunLike]) -> list[Run]:
+    """Return two or more runs with rows; raise InvalidInputError for others, and for scores that are not finite.
+
+    Runs whose scores are equal, and runs without a common query, are logged.
+    """
+    if isinstance(runs, str | Path | Mapping | Run) or not isinstance(runs, Iterable):
+        raise InvalidInputError(f"runs: expected a list of runs, got {type(runs).__name__}. Pass [run, run].")
+    records = [run_of(run) for run in runs]
+    if len(records) < 2:
+        raise InvalidInputError(f"runs: expected at least two to fuse, got {len(records)}. Name more runs.")
+    for run in records:
+        wrong = run.scores[~(np.abs(run.scores) <= LARGEST)]
+        if len(wrong):
+            raise InvalidInputError(
+                f"run {run.name}: expected finite scores (as float32), got {wrong[0]}. Correct the run."
+            )
+    if not any(run.n_rows for run in records):
+        raise InvalidInputError("runs: expected rows, got none in any run. Name runs with rows.")
+    for run in filter(_is_constant, records):
+        log.warning(
+            "run %s: expected scores that differ within a query, got equal ones in all; their order, by document id, "
+            "says nothing.",
+            run.name,
+        )
+    counts = Counter(query_id for run in records for query_id in run)
+    if max(counts.values()) == 1:
+        log.warning("runs: expected queries that two of them hold, got none; check that they are of the same topics.")
+    return records
+
+
+def _is_constant(run: Run) -> bool:
+    """Return whether a run has two queries of several documents or more, and equal scores within each."""
+    sizes = np.diff(run.query_ptr)
+    filled = np.flatnonzero(sizes)
+    if (sizes > 1).sum() < 2:  # documents of one query may well be equal
+        return False
+    first = np.repeat(run.scores[run.query_ptr[filled]], sizes[filled])
+    return bool((run.scores == first).all())
+
+
+def _normalized(run: Run, norm: str) -> Floats:
+    """Return the normalized scores of a run whose rows are in trec_eval's order."""
+    sizes = np.diff(run.query_ptr)
+    filled = np.flatnonzero(sizes)
+    return _NORMS[norm](run.scores, run.query_ptr[filled], sizes[filled]) if len(filled) else run.scores
+
+
+def _best_weights(runs: Sequence[Run], norm: str, qrels: QrelsLike, metric: str) -> tuple[float, float]:
+    """Return alpha and 1 - alpha of two runs, and log them with the interval."""
+    from rerank.retrieval.mixture import combine
+
+    ordered = [run.take(run.trec_order()) for run in runs]
+    first, second = (replace(run, scores=_normalized(run, norm)) for run in ordered)
+    best = combine(first, second, qrels, metric)
+    weights = best.alpha, 1.0 - best.alpha
+    log.info(
+        "best: alpha %r of %s, best from %r to %r: %s %.4f on the qrels that chose it (a run file may differ "
+        "where scores are equal as float32); fuse other queries with "
+        "--method weighted --weights %r,%r --norm %s --missing lowest",
+        *(best.alpha, first.name, best.low, best.high, best.metric, best.value, *weights, norm),
+    )
+    return weights
+
+
+def _united(query_ids: Ids, parts: list[tuple[Ints, NDArray[np.bytes_], Floats]], name: str, ascending: bool) -> Run:
+    """Return the documents as a run; `ascending`: those with equal scores by id, as in search engines."""
+    query, doc_ids, scores = (np.concatenate(column) for column in zip(*parts, strict=True))
+    counts = np.bincount(query, minlength=len(query_ids))
+    run = Run(query_ids, pointers(counts), doc_ids, scores, name)
+    return run.take(np.lexsort((*sort_keys(doc_ids), -scores, query)) if ascending else run.trec_order())
+
+
+def _quotient(scores: Floats, divisors: Floats, counts: Ints, equal: Floats) -> Floats:
+    """Return the scores over their query's divisor; that of `equal` where it is 0."""
+    spread = np.repeat(divisors, counts)
+    return np.divide(scores, spread, out=np.repeat(equal, counts), where=spread > 0)
+
+
+def _check(
+    runs: Sequence[Run],
+    method: str,
+    norm: str | None,
+    weights: Sequence[float] | None,
+    k: float,
+    missing: str,
+) -> None:
+    for what, name, known in (
+        ("method", method, _METHODS),
+        ("norm", norm or "none", _NORMS),
+        ("missing", missing, MISSING),
+    ):
+        if not isinstance(name, str) or name not in known:
+            raise unknown_name(what, str(name), known)
+    if method == "rrf" and norm not in {None, "none"}:
+        raise InvalidInputError(f"norm: expected none beside rrf, which uses ranks alone, got {norm}. Drop it.")
+    if not isinstance(k, int | float | np.number) or k <= 0 or not np.isfinite(k):
+        raise InvalidInputError(f"k: expected a number above 0, got {shown(k)}. The paper has 60.")
+    _check_weights(len(runs), method, weights)
+
+
+def _check_best(n_runs: int, method: str, missing: str, qrels: QrelsLike | None) -> None:
+    if (method == "best") != (qrels is not None):
+        got = "none" if qrels is None else f"some for {method}"
+        remedy = "Pass judgements" if qrels is None else "Drop them, or name the method best"
+        raise InvalidInputError(f"qrels: expected them for the method best and no other, got {got}. {remedy}.")
+    if method == "best" and n_runs != 2:
+        raise InvalidInputError(f"runs: expected two for the method best, got {n_runs}. Fuse two at a time.")
+    if method == "best" and missing != "lowest":
+        raise InvalidInputError(f"missing: expected lowest beside best, got {missing}. Drop it.")
+
+
+def _check_weights(n_runs: int, method: str, weights: Sequence[float] | None) -> None:
+    if (method == "weighted") != (weights is not None):
+        got = "none" if weights is None else f"some for {method}"
+        remedy = "Give one weight a run" if weights is None else "Drop them, or name the method weighted"
+        raise InvalidInputError(f"weights: expected them for the method weighted and no other, got {got}. {remedy}.")
+    if weights is None:
+        return
+    numbers = np.asarray(weights)
+    if numbers.shape != (n_runs,) or numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all():
+        raise InvalidInputError(
+            f"weights: expected a finite number for each of {n_runs} runs, got {shown(weights)}. Give one weight a run."
+        )
+    if not numbers.any():
+        raise InvalidInputError("weights: expected one that is not 0, got none. Give the better run more weight.")
+
+
+FIRST = 100  # documents of a list whose scores and overlap describe it
+
+
+OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
+
+
+OF_ALL = ("sources", "overlap")
+
+
+JUDGED = "judged"  # added by judged_lists.py
+
+
+DIRECTIONS = {"rank": -1, **dict.fromkeys((*OF_SOURCE[1:-1], "sources", JUDGED), 1)}  # in which a document is better
+
+
+def source_names(n_sources: int) -> list[str]:
+    """Return the names of runs in features."""
+    return [f"source{number}" for number in range(1, n_sources + 1)]
+
+
+def data_names(n_sources: int) -> tuple[str, ...]:
+    """Return the names of the features of `source_data`."""
+    return (*(f"{name}.{feature}" for name in source_names(n_sources) for feature in OF_SOURCE), *OF_ALL)
+
+
+def count_sources(feature_names: Sequence[str]) -> int:
+    """Return the number of runs that features are of."""
+    return sum(name.endswith(f".{OF_SOURCE[0]}") for name in feature_names)
+
+
+def directions(feature_names: Sequence[str]) -> dict[str, int]:
+    """Return 1 of the features whose larger values say that a document is better, -1 of ranks."""
+    last = {name: name.rpartition(".")[2] for name in feature_names}
+    return {name: DIRECTIONS[feature] for name, feature in last.items() if feature in DIRECTIONS}
+
+
+def source_data(runs: Sequence[RunLike], qrels: QrelsLike | None = None, depth: int | None = None) -> RankingData:
+    """Return the features of all documents that any of several runs holds.
+
+    Parameters
+    ----------
+    runs : sequence of Run, {qid: {docid: score}} or path
+        Two or more, in the order in which a model knows them.
+    qrels : Qrels, mapping or path, optional
+        Judgements, for labels.
+    depth : int, optional
+        Only documents among the first `depth` of a run; features are those of the whole runs.
+
+    Returns
+    -------
+    RankingData
+        A row for each document of each query; queries in the order of the runs.
+
+    Raises
+    ------
+    InvalidInputError
+        For fewer than two runs, runs without rows, and scores that are not finite.
+
+    """
+    records = checked_runs(runs)
+    lists = [_SourceList.of(run) for run in records]
+    query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
+    rows = [QueryRows.of(each.numbered, query_ids) for each in lists]
+    pool = pooled(rows, 0, len(query_ids), lowest=False)
+    overlaps = _overlaps(pool, len(query_ids))
+    if depth is not None:
+        kept = ((pool.ranks > 0) & (pool.ranks <= depth)).any(axis=0)
+        pool = Pool(pool.query[kept], pool.doc_ids[kept], pool.scores[:, kept], pool.ranks[:, kept])
+    query_ptr = pointers(np.bincount(pool.query, minlength=len(query_ids)))
+    X = np.empty((len(pool.query), len(OF_SOURCE) * len(records) + len(OF_ALL)), dtype=np.float32)
+    for number, (each, own) in enumerate(zip(lists, rows, strict=True)):
+        first = number * len(OF_SOURCE)
+        _fill_source(each, own, pool, number, X[:, first : first + len(OF_SOURCE)])
+    X[:, -2] = (pool.ranks > 0).sum(axis=0)
+    X[:, -1] = overlaps[pool.query]
+    data = RankingData(
+        query_ids=query_ids,
+        query_ptr=query_ptr,
+        doc_ids=id_texts(pool.doc_ids),
+        X=X,
+        feature_names=data_names(len(records)),
+        run_retrievers={
+            name: run.retriever
+            for name, run in zip(source_names(len(records)), records, strict=True)
+            if run.retriever is not None
+        },
+    )
+    return data if qrels is None else _labelled(data, qrels)
+
+
+@dataclass(frozen=True, eq=False)
+class _SourceList:
+    """A run in trec_eval's order with its features: each (n_rows,), `spread` (n_queries,) in the run's order."""
+
+    run: Run
+    zscore: Floats
+    minmax: Floats
+    deviations: Floats
+    spread: Floats
+
+    @classmethod
+    def of(cls, run: Run) -> _SourceList:
+        """Compute the features of a run's rows."""
+        run = run.take(run.trec_order())
+        sizes = np.diff(run.query_ptr)
+        filled = np.flatnonzero(sizes)
+        first, counts = run.query_ptr[filled], sizes[filled]
+        if not len(filled):
+            none = np.empty(0)
+            return cls(run, none, none, none, np.full(len(sizes), np.nan))
+        scaled, standard = min_max(run.scores, first, counts), z_score(run.scores, first, counts)
+        lowest = np.minimum.reduceat(standard, first)
+        above = standard - np.repeat(np.where(np.maximum.reduceat(standard, first) > lowest, lowest, 0.0), counts)
+        spread = np.full(len(sizes), np.nan)
+        spread[filled] = _spreads(run, filled)
+        return cls(run, standard, scaled, above, spread)
+
+    @property
+    def numbered(self) -> Run:
+        """The run with the number of each row in place of its score."""
+        return replace(self.run, scores=np.arange(self.run.n_rows, dtype=np.float64))
+
+
+def _spreads(run: Run, filled: Ints) -> Floats:
+    """Return the deviation of the first scores over their mean size, of queries with rows."""
+    query, among = query_rows(run.query_ptr), ranks(run.query_ptr) < FIRST
+    query, scores, n_queries = query[among], run.scores[among], len(run)
+    counts = np.maximum(np.bincount(query, minlength=n_queries), 1)
+    means = np.bincount(query, scores, n_queries) / counts
+    deviations = np.sqrt(np.bincount(query, (scores - means[query]) ** 2, n_queries) / counts)
+    sizes = np.bincount(query, np.abs(scores), n_queries) / counts
+    spreads: Floats = np.divide(deviations, sizes, out=np.zeros(n_queries), where=sizes > 0.0)[filled]
+    return spreads
+
+
+def _fill_source(each: _SourceList, own: QueryRows, pool: Pool, number: int, out: NDArray[np.float32]) -> None:
+    """Fill the columns `OF_SOURCE` (n_documents, 7) of one run."""
+    held = np.flatnonzero(pool.ranks[number] > 0)
+    row, rank = pool.scores[number, held].astype(np.int64), pool.ranks[number, held]
+    out[:] = np.nan
+    columns = rank, 1.0 / (RRF_K + rank), each.run.scores[row], each.zscore[row], each.minmax[row], each.deviations[row]
+    for column, values in enumerate(columns):
+        out[held, column] = values
+    of_run = np.full(len(own.counts), np.nan)
+    of_run[own.counts > 0] = each.spread[_run_queries(each.run, own)]
+    out[:, len(columns)] = of_run[pool.query]
+
+
+def _run_queries(run: Run, own: QueryRows) -> Ints:
+    """Return the run's number of each of the united queries with rows in it."""
+    return np.searchsorted(run.query_ptr, own.starts[own.counts > 0], side="right") - 1
+
+
+def _overlaps(pool: Pool, n_queries: int) -> Floats:
+    """Return `overlap` of each query, (n_queries,) float64; 0 where fewer than two runs have the query."""
+    among = (pool.ranks > 0) & (pool.ranks <= FIRST)
+    sizes = np.array([np.bincount(pool.query[own], minlength=n_queries) for own in among])
+    total, n_pairs = np.zeros(n_queries), np.zeros(n_queries)
+    for one, other in combinations(range(len(among)), 2):
+        shorter = np.minimum(sizes[one], sizes[other])
+        shared = np.bincount(pool.query[among[one] & among[other]], minlength=n_queries)
+        total += np.divide(shared, shorter, out=np.zeros(n_queries), where=shorter > 0)
+        n_pairs += shorter > 0
+    overlaps: Floats = np.divide(total, n_pairs, out=np.zeros(n_queries), where=n_pairs > 0)
+    return overlaps
+
+
+def _labelled(data: RankingData, qrels: QrelsLike) -> RankingData:
+    """Return the judged queries of data, with labels."""
+    judgements = qrels_of(qrels)
+    judged = data.select(np.flatnonzero([query_id in judgements for query_id in data]))
+    labels, _ = judgements.lookup(judged.query_ids, judged.query_ptr, judged.doc_ids)
+    ideal_labels, ideal_ptr = judgements.ideal(judged.query_ids)
+    return replace(judged, labels=labels.astype(np.float64), ideal_labels=ideal_labels, ideal_ptr=ideal_ptr)

@@ -1,0 +1,172 @@
+"""The best alpha of alpha * a + (1 - alpha) * b for a measure, exactly (Burges 2010, section 7.1).
+
+The score of a document is a line in alpha, and a measure changes only where the lines of two documents cross. All
+crossings are sorted and walked: between two of them the order of the documents is one, and so is the measure. For each
+document that a measure counts, its crossings with the others give its share of the measure as a step function of
+alpha; the steps of all documents and queries, sorted and added up, are those of the mean.
+
+Conventions. Equal scores rank in the order of the rows. So a crossing at c makes up to two steps: at c itself, where
+documents tie, and behind it, written as c and c + 1j, which NumPy sorts in this order. A single alpha is no interval,
+but parts two of them if the measure is lower there; crossings closer than CLOSEST may be one that rounding has parted.
+
+`share_values` in `tests/oracles/combinations.py` is the slow form, in fractions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.metrics.base import Measure, PrefixSum, RankedLists
+from rerank.runtime.numerics import array_exp, array_log
+from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
+from rerank.types.ids import query_order
+
+CLOSEST = 1e-12
+
+
+TOLERANCE = 1e-9  # means closer than this are the same: what rounding leaves
+
+
+PAIRS_AT_ONCE = 1 << 18  # of documents
+
+
+LABELS_AT_ONCE = 1 << 22  # of the lists for which a measure without a prefix-sum form is computed at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Documents whose scores are alpha * a + (1 - alpha) * b.
+
+    query_ptr     (n_queries + 1,) int64; equal scores rank in the order of the rows
+    a, b          (n_rows,) float64
+    labels        (n_rows,) float64
+    weights       (n_queries,) float64 of the mean
+    ideal_labels  all positive labels of each query, best first, with `ideal_ptr`
+    """
+
+    query_ptr: Ints
+    a: Floats
+    b: Floats
+    labels: Floats
+    weights: Floats
+    ideal_labels: Floats
+    ideal_ptr: Ints
+
+
+@dataclass(frozen=True)
+class BestAlpha:
+    """The middle of the widest interval (low, high) of alphas on which the measure is best."""
+
+    alpha: float
+    low: float
+    high: float
+
+
+def best_alpha(lines: Lines, measure: Measure) -> BestAlpha:
+    """Return the alpha in (0, 1) at which the measure's weighted mean over the queries is greatest.
+
+    Of equally good intervals the widest is taken, of equally wide ones the lowest.
+    """
+    form = measure.prefix_sum(RankedLists(lines.labels, lines.query_ptr, lines.ideal_labels, lines.ideal_ptr))
+    counts = lines.weights > 0.0
+    steps: list[tuple[NDArray[Any], Floats]]
+    if form is None:
+        judged = np.flatnonzero(counts & (np.diff(lines.query_ptr) > 0))
+        steps = [_measured(lines, measure, query) for query in judged.tolist()]
+    else:
+        of_rows = query_rows(lines.query_ptr)
+        own = np.flatnonzero((form.gains != 0.0) & (counts & (form.norms != 0.0))[of_rows])
+        n_pairs = np.cumsum(np.diff(lines.query_ptr)[of_rows[own]])
+        parts = np.split(own, np.flatnonzero(np.diff(n_pairs // PAIRS_AT_ONCE)) + 1)
+        steps = [_followed(lines, form, part) for part in parts]
+    alphas, sizes = zip(*steps, strict=True) if steps else ((), ())
+    return _best_interval(np.concatenate([np.zeros(1), *alphas]), np.concatenate([np.zeros(1), *sizes]))
+
+
+def best_share(lines: Lines, measure: Measure) -> float:
+    """Return the share above 0 at which the measure of the scores b + share * a is greatest.
+
+    The order is that of alpha * a + (1 - alpha) * b with share = alpha / (1 - alpha), and the interval and its middle
+    are those of `best_alpha`: above the last crossing, at share c, that is the share 1 + 2 c.
+    """
+    alpha = best_alpha(lines, measure).alpha
+    return alpha / (1.0 - alpha)
+
+
+def order_at(lines: Lines, alpha: float) -> Ints:
+    """Return the rows query by query in their order at alpha, (n_rows,) int64."""
+    return query_order(lines.query_ptr, -(alpha * lines.a + (1.0 - alpha) * lines.b))
+
+
+def _best_interval(alphas: NDArray[Any], steps: Floats) -> BestAlpha:
+    """Return the widest interval on which the sum of all steps up to it is greatest; the first alpha is 0."""
+    starts, number = np.unique(alphas, return_inverse=True)
+    edges, values = np.append(starts.real, 1.0), np.cumsum(np.bincount(number, steps))
+    greatest = values[np.diff(edges) > CLOSEST].max()
+    best = (values >= greatest - TOLERANCE).astype(np.int8)
+    low, high = edges[:-1][np.diff(best, prepend=0) == 1], edges[1:][np.diff(best, append=0) == -1]
+    widest = int(np.argmax(high - low >= (high - low).max() - CLOSEST))
+    return BestAlpha(float(low[widest] + high[widest]) / 2.0, float(low[widest]), float(high[widest]))
+
+
+def _followed(lines: Lines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.complex128], Floats]:
+    """Return where the shares of some rows in the measure change, and by how much; they start at 0."""
+    query = query_rows(lines.query_ptr)[own]
+    other, ptr = joined_rows(lines.query_ptr[query], np.diff(lines.query_ptr)[query])
+    pair_own = query_rows(ptr)
+    row = own[pair_own]
+    at_zero, at_one = lines.b[other] - lines.b[row], lines.a[other] - lines.a[row]
+    tied = other < row
+    above = np.where(at_zero != 0.0, at_zero > 0.0, np.where(at_one != 0.0, at_one > 0.0, tied))  # just behind 0
+    first = np.flatnonzero(above | (other == row))
+    crossing = np.flatnonzero((at_one != 0.0) & ((at_one > 0.0) != above))
+    crossed_at = at_zero[crossing] / (at_zero[crossing] - at_one[crossing])
+    crossed_at = crossed_at + 1j * (above == tied)[crossing]  # who ranks as in a tie already is passed behind it
+    alphas = np.concatenate([np.zeros(len(first)), crossed_at])
+    moves = np.concatenate([above[first], np.where(above[crossing], -1, 1)])
+    pairs = np.concatenate([first, crossing])
+    order = np.lexsort((alphas.imag, alphas.real, pair_own[pairs]))
+    alphas, moves, pairs = alphas[order], moves[order], pairs[order]
+    starts = np.searchsorted(pair_own[pairs], np.arange(len(own)))
+
+    def above_them(values: Floats) -> Floats:
+        """Return the sum of the values of the rows above, from each alpha on."""
+        sums: Floats = np.cumsum(moves * values[other[pairs]])
+        sums -= np.append(0.0, sums)[starts[pair_own[pairs]]]
+        return sums
+
+    stops = form.keep == 0.0
+    kept = array_exp(above_them(array_log(np.where(stops, 1.0, form.keep))))
+    kept[above_them(stops.astype(np.float64)) > 0.0] = 0.0
+    ranks = above_them(np.ones(len(stops))).astype(np.int64)
+    weights = form.gains[own] * form.norms[query] * lines.weights[query] / lines.weights.sum()
+    shares = weights[pair_own[pairs]] * form.discounts[ranks] * (form.initial + above_them(form.add)) * kept
+    before = np.append(0.0, shares[:-1])
+    before[starts] = 0.0
+    changes = np.flatnonzero(shares != before)
+    return alphas[changes], (shares - before)[changes]
+
+
+def _measured(lines: Lines, measure: Measure, query: int) -> tuple[Floats, Floats]:
+    """Return where a measure of one query, of which only values can be computed, changes, and by how much."""
+    rows = slice(*lines.query_ptr[query : query + 2])
+    a, b, labels = lines.a[rows], lines.b[rows], lines.labels[rows]
+    ideal = lines.ideal_labels[slice(*lines.ideal_ptr[query : query + 2])]
+    i, j = np.triu_indices(len(a), 1)
+    at_zero, at_one = b[i] - b[j], a[i] - a[j]
+    crosses = (labels[i] != labels[j]) & (np.sign(at_zero) * np.sign(at_one) < 0)
+    alphas = np.unique(np.append(0.0, at_zero[crosses] / (at_zero - at_one)[crosses]))
+    middles = (alphas + np.append(alphas[1:], 1.0)) / 2.0
+    values = np.empty(len(middles))
+    at_once = max(1, LABELS_AT_ONCE // len(a))
+    for first in range(0, len(middles), at_once):
+        alpha = middles[first : first + at_once, None]
+        ranked = labels[np.argsort(-(alpha * a + (1.0 - alpha) * b), axis=1, kind="stable")]
+        sizes = np.full((2, len(alpha)), [[len(a)], [len(ideal)]])
+        lists = RankedLists(ranked.ravel(), pointers(sizes[0]), np.tile(ideal, len(alpha)), pointers(sizes[1]))
+        values[first : first + at_once] = measure.scores(lists)
+    return alphas, np.diff(values, prepend=0.0) * (lines.weights[query] / lines.weights.sum())

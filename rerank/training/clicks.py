@@ -1,0 +1,182 @@
+"""Training from clicks: labels of what a log showed, made of a click model and of the features.
+
+With few impressions, the clicks of a document say little of it, and those of documents with like features say more. Its
+label is the mean of its value given both: with c clicks, e expected of a document of value 1 (impressions times their
+examination), and the prediction r(x) of regression trees that have not seen the query, which counts as m impressions,
+
+    (c + m r(x)) / (e + m)
+
+Without features r is the same for all documents, and a document that was shown at the bottom alone, where nobody looks,
+seems better than one that many have skipped.
+
+References
+----------
+T. Joachims, A. Swaminathan and T. Schnabel, Unbiased Learning-to-Rank with Biased Feedback, WSDM 2017 (c / e).
+X. Wang, N. Golbandi, M. Bendersky, D. Metzler and M. Najork, Position Bias Estimation for Unbiased Learning to Rank in
+Personal Search, WSDM 2018 (values from a regression on features).
+
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from rerank.clicks.estimates import PRIOR, Cells, ClickEstimates, estimate_clicks, examination
+from rerank.clicks.record import Clicks
+from rerank.errors import InvalidInputError
+from rerank.rankers.boosted import MART
+from rerank.training.folds import FOLDS, LEAST_QUERIES, assign_folds, groups_by_id
+from rerank.types import Floats, RankingData
+
+FEW_CLICKS = 500  # a model of the clicks of 96 searches of nfcorpus ranked worse than BM25 (docs/benchmarks.md)
+
+
+LABEL_TREES: dict[str, Any] = {"n_estimators": 50, "num_leaves": 8}  # clicks are few: larger trees learn their noise
+
+
+EM_TREES: dict[str, Any] = {"n_estimators": 15, "num_leaves": 7, "learning_rate": 0.2}
+
+
+ROUNDS, STEPS = 8, 200  # of regression EM: fits of the trees, and steps of theta after each
+
+
+GUESS, LEAST = 0.2, 1e-3  # first value of gamma, and how near to 0 and 1 it may come
+
+
+ONE_THREAD = 50_000  # rows below which several threads wait more than they work
+
+
+log = logging.getLogger("rerank")
+
+
+def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float = PRIOR) -> RankingData:
+    """Return the rows of ranking data that a log showed, with labels made of their clicks and features.
+
+    Parameters
+    ----------
+    estimates : ClickEstimates
+        What a click model says of the log.
+    data : RankingData
+        Features of query-document pairs, with the query ids of the log.
+    prior : float
+        Number of impressions that the prediction from the features counts as.
+
+    Returns
+    -------
+    RankingData
+        The rows that were shown, with the labels (c + prior r(x)) / (e + prior), see the module; with fewer than ten
+        queries, with the values of the click model.
+
+    Raises
+    ------
+    InvalidInputError
+        If no row was shown, or prior is not a number above 0.
+
+    """
+    if not 0.0 < prior < 1e9:
+        raise InvalidInputError(f"prior: expected a number above 0, got {prior!r}. Give another.")
+    shown, pairs = estimates.shown(data)
+    if len(shown) < LEAST_QUERIES:
+        return shown
+    clicks, exposures = estimates.clicks[pairs], estimates.exposures[pairs]
+    rates = np.divide(clicks, exposures, out=np.zeros(shown.n_rows), where=exposures > 0.0)
+    rows = replace(shown, labels=rates, row_weights=exposures)
+    predicted = _held_out_predictions(rows, MART(**LABEL_TREES, n_jobs=_threads(rows)), FOLDS)
+    labels = (clicks + prior * np.maximum(predicted, 0.0)) / (exposures + prior)
+    return replace(shown, labels=labels)
+
+
+def _threads(rows: RankingData) -> int | None:
+    return 1 if rows.n_rows < ONE_THREAD else None
+
+
+def _held_out_predictions(rows: RankingData, model: MART, n_folds: int) -> Floats:
+    """Return the prediction of each row's label by a model that has not seen its query, (n_rows,)."""
+    fold_of, predicted = assign_folds(rows, n_folds, 0, groups=groups_by_id(rows)), np.empty(rows.n_rows)
+    folds = np.array([fold_of[query_id] for query_id in rows])
+    for fold in range(n_folds):
+        model.fit(rows.select(np.flatnonzero(folds != fold)))
+        held_out = np.flatnonzero(np.repeat(folds == fold, np.diff(rows.query_ptr)))
+        predicted[held_out] = model.predict(rows.of_rows(held_out))
+    return predicted
+
+
+def estimate_with_features(
+    clicks: Clicks, data: RankingData, model: str = "pbm", *, prior: float = PRIOR
+) -> ClickEstimates:
+    """Estimate from clicks how good each document is, with features where the log alone does not tell.
+
+    Parameters
+    ----------
+    clicks : Clicks
+        The log.
+    data : RankingData
+        Features of query-document pairs, with the query ids of the log.
+    model, prior : as for `estimate_clicks`
+        The click model, and its smoothing.
+
+    Returns
+    -------
+    ClickEstimates
+        As of `estimate_clicks`. For `pbm`, the examination of positions that no clicked document was moved to comes
+        from regression EM: of documents with like features, those at positions that are looked at have more clicks.
+
+    """
+    cells = Cells.of(clicks)
+    of_log = examination(cells)
+    theta = _regressed_examination(clicks, cells, data) if model == "pbm" and of_log.is_assumed.any() else None
+    if theta is not None:
+        n_assumed = np.count_nonzero(of_log.is_assumed)
+        log.info("clicks: examination of %d positions is estimated from the features", n_assumed)
+        theta = np.where(of_log.is_assumed, theta, of_log.theta)
+    return estimate_clicks(clicks, model, prior=prior, theta=theta)
+
+
+def _regressed_examination(clicks: Clicks, cells: Cells, data: RankingData) -> Floats | None:
+    """Return the examination of each position, 1 at the first, by regression EM; None with too few queries.
+
+    With theta of the position and gamma of the pair, P(examined | no click) = theta (1 - gamma) / (1 - theta gamma) and
+    P(attractive | no click) = gamma (1 - theta) / (1 - theta gamma); theta is the mean of clicks and the first, and
+    gamma the prediction of clicks and the second by a few trees on the features (Wang et al., WSDM 2018).
+    """
+    pairs, rows = cells.matches(clicks, data)
+    pairs, rows = pairs[np.argsort(rows)], np.sort(rows)
+    shown, weights = data.of_rows(rows), cells.by_pair(cells.impressions)[pairs]
+    shown = replace(shown, ideal_labels=None, ideal_ptr=None, row_weights=weights)
+    if np.count_nonzero(np.diff(shown.query_ptr)) < LEAST_QUERIES:
+        return None
+    shown = shown.select(np.flatnonzero(np.diff(shown.query_ptr) > 0))
+    own = cells.select(np.isin(cells.pair, pairs))
+    missed, impressions = own.impressions - own.clicks, np.maximum(own.by_place(own.impressions), 1.0)
+    theta, gamma = np.minimum(examination(own).theta, 1.0), np.full(cells.n_pairs, GUESS)
+    model = MART(**EM_TREES, n_jobs=_threads(shown))
+    for _ in range(ROUNDS):
+        of_cell, of_pair = theta[own.place], gamma[own.pair]
+        attractive = own.clicks + missed * of_pair * (1.0 - of_cell) / (1.0 - of_cell * of_pair)
+        labels = own.by_pair(attractive)[pairs] / weights
+        predicted = model.fit(replace(shown, labels=labels)).predict(shown)
+        gamma[pairs] = np.clip(predicted, LEAST, 1.0 - LEAST)
+        for _ in range(STEPS):
+            of_cell, of_pair = theta[own.place], gamma[own.pair]
+            examined = own.clicks + missed * of_cell * (1.0 - of_pair) / (1.0 - of_cell * of_pair)
+            theta = np.clip(own.by_place(examined) / impressions, 0.0, 1.0 - LEAST)
+    return np.asarray(theta / theta[np.argmax(theta > 0.0)], dtype=np.float64)
+
+
+def labelled_by_clicks(clicks: Clicks, data: RankingData) -> tuple[RankingData, RankingData]:
+    """Return the rows that a log showed, with labels to learn from, and with the values of the click model."""
+    estimates = estimate_with_features(clicks, data)
+    shown = estimates.shown(data)[0]
+    log.info("clicks: %d of %d pairs of the log are candidates", shown.n_rows, len(estimates))
+    n_clicks = int(clicks.clicked.sum())
+    if n_clicks < FEW_CLICKS:
+        log.warning(
+            "clicks: %d of them: a model of fewer than %d can rank worse than the log's ranker. Collect more first.",
+            n_clicks,
+            FEW_CLICKS,
+        )
+    return click_labels(estimates, data), shown

@@ -1,0 +1,185 @@
+"""Which documents to judge, by people or by a function of the user's, and the qrels that grow with it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import InvalidInputError, shown
+from rerank.files.lists import Share, TopicsLike, provenance_file, read_provenance, topics_of, write_provenance
+from rerank.files.trec import read_qrels, write_qrels
+from rerank.index.index import Index
+from rerank.metrics.ndcg import DCG
+from rerank.pipeline.applying import best_candidates
+from rerank.pipeline.rerank import rerank
+from rerank.rankers.warm_start import UNSUPERVISED
+from rerank.runtime.cache import cache_folder, read_note, write_note
+from rerank.runtime.registry import exception_text, named_function
+from rerank.types import Run
+from rerank.types.retriever import BM25
+
+POOL_DEPTH = 10
+
+
+_GREATEST = 2**31 - 1  # of a label
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Documents that are to be judged.
+
+    Parameters
+    ----------
+    documents : mapping of str to list of str
+        The documents of each query, those first whose judgement tells most.
+    runs : mapping of str to Run
+        The rankings that the documents come from, by name.
+
+    """
+
+    documents: Mapping[str, list[str]]
+    runs: Mapping[str, Run]
+
+
+def pool(index: Index, topics: TopicsLike, k: int = POOL_DEPTH) -> Pool:
+    """Return the first k documents of each source that the index has, of the unsupervised ranking and of bound runs.
+
+    A document comes the earlier the more BM25, the unsupervised ranking and the bound runs disagree on it: the greatest
+    difference between its discounts in two of them, 1 / log2(1 + rank), and 0 where a ranking does not hold it. This
+    times its gain is what the document adds to the difference between their DCG. Of equal ones, the document with the
+    better rank comes first, then the smaller id.
+
+    B. Carterette, J. Allan and R. Sitaraman, Minimal Test Collections for Retrieval Evaluation, SIGIR 2006.
+    """
+    topics = topics_of(topics)
+    union = index.search(topics, candidates=best_candidates(index))
+    own = {**union.sources, UNSUPERVISED: rerank(index, UNSUPERVISED, topics, union)}  # type: ignore[attr-defined]
+    taken = next((name for name in index.runs if name in own), None)
+    if taken is not None:
+        raise InvalidInputError(f"runs: expected names other than {', '.join(own)}, got {taken!r}. Rename the run.")
+    runs = {name: run.take(run.trec_order()) for name, run in {**own, **index.runs}.items()}
+    compared = [run for name, run in runs.items() if name in (BM25, UNSUPERVISED) or name in index.runs]
+    documents = {}
+    for query_id in topics:
+        pooled = {doc_id for run in runs.values() for doc_id in _documents(run, query_id)[:k]}
+        discounts = [_discounts(_documents(run, query_id)) for run in compared]
+        documents[query_id] = sorted(pooled, key=lambda doc_id: _order(doc_id, discounts))
+    return Pool(documents, runs)
+
+
+def _documents(run: Run, query_id: str) -> list[str]:
+    documents: list[str] = run.doc_ids[run.rows(query_id)].tolist() if query_id in run else []
+    return documents
+
+
+def _discounts(doc_ids: list[str]) -> dict[str, float]:
+    discounts: list[float] = DCG().discount_of(np.arange(len(doc_ids))).tolist()
+    return dict(zip(doc_ids, discounts, strict=True))
+
+
+def _order(doc_id: str, discounts: list[dict[str, float]]) -> tuple[float, float, str]:
+    of_document = [of_run.get(doc_id, 0.0) for of_run in discounts]
+    return min(of_document) - max(of_document), -max(of_document), doc_id
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """A function of the user's from the text of a query and that of a document to a label.
+
+    Parameters
+    ----------
+    name : str
+        `module:function`. Labels are cached by it: a function that changes needs another name.
+    function : callable
+        Takes two str, returns a whole number of at least 0.
+
+    """
+
+    name: str
+    function: Callable[[str, str], Any]
+
+    @classmethod
+    def of(cls, given: str | Callable[[str, str], Any]) -> Judge:
+        """Return the judge of a callable, or of `module:function`; raises InvalidInputError."""
+        return cls(*named_function("judge", given, "from the texts of a query and a document to a label"))
+
+    def label(self, query: tuple[str, str], document: tuple[str, str]) -> int:
+        """Return the label of a document for a query, each given as id and text; known ones are read from the cache."""
+        key = hashlib.sha256(json.dumps([self.name, query[1], document[1]]).encode()).hexdigest()
+        note = cache_folder() / "labels" / f"{key}.json"
+        label = read_note(note)
+        if not isinstance(label, int):
+            label = self._called(query, document)
+            write_note([note], label)
+        return label
+
+    def _called(self, query: tuple[str, str], document: tuple[str, str]) -> int:
+        try:
+            label = self.function(query[1], document[1])
+        except Exception as error:
+            raise self._fault(query[0], document[0], exception_text(error)) from error
+        if isinstance(label, bool) or not isinstance(label, Integral) or not 0 <= int(label) <= _GREATEST:
+            raise self._fault(query[0], document[0], shown(label))
+        return int(label)
+
+    def _fault(self, query_id: str, doc_id: str, got: str) -> InvalidInputError:
+        return InvalidInputError(
+            f"judge {self.name}: expected a whole number of at least 0 for query {shown(query_id)} and document "
+            f"{shown(doc_id)}, got {got}. Correct the function."
+        )
+
+
+def read_labels(path: Path) -> dict[str, dict[str, int]]:
+    """Return the labels of a qrels file by query and document."""
+    qrels = read_qrels(path)
+    return {query_id: qrels[query_id] for query_id in qrels}
+
+
+class Judgements:
+    """Judgements that are added to a qrels file, which may exist, with their provenance.
+
+    Parameters
+    ----------
+    path : path
+        The qrels file.
+
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self.labels: dict[str, dict[str, int]] = {}
+        self._shares: dict[str, Share] = {}
+        if self.path.exists():
+            self.labels = read_labels(self.path)
+            self._shares = read_provenance(self.path, self._n_labels())
+
+    def label(self, query_id: str, doc_id: str) -> int | None:
+        """Return the label of a document; None if there is none."""
+        return self.labels.get(query_id, {}).get(doc_id)
+
+    def add(self, query_id: str, doc_id: str, label: int, judge: str) -> None:
+        """Add a label, or replace one of the same judge."""
+        share, is_new = self._shares.get(judge, Share(0, "")), self.label(query_id, doc_id) is None
+        self._shares[judge] = Share(share.labels + is_new, datetime.now(UTC).isoformat(timespec="seconds"))
+        self.labels.setdefault(query_id, {})[doc_id] = label
+
+    def save(self) -> None:
+        """Write both files; the provenance first, so that no label of a function is without it."""
+        write_provenance(self.path, self._shares, self._n_labels())
+        try:
+            write_qrels(self.labels, self.path)
+        except BaseException:
+            if not self.path.exists():
+                provenance_file(self.path).unlink(missing_ok=True)
+            raise
+
+    def _n_labels(self) -> int:
+        return sum(map(len, self.labels.values()))

@@ -1,0 +1,586 @@
+"""Search of BM25's k1 and b on judged queries.
+
+Calibration of a model from the scores of its cross-validation: no further training.
+
+Training from an index and judgements: candidates, features, early stopping, and an estimate by cross-validation.
+
+Without a choice of the user's, candidates are the union of all sources that need no judgements, and the ranker starts
+from the unsupervised sum of scores: with few judged queries it is Auto, whose linear ranker and trees together rank
+better than trees alone (docs/benchmarks.md), with more LambdaMART.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.clicks.record import Clicks
+from rerank.errors import InvalidInputError
+from rerank.evaluation.evaluate import evaluate
+from rerank.features.families.performance import PerformanceFeatures
+from rerank.features.inputs import scores_in
+from rerank.features.recipe import Recipe
+from rerank.files.lists import QrelsLike, TopicsLike, qrels_of, topics_of
+from rerank.files.rows import joined_parts
+from rerank.index.bound import log_judged, log_unknown
+from rerank.index.index import Index, opened
+from rerank.metrics.registry import named, parse_measure
+from rerank.pipeline.applying import best_candidates
+from rerank.rankers.calibration import RELEVANT, Lists, OutOfFold, Scale
+from rerank.rankers.ranker import Ranker, ranker_class
+from rerank.rankers.sizes import FEW
+from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
+from rerank.retrieval.base import DEPTH, Candidates
+from rerank.retrieval.union import UnionRun
+from rerank.runtime.progress import track
+from rerank.training.clicks import labelled_by_clicks
+from rerank.training.distil import with_gains
+from rerank.training.folds import (
+    FOLDS,
+    LEAST_QUERIES,
+    FoldData,
+    FoldTraining,
+    SameData,
+    assign_folds,
+    groups_by_id,
+    groups_of_topics,
+    held_out,
+    query_values,
+    stop_fold,
+)
+from rerank.training.tuning import Tuning, fit_best
+from rerank.types import Floats, Qrels, RankingData, Run, Topics, pointers, query_blocks, query_rows
+from rerank.types.retriever import BM25, CONTENTS, K1, B
+
+K1S, BS = (0.6, 0.9, 1.2, 1.6, 2.0, 3.0), (0.2, 0.4, 0.6, 0.75, 0.9)
+
+
+SETTINGS = ((K1, B), *((k1, b) for k1, b in product(K1S, BS) if (k1, b) != (K1, B)))
+
+
+@dataclass(frozen=True, eq=False)
+class BM25Search:
+    """The measure of BM25's run of each judged query with each k1 and b of a grid, whose first is the default.
+
+    Shapes: values float64 (n_settings, n_queries).
+    """
+
+    sources: Candidates
+    query_ids: tuple[str, ...]
+    values: Floats
+
+    @classmethod
+    def of(cls, index: Index, topics: Topics, qrels: Qrels, sources: Candidates, measure: str) -> BM25Search:
+        """Retrieve the judged topics with each setting."""
+        if (sources.k1, sources.b) != (K1, B):
+            raise InvalidInputError(
+                f"candidates: expected sources without k1 and b, which are tuned, got k1={sources.k1:g} and "
+                f"b={sources.b:g}. Leave them out, or do not tune."
+            )
+        values = []
+        for k1, b in track(SETTINGS, "k1 and b"):
+            run = index.retrieve(topics, Candidates.parse(BM25, DEPTH, k1=k1, b=b))
+            result = evaluate(qrels, run, [measure], complete=True)
+            values.append(result.values[measure])
+        return cls(sources, tuple(result.query_ids), np.array(values))
+
+    def best(self, query_ids: Collection[str]) -> Candidates:
+        """Return the sources with the setting that is best on some queries; of equal ones the first."""
+        chosen = np.isin(self.query_ids, list(query_ids))
+        k1, b = SETTINGS[int(self.values[:, chosen].mean(axis=1).argmax())]
+        return replace(self.sources, k1=k1, b=b)
+
+
+SCORES = ("bm25", "covered_ratio", "lm_dirichlet", "vector_space", "similarity_10", "rm3_10")  # of any query alike
+
+
+PREDICTORS = tuple(f"{name}.{CONTENTS}" for name in (*(each.name for each in PerformanceFeatures.listed), *SCORES))
+
+
+EMPTIED = 500  # queries whose features are computed once more without their relevant documents
+
+
+_log = logging.getLogger("rerank")
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """Lists with the scores of models that had not seen their queries.
+
+    texts  BM25's first documents alone, as texts that are handed over; None for a model that cannot rank texts
+    """
+
+    candidates: OutOfFold
+    texts: OutOfFold | None
+
+    @classmethod
+    def of(
+        cls,
+        training: FoldTraining,
+        models: Sequence[Ranker],
+        target: float,
+        emptied: RankingData | None,
+        texts: RankingData | None,
+    ) -> Self:
+        """Return the lists of each fold with the scores of its model.
+
+        target   least label of a relevant document
+        emptied  of `without_relevant`; None where no query has relevant candidates
+        """
+        scales = [_scale(training, fold, model) for fold, model in enumerate(models)]
+        candidates = _out_of_fold(training, models, scales, target)
+        if emptied is not None:
+            others = _out_of_fold(replace(training, data_of=SameData(emptied)), models, scales, target)
+            candidates = replace(candidates, emptied=others)
+        if texts is None:
+            return cls(candidates, None)
+        return cls(candidates, _out_of_fold(replace(training, data_of=SameData(texts)), models, scales, target))
+
+    def calibrate(self, model: Ranker, learned: RankingData) -> None:
+        """Set the calibration of a model that learned from data, or say in the log what is missing for one."""
+        try:
+            scale = Scale.of(model.predict(learned))
+            model.calibration_ = self.candidates.fit(scale, model.checksum(), self.texts)
+        except InvalidInputError as error:
+            _log.warning("%s The model has no probabilities, which min_score and abstain need.", error)
+
+
+def without_relevant(run: Run, qrels: Qrels, target: float) -> Run:
+    """Return the first of the queries that have relevant and other documents in a run, without the relevant ones."""
+    stripped = _stripped(run, qrels, target)
+    left = np.diff(stripped.query_ptr)
+    return stripped.select(np.flatnonzero((left > 0) & (left < np.diff(run.query_ptr)))[:EMPTIED])
+
+
+def _stripped(run: Run, qrels: Qrels, target: float) -> Run:
+    """Return a run and its sources without relevant documents."""
+    kept = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)[0] < target
+    sizes = np.bincount(query_rows(run.query_ptr)[kept], minlength=len(run))
+    stripped = replace(run, query_ptr=pointers(sizes), doc_ids=run.stored_ids[kept], scores=run.scores[kept])
+    if isinstance(stripped, UnionRun):
+        others = {name: _stripped(source, qrels, target) for name, source in stripped.sources.items()}
+        return replace(stripped, sources=others)
+    return stripped
+
+
+def _scale(training: FoldTraining, fold: int, model: Ranker) -> Scale:
+    """Return the scale of the scores of the queries that a fold's model learned from."""
+    data, stop = training.data_of(fold).data, stop_fold(fold, training.number, training.learns_from_all)
+    folds = np.array([training.folds[query_id] for query_id in data])
+    learned = training.learns_from(data, fold) & (folds != stop)
+    return Scale.of(model.predict(data.select(np.flatnonzero(learned))))
+
+
+def _out_of_fold(training: FoldTraining, models: Sequence[Ranker], scales: Sequence[Scale], target: float) -> OutOfFold:
+    """Return the lists of each fold with the scores of the model that had not seen them."""
+    parts, relevant, fold_of = [], [], []
+    predictors = tuple(name for name in PREDICTORS if name in models[0].feature_names_)
+    for fold, (model, scale) in enumerate(zip(models, scales, strict=True)):
+        data = training.data_of(fold).data
+        folds = np.array([training.folds[query_id] for query_id in data])
+        unseen = np.flatnonzero(folds == fold)
+        held_out = data.select(unseen)
+        parts.append(Lists.of(held_out, scale.measured(model.predict(held_out)), predictors))
+        relevant.append(held_out.labels >= target if held_out.labels is not None else np.empty(0, np.bool_))
+        fold_of.append(folds[unseen])
+    return OutOfFold(Lists.joined(parts), np.concatenate(fold_of), np.concatenate(relevant), target, predictors)
+
+
+TRAINED = 100  # documents of each source
+
+
+AS_TEXTS = 20  # documents of a list like those that are handed over
+
+
+BLOCK_ROWS = 1 << 18  # whose features are in memory at once
+
+
+DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter
+
+
+NEEDED = {  # what is expected of labels that nobody has judged, and the remedy
+    Run: (
+        f"teacher: expected at least {LEAST_QUERIES} topics with different scores of their candidates",
+        "Let it rank the candidates of more topics (`rerank retrieve`).",
+    ),
+    Clicks: (
+        f"clicks: expected candidates of at least {LEAST_QUERIES} topics in the log",
+        "Give a longer log, or more topics of it.",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The measure of the training on queries that no model was trained on, and that of the candidates as retrieved.
+
+    Parameters
+    ----------
+    measure : str
+        Name of the measure.
+    candidates, model : float
+        Means over the queries that were learned from; judged ones without candidates count as 0.
+    folds, n_queries : int
+        Numbers of folds and of these queries.
+    unsupervised : float or None
+        Mean of the unsupervised ranking of the same documents, where models start from it.
+    source : str
+        What the labels are those of: "the teacher" or "the clicks"; "" for judgements.
+
+    """
+
+    measure: str
+    candidates: float
+    model: float
+    folds: int
+    n_queries: int
+    unsupervised: float | None = None
+    source: str = ""
+
+    def __str__(self) -> str:
+        """Return one line."""
+        against = f" against {self.source}" if self.source else ""
+        base = "" if self.unsupervised is None else f"unsupervised {self.unsupervised:.4f}, "
+        return (
+            f"{self.measure}{against} by cross-validation in {self.folds} folds of {self.n_queries} queries: "
+            f"candidates {self.candidates:.4f}, {base}model {self.model:.4f} ({self.model - self.candidates:+.4f})"
+        )
+
+    def lesson(self) -> str:
+        """Return what to do where the model is not better than what needs no training; "" where it is."""
+        if self.model <= (self.unsupervised or 0.0):
+            return "The model is not better than `unsupervised`: judge more queries, or use that."
+        if self.model <= self.candidates:
+            return "The model is not better than its candidates: judge more queries."
+        return ""
+
+
+class Trained(NamedTuple):
+    """A trained model and its estimate.
+
+    Attributes
+    ----------
+    model : Ranker
+        The model.
+    estimate : Estimate or None
+        The measure on held-out queries; None without one, or with fewer than five judged queries that have candidates.
+
+    """
+
+    model: Ranker
+    estimate: Estimate | None
+
+
+def train(
+    index: Index | str | Path,
+    topics: TopicsLike,
+    labels: QrelsLike | Run | Clicks,
+    model: Ranker | None = None,
+    *,
+    candidates: Candidates | str | None = None,
+    k: int = DEPTH,
+    depth: int = TRAINED,
+    recipe: Recipe | None = None,
+    tune_bm25: bool = False,
+    tuning: Tuning | None = None,
+    estimate: bool = True,
+    target: float = RELEVANT,
+) -> Trained:
+    """Train a model on candidates of an index, and estimate its quality on held-out queries.
+
+    The model stores the sources of its candidates and the recipe of its features. For early stopping, a fifth of the
+    queries is held out, at random but stratified by the number of relevant documents. All queries are used for training
+    if the ranker cross-validates by itself, or if there are fewer than 300 queries and the number of trees is not
+    given.
+
+    Parameters
+    ----------
+    index : Index or path
+        The index, or its folder.
+    topics : Topics, mapping, DataFrame or path
+        Topics; those without labels are left out.
+    labels : Qrels, mapping, DataFrame or path; Run; or Clicks
+        Judgements, where an unjudged document counts as label 0; the run of a teacher, another system whose order is
+        learned; or a log of clicks, read with these topics. Candidates that a teacher has not scored, or a log has not
+        shown, are not learned from.
+    model : Ranker or None
+        Ranker to fit. None for `Auto(base="unsupervised")` with fewer than 300 queries, and for
+        `LambdaMART(base="unsupervised")` with more, or with `tuning`.
+    candidates : Candidates, str or None
+        Sources of the candidates, see `Index.search`. None for the union of BM25, RM3 and, if the index has vectors,
+        the nearest documents (`bm25:k,rm3:k,lsi:200`).
+    k : int
+        Number of candidates per query, from each source whose depth is not given.
+    depth : int
+        Number of documents per query and source to train on; the top ones are used.
+    recipe : Recipe or None
+        The features; None for the default recipe.
+    tune_bm25 : bool
+        Whether to tune BM25's k1 and b on a grid, on the judged queries; in the estimate, on the training queries of
+        each fold.
+    tuning : Tuning or None
+        How the ranker's parameters are searched, those that are not the defaults apart. The estimate searches again on
+        the training queries of each fold. All queries are then used for training.
+    estimate : bool
+        Whether to estimate the metric on held-out queries by cross-validation, which trains five more models: nDCG@10
+        of a teacher's gains or of the values of a click model. With judgements, the scores of queries that the models
+        had not seen also calibrate the model where at least 20 queries have relevant documents among the candidates:
+        see `Ranker.probabilities`.
+    target : float
+        Least label of a document whose probability that is.
+
+    Returns
+    -------
+    Trained
+        The model and its estimate.
+
+    Raises
+    ------
+    InvalidInputError
+        If fewer than ten topics have labels of their candidates, or none has a relevant document; or for tuning without
+        judgements.
+
+    """
+    topics = topics_of(topics)
+    with opened(index) as found:
+        sources = sources_of(found, candidates, k)
+        inputs = TrainingInputs(found, topics, None, recipe, depth, keep_sources=candidates is not None)
+        if not isinstance(labels, Run | Clicks):
+            judged, qrels = judged_queries(topics, qrels_of(labels))
+            inputs = replace(inputs, topics=judged, qrels=qrels)
+            return _train_on_judgements(inputs, sources, model, tune_bm25, tuning, estimate, target)
+        if tune_bm25 or tuning is not None:
+            raise InvalidInputError("tuning: expected judgements, got another run or clicks. Leave the option out.")
+        return _train_without_judgements(inputs, sources, model, labels, estimate)
+
+
+def _train_on_judgements(
+    inputs: TrainingInputs,
+    sources: Candidates,
+    model: Ranker | None,
+    tune_bm25: bool,
+    tuning: Tuning | None,
+    estimate: bool,
+    target: float,
+) -> Trained:
+    """Return a model of judged queries, calibrated where its quality is estimated."""
+    index, topics, qrels = inputs.index, inputs.topics, inputs.judgements
+    if len(qrels) < LEAST_QUERIES:
+        raise InvalidInputError(
+            f"qrels: expected at least {LEAST_QUERIES} judged queries to learn from, got {len(qrels)}. Judge more, or "
+            "rank with the model unsupervised, which needs none."
+        )
+    model = default_model(len(qrels) if tuning is None else FEW) if model is None else model
+    measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
+    run = index.search(topics, candidates=sources)
+    bm25 = BM25Search.of(index, topics, qrels, sources, measure) if tune_bm25 else None
+    data = inputs.data(run, sources.k) if bm25 is None else inputs.searched(bm25.best(qrels))
+    _log_inputs(inputs, data, qrels)
+    folds = _folds(data, {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data})
+    on_all = tuning is not None or model.learns_from_all(len(data))
+    estimated = scored = None
+    if estimate and folds:
+        data_of = SameData(data) if bm25 is None else _tuned_data(inputs, bm25, folds)
+        training = FoldTraining(data_of, folds, partial(fit_best, model, tuning and replace(tuning, path=None)), on_all)
+        estimated, models = _estimate(index, qrels, training, run, measure)
+        irrelevant = without_relevant(run, qrels, target)
+        others = inputs.data(irrelevant, sources.k) if len(irrelevant) else None
+        scored = Scored.of(training, models, target, others, inputs.as_texts(data, sources))
+    if tuning is not None:
+        model.set_params(**tuning.search(model, data).parameters)
+    learned = fit_with_stop(model, data, {} if on_all else folds)
+    if scored is not None:
+        scored.calibrate(model, learned)
+    return Trained(model, estimated)
+
+
+def _train_without_judgements(
+    inputs: TrainingInputs, sources: Candidates, model: Ranker | None, labels: Run | Clicks, estimate: bool
+) -> Trained:
+    """Return a model of a teacher's gains, or of the labels of a log's clicks."""
+    known = labels if isinstance(labels, Run) else set(labels.query_ids[np.unique(labels.query)].tolist())
+    topics = Topics({query_id: text for query_id, text in inputs.topics.items() if query_id in known})
+    learned = judged = None
+    if len(topics):
+        inputs = replace(inputs, topics=topics)
+        data = inputs.data(inputs.index.search(topics, candidates=sources), sources.k)
+        if isinstance(labels, Run):
+            learned = judged = with_gains(data, labels)
+        else:
+            learned, judged = labelled_by_clicks(labels, data)
+    if learned is None or judged is None or len(learned) < LEAST_QUERIES:
+        needed, remedy = NEEDED[type(labels)]
+        raise InvalidInputError(f"{needed}, got {0 if learned is None else len(learned)}. {remedy}")
+    model = default_model(len(learned)) if model is None else model
+    folds, on_all = _folds(learned), model.learns_from_all(len(learned))
+    estimated = None
+    if estimate and folds:
+        training = FoldTraining(SameData(learned), folds, partial(fit_best, model, None), on_all)
+        before, after = _agreement(inputs.index, training, judged)
+        source = "the teacher" if isinstance(labels, Run) else "the clicks"
+        estimated = Estimate(DEFAULT_METRIC, before, after, FOLDS, len(learned), source=source)
+    fit_with_stop(model, learned, {} if on_all else folds)
+    return Trained(model, estimated)
+
+
+def _agreement(index: Index, training: FoldTraining, data: RankingData) -> tuple[float, float]:
+    """Return the measure, against labels of data, of the candidates and of models that had not seen their queries."""
+    models, _, _ = held_out(index, training, "estimate")
+    measure = parse_measure(DEFAULT_METRIC)
+    fold_of = np.array([training.folds[query_id] for query_id in data])
+    before, after = np.empty(len(data)), np.empty(len(data))
+    for fold, model in enumerate(models):
+        rows = np.flatnonzero(fold_of == fold)
+        part = data.select(rows)
+        start = part.base_scores if part.base_scores is not None else np.zeros(part.n_rows)
+        before[rows] = query_values(part, start, measure)
+        after[rows] = query_values(part, model.predict(part), measure)
+    return float(before.mean()), float(after.mean())
+
+
+def _folds(data: RankingData, relevant: Mapping[str, int] | None = None) -> dict[str, int]:
+    """Return the fold of each query; none where there are fewer groups of near duplicates than folds."""
+    groups = groups_by_id(data)
+    return assign_folds(data, FOLDS, 0, relevant, groups) if len(set(groups.values())) >= FOLDS else {}
+
+
+def _log_inputs(inputs: TrainingInputs, data: RankingData, qrels: Qrels) -> None:
+    """Log what of the judgements is learned from, and features of an index that has no history."""
+    log_judged(data, qrels)
+    log_unknown(inputs.index.forward, qrels, data)
+    if inputs.recipe is None and inputs.index.history is None:
+        _log.info(
+            "history: the index has none. `rerank history INDEX TOPICS QRELS` before training adds features of similar "
+            "judged queries."
+        )
+
+
+def default_model(n_queries: int) -> Ranker:
+    """Return the ranker that is trained for a number of queries where none is given."""
+    return ranker_class(default_ranker(n_queries))(base=UNSUPERVISED)
+
+
+def default_ranker(n_queries: int) -> str:
+    """Return the name of the ranker that is trained for a number of judged queries where none is named."""
+    return "auto" if n_queries < FEW else "lambdamart"
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingInputs:
+    """What training data are made of, for any candidates.
+
+    keep_sources  whether scores and ranks in the sources are features; a model without them also ranks texts and
+                  candidates of other systems
+    """
+
+    index: Index
+    topics: Topics
+    qrels: Qrels | None
+    recipe: Recipe | None
+    depth: int
+    keep_sources: bool
+
+    @property
+    def judgements(self) -> Qrels:
+        """The judgements of the topics; none without any."""
+        return Qrels.of({}) if self.qrels is None else self.qrels
+
+    def data(self, run: Run, k: int | None) -> RankingData:
+        """Return the features of the best `depth` documents of each source; they are computed among all candidates."""
+        run, parts = run.take(run.trec_order()), []
+        for first, last in query_blocks(run.query_ptr, BLOCK_ROWS):
+            some = run.select(range(first, last))
+            chosen = np.flatnonzero(among_first(some, self.depth))
+            if not self.keep_sources and isinstance(some, UnionRun):
+                some = some.without_sources()
+            parts.append(self.index.features(some, self.topics, self.qrels, recipe=self.recipe).of_rows(chosen))
+        data = joined_parts(parts)
+        if self.qrels is not None:
+            topics = Topics({query_id: self.topics[query_id] for query_id in data})
+            data = replace(data, query_groups=groups_of_topics(self.index, topics))
+        return data if data.retriever is None else replace(data, retriever=replace(data.retriever, depth=k))
+
+    def as_texts(self, data: RankingData, sources: Candidates) -> RankingData | None:
+        """Return the features of BM25's first documents, computed among these alone; None where texts have none."""
+        recipe = None if data.recipe is None else Recipe.from_dict(data.recipe)
+        if recipe is None or recipe.history is not None or recipe.runs:
+            return None
+        bm25 = Candidates.parse(BM25, AS_TEXTS, k1=sources.k1, b=sources.b, field=sources.field)
+        run = self.index.retrieve(Topics({query_id: self.topics[query_id] for query_id in data}), bm25)
+        found = self.index.features(run, self.topics, self.qrels, recipe=recipe)
+        # given as the model's own candidates, so that it does not warn of others
+        return replace(found, retriever=data.retriever, run_retrievers=data.run_retrievers)
+
+    def searched(self, sources: Candidates) -> RankingData:
+        """Return what `data` does of the run of these sources."""
+        return self.data(self.index.retrieve(self.topics, sources), sources.k)
+
+
+def _tuned_data(inputs: TrainingInputs, bm25: BM25Search, folds: Mapping[str, int]) -> Callable[[int], FoldData]:
+    """Return the data of each fold with the k1 and b that are best on the queries of the others."""
+    others = [[query_id for query_id, fold in folds.items() if fold != held_out] for held_out in range(FOLDS)]
+    chosen = [bm25.best(query_ids) for query_ids in others]
+    data = {each: FoldData(inputs.searched(each)) for each in dict.fromkeys(chosen)}
+    return [data[each] for each in chosen].__getitem__
+
+
+def among_first(run: Run, depth: int) -> NDArray[np.bool_]:
+    """Return whether each row is among the best `depth` documents of a source, (n_rows,)."""
+    if not isinstance(run, UnionRun):
+        return np.asarray(np.arange(run.n_rows) - run.query_ptr[query_rows(run.query_ptr)] < depth)
+    ranks = [scores_in(source, run)[:, 1] for source in run.sources.values()]
+    return np.asarray(np.any([rank <= depth for rank in ranks], axis=0))
+
+
+def sources_of(index: Index, candidates: Candidates | str | None, k: int) -> Candidates:
+    """Return the sources of candidates with their depths; None is the union of those that need no judgements."""
+    if candidates is None:
+        return best_candidates(index, k)
+    return candidates if isinstance(candidates, Candidates) else Candidates.parse(candidates, k)
+
+
+def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
+    """Return the topics that have judgements, and their judgements."""
+    judged = {query_id: text for query_id, text in topics.items() if query_id in qrels}
+    if not judged:
+        raise InvalidInputError(
+            f"qrels: expected judgements of the topics, got none (a topic is {next(iter(topics))!r}, a judged query "
+            f"{next(iter(qrels), 'none')!r}). Check that both files use the same query ids."
+        )
+    without = len(topics) - len(judged)
+    if without:
+        _log.info("topics: %d of %d have no judgements and are left out.", without, len(topics))
+    return Topics(judged), Qrels.of({query_id: qrels[query_id] for query_id in judged})
+
+
+def _estimate(
+    index: Index, qrels: Qrels, training: FoldTraining, run: Run, measure: str
+) -> tuple[Estimate, list[Ranker]]:
+    """Return the measure of a run and of models like this one on queries that each had not seen, and the models."""
+    models, _, held_out_run = held_out(index, training, "estimate")
+
+    def value(each: Run) -> float:
+        return evaluate(qrels, each, [measure], complete=True)[measure]
+
+    base, data = models[0].base_, training.data_of(0).data
+    unsupervised = value(data.run(base.scores(data))) if isinstance(base, UnsupervisedBase) else None
+    estimate = Estimate(measure, value(run), value(held_out_run), FOLDS, len(qrels), unsupervised)
+    if lesson := estimate.lesson():
+        _log.warning("%s. %s", estimate, lesson)
+    return estimate, models
+
+
+def fit_with_stop(model: Ranker, data: RankingData, folds: Mapping[str, int]) -> RankingData:
+    """Fit a model, which stops on the first fold where there are folds; return the data that it learned from."""
+    stop = np.array([folds.get(query_id) == 0 for query_id in data], dtype=np.bool_)
+    learned = data.select(np.flatnonzero(~stop)) if stop.any() else data
+    model.fit(learned, eval_set=data.select(np.flatnonzero(stop)) if stop.any() else None)
+    return learned

@@ -1,1 +1,0 @@
-"""Rooms joined into the jobs that users run."""

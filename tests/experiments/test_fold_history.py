@@ -1,0 +1,58 @@
+"""Learned features of a study: in each fold those of a history of its training queries, and of nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank.experiments.prepared import FoldHistories
+from rerank.experiments.study import Study
+from rerank.features.recipe import Recipe
+from rerank.training.folds import assign_folds
+from rerank.types import Qrels, Topics
+from tests.tiny import Tiny
+
+RECIPES = {
+    "default": None,
+    "normalised": Recipe(normalisation={"*": "zscore", "history.prior": "none"}),
+    "some": Recipe(features=("history.*lsi*", "bm25.title", "history.prior")),
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("with_vectors", [False, True])
+def test_features_of_a_fold_are_those_of_a_history_of_its_training_queries(
+    index: rerank.Index, collection: Tiny, with_vectors: bool, name: str
+) -> None:
+    if name == "some" and not with_vectors:
+        pytest.skip("its features need vectors")
+    if with_vectors:
+        index = index.using(vectors=rerank.Vectors.learn(index, dimensions=8, word_dimensions=2))
+    folds = assign_folds(collection.topics, 5, 0)
+    run = index.search(collection.topics, 20)
+    topics, qrels = Topics.of(collection.topics), Qrels.of(collection.qrels)
+    study = Study(recipe=RECIPES[name], base="run")
+    histories, data_of = FoldHistories(index, run, topics, qrels, study).of_folds(folds)
+    for fold in (3, 0, 4, 1, 2):
+        train = [query_id for query_id in topics if folds[query_id] not in (fold, (fold + 1) % 5)]
+        of_train = {query_id: topics[query_id] for query_id in train}
+        learned = rerank.History.learn(index, of_train, {query_id: qrels[query_id] for query_id in train})
+        assert histories[fold].judged.query_ids.tolist() == sorted(train)
+        expected = index.using(history=learned).features(run, topics, qrels, recipe=study.recipe)
+        data = data_of(fold).data
+        assert data.feature_names == expected.feature_names
+        assert any("lsi.gap" in feature for feature in data.feature_names) == with_vectors
+        np.testing.assert_array_equal(data.X, expected.X)
+        assert data.recipe == {**(expected.recipe or {}), "history": histories[fold].checksum}
+
+
+def test_features_of_a_fold_may_stand_beside_those_of_an_encoder(index: rerank.Index, collection: Tiny) -> None:
+    def encode(texts: list[str]) -> list[list[float]]:
+        return [[1.0 + text.count(letter) for letter in "aeiou"] for text in texts]
+
+    run = index.search(collection.topics, 20)
+    topics, qrels = Topics.of(collection.topics), Qrels.of(collection.qrels)
+    given = FoldHistories(index.using(encoder=encode, threads=1), run, topics, qrels, Study())
+    _, data_of = given.of_folds(assign_folds(collection.topics, 3, 0))
+    assert {"encoder.cosine", "history.prior"} <= set(data_of(1).data.feature_names)

@@ -1,0 +1,176 @@
+"""Learning curves: against training by hand, and the laws of their numbers of queries and of their fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank.errors import InvalidInputError
+from rerank.experiments.experiment import run_experiment
+from rerank.experiments.learning_curve import (
+    CurvePoint,
+    LearningCurve,
+    learning_curve,
+    nested_order,
+    power_law,
+    training_sizes,
+)
+from rerank.experiments.study import Study
+from rerank.training.folds import assign_folds
+from tests.tiny import Tiny, more_queries
+
+STUDY = Study(folds=3, k=50, threads=1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("curve") / "one"
+
+
+@pytest.fixture(scope="module")
+def curve(index: rerank.Index, collection: Tiny, folder: Path) -> LearningCurve:
+    return learning_curve(index, *more_queries(collection), folder, STUDY)
+
+
+def test_curve_has_the_systems_and_numbers_of_queries(curve: LearningCurve) -> None:
+    assert [(point.system, point.queries) for point in curve.points] == [
+        ("BM25", 0),
+        ("unsupervised", 0),
+        *((ranker, size) for ranker in ("plackettluce", "lambdamart") for size in (10, 14)),
+    ]
+    for point in curve.points:
+        assert len(point.folds) == 3
+        assert np.average(point.folds, weights=curve.fold_sizes) == pytest.approx(point.mean)
+
+
+def test_points_are_those_of_train_on_the_drawn_queries(
+    index: rerank.Index, collection: Tiny, curve: LearningCurve
+) -> None:
+    """The oracle is trained on the drawn queries alone, and never sees those that it is measured on."""
+    topics, qrels = more_queries(collection)
+    folds = _folds(qrels)
+    for point in curve.systems["lambdamart"]:
+        for fold in (0, 2):
+            drawn = nested_order(folds, fold, 0)[: point.queries]
+            held_out = [query_id for query_id in topics if folds[query_id] == fold]
+            assert not set(drawn) & set(held_out)
+            some = {query_id: topics[query_id] for query_id in drawn}
+            judged = {query_id: qrels[query_id] for query_id in drawn}
+            model = rerank.train(
+                index, some, judged, rerank.LambdaMART(base="unsupervised"), k=50, estimate=False
+            ).model
+            run = rerank.rerank(index, model, {query_id: topics[query_id] for query_id in held_out})
+            judged = {query_id: qrels[query_id] for query_id in held_out}
+            assert point.folds[fold] == rerank.evaluate(judged, run, ["nDCG@10"], complete=True)["nDCG@10"]
+
+
+@pytest.mark.parametrize(("ranker", "system"), [("lambdamart", "LambdaSMART"), ("plackettluce", None)])
+def test_last_point_is_the_figure_of_the_study(
+    index: rerank.Index, collection: Tiny, curve: LearningCurve, ranker: str, system: str | None
+) -> None:
+    result = run_experiment(index, *more_queries(collection), study=replace(STUDY, ranker=ranker))
+    figures = {name: each["nDCG@10"] for name, each in result.results.items()}
+    assert curve.systems[ranker][-1].mean == figures[system or "PlackettLuce from unsupervised"]
+    for name in ("BM25", "unsupervised"):
+        assert curve.systems[name][0].mean == figures[name]
+
+
+def test_curve_has_the_same_bytes_for_any_number_of_threads(
+    index: rerank.Index, collection: Tiny, curve: LearningCurve, folder: Path, tmp_path: Path
+) -> None:
+    again = learning_curve(index, *more_queries(collection), tmp_path, replace(STUDY, threads=2))
+    assert str(again) == str(curve)
+    for name in ("curve.tsv", "curve.svg"):
+        assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_curve_is_written_as_a_table_and_a_picture(curve: LearningCurve, folder: Path) -> None:
+    assert {path.name for path in folder.iterdir()} == {"curve.tsv", "curve.svg"}
+    header, *rows = [line.split("\t") for line in (folder / "curve.tsv").read_text().splitlines()]
+    assert header == ["system", "queries", "mean", "lowest", "highest"]
+    for row, point in zip(rows, curve.points, strict=True):
+        assert row == [point.system, *map(str, (point.queries, point.mean, min(point.folds), max(point.folds)))]
+        assert f"{point.mean:.4f}" in str(curve)
+    picture = ElementTree.parse(folder / "curve.svg").getroot()
+    texts = {node.text for node in picture.iter("{http://www.w3.org/2000/svg}text")}
+    assert {*curve.systems, "10", "14", "nDCG@10", "judged training queries"} <= texts
+    assert "not enough points, 4 are needed and there are 2" in str(curve)
+
+
+def test_few_queries_have_the_systems_that_learn_nothing(index: rerank.Index, collection: Tiny, tmp_path: Path) -> None:
+    curve = learning_curve(index, collection.topics, collection.qrels, tmp_path, replace(STUDY, ranker="auto"))
+    assert [point.system for point in curve.points] == ["BM25", "unsupervised"]
+    assert "not enough judged queries: a fold leaves fewer than 10 to learn from" in str(curve)
+    assert (tmp_path / "curve.svg").is_file()
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [({"tune": 2}, "tune"), ({"repeats": 2}, "repeats"), ({"learn_history": True}, "learn_history")],
+)
+def test_studies_that_have_no_curve_are_refused(
+    index: rerank.Index, collection: Tiny, tmp_path: Path, changes: dict[str, int], name: str
+) -> None:
+    study = replace(STUDY, **changes)
+    with pytest.raises(
+        InvalidInputError, match=rf"^{name}: expected none in a learning curve, got some\. Leave it out"
+    ):
+        learning_curve(index, collection.topics, collection.qrels, tmp_path / "out", study)
+    assert not (tmp_path / "out").exists()
+
+
+def test_drawn_queries_are_nested_and_spread_over_the_other_folds() -> None:
+    folds = assign_folds([f"q{number}" for number in range(103)], 5, 0)
+    for fold in range(5):
+        order = nested_order(folds, fold, 7)
+        assert sorted(order) == sorted(query_id for query_id, number in folds.items() if number != fold)
+        for size in (4, 10, 20, 50):
+            counts = [sum(folds[query_id] == other for query_id in order[:size]) for other in set(range(5)) - {fold}]
+            assert max(counts) - min(counts) <= 2
+        assert nested_order(dict(reversed(folds.items())), fold, 7) == order
+    assert nested_order(folds, 0, 8) != nested_order(folds, 0, 7)
+
+
+@pytest.mark.parametrize(
+    ("n_queries", "expected"),
+    [(11, []), (13, [11]), (30, [10, 20, 24]), (225, [10, 20, 50, 100, 180]), (127, [10, 20, 50, 100, 102])],
+)
+def test_training_sizes_go_up_to_all_queries_that_are_not_held_out(n_queries: int, expected: list[int]) -> None:
+    assert training_sizes({f"q{number}": number % 5 for number in range(n_queries)}) == expected
+
+
+@pytest.mark.parametrize(("a", "b", "c"), [(0.6, 0.5, 0.5), (0.4, 1.0, 1.3), (0.5, 0.0, 1.0)])
+def test_power_law_of_its_own_values_goes_on(a: float, b: float, c: float) -> None:
+    queries, at = np.array([10.0, 20.0, 50.0, 100.0, 180.0]), np.array([225.0, 275.0])
+    actual = power_law(queries, a - b * queries**-c, at)
+    np.testing.assert_allclose(actual, a - b * at**-c, atol=1e-4)
+
+
+def test_power_law_of_falling_means_expects_no_gain() -> None:
+    queries, means = np.array([10.0, 20.0, 50.0, 100.0]), np.array([0.5, 0.4, 0.3, 0.2])
+    np.testing.assert_allclose(power_law(queries, means, np.array([100.0, 150.0])), np.average(means, weights=queries))
+
+
+def test_gain_has_the_jackknife_interval_over_folds() -> None:
+    random, queries = np.random.default_rng(0), np.array([10.0, 20.0, 50.0, 100.0])
+    values = 0.5 - 0.8 * queries[:, None] ** -0.7 + 0.01 * random.normal(size=(4, 5))
+    points = [CurvePoint("x", int(n), row.mean(), tuple(row)) for n, row in zip(queries, values, strict=True)]
+    curve = LearningCurve("AP", 125, (25,) * 5, points)
+    given = curve.gain("x")
+    assert given is not None
+    ends = np.array([125.0, 175.0])
+    of_all = np.diff(power_law(queries, values.mean(axis=1), ends))[0]
+    without = [np.diff(power_law(queries, np.delete(values, f, axis=1).mean(axis=1), ends))[0] for f in range(5)]
+    assert given[0] == pytest.approx(of_all)
+    assert given[1] == pytest.approx(2.7764451 * np.sqrt(4 * np.var(without)))
+    assert f"x: AP {given[0]:+.4f} ({given[0] - given[1]:+.4f} to {given[0] + given[1]:+.4f})" in str(curve)
+    assert LearningCurve("AP", 125, (25,) * 5, points[1:]).gain("x") is None
+
+
+def _folds(qrels: dict[str, dict[str, int]]) -> dict[str, int]:
+    return assign_folds(qrels, 3, 0, {query_id: len(docs) for query_id, docs in qrels.items()})

@@ -1,0 +1,99 @@
+"""Output folders: all files appear at the end; what others put there stays, also after an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import rerank
+from rerank.errors import InvalidInputError
+from rerank.experiments.experiment import run_experiment
+from rerank.experiments.settings import check_output_folder, staged_output
+from rerank.experiments.study import Study
+from tests.tiny import Tiny
+
+STUDY = Study(folds=3, k=10, parameters={"n_estimators": 2, "min_child_samples": 5, "num_leaves": 4})
+
+
+def paths(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def write(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).write_text("new")
+
+
+@pytest.mark.parametrize("exists", [False, True])
+def test_files_appear_when_the_block_ends(tmp_path: Path, exists: bool) -> None:
+    output = tmp_path / "new" / "output"
+    if exists:
+        output.mkdir(parents=True)
+        write(output, "theirs")
+        (output / "record").write_text("old")
+    with staged_output(output, last="record") as staging:
+        write(staging, "a", "record", "table")
+        assert not (output / "a").exists()
+    assert paths(output) == ["a", "record", "table", *(["theirs"] if exists else [])]
+    assert (output / "record").read_text() == "new"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_only_own_files_are_removed_after_an_error(tmp_path: Path, error: type[BaseException]) -> None:
+    def work(output: Path, meanwhile: Callable[[], None]) -> None:
+        with staged_output(output, last="record") as staging:
+            write(staging, "a", "record")
+            meanwhile()
+            raise error
+
+    with pytest.raises(error):
+        work(tmp_path / "new" / "output", lambda: None)
+    assert paths(tmp_path) == []
+    (tmp_path / "output").mkdir()
+    with pytest.raises(error):
+        work(tmp_path / "output", lambda: write(tmp_path / "output", "their-table", "their-record"))
+    assert paths(tmp_path) == ["output", "output/their-record", "output/their-table"]
+
+
+def test_links_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "elsewhere").write_text("old")
+    (tmp_path / "real" / "a").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with staged_output(tmp_path / "link", last="record") as staging:
+        write(staging, "a", "record")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real" / "a").is_symlink()
+    assert (tmp_path / "elsewhere").read_text() == "new"
+    assert paths(tmp_path / "real") == ["a", "record"]
+
+
+def test_file_is_refused_as_an_output_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InvalidInputError, match="expected a folder to write into, got a file"):
+        check_output_folder(tmp_path / "file")
+
+
+def test_experiment_that_cannot_be_written_leaves_no_files(
+    index: rerank.Index, collection: Tiny, tmp_path: Path
+) -> None:
+    (tmp_path / "results.json").mkdir()  # the last of the files
+    with pytest.raises(InvalidInputError, match=r"results\.json: expected a file to write, got a folder\. Remove it\."):
+        run_experiment(index, collection.topics, collection.qrels, tmp_path, STUDY)
+    assert paths(tmp_path) == ["results.json"]
+
+
+def test_experiment_that_is_interrupted_leaves_the_study_of_another(
+    index: rerank.Index, collection: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(path: Path) -> None:
+        run_experiment(index, collection.topics, collection.qrels, tmp_path, STUDY)  # another study ends meanwhile
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rerank.LambdaMART, "save", lambda model, path: (monkeypatch.undo(), interrupted(path)))
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(index, collection.topics, collection.qrels, tmp_path, STUDY)
+    assert {"settings.json", "table.txt", "bm25.run"} <= set(paths(tmp_path))
+    assert not any(name.startswith(".") for name in paths(tmp_path))

@@ -1,0 +1,142 @@
+"""Model cards: every line from the model or the data, and text that no markup of a name changes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank.errors import FileFormatError, ModelMismatchError
+from tests.explain.test_dependence import data_of
+from tests.tiny import Tiny, more_queries
+
+
+def rows(card: object, title: str) -> dict[str, str]:
+    (section,) = [each for each in card.sections if each.title == title]  # type: ignore[attr-defined]
+    return dict(section.rows)
+
+
+def test_card_of_a_model_of_an_index_names_what_it_was_made_from(
+    index: rerank.Index, collection: Tiny, tmp_path: Path
+) -> None:
+    topics, qrels = more_queries(collection)
+    learner = rerank.LambdaMART(n_estimators=5, min_child_samples=5, num_leaves=4, base="unsupervised")
+    model, _ = rerank.train(index, topics, qrels, learner, candidates="bm25", k=40)
+    model.save(tmp_path / "model.json")
+    card = rerank.model_card(tmp_path / "model.json", use="Search of the tests.")
+    assert card.title == "Model card: model.json"
+    data = rows(card, "Data")
+    assert data["collection"].startswith(f"{len(collection.documents)} documents")
+    assert data["candidates"] == str(model.retriever_)
+    assert data["judged queries"].startswith(f"{len(topics)}, ")
+    assert rows(card, "Model")["starts from"].startswith("unsupervised; weight of the base")
+    assert rows(card, "Model")["checksum"] == model.checksum()
+    assert "families" in rows(card, "Features")
+    assert rows(card, "Calibration")["Brier score"] == f"{model.calibration_.reliability.brier:.4f}"
+    assert rows(card, "Versions")["rerank, which wrote this card"] == rerank.__version__
+    (use,) = [each.text for each in card.sections if each.title == "Intended use"]
+    assert use.startswith("Search of the tests. It reorders the candidates of a query.")
+    assert str(model.retriever_) in use
+    page = card.to_html()
+    assert all(f"<h2>{each.title}</h2>" in page for each in card.sections)
+    assert "<svg" in page
+
+
+def test_card_measures_the_model_on_given_data() -> None:
+    data, held_out = data_of(20), data_of(7)
+    held_out = replace(held_out, base_scores=held_out.X[:, 1].astype(float))
+    model = rerank.LambdaMART(n_estimators=10, min_child_samples=5).fit(data, eval_set=held_out)
+    card = rerank.model_card(model, held_out, measures=["nDCG@5", "AP"])
+    measures = rows(card, "Measures")
+    judged = {
+        query_id: dict(
+            zip(held_out.doc_ids[rows_of].tolist(), held_out.labels[rows_of].astype(int).tolist(), strict=True)
+        )
+        for query_id in held_out
+        for rows_of in [held_out.rows(query_id)]
+    }
+    for name in ("nDCG@5", "AP"):
+        ours, before = (
+            rerank.evaluate(judged, run, [name])[name]
+            for run in (model.rank(held_out), held_out.run(held_out.base_scores, "x"))
+        )
+        assert measures[f"{name} on the given data"] == f"{ours:.4f}, {before:.4f} in the order of the candidates"
+    best = model.evals_result_["valid"]["nDCG@10"][model.best_iteration_]
+    assert measures["nDCG@10 on the queries that ended the training"].startswith(f"{best:.4f} after ")
+    counts = np.unique(held_out.labels, return_counts=True)[1]
+    assert rows(card, "Data")["labels"] == f"0: {counts[0]}, 1: {counts[1]}"
+    assert rows(card, "Data")["given data"] == "7 queries, 84 documents"
+    shares = rows(card, "Features")
+    assert shares["number"] == f"3, of which {len(model.features_read())} have an effect"
+    gains = model.feature_importances_
+    assert shares["a"] == f"{gains[0] / gains.sum():.1%} of the importance"
+    with pytest.raises(ModelMismatchError, match="without c"):
+        rerank.model_card(model, replace(held_out, X=held_out.X[:, :2], feature_names=("a", "b")))
+
+
+def test_card_lists_constraints_and_changed_parameters_first() -> None:
+    constraints = {"monotone_constraints": {"a": 1, "b": -1}, "interaction_constraints": [["a", "b"], ["c"]]}
+    model = rerank.LambdaMART(n_estimators=3, min_child_samples=5, **constraints).fit(data_of(20))
+    card = rerank.model_card(model)
+    assert rows(card, "Constraints") == {
+        "a": "the score may not fall with it",
+        "b": "the score may not rise with it",
+        "features that split together": "c",
+    }
+    (section,) = [each for each in card.sections if each.title == "Constraints"]
+    assert ("features that split together", "a, b") in section.rows
+    names = list(rows(card, "Parameters"))
+    assert names[:4] == ["n_estimators", "min_child_samples", "monotone_constraints", "interaction_constraints"]
+    listed = rerank.LambdaMART(n_estimators=3, min_child_samples=5, monotone_constraints=[0, 0, 1]).fit(data_of(20))
+    assert rows(rerank.model_card(listed), "Constraints") == {"c": "the score may not fall with it"}
+
+
+@pytest.mark.parametrize("kind", [rerank.RankSVM, rerank.RankNet, rerank.RankBoost, rerank.Auto])
+def test_every_kind_of_ranker_has_a_card(kind: type) -> None:
+    short = {"n_epochs": 2, "n_estimators": 5}
+    model = kind(**{name: value for name, value in short.items() if name in kind().get_params()}).fit(data_of(20))
+    card = rerank.model_card(model)
+    assert rows(card, "Model")["ranker"] == f"{kind.__name__} ({model.kind})"
+    assert rows(card, "Calibration") == {"probabilities": "none: scores are not calibrated"}
+    assert rows(card, "Data")["collection"] == "not kept in the model file"
+    assert card.to_html().startswith("<!DOCTYPE html>")
+
+
+def test_names_are_text_in_markdown_and_in_pages() -> None:
+    names = ("<b>|*", "`x`_[y](z)", "c")
+    model = rerank.LambdaMART(n_estimators=5, min_child_samples=5).fit(replace(data_of(20), feature_names=names))
+    card = rerank.model_card(model, use="For <script>alert(1)</script> | nobody")
+    text = str(card)
+    assert r"\<b\>\|\*" in text
+    assert r"\`x\`\_\[y\](z)" in text
+    assert all(line.count("|") - line.count(r"\|") == 3 for line in text.splitlines() if line.startswith("|"))
+    page = card.to_html()
+    assert "<script" not in page
+    assert "<b>" not in page
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "path"),
+    [
+        ("fingerprint", {"documents": "many"}, "fingerprint.documents"),
+        ("fingerprint", {"documents": 3, "terms": None, "checksum": 5}, None),
+        ("fingerprint", {}, None),
+        ("fingerprint", {"terms": -1}, "fingerprint.terms"),
+        ("recipe", {"fields": 5}, "recipe.fields"),
+        ("recipe", {"families": [1]}, "recipe.families"),
+        ("recipe", {"runs": {"a": 1}}, "recipe.runs"),
+    ],
+)
+def test_card_of_a_damaged_model_names_the_place(member: str, value: object, path: str | None, tmp_path: Path) -> None:
+    stored = rerank.LambdaMART(n_estimators=2, min_child_samples=2).fit(data_of(120)).to_dict()
+    file = tmp_path / "model.json"
+    file.write_text(json.dumps({"format": "rerank-model", "version": 1, **stored, member: value}))
+    if path is None:
+        assert str(rerank.model_card(file)).startswith("# Model card")
+        return
+    with pytest.raises(FileFormatError, match=rf"model\.json: {path}.*: expected"):
+        rerank.model_card(file)

@@ -1,0 +1,82 @@
+"""What a new index has without an option."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+import rerank
+from rerank.index import index as module
+from rerank.lucene.folder import RESOURCES
+from rerank.vectors import encoder
+from tests.tiny import tiny
+
+
+def learned(index: rerank.Index) -> bool:
+    with index, rerank.Index.open(index.path) as opened:
+        assert (opened.vectors is None) == (index.vectors is None)
+        return opened.vectors is not None
+
+
+def test_vectors_are_learned_by_default_where_documents_are_enough(tmp_path: Path) -> None:
+    documents = tiny(n_docs=module.LEAST_DOCUMENTS).documents
+    assert learned(rerank.Index.build(documents, tmp_path / "enough"))
+    assert not learned(rerank.Index.build(documents, tmp_path / "without", vectors=False))
+    assert not learned(rerank.Index.build(documents[1:], tmp_path / "fewer"))
+    assert learned(rerank.Index.build(documents[:20], tmp_path / "asked for", vectors=True))
+
+
+def test_vectors_are_left_out_of_a_large_index_and_this_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    documents = tiny(n_docs=module.LEAST_DOCUMENTS).documents
+    monkeypatch.setattr(module, "MOST_POSTINGS", 100)
+    with caplog.at_level("INFO", "rerank"):
+        assert not learned(rerank.Index.build(documents, tmp_path / "index"))
+    assert "no vectors were learned, as this may take more than a minute; `rerank vectors` learns them." in caplog.text
+
+
+def test_vectors_of_the_build_are_those_of_the_verb(tmp_path: Path) -> None:
+    index = rerank.Index.build(tiny(n_docs=module.LEAST_DOCUMENTS).documents, tmp_path / "index", threads=1, shards=2)
+    path = index.path / RESOURCES / "vectors"
+    built = path.read_bytes()
+    shutil.rmtree(index.path / RESOURCES)
+    index.learn_vectors()
+    assert path.read_bytes() == built
+
+
+def test_encoder_of_the_extra_is_bound_where_it_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RERANK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(encoder, "EXTRA", "no_such_package")
+    index = rerank.Index.build(tiny().documents, tmp_path / "index", vectors=True)
+    assert index.encoder is None
+    pytest.importorskip("wordllama")
+    monkeypatch.undo()
+    monkeypatch.setenv("RERANK_CACHE", str(tmp_path / "cache"))
+    index.learn_vectors()
+    assert index.encoder is not None
+    assert index.encoder.name == "rerank.plugins.wordllama:encode"
+    index.learn_vectors(encoder=False)
+    assert index.encoder is None
+
+
+def test_topics_in_another_language_are_warned_of(index: rerank.Index, caplog: pytest.LogCaptureFixture) -> None:
+    words = [f"wort{number}" for number in range(20)]
+    other = {"q1": " ".join(words[:10]), "q2": f"{' '.join(words[10:])} amber"}
+    run = {query_id: {"d0": 1.0, "d1": 0.5} for query_id in other}
+    index.features(run, other)
+    assert "topics: the index has 1 of their 21 words. Are they in the language of the documents" in caplog.text
+    caplog.clear()
+    index.features({"q1": run["q1"]}, {"q1": "amber birch cedar" + " unheard" * 30})
+    assert not caplog.records
+
+
+def test_an_index_that_a_call_opens_is_closed_at_its_end(index: rerank.Index) -> None:
+    with module.opened(index.path) as own:
+        assert not own._opened.is_closed.is_set()
+    assert own._opened.is_closed.is_set()
+    with module.opened(index) as same:
+        assert same is index
+    assert not index._opened.is_closed.is_set()

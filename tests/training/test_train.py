@@ -1,0 +1,249 @@
+"""Training from an index and judgements."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rerank
+from rerank.cli.main import cli
+from rerank.errors import InvalidInputError, MissingFileError
+from rerank.experiments.study import StudyInputs
+from rerank.pipeline.applying import model_candidates
+from rerank.plugins.texts import TextReranker
+from rerank.retrieval.base import Candidates
+from rerank.training.folds import groups_by_id
+from rerank.training.train import SETTINGS, BM25Search, TrainingInputs, default_ranker, train
+from tests.tiny import Tiny
+
+
+def small(**options: object) -> rerank.LambdaMART:
+    return rerank.LambdaMART(n_estimators=5, min_child_samples=5, num_leaves=4, **options)  # type: ignore[arg-type]
+
+
+def test_model_of_an_index_is_that_of_the_steps_and_knows_its_candidates(
+    index: rerank.Index, collection: Tiny, tmp_path: Path
+) -> None:
+    model = small()
+    trained = train(index, collection.topics, collection.qrels, model, candidates="bm25", k=20, estimate=False)
+    assert trained == (model, None)
+    data = index.features(index.search(collection.topics, 20), collection.topics, collection.qrels)
+    assert "valid" in model.evals_result_
+    model.save(tmp_path / "model.json")
+    loaded = rerank.read_model(tmp_path / "model.json")
+    assert model_candidates(loaded) == Candidates.parse("bm25", 20)
+    run = rerank.rerank(index, loaded, collection.topics)
+    assert np.diff(run.query_ptr).max() == 20
+    np.testing.assert_array_equal(np.sort(run.scores), np.sort(model.rank(data).scores))
+
+
+def test_model_of_several_sources_retrieves_them_again(
+    index: rerank.Index, collection: Tiny, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model, sources = small(), "bm25:20,rm3:30"
+    train(index, collection.topics, collection.qrels, model, candidates=sources, estimate=False)
+    model.save(tmp_path / "model.json")
+    run = rerank.rerank(index, tmp_path / "model.json", collection.topics)
+    found = index.search(collection.topics, candidates=sources)
+    assert {query_id: set(run[query_id]) for query_id in run} == {query_id: set(found[query_id]) for query_id in found}
+    rerank.rerank(index, model, collection.topics, found, k=5)
+    assert "k: no effect" not in caplog.text
+    assert rerank.rerank(index, model, collection.topics, k=5).n_rows == run.n_rows
+    assert "k: no effect with candidates of several sources, all of which are reranked; got 5." in caplog.text
+
+
+def test_estimate_is_the_measure_of_queries_that_no_model_has_seen(index: rerank.Index, collection: Tiny) -> None:
+    _, estimate = train(index, collection.topics, collection.qrels, small(metric="AP"), candidates="bm25", k=30)
+    assert estimate is not None
+    bm25 = rerank.evaluate(collection.qrels, index.search(collection.topics, 30), ["AP"], complete=True)
+    assert estimate.measure == "AP"
+    assert estimate.candidates == bm25["AP"]
+    assert 0.0 < estimate.model <= 1.0
+    assert (estimate.folds, estimate.n_queries) == (5, len(collection.topics))
+    assert f"candidates {bm25['AP']:.4f}, model {estimate.model:.4f}" in str(estimate)
+
+
+def test_topics_without_judgements_are_left_out_and_fewer_than_ten_are_refused(
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    topics = {**collection.topics, "q10": "amber", "q11": "birch"}
+    with caplog.at_level("INFO", "rerank"):
+        train(index, topics, collection.qrels, small(), candidates="bm25", k=20, estimate=False)
+    assert f"topics: 2 of {len(topics)} have no judgements" in caplog.text
+    assert "labels: 10 queries" in caplog.text
+    assert "history: the index has none. `rerank history INDEX TOPICS QRELS` before training adds" in caplog.text
+    few = {query_id: collection.qrels[query_id] for query_id in list(collection.qrels)[:9]}
+    with pytest.raises(InvalidInputError, match="expected at least 10 judged queries to learn from, got 9") as error:
+        train(index, collection.topics, few)
+    assert "rank with the model unsupervised" in str(error.value)
+    with pytest.raises(InvalidInputError, match="qrels: expected judgements of the topics, got none"):
+        train(index, collection.topics, {"other": {"d1": 1}}, small())
+
+
+def test_default_starts_from_the_unsupervised_sum_over_a_union(index: rerank.Index, collection: Tiny) -> None:
+    model, estimate = train(index, collection.topics, collection.qrels)
+    assert isinstance(model, rerank.Auto)
+    assert (default_ranker(299), default_ranker(300)) == ("auto", "lambdamart")
+    assert model.base == "unsupervised"
+    assert str(model_candidates(model)) == "bm25:1000,rm3:1000"
+    assert not [name for name in model.feature_names_ if name.startswith(("run.bm25", "run.rm3"))]
+    assert estimate is not None
+    assert estimate.model > estimate.candidates
+    assert estimate.unsupervised is not None
+    found = rerank.rerank(index, "unsupervised", collection.topics, index.search(collection.topics))
+    alone = rerank.evaluate(collection.qrels, found, [estimate.measure], complete=True)[estimate.measure]
+    assert estimate.unsupervised == pytest.approx(alone, abs=0.05)
+    assert f"candidates {estimate.candidates:.4f}, unsupervised {estimate.unsupervised:.4f}, model" in str(estimate)
+    assert estimate.lesson() == ""
+    assert "not better than `unsupervised`" in replace(estimate, model=estimate.unsupervised).lesson()
+    run = rerank.rerank(index, model, collection.topics)
+    assert len(run) == len(collection.topics)
+    texts = [f"{collection.topics['q0']} in a title", "nothing of it"]
+    ranked = rerank.rerank_texts(index, model, collection.topics["q0"], texts)
+    assert TextReranker(index, model).order(collection.topics["q0"], texts) == ranked
+
+
+def test_training_warns_of_judged_documents_that_the_index_does_not_hold_alone(
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not of candidates of its own calibration."""
+    train(index, collection.topics, collection.qrels, small())
+    assert not [each for each in caplog.messages if each.startswith(("qrels:", "model:"))]
+    first = next(iter(collection.qrels))
+    qrels = {**collection.qrels, first: {**collection.qrels[first], "elsewhere": 1}}
+    train(index, collection.topics, qrels, small(), estimate=False)
+    n_judged = len({doc_id for query_id in collection.qrels for doc_id in collection.qrels[query_id]}) + 1
+    assert f"qrels: 1 of the {n_judged} judged documents are not in the index, e.g. elsewhere" in caplog.messages
+
+
+def test_what_train_returns_is_no_model_and_a_text_no_topics(index: rerank.Index, collection: Tiny) -> None:
+    trained = train(index, collection.topics, collection.qrels, small(), estimate=False)
+    with pytest.raises(InvalidInputError, match=r"got Trained, what `train` returns\. Take its model \(\.model\)"):
+        rerank.rerank(index, trained, collection.topics)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="expected a file, or texts by query id, got a text: 'amber river'"):
+        rerank.rerank(index, trained.model, "amber river")
+    with pytest.raises(InvalidInputError, match="k: expected a whole number of documents from 1, got '10'"):
+        rerank.rerank(index, trained.model, collection.topics, k="10")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInputError, match="k: expected a whole number of hits from 1, got '10'"):
+        index.search("amber", "10")  # type: ignore[arg-type]
+
+
+def test_command_refuses_an_index_or_a_folder_that_is_missing_before_it_trains(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for line, message in (
+        (
+            ["nowhere", "topics.tsv", "qrels.txt", "-o", "m.json"],
+            "nowhere: expected the folder of an index, got nothing",
+        ),
+        (["data.npz", "-o", "none/m.json"], "none: expected a folder to write into, got nothing there"),
+    ):
+        with pytest.raises(MissingFileError, match=message):
+            cli.main(["train", *line], standalone_mode=False)
+
+
+def test_depth_of_training_keeps_the_best_documents_of_each_source(index: rerank.Index, collection: Tiny) -> None:
+    given: dict[str, Any] = {"candidates": "bm25:40,rm3:40", "estimate": False}
+    fitted: list[rerank.RankingData] = []
+
+    class Kept(rerank.LambdaMART):
+        def fit(self, X: Any, *arguments: Any, **named: Any) -> Any:
+            fitted.append(X)
+            return super().fit(X, *arguments, **named)
+
+    train(index, collection.topics, collection.qrels, Kept(n_estimators=2, min_child_samples=5), depth=3, **given)
+    run = index.search(collection.topics, candidates="bm25:40,rm3:40")
+    whole = index.features(run, collection.topics, collection.qrels)
+    for query_id in fitted[0]:
+        best = {doc for source in run.sources.values() for doc in list(source[query_id])[:3]}
+        rows, all_rows = fitted[0].rows(query_id), whole.rows(query_id)
+        assert set(fitted[0].doc_ids[rows]) == best
+        numbers = [whole.doc_ids[all_rows].tolist().index(doc) for doc in fitted[0].doc_ids[rows].tolist()]
+        np.testing.assert_array_equal(fitted[0].X[rows], whole.X[all_rows][numbers])
+
+
+def test_tuned_bm25_is_the_best_setting_of_the_grid_and_is_kept_with_the_model(
+    index: rerank.Index, collection: Tiny, tmp_path: Path
+) -> None:
+    model = train(index, collection.topics, collection.qrels, small(metric="AP"), k=30, tune_bm25=True).model
+    model.save(tmp_path / "model.json")
+    found = model_candidates(rerank.read_model(tmp_path / "model.json"))
+    assert found is not None
+    values = {}
+    for k1, b in SETTINGS:
+        run = index.search(collection.topics, k1=k1, b=b)
+        values[k1, b] = rerank.evaluate(collection.qrels, run, ["AP"], complete=True)["AP"]
+    assert (found.k1, found.b) == max(values, key=values.__getitem__)
+    assert values[found.k1, found.b] > values[0.9, 0.4]
+
+
+def test_bm25_of_a_fold_is_chosen_without_the_queries_that_are_held_out(index: rerank.Index, collection: Tiny) -> None:
+    search = BM25Search.of(index, collection.topics, collection.qrels, Candidates(), "AP")
+    others = list(collection.topics)[2:]
+    changed = replace(search, values=search.values.copy())
+    held_out = np.isin(search.query_ids, list(collection.topics)[:2])
+    changed.values[:, held_out] = np.random.default_rng(0).random((len(SETTINGS), 2))
+    assert search.best(others) == changed.best(others)
+    alone = [others[0]]
+    best = search.best(alone)
+    assert (
+        search.values[SETTINGS.index((best.k1, best.b)), search.query_ids.index(alone[0])]
+        == search.values[:, search.query_ids.index(alone[0])].max()
+    )
+
+
+def test_model_that_is_not_better_than_its_candidates_is_said(
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    best = {query_id: dict.fromkeys(ranked[:3], 1) for query_id, ranked in _ranked(index, collection).items()}
+    estimate = train(index, collection.topics, best, small(), candidates="bm25", k=20).estimate
+    assert estimate is not None
+    assert estimate.candidates == 1.0 >= estimate.model
+    assert "The model is not better than its candidates: judge more queries" in caplog.text
+
+
+def _ranked(index: rerank.Index, collection: Tiny) -> dict[str, list[str]]:
+    run = index.search(collection.topics, 20)
+    return {query_id: list(run[query_id]) for query_id in run}
+
+
+def test_tuned_ranker_learns_from_all_queries_and_its_estimate_searches_in_each_fold(
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
+) -> None:
+    model, given = small(), small().get_params()
+    with caplog.at_level("INFO", "rerank"):
+        estimate = train(
+            index, collection.topics, collection.qrels, model, candidates="bm25", k=20, tuning=rerank.Tuning(1)
+        ).estimate
+    assert caplog.text.count("best of 2 settings") == 6  # in five folds, and on all queries
+    assert model.evals_result_ == {}  # no query was spared for stopping
+    data = index.features(index.search(collection.topics, 20), collection.topics, collection.qrels)
+    tuned = rerank.Tuning(1).search(small(), data).parameters
+    assert model.get_params() == {**given, **tuned}
+    assert estimate is not None
+    assert 0.0 < estimate.model <= 1.0
+
+
+def test_ranker_that_is_tuned_is_one_with_parameters_where_none_is_named(index: rerank.Index, collection: Tiny) -> None:
+    arguments = index, collection.topics, collection.qrels
+    model, _ = train(*arguments, candidates="bm25", k=20, tuning=rerank.Tuning(1), estimate=False)
+    assert isinstance(model, rerank.LambdaMART)
+
+
+def test_tuned_bm25_is_refused_when_candidates_have_parameters(index: rerank.Index, collection: Tiny) -> None:
+    with pytest.raises(InvalidInputError, match="expected sources without k1 and b, which are tuned"):
+        train(index, collection.topics, collection.qrels, candidates="bm25-k1=1.2-b=0.75:30", tune_bm25=True)
+
+
+def test_training_data_and_studies_know_near_duplicate_queries(index: rerank.Index, collection: Tiny) -> None:
+    first, second, *_ = collection.topics
+    topics = rerank.Topics({**collection.topics, "twin": " ".join(reversed(collection.topics[first].split()))})
+    qrels = rerank.Qrels.of({**collection.qrels, "twin": collection.qrels[first]})
+    inputs = TrainingInputs(index, topics, qrels, rerank.Recipe(families=("run",)), 10, keep_sources=True)
+    data = inputs.data(index.search(topics, 10), 10)
+    for groups in (groups_by_id(data), StudyInputs.of(index, topics, qrels).groups()):
+        assert groups["twin"] == groups[first] != groups[second]
