@@ -37,9 +37,15 @@ from rerank.types.forward import ForwardIndex
 from rerank.vectors.encoder import query_vectors
 
 _FORMS = ("minmax", "zscore", "rank")  # in the order of the kernel's columns
-
-
 _COLUMNS = 32  # normalised at a time; the kernel computes all three forms of each
+_log = logging.getLogger("rerank")
+_BATCH_ROWS = 1 << 16
+# Rows of a part, for which all families are computed one after the other: with fewer rows, calls of kernels take longer
+# than the work; with more, postings and matches leave the processor's cache from family to family.
+_LEAST_PART, _MOST_PART, _PARTS_A_THREAD = 1 << 12, 1 << 14, 4
+_COPIED_ROWS = 1 << 10  # which stay in the processor's cache until all of their columns are copied
+_FEW_PAIRS = 1 << 8  # starting a thread takes longer than it saves
+Groups = Sequence[tuple[int, ColumnGroup]]
 
 
 def chosen_columns(what: str, patterns: Sequence[str], names: Sequence[str]) -> Ints:
@@ -79,9 +85,6 @@ def normalise(X: NDArray[np.float32], query_ptr: Ints, columns: Mapping[str, Int
             all_forms = np.empty((len(X), 3 * len(some)), dtype=np.float32)
             relate(query_ptr, np.ascontiguousarray(X[:, some]), all_forms)
             X[:, some] = all_forms[:, _FORMS.index(form) :: 3]
-
-
-_log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,23 +205,6 @@ def _log_lines(left_out: Sequence[ColumnGroup]) -> tuple[tuple[str, str, str], .
     names = dict.fromkeys(group.name for group in left_out)
     fields_of = {name: [str(group.field) for group in left_out if group.name == name] for name in names}
     return tuple((line, name, ", ".join(of_name)) for name, of_name in fields_of.items())
-
-
-_BATCH_ROWS = 1 << 16
-
-
-# Rows of a part, for which all families are computed one after the other: with fewer rows, calls of kernels take longer
-# than the work; with more, postings and matches leave the processor's cache from family to family.
-_LEAST_PART, _MOST_PART, _PARTS_A_THREAD = 1 << 12, 1 << 14, 4
-
-
-_COPIED_ROWS = 1 << 10  # which stay in the processor's cache until all of their columns are copied
-
-
-_FEW_PAIRS = 1 << 8  # starting a thread takes longer than it saves
-
-
-Groups = Sequence[tuple[int, ColumnGroup]]
 
 
 def extract(

@@ -35,9 +35,13 @@ if TYPE_CHECKING:
 
 
 _EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: the encoding of lengths below it is the identity
-
-
 Result = TypeVar("Result")
+TABLE_BITS, MOST_IN_TABLE, TRIALS = 12, 32, 8
+FACTOR = np.uint64(0x9E3779B1)  # 2^32 divided by the golden ratio, odd
+LOW, SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32 - TABLE_BITS)
+SCANNED = 128  # postings for each query term, up to which a document is scanned: faster than a search
+PREFETCHED = 256  # postings of a document
+_SCALE = 10_000.0  # Anserini rounds the scores of its hits to four decimals
 
 
 def cached_by_field(compute: Callable[[FieldArrays], Result]) -> Callable[[FieldArrays], Result]:
@@ -138,21 +142,6 @@ def _fill_norms(doc_ptr, terms, freqs, idf, out):  # type: ignore[no-untyped-def
             weight = freqs[posting] * idf[terms[posting]]
             total += weight * weight
         out[doc] = np.sqrt(total)
-
-
-TABLE_BITS, MOST_IN_TABLE, TRIALS = 12, 32, 8
-
-
-FACTOR = np.uint64(0x9E3779B1)  # 2^32 divided by the golden ratio, odd
-
-
-LOW, SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32 - TABLE_BITS)
-
-
-SCANNED = 128  # postings for each query term, up to which a document is scanned: faster than a search
-
-
-PREFETCHED = 256  # postings of a document
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,9 +419,6 @@ def _prefetch_postings(first, last, doc_terms, freqs):  # type: ignore[no-untype
     for posting in range(first, min(last, first + PREFETCHED), LINE):
         prefetch(doc_terms, posting)
         prefetch(freqs, posting)
-
-
-_SCALE = 10_000.0  # Anserini rounds the scores of its hits to four decimals
 
 
 def bm25_scores(

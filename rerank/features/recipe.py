@@ -18,6 +18,16 @@ from rerank.runtime.registry import Registry
 from rerank.runtime.schema import Choice, Field, Names, Number, Record, SchemaError, Sizes, Table, Text
 from rerank.types.passages import PASSAGE_EXAMPLE, PASSAGE_RULE, Passages
 
+PACKAGES = ("rerank.features.families", "rerank.history.families")
+_REGISTRY: Registry[Family] = Registry("family of features", *PACKAGES)
+known_families = _REGISTRY.known
+family = _REGISTRY.get
+register = _REGISTRY.register_instance
+NORMALISATIONS = ("none", "minmax", "zscore", "rank")
+_CHECKSUM = re.compile("[0-9a-f]{16}")
+_MOST = 1e9  # larger parameters overflow, or make all documents equal
+_LEAST = 1e-9  # where 0 divides by zero
+
 
 class Family:
     """Features that are computed together.
@@ -54,21 +64,6 @@ class Family:
     falling: ClassVar[tuple[str, ...]] = ()
 
 
-PACKAGES = ("rerank.features.families", "rerank.history.families")
-
-
-_REGISTRY: Registry[Family] = Registry("family of features", *PACKAGES)
-
-
-known_families = _REGISTRY.known
-
-
-family = _REGISTRY.get
-
-
-register = _REGISTRY.register_instance
-
-
 def index_family_names() -> tuple[str, ...]:
     """Return the names of the families that need an index and a run only, in alphabetical order."""
     return _names(lambda member: not (member.needs_space or member.needs_history))
@@ -91,18 +86,6 @@ def history_family_names(spaces: Container[str] = ()) -> tuple[str, ...]:
 
 def _names(chosen: Callable[[Family], bool]) -> tuple[str, ...]:
     return tuple(name for name, member in known_families().items() if chosen(member))
-
-
-NORMALISATIONS = ("none", "minmax", "zscore", "rank")
-
-
-_CHECKSUM = re.compile("[0-9a-f]{16}")
-
-
-_MOST = 1e9  # larger parameters overflow, or make all documents equal
-
-
-_LEAST = 1e-9  # where 0 divides by zero
 
 
 class _Checksum(Field):

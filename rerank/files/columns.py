@@ -46,8 +46,9 @@ WIDEST = 256  # bytes of a column; wider ones are read line by line
 QUERY, DOC = 0, 2
 Bytes = NDArray[np.bytes_]
 PADDING = WIDEST + 8  # blanks after a chunk, so that its last columns can be read as words
-
 FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)
+_BYTE, _EACH, _HIGH = np.uint64(0xFF), np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+_PAIRS = np.uint64(0x000000FF000000FF)
 
 
 @dataclass(frozen=True)
@@ -384,8 +385,6 @@ def _wrong_columns(fields: list[bytes], layout: Layout, remedy: str) -> LineFaul
     return LineFault(f"expected {layout.named}, got {len(fields)}. {remedy}.")
 
 
-_BYTE, _EACH, _HIGH = np.uint64(0xFF), np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
-_PAIRS = np.uint64(0x000000FF000000FF)
 _TENS = np.array([10**count for count in range(9)], dtype=np.uint64)
 _POWERS = np.array([10.0**power for power in range(20)])
 

@@ -61,15 +61,35 @@ from rerank.types import Qrels, Topics, query_rows
 from rerank.types.ids import ID_RULE, MOST_LETTERS, QUERY_RULE, first_broken, first_broken_query
 
 PREFIX = "irds:"
-
-
 INSTALL = "pip install 'lucene-rerank[ir-datasets]'"
-
-
 _HAS = {"docs": "documents", "queries": "topics", "qrels": "qrels"}
-
-
 _MOST_NAMED = 3
+ID_KEYS = ("id", "_id", "docid")
+JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
+BEIR = ("corpus.jsonl", "queries.jsonl")  # files of a folder
+BEGINNING = 1 << 16  # bytes by which the format is detected
+UNIX_COMPRESS = re.compile(r"\.\d?z$", re.IGNORECASE)  # .Z, and .0z .1z .2z on the TREC disks
+_log = logging.getLogger("rerank")
+ELEMENTS = (
+    "TEXT",
+    "HEADLINE",
+    "TITLE",
+    "HL",
+    "HEAD",
+    "TTL",
+    "DD",
+    "DATE",
+    "LP",
+    "LEADPARA",
+)  # that Anserini indexes
+_SKIPPED_FOLDERS = frozenset(["cr", "dtd", "dtds"])
+_BLOCK = 1 << 20
+_HAS_DOC = re.compile(rb"<doc[\s>]", re.IGNORECASE)
+_DOC = re.compile(r"<(/?)doc(?:\s[^<>]*)?>", re.IGNORECASE)
+_DOCNO_BEGIN = re.compile(r"<docno(?:\s[^<>]*)?>", re.IGNORECASE)
+_DOCNO_END = re.compile(r"</docno\s*>", re.IGNORECASE)
+_TAG = re.compile(rf"<(/?)({'|'.join(ELEMENTS)})(?:\s[^<>]*)?>", re.IGNORECASE)
+_BLANKS = " \t\r\n\x1a"  # 0x1a is the end of file in DOS
 
 
 def data_set_name(path: str | Path) -> str | None:
@@ -226,24 +246,6 @@ def _check_ids(name: str, query_ids: list[str]) -> None:
 
 def _fault(name: str, message: str) -> FileFormatError:
     return FileFormatError(f"{PREFIX}{name}", None, f"{message}. Export the data set to a file and correct it.")
-
-
-ID_KEYS = ("id", "_id", "docid")
-
-
-JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
-
-
-BEIR = ("corpus.jsonl", "queries.jsonl")  # files of a folder
-
-
-BEGINNING = 1 << 16  # bytes by which the format is detected
-
-
-UNIX_COMPRESS = re.compile(r"\.\d?z$", re.IGNORECASE)  # .Z, and .0z .1z .2z on the TREC disks
-
-
-_log = logging.getLogger("rerank")
 
 
 class CorpusDocument(dict[str, Any]):
@@ -443,44 +445,6 @@ def _checked_id(value: object) -> str:
         id_text = shown(doc_id) if doc_id else "an empty one"
         raise LineFault(f"expected an id without white space, got {id_text}. Correct the id.")
     return doc_id
-
-
-ELEMENTS = (
-    "TEXT",
-    "HEADLINE",
-    "TITLE",
-    "HL",
-    "HEAD",
-    "TTL",
-    "DD",
-    "DATE",
-    "LP",
-    "LEADPARA",
-)  # that Anserini indexes
-
-
-_SKIPPED_FOLDERS = frozenset(["cr", "dtd", "dtds"])
-
-
-_BLOCK = 1 << 20
-
-
-_HAS_DOC = re.compile(rb"<doc[\s>]", re.IGNORECASE)
-
-
-_DOC = re.compile(r"<(/?)doc(?:\s[^<>]*)?>", re.IGNORECASE)
-
-
-_DOCNO_BEGIN = re.compile(r"<docno(?:\s[^<>]*)?>", re.IGNORECASE)
-
-
-_DOCNO_END = re.compile(r"</docno\s*>", re.IGNORECASE)
-
-
-_TAG = re.compile(rf"<(/?)({'|'.join(ELEMENTS)})(?:\s[^<>]*)?>", re.IGNORECASE)
-
-
-_BLANKS = " \t\r\n\x1a"  # 0x1a is the end of file in DOS
 
 
 @dataclass(frozen=True)

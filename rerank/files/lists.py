@@ -55,6 +55,20 @@ from rerank.types.ids import ID_RULE, QUERY_RULE, WHITE_SPACE, first_broken, fir
 from rerank.types.qrels import SubtopicQrels
 from rerank.types.ranking_data import Preferences
 
+MOST_DIGITS = 18  # of the number of a fold
+COLUMNS = "(qid, better docid, worse docid[, probability])"
+QUERY_KEY, DOCUMENT_KEY, TEXT_KEY = "qid", "id", "text"
+PERSON = "person"
+_VERSION = 1
+_REMEDY = "Restore it, or delete it to judge without it"
+_SHARE = Record({"labels": Whole(0, 2**53), "date": Text(100)})
+_FILE = Record({"version": Whole(_VERSION, _VERSION), "labels": Whole(0, 2**53), "judges": Table(_SHARE)})
+_log = logging.getLogger("rerank")
+TopicsLike = Topics | Mapping[str, str] | Frame | str | Path
+QrelsLike = Qrels | Mapping[str, Mapping[str, int]] | Frame | str | Path
+JudgementsLike = SubtopicQrels | QrelsLike
+RunLike = Run | Mapping[str, Mapping[str, float]] | Frame | str | Path
+
 
 def read_names(path: str | Path) -> tuple[str, ...]:
     """Return the names of features in a text file, one a line; blank lines at the end are passed over.
@@ -79,9 +93,6 @@ def read_names(path: str | Path) -> tuple[str, ...]:
     if not names:
         raise FileFormatError(path, None, "expected names of features, got none. Write one a line.")
     return tuple(names)
-
-
-MOST_DIGITS = 18  # of the number of a fold
 
 
 @reads_files
@@ -141,9 +152,6 @@ def _entry(content: str) -> tuple[str, int]:
     if not (columns[1].isascii() and columns[1].isdigit() and len(columns[1]) <= MOST_DIGITS):
         raise LineFault(f"expected a whole number as fold, got {shown(columns[1])}. Number the folds 0, 1, 2.")
     return columns[0], int(columns[1])
-
-
-COLUMNS = "(qid, better docid, worse docid[, probability])"
 
 
 @reads_files
@@ -209,9 +217,6 @@ def _row(text: str) -> tuple[str, str, str, float]:
     return query_id, better, worse, probability
 
 
-QUERY_KEY, DOCUMENT_KEY, TEXT_KEY = "qid", "id", "text"
-
-
 @dataclass(frozen=True)
 class TextsFile:
     """Documents by query id and document id, and where each is.
@@ -269,24 +274,6 @@ def _document(members: dict[str, Any], fields: Collection[str]) -> Any:
     return members[TEXT_KEY]
 
 
-PERSON = "person"
-
-
-_VERSION = 1
-
-
-_REMEDY = "Restore it, or delete it to judge without it"
-
-
-_SHARE = Record({"labels": Whole(0, 2**53), "date": Text(100)})
-
-
-_FILE = Record({"version": Whole(_VERSION, _VERSION), "labels": Whole(0, 2**53), "judges": Table(_SHARE)})
-
-
-_log = logging.getLogger("rerank")
-
-
 @dataclass(frozen=True)
 class Share:
     """The labels of one judge: their number, and the date of the last one."""
@@ -337,18 +324,6 @@ def warn_of_functions(qrels: str | Path) -> None:
         if name != PERSON:
             text = "%s: %d labels are those of the function %s: models that learned from it are overestimated on them."
             _log.warning(text, qrels, share.labels, name)
-
-
-TopicsLike = Topics | Mapping[str, str] | Frame | str | Path
-
-
-QrelsLike = Qrels | Mapping[str, Mapping[str, int]] | Frame | str | Path
-
-
-JudgementsLike = SubtopicQrels | QrelsLike
-
-
-RunLike = Run | Mapping[str, Mapping[str, float]] | Frame | str | Path
 
 
 def topics_of(topics: TopicsLike) -> Topics:

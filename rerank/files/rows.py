@@ -26,6 +26,18 @@ from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes, sor
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
 from rerank.types.retriever import RETRIEVERS, retriever_members
 
+# What files store of data beside their rows, with its defaults; all files that are read together share the first ones.
+SHARED: dict[str, Field] = {"recipe": Plain(), "fingerprint": Plain(), **RETRIEVERS}
+STORED: dict[str, Field] = {**SHARED, "zeros": Choice(lambda: (LISTED, UNLISTED, BOTH))}
+NOT_STORED: dict[str, Any] = {
+    "recipe": None,
+    "fingerprint": None,
+    "retriever": None,
+    "run_retrievers": {},
+    "zeros": None,
+}
+ROWS_AT_ONCE = 1 << 14  # moved to another order together
+
 
 def repeated_rows(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None) -> tuple[Ints, Ints]:
     """Return the rows that repeat the query and document of an earlier row, and that first row of each.
@@ -119,22 +131,6 @@ def all_distinct(query_ptr: Ints, codes: Words) -> bool:
     return True
 
 
-# What files store of data beside their rows, with its defaults; all files that are read together share the first ones.
-SHARED: dict[str, Field] = {"recipe": Plain(), "fingerprint": Plain(), **RETRIEVERS}
-
-
-STORED: dict[str, Field] = {**SHARED, "zeros": Choice(lambda: (LISTED, UNLISTED, BOTH))}
-
-
-NOT_STORED: dict[str, Any] = {
-    "recipe": None,
-    "fingerprint": None,
-    "retriever": None,
-    "run_retrievers": {},
-    "zeros": None,
-}
-
-
 def stored_members(data: RankingData) -> dict[str, Any]:
     """Return the members of `STORED` that the data have, as JSON values."""
     given = {name: getattr(data, name) for name in ("recipe", "fingerprint")}
@@ -151,9 +147,6 @@ def faults_of(path: Path, line: int | None = None) -> Iterator[None]:
         yield
     except InvalidInputError as error:
         raise FileFormatError(path, line, str(error)) from None
-
-
-ROWS_AT_ONCE = 1 << 14  # moved to another order together
 
 
 @dataclass

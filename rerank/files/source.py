@@ -36,10 +36,13 @@ MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
 Parsed = TypeVar("Parsed")
 Reader = TypeVar("Reader", bound=Callable[..., Any])
 HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
-
 _DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[\s,]*")
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
+AT_ENDS = 1 << 20  # bytes that are read at either end
+_COMMENT_OR_TAG = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
+_NO_LINE_END = re.compile(r"[^\n]")
 
 
 class LineFault(Exception):
@@ -339,9 +342,6 @@ def read_toml(path: str | Path, expected: str) -> dict[str, Any]:
         raise FileFormatError(path, fault.line, f"expected TOML, got {fault}. Correct it.") from None
 
 
-AT_ENDS = 1 << 20  # bytes that are read at either end
-
-
 def file_mark(path: str | Path) -> str:
     """Return the size of a file and the sha256 of its first and last bytes, as text."""
     with open(check_file(path, "a file"), "rb") as file:
@@ -350,11 +350,6 @@ def file_mark(path: str | Path) -> str:
         file.seek(max(size - AT_ENDS, 0))
         content.update(file.read(AT_ENDS))
     return f"{size} {content.hexdigest()}"
-
-
-_COMMENT_OR_TAG = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
-_TAG = re.compile(r"<[^<>]*>")
-_NO_LINE_END = re.compile(r"[^\n]")
 
 
 def without_markup(text: str) -> str:

@@ -89,6 +89,12 @@ _MEMBERS = Record(
     },
     _OPTIONAL,
 )
+MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense
+LEAST_DENSE = 1 << 28  # bytes that dense rows of a chunk of any size may have
+MOST_DENSE = 1000  # times the bytes of the text that its dense rows may have, if these are many
+_DOC = re.compile(rb"\bdoc(?:id|no|_id)\s*[=:]\s*(\S+)(?:\s+base\s*=\s*(\S+))?")
+NO_QUERY = ""  # of a row without `qid:`; an id is never empty
+MOST_DIGITS = 18  # of a number of rows
 
 
 @dataclass
@@ -177,12 +183,6 @@ def _header_members(data: RankingData) -> dict[str, Any]:
         parts = np.split(data.ideal_labels, data.ideal_ptr[1:-1])
         members["ideal"] = {query: part.tolist() for query, part in zip(data, parts, strict=True)}
     return {**members, **stored_members(data)}
-
-
-MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense
-LEAST_DENSE = 1 << 28  # bytes that dense rows of a chunk of any size may have
-MOST_DENSE = 1000  # times the bytes of the text that its dense rows may have, if these are many
-_DOC = re.compile(rb"\bdoc(?:id|no|_id)\s*[=:]\s*(\S+)(?:\s+base\s*=\s*(\S+))?")
 
 
 @dataclass
@@ -394,10 +394,6 @@ def _refuse_repeats(path: Path, lines: list[int], row: Ints, features: Ints) -> 
         pair = order[1:][same][0]
         message = f"expected each feature once in a row, got feature {features[pair]} again. Keep one of its values."
         raise FileFormatError(path, lines[row[pair]], message)
-
-
-NO_QUERY = ""  # of a row without `qid:`; an id is never empty
-MOST_DIGITS = 18  # of a number of rows
 
 
 def read_svmlight(path: str | Path, n_features: int | None = None, mapped: bool = False) -> RankingData:

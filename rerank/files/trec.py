@@ -31,6 +31,7 @@ from rerank.types.qrels import SubtopicQrels
 from rerank.types.retriever import UNNAMED
 
 INT64 = np.iinfo(np.int64)
+SUBTOPIC_COLUMNS = "4 columns (query subtopic document label)"
 
 
 def parse_label(token: bytes) -> int | None:
@@ -205,9 +206,6 @@ def _check_ids(what: str, query_ids: list[str], others: list[str]) -> None:
         raise InvalidInputError(
             f"{what}: expected query ids that do not begin with {start}, got {shown(broken)}. Rename it."
         )
-
-
-SUBTOPIC_COLUMNS = "4 columns (query subtopic document label)"
 
 
 @reads_files

@@ -36,6 +36,9 @@ from rerank.types.ids import Ids, by_number, id_array
 from rerank.types.retriever import CONTENTS
 
 Key = tuple[tuple[str, int], ...]
+TERMS = 40  # heaviest terms of a document that are kept
+NEAREST = 20  # documents of each document
+MOST_POSTINGS = 1 << 14  # documents of a term that are compared with each other; terms of more documents are left out
 
 
 def key_of(words: Sequence[str], counts: Sequence[int]) -> Key:
@@ -183,15 +186,6 @@ def _relevant(
         labels.append(qrels.labels[rows][positive][order].astype(np.float32))
         counts.append(len(order))
     return np.concatenate(docs), np.concatenate(labels), counts
-
-
-TERMS = 40  # heaviest terms of a document that are kept
-
-
-NEAREST = 20  # documents of each document
-
-
-MOST_POSTINGS = 1 << 14  # documents of a term that are compared with each other; terms of more documents are left out
 
 
 @dataclass(frozen=True, eq=False)

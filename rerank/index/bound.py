@@ -56,9 +56,10 @@ if TYPE_CHECKING:
 
 
 VECTORS, HISTORY, LANGUAGE, PASSAGES = "vectors", "history.npz", "language", "passages"
-
-
 _MOST_CHARACTERS = 1000  # of the name of an encoder
+FEWEST_WORDS = 20  # of queries whose language is judged
+_log = logging.getLogger("rerank")
+PICKLED = ("path", "language", "threads", "check_models", "_opened", "_given")
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,12 +150,6 @@ def named_runs(runs: Mapping[str, RunLike] | None) -> dict[str, Run]:
     if not isinstance(runs, Mapping) or not all(isinstance(name, str) and name.isidentifier() for name in runs):
         raise InvalidInputError("runs: expected a mapping from names of letters and digits to runs. Name each run.")
     return {name: run_of(run) for name, run in runs.items()}
-
-
-FEWEST_WORDS = 20  # of queries whose language is judged
-
-
-_log = logging.getLogger("rerank")
 
 
 class BoundIndex(InOrder):
@@ -713,9 +708,6 @@ class _Opened:
         self.is_closed.set()
         if "searcher" in self.__dict__:
             self.searcher.close()
-
-
-PICKLED = ("path", "language", "threads", "check_models", "_opened", "_given")
 
 
 def _topics(topics: TopicsLike) -> Topics:

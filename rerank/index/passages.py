@@ -32,15 +32,10 @@ if TYPE_CHECKING:
 
 
 TITLES = ("title", "name", "headline")
-
-
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
-
-
 Spans = list[list[int]]
-
-
 Analyse = Callable[[Sequence[str]], list[list[str]]]
+_AT_ONCE = 256  # texts in memory
 
 
 def stored_fields(raw: str | None) -> dict[str, Any]:
@@ -138,9 +133,6 @@ def excerpt(text: str, spans: Spans, longest: int) -> tuple[str, Spans]:
         space = text.rfind(" ", last - margin, last)
         last = space if space >= 0 else last
     return text[first:last], [[begin - first, end - first] for begin, end in spans if first <= begin and end <= last]
-
-
-_AT_ONCE = 256  # texts in memory
 
 
 def run_passages(index: BoundIndex, run: Run, topics: Topics) -> list[Passage]:

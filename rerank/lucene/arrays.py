@@ -54,17 +54,9 @@ from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types.ids import Ids, id_texts, sort_keys
 
 _BLOCK = 1 << 16  # ids converted at a time
-
-
 MOST_OF_MEMORY = 0.5  # larger arrays do not stay in memory as a whole
-
-
 _COUNT = Whole(0, 2**62)
-
-
 _FIELD = Record({"name": Text(), "positions": Flag(), "documents": _COUNT, "tokens": _COUNT, "terms": _COUNT})
-
-
 _HEADER = Record(
     {
         "commit": Text(64),
@@ -76,6 +68,8 @@ _HEADER = Record(
         "fingerprint": Plain(optional=False),
     }
 )
+_CHECKED_AT_ONCE = 1 << 18  # ids checked at a time
+_log = logging.getLogger("rerank")
 
 
 class DamagedArraysError(IndexFolderError):
@@ -333,9 +327,6 @@ def _fingerprint(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
     }
 
 
-_CHECKED_AT_ONCE = 1 << 18  # ids checked at a time
-
-
 def fault_of(forward: ForwardIndex) -> str | None:
     """Return what is wrong with forward arrays whose shapes and types are right, None if nothing is."""
     fault = _documents_fault(forward) or _vocabulary_fault(forward)
@@ -460,9 +451,6 @@ def _positions_ascend(freqs: Any, positions: Any) -> bool:
             last = positions[index]
             index += 1
     return True
-
-
-_log = logging.getLogger("rerank")
 
 
 def open_forward(folder: str | Path, commit: str | None = None) -> ForwardIndex:

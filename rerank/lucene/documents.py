@@ -29,9 +29,15 @@ from rerank.types.frames import frame_rows, is_frame, is_missing, number_of
 from rerank.types.ids import MOST_LETTERS, is_unicode
 
 _FEW = 1 << 16  # ids that are kept as text
-
-
 _FIRST_SLOTS = 1 << 18
+_log = logging.getLogger("rerank")
+CONTENTS = "contents"
+_GREATEST = sys.float_info.max  # NaN and infinity are not indexed
+ID_KEYS = ("id", "_id", "docid")
+_FIRST_FIELDS = ("title", "body")
+_RESERVED_BY_ANSERINI = ("raw", "entity")
+DOCUMENTS_A_FILE = 1000
+MOST_FIELDS = 1000  # each takes a pass over the index, and files of its own
 
 
 class SeenIds:
@@ -85,30 +91,6 @@ def _grown(table: NDArray[np.uint64]) -> NDArray[np.uint64]:
     larger = np.zeros((2 * len(table), 2), dtype=np.uint64)
     insert_all(table, larger)
     return larger
-
-
-_log = logging.getLogger("rerank")
-
-
-CONTENTS = "contents"
-
-
-_GREATEST = sys.float_info.max  # NaN and infinity are not indexed
-
-
-ID_KEYS = ("id", "_id", "docid")
-
-
-_FIRST_FIELDS = ("title", "body")
-
-
-_RESERVED_BY_ANSERINI = ("raw", "entity")
-
-
-DOCUMENTS_A_FILE = 1000
-
-
-MOST_FIELDS = 1000  # each takes a pass over the index, and files of its own
 
 
 class CorpusFiles:

@@ -35,9 +35,21 @@ from rerank.runtime.cache import file_state, is_noted, note_path, write_note
 from rerank.runtime.progress import track
 
 _COMMIT_FILE = re.compile(r"segments_([0-9a-z]+)")
-
-
 _LONGEST_MESSAGE = 500  # characters of a message of Lucene
+NOTE = "lucene.json"
+_SEGMENT_FILE = re.compile(r"(_[0-9a-z]+)(_[^.]*)?\.[0-9a-z]+")
+_ANY_COMMIT_FILE = re.compile(r"(pending_)?segments_[0-9a-z]+")
+_HEADER = bytes.fromhex("3fd76c17")  # org.apache.lucene.codecs.CodecUtil.CODEC_MAGIC
+_CHECKSUM = 8  # bytes at the end of a file
+_BLOCK = 1 << 22
+_MOST_SECONDS = 1.0  # after which the log says how long it took
+_log = logging.getLogger("rerank")
+SUBFOLDER, RESOURCES = "rerank", "rerank-resources"  # of the forward arrays; of vectors and history
+ARRAYS, ARRAYS_NOTE = "forward.npz", "verified.json"
+MARKER = "rerank-unfinished.json"
+MOST_SHARDS = 1000
+_NAME = re.compile(r"shard-\d{3,}")
+_OWN = (MARKER, "write.lock", ARRAYS, ARRAYS_NOTE, NOTE)  # files other than Lucene's
 
 
 def commit_file(folder: Path) -> Path | None:
@@ -63,30 +75,6 @@ def damaged_lucene(folder: Path | str, damage: str) -> IndexFolderError:
     return IndexFolderError(
         f"{folder}: expected a whole Lucene index, got a damaged one ({printable}). Build the index anew."
     )
-
-
-NOTE = "lucene.json"
-
-
-_SEGMENT_FILE = re.compile(r"(_[0-9a-z]+)(_[^.]*)?\.[0-9a-z]+")
-
-
-_ANY_COMMIT_FILE = re.compile(r"(pending_)?segments_[0-9a-z]+")
-
-
-_HEADER = bytes.fromhex("3fd76c17")  # org.apache.lucene.codecs.CodecUtil.CODEC_MAGIC
-
-
-_CHECKSUM = 8  # bytes at the end of a file
-
-
-_BLOCK = 1 << 22
-
-
-_MOST_SECONDS = 1.0  # after which the log says how long it took
-
-
-_log = logging.getLogger("rerank")
 
 
 def is_lucene_file(path: Path) -> bool:
@@ -148,21 +136,6 @@ def _compared_blocks(folder: Path, files: Sequence[Path]) -> Iterator[None]:
             raise damaged_lucene(folder, f"{path.relative_to(folder)} cannot be read: {error.strerror}") from error
         if end != checksum.to_bytes(_CHECKSUM, "big"):
             raise damaged_lucene(folder, f"{path.relative_to(folder)} does not fit its checksum")
-
-
-SUBFOLDER, RESOURCES = "rerank", "rerank-resources"  # of the forward arrays; of vectors and history
-
-
-ARRAYS, ARRAYS_NOTE = "forward.npz", "verified.json"
-
-
-MARKER = "rerank-unfinished.json"
-
-
-MOST_SHARDS = 1000
-
-
-_NAME = re.compile(r"shard-\d{3,}")
 
 
 def shard_of(doc_id: str, n_shards: int) -> int:
@@ -246,9 +219,6 @@ def _not_alike(shard: Path, expected: str, got: Any) -> IndexFolderError:
     return IndexFolderError(
         f"{shard}: expected {expected}, got {got}. Put the right shard back, or build the index anew."
     )
-
-
-_OWN = (MARKER, "write.lock", ARRAYS, ARRAYS_NOTE, NOTE)  # files other than Lucene's
 
 
 def check_index_folder(path: str | Path) -> Path:

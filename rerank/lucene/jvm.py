@@ -35,9 +35,20 @@ from rerank.runtime.cache import cache_folder, file_state
 from rerank.runtime.output import FULL
 
 _FORMAT = 1
-
-
 _PROGRAM = "import sys; from rerank.lucene.class_list import load_classes; load_classes(*sys.argv[1:])"
+JAVA_VERSION = 21
+VECTOR_MODULE = "jdk.incubator.vector"
+JAR_VARIABLE = "ANSERINI_JAR"
+JAVA_PACKAGE = "rerank.lucene"
+_JARS = {"pyserini": "resources/jars/anserini-*.jar", "lucene_rerank_jar": "anserini-*.jar"}
+_STEP_MS = 100
+_HEADER = 8
+_DAMAGES = ("IndexNotFoundException", "CorruptIndexException", "NoSuchFileException", "EOFException")
+_STEADY = ("-XX:+UseSerialGC", "-Xmn32m")  # garbage is collected after every 32 MB: the heap stays small
+_options: list[str] = []
+_lock = threading.Lock()
+_bridge: _Bridge | None = None
+ENGLISH = "en"
 
 
 def archive_options(java: Path, jar: Path) -> list[str]:
@@ -75,43 +86,7 @@ def _run(command: list[str]) -> None:
         raise RerankError(f"Java: expected an archive of its classes, got: {line}. Java starts more slowly without it.")
 
 
-JAVA_VERSION = 21
-
-
-VECTOR_MODULE = "jdk.incubator.vector"
-
-
-JAR_VARIABLE = "ANSERINI_JAR"
-
-
 CLASS_PATH = Path(__file__).parent / "java"
-
-
-JAVA_PACKAGE = "rerank.lucene"
-
-
-_JARS = {"pyserini": "resources/jars/anserini-*.jar", "lucene_rerank_jar": "anserini-*.jar"}
-
-
-_STEP_MS = 100
-
-
-_HEADER = 8
-
-
-_DAMAGES = ("IndexNotFoundException", "CorruptIndexException", "NoSuchFileException", "EOFException")
-
-
-_STEADY = ("-XX:+UseSerialGC", "-Xmn32m")  # garbage is collected after every 32 MB: the heap stays small
-
-
-_options: list[str] = []
-
-
-_lock = threading.Lock()
-
-
-_bridge: _Bridge | None = None
 
 
 class JavaError(RuntimeError):
@@ -446,9 +421,6 @@ def _package_folders(module: str) -> list[Path]:
     """Return the folders of an installed package, which is not imported."""
     spec = importlib.util.find_spec(module)
     return [Path(folder) for folder in spec.submodule_search_locations or []] if spec else []
-
-
-ENGLISH = "en"
 
 
 @cache

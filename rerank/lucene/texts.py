@@ -46,18 +46,20 @@ from rerank.types.ids import Ids, is_unicode
 from rerank.types.retriever import CONTENTS
 
 MOST_WORDS = 1 << 18  # that are kept between two calls, and the same number of new terms
-
-
 _FEW_BYTES = 1 << 21  # as with few rows, waking another thread costs more time than it saves
-
-
 _REQUEST_CHARACTERS = 1 << 24  # of text in one call of Java
-
-
 _FEW_CHARACTERS = 1 << 12  # starting a thread in Java takes longer
-
-
 _SLOTS, _NEW_TERMS = 1 << 12, 1 << 10
+MOST_BLOCKS = 16  # of a word in the table: Lucene's tokenizer cuts at 255 characters, wherever the word begins
+NO_TOKEN, ONE, MANY = range(3)
+TOKENS, SPAN, UNKNOWN, BLOCKS, WHOLE = range(5)  # columns of `counts`
+_SEED, _FACTOR = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
+_LOWEST, _HIGHEST = 0x0101010101010101, 0x8080808080808080  # bits of each byte
+_SPACES = 33 * _LOWEST  # the first byte that is no space, eight times
+_BYTE_OF = 0x0001020304050607  # times 1 << 8 * k has k in its highest byte
+_RUN = 256  # words that are looked up together: the processor then waits for many places of the table at once
+_MOST_SPAN = 0xFFFF  # of a word whose info has all of it
+MOST_CHARACTERS = 1 << 24  # of one text
 
 
 class UnusableTextError(ValueError):
@@ -435,33 +437,6 @@ def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
     return grown
 
 
-MOST_BLOCKS = 16  # of a word in the table: Lucene's tokenizer cuts at 255 characters, wherever the word begins
-
-
-NO_TOKEN, ONE, MANY = range(3)
-
-
-TOKENS, SPAN, UNKNOWN, BLOCKS, WHOLE = range(5)  # columns of `counts`
-
-
-_SEED, _FACTOR = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
-
-
-_LOWEST, _HIGHEST = 0x0101010101010101, 0x8080808080808080  # bits of each byte
-
-
-_SPACES = 33 * _LOWEST  # the first byte that is no space, eight times
-
-
-_BYTE_OF = 0x0001020304050607  # times 1 << 8 * k has k in its highest byte
-
-
-_RUN = 256  # words that are looked up together: the processor then waits for many places of the table at once
-
-
-_MOST_SPAN = 0xFFFF  # of a word whose info has all of it
-
-
 @kernel()
 def find_words(text, text_ptr, first, last, table, tokens, n_known, key_start, keys, counts, used):  # type: ignore[no-untyped-def]
     """Look up the words of the texts from `first` to before `last`, and sort their tokens.
@@ -821,9 +796,6 @@ def _merge(keys, more, span, out):  # type: ignore[no-untyped-def]
         else:
             out[index] = more[right] + span
             right += 1
-
-
-MOST_CHARACTERS = 1 << 24  # of one text
 
 
 class GivenDocument(NamedTuple):

@@ -35,6 +35,9 @@ from rerank.metrics.registry import register
 from rerank.runtime.arithmetic import exp2_of
 from rerank.types import Floats, Ints, query_rows
 
+EPSILON = 1e-5  # trec_eval's
+GREATEST_MAX_REL = 50  # above it, float64 cannot represent 1 - (2^max - 1) / 2^max
+
 
 @register("AP", trec="map", trec_cut="map_cut", aliases={"MAP": "AP"})
 @dataclass(frozen=True)
@@ -70,9 +73,6 @@ class GMAP(BinaryMeasure):
     def scores(self, lists: RankedLists) -> Floats:
         """Return the average precision of every query."""
         return AP(cutoff=self.cutoff, rel=self.rel).scores(lists)
-
-
-EPSILON = 1e-5  # trec_eval's
 
 
 @register("infAP", trec="infAP")
@@ -125,9 +125,6 @@ class RR(BinaryMeasure):
         relevant = self.relevant(lists.labels).astype(np.float64)
         discounts = reciprocal_ranks(lists.query_ptr, self.cutoff)
         return PrefixSum(relevant, np.zeros(len(relevant)), 1.0 - relevant, discounts, np.ones(lists.n_queries))
-
-
-GREATEST_MAX_REL = 50  # above it, float64 cannot represent 1 - (2^max - 1) / 2^max
 
 
 @register("ERR")

@@ -28,6 +28,10 @@ from rerank.errors import InvalidInputError
 from rerank.runtime.arithmetic import exp2_of, log2_of
 from rerank.types import Floats, Ints, pointers
 
+LABELS_AT_ONCE = 1 << 20  # labels of the swapped lists that are measured together: 8 MB
+MEAN, GEOMETRIC, TOTAL, TEXT = "mean", "geometric mean", "sum", "none, it is text"
+LEAST = 1e-5  # smaller values are raised to it in a geometric mean (trec_eval's MIN_GEO_MEAN)
+
 
 @dataclass(frozen=True, eq=False)
 class SubtopicJudgements:
@@ -233,15 +237,6 @@ def measure_depth(query_ptr: Ints, cutoff: int | None) -> int:
 
 
 Scores = Callable[[RankedLists], Floats]  # the value of a measure for every query
-
-
-LABELS_AT_ONCE = 1 << 20  # labels of the swapped lists that are measured together: 8 MB
-
-
-MEAN, GEOMETRIC, TOTAL, TEXT = "mean", "geometric mean", "sum", "none, it is text"
-
-
-LEAST = 1e-5  # smaller values are raised to it in a geometric mean (trec_eval's MIN_GEO_MEAN)
 
 
 @dataclass(frozen=True)

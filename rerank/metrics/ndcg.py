@@ -36,6 +36,9 @@ from rerank.metrics.registry import register
 from rerank.runtime.arithmetic import exp2_of, log2_of, powers
 from rerank.types import Floats, Ints, pointers, query_rows
 
+LINEAR, EXPONENTIAL = "log2", "exp-log2"
+MOST_EXPONENT = 500  # a sum of gains, and its square, stay within float64
+
 
 @dataclass(frozen=True)
 class DiscountedMeasure(Measure):
@@ -75,12 +78,6 @@ class DiscountedMeasure(Measure):
         rank = np.arange(np.diff(query_ptr).max(initial=0))
         discounts = self.discount_of(rank)
         return discounts if self.cutoff is None else np.where(rank < self.cutoff, discounts, 0.0)
-
-
-LINEAR, EXPONENTIAL = "log2", "exp-log2"
-
-
-MOST_EXPONENT = 500  # a sum of gains, and its square, stay within float64
 
 
 @register("DCG")

@@ -39,6 +39,10 @@ from rerank.metrics.registry import register
 from rerank.types import Floats, Ints, pointers, query_rows
 from rerank.types.ids import Ids
 
+MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
+RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+NEAREST, UP = "nearest", "up"
+
 
 @register("P", trec_cut="P", aliases={"Precision": "P"})
 @dataclass(frozen=True)
@@ -101,9 +105,6 @@ class RelP(BinaryMeasure):
         return ratio(sums(self.hits(lists), lists.query_ptr), best)
 
 
-MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
-
-
 @register(
     "Rprec",
     trec="Rprec",
@@ -145,12 +146,6 @@ class Success(BinaryMeasure):
     def scores(self, lists: RankedLists) -> Floats:
         """Return the success of every query."""
         return np.minimum(sums(self.hits(lists), lists.query_ptr), 1.0)
-
-
-RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-
-
-NEAREST, UP = "nearest", "up"
 
 
 @dataclass(frozen=True)

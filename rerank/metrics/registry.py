@@ -48,6 +48,14 @@ GROUPS = {
     "set": [*_COUNTS, "utility", *_SETS],
 }
 Parameters = dict[str, Any]
+_REGISTRY: Registry[type[Measure]] = Registry("measure", "rerank.metrics")
+_MEASURES = _REGISTRY.imported()
+known_measures = _REGISTRY.known
+_ALIASES: dict[str, str] = {}
+_TREC_NAMES: dict[str, TrecName] = {}
+_GRAMMAR = re.compile(r"(?P<symbol>\w*?)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<at>\d*\.?\d+))?")
+MOST_LETTERS = 1000  # of a name: the time of matching it grows with their square
+M = TypeVar("M", bound="type[Measure]")
 
 
 @dataclass(frozen=True)
@@ -93,16 +101,6 @@ def split_name(name: str) -> tuple[TrecName, str | None] | None:
         if name[:end] in _TREC_NAMES and name[end : end + 1] in ("", ".", "_"):
             return _TREC_NAMES[name[:end]], name[end + 1 :] if end < len(name) else None
     return None
-
-
-_REGISTRY: Registry[type[Measure]] = Registry("measure", "rerank.metrics")
-_MEASURES = _REGISTRY.imported()
-known_measures = _REGISTRY.known
-_ALIASES: dict[str, str] = {}
-_TREC_NAMES: dict[str, TrecName] = {}
-_GRAMMAR = re.compile(r"(?P<symbol>\w*?)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<at>\d*\.?\d+))?")
-MOST_LETTERS = 1000  # of a name: the time of matching it grows with their square
-M = TypeVar("M", bound="type[Measure]")
 
 
 def register(

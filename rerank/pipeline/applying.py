@@ -44,6 +44,11 @@ if TYPE_CHECKING:
     from rerank.index.bound import BoundIndex
 
 
+SOURCES = ("bm25", "rm3")
+NEAREST = "lsi:200"  # of an index with vectors
+_log = logging.getLogger("rerank")
+
+
 def model_recipe(model: Ranker) -> Recipe:
     """Return the recipe of a model's features.
 
@@ -100,15 +105,6 @@ def check_candidates(
     if base is not None:
         check_base_run(model, base)
     check_retrievers(model, retriever, made, what, base is None)
-
-
-SOURCES = ("bm25", "rm3")
-
-
-NEAREST = "lsi:200"  # of an index with vectors
-
-
-_log = logging.getLogger("rerank")
 
 
 def applied_model(model: Ranker | str | Path, index: BoundIndex, *, union: bool = True) -> Ranker:

@@ -44,21 +44,12 @@ from rerank.types.retriever import CONTENTS
 from rerank.vectors.space import ENCODER, LSI
 
 DEPTH = 100
-
-
 MOST_DOCUMENTS = 1_000  # of a query: time grows with their square
-
-
 N_ASPECTS = 10
-
-
 METHODS = ("mmr", "xquad")
-
-
 _GRAMMAR = re.compile(r"\s*(\w+)\s*(?:\(\s*([^\s,()]+)\s*(?:,\s*(\w+)\s*)?\))?\s*")
-
-
 Vectors = Callable[[int, Ints], NDArray[np.float32]]  # number of a query, some rows of the run -> their vectors
+FEATURES = "features"
 
 
 @dataclass(frozen=True)
@@ -221,9 +212,6 @@ def _fill_xquad(relevance, aspects, weight, order, values):  # type: ignore[no-u
         values[position] = value
         for aspect in range(n_aspects):
             left[aspect] *= 1.0 - aspects[aspect, best]
-
-
-FEATURES = "features"
 
 
 def diversify(source: Index | RankingData | str | Path, run: RunLike, method: str = "mmr(0.7)", k: int = DEPTH) -> Run:

@@ -37,9 +37,8 @@ from rerank.types import Floats, Ints, RankingData, Run, Topics, pointers, query
 from rerank.types.ids import Ids
 
 FIRST_STAGE_DEPTH = 10_000
-
-
 SomeRun = TypeVar("SomeRun", bound=Run)
+_log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True)
@@ -123,9 +122,6 @@ def errors_of_first_stage() -> Iterator[None]:
 def _by_document(doc_ids: Ids, query: Ints) -> Ints:
     """Return the rows by query and document id."""
     return np.lexsort((doc_ids, query))
-
-
-_log = logging.getLogger("rerank")
 
 
 def rerank(

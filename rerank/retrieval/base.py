@@ -34,6 +34,15 @@ if TYPE_CHECKING:
 
 
 Hits = tuple[Ints, Floats]  # document numbers and scores of one query, best first
+_REGISTRY: Registry[Source] = Registry("source of candidates", "rerank.retrieval.sources")
+known_sources = _REGISTRY.known
+source = _REGISTRY.get
+register = _REGISTRY.register_instance
+DEPTH = 1000
+FILE = "run"
+_UNION = "union:"
+_NUMBER = re.compile(r"[1-9]\d{0,8}")
+_REMEDY = "Write e.g. bm25:1000,rm3:1000,run:dense.run."
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,18 +113,6 @@ class Source(ABC):
         """Return the k best documents of each query; raise InvalidInputError where an input is missing."""
 
 
-_REGISTRY: Registry[Source] = Registry("source of candidates", "rerank.retrieval.sources")
-
-
-known_sources = _REGISTRY.known
-
-
-source = _REGISTRY.get
-
-
-register = _REGISTRY.register_instance
-
-
 def run_of(inputs: SearchInputs, hits: Iterator[Hits], name: str) -> Run:
     """Return the run of the hits of each query."""
     parts = list(hits)
@@ -142,21 +139,6 @@ def best_hits(docs: Ints, scores: Floats, doc_ids: Ids, k: int) -> Hits:
         docs, scores = docs[kept], scores[kept]
     order = np.lexsort((doc_ids[docs], scores))[::-1][:k]
     return docs[order], scores[order]
-
-
-DEPTH = 1000
-
-
-FILE = "run"
-
-
-_UNION = "union:"
-
-
-_NUMBER = re.compile(r"[1-9]\d{0,8}")
-
-
-_REMEDY = "Write e.g. bm25:1000,rm3:1000,run:dense.run."
 
 
 @dataclass(frozen=True)

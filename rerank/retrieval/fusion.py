@@ -56,30 +56,19 @@ from rerank.types import Floats, Ints, RankingData, Run, pointers, query_blocks,
 from rerank.types.ids import Ids, id_array, id_texts, sort_keys
 
 log = logging.getLogger("rerank")
-
-
 BATCH_ROWS = 1 << 16  # rows that are pooled at a time, so that temporary arrays fit in a core's cache
-
-
 RRF_K = 60
-
-
 MISSING = ("zero", "lowest")
-
-
 LARGEST = float(np.finfo(np.float32).max)
-
-
 Method = Callable[[Pool, Floats, float], Floats]  # pool, weight of each run, k of RRF -> new scores
-
-
 Norm = Callable[[Floats, Ints, Ints], Floats]  # scores, first row and number of rows of each query -> new scores
-
-
 _METHODS: dict[str, Method] = {}
-
-
 _NORMS: dict[str, Norm] = {}
+FIRST = 100  # documents of a list whose scores and overlap describe it
+OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
+OF_ALL = ("sources", "overlap")
+JUDGED = "judged"  # added by judged_lists.py
+DIRECTIONS = {"rank": -1, **dict.fromkeys((*OF_SOURCE[1:-1], "sources", JUDGED), 1)}  # in which a document is better
 
 
 def method(name: str) -> Callable[[Method], Method]:
@@ -368,21 +357,6 @@ def _check_weights(n_runs: int, method: str, weights: Sequence[float] | None) ->
         )
     if not numbers.any():
         raise InvalidInputError("weights: expected one that is not 0, got none. Give the better run more weight.")
-
-
-FIRST = 100  # documents of a list whose scores and overlap describe it
-
-
-OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
-
-
-OF_ALL = ("sources", "overlap")
-
-
-JUDGED = "judged"  # added by judged_lists.py
-
-
-DIRECTIONS = {"rank": -1, **dict.fromkeys((*OF_SOURCE[1:-1], "sources", JUDGED), 1)}  # in which a document is better
 
 
 def source_names(n_sources: int) -> list[str]:

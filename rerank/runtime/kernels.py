@@ -25,9 +25,19 @@ from numba.core import event
 from rerank.errors import InvalidInputError
 
 log = logging.getLogger("rerank")
-
-
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+# GNU OpenMP's threads spin for milliseconds before they sleep. If another program uses the cores, spinning threads
+# delay the others. Two trainings at once are much slower with more rounds, one alone is hardly faster: to be seen with
+# GOMP_SPINCOUNT=10000 python -m benchmarks training --only rerank --rows 50000.
+SPINS = "1000"
+CORES = os.cpu_count() or 1
+NUMPY_THREADS = min(CORES, 4)  # more would wait for the GIL
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+FEW_ROWS = 1 << 12  # with fewer rows, waking another thread for each kernel takes longer than it saves
+_most: ContextVar[int | None] = ContextVar("most_threads", default=None)
+_has_lost_threads = False
+STATUS, MEMBERSHIP, CGROUPS = Path("/proc/self/status"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")  # Linux
 
 
 def kernel(*, parallel: bool = False, nogil: bool | None = None) -> Callable[[Kernel], Kernel]:
@@ -80,33 +90,6 @@ def announced_compiling() -> Iterator[None]:
     """Log a line when a kernel compiles inside the block."""
     with event.install_listener("numba:compile", _ANNOUNCER):
         yield
-
-
-# GNU OpenMP's threads spin for milliseconds before they sleep. If another program uses the cores, spinning threads
-# delay the others. Two trainings at once are much slower with more rounds, one alone is hardly faster: to be seen with
-# GOMP_SPINCOUNT=10000 python -m benchmarks training --only rerank --rows 50000.
-SPINS = "1000"
-
-
-CORES = os.cpu_count() or 1
-
-
-NUMPY_THREADS = min(CORES, 4)  # more would wait for the GIL
-
-
-Part = TypeVar("Part")
-
-
-Result = TypeVar("Result")
-
-
-FEW_ROWS = 1 << 12  # with fewer rows, waking another thread for each kernel takes longer than it saves
-
-
-_most: ContextVar[int | None] = ContextVar("most_threads", default=None)
-
-
-_has_lost_threads = False
 
 
 def _keep_to_one_thread() -> None:
@@ -199,9 +182,6 @@ def row_parts(n_rows: int, n_threads: int) -> list[slice]:
     """Return slices of rows for `in_threads`, about four for each thread, so that threads end at similar times."""
     size = -(-max(n_rows, 1) // (4 * n_threads))
     return [slice(first, first + size) for first in range(0, n_rows, size)]
-
-
-STATUS, MEMBERSHIP, CGROUPS = Path("/proc/self/status"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")  # Linux
 
 
 def resident_bytes() -> int:

@@ -68,9 +68,15 @@ from rerank.runtime.arithmetic import (
 from rerank.runtime.kernels import helper, in_threads, kernel
 
 LANES = 8  # float64: one register of AVX-512, two of AVX2, four of SSE2
-
-
 LANES32 = 32  # float32: several registers, so that an addition need not wait for the previous one
+LINE = 16  # values of 4 bytes in a cache line
+_LEAST_NORMAL = 2.0**-1022
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_exp, _log2 = helper()(arithmetic.exp), helper()(arithmetic.log2)
+Floats = NDArray[np.float64]
+BLOCK = 1 << 12  # rows whose products are summed before they are added to those of the others
+GRAM_COLUMNS = 32  # of the left side at a time: their sums stay in the processor's cache
+FEW = 1 << 19  # multiplications for which threads are not worth their start
 
 
 class Lanes(types.Type):
@@ -203,24 +209,11 @@ def _lane_sum(typing, lanes):  # type: ignore[no-untyped-def]
 
 # Typed as a kernel calls them: without `typing`, which Numba passes.
 load: Any = _load
-
-
 store: Any = _store
-
-
 same: Any = _same
-
-
 positive: Any = _positive
-
-
 absolute: Any = _absolute
-
-
 lane_sum: Any = _lane_sum
-
-
-LINE = 16  # values of 4 bytes in a cache line
 
 
 @intrinsic
@@ -243,15 +236,6 @@ def _prefetch(typing, array, index):  # type: ignore[no-untyped-def]
 
 
 prefetch: Any = _prefetch  # typed as a kernel calls it: without `typing`, which Numba passes
-
-
-_LEAST_NORMAL = 2.0**-1022
-
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-
-
-_exp, _log2 = helper()(arithmetic.exp), helper()(arithmetic.log2)
 
 
 @helper()
@@ -402,18 +386,6 @@ def _filled(fill: Callable[[Floats, Floats], None], values: ArrayLike) -> Floats
     out = np.empty(given.size)
     fill(np.ascontiguousarray(given).ravel(), out)
     return out.reshape(given.shape)
-
-
-Floats = NDArray[np.float64]
-
-
-BLOCK = 1 << 12  # rows whose products are summed before they are added to those of the others
-
-
-GRAM_COLUMNS = 32  # of the left side at a time: their sums stay in the processor's cache
-
-
-FEW = 1 << 19  # multiplications for which threads are not worth their start
 
 
 def matrix_dot(left: Floats, right: NDArray[Any]) -> float:

@@ -15,12 +15,9 @@ from typing import Any, Generic, TypeVar
 from rerank.errors import InvalidInputError, shown, unknown_name
 
 Entry = TypeVar("Entry")
-
-
 Registered = TypeVar("Registered", bound=Any)
-
-
 Made = TypeVar("Made", bound=type[Any])
+_MOST_CHARACTERS = 200  # of an exception's text
 
 
 class Registry(Generic[Entry]):
@@ -81,9 +78,6 @@ class Registry(Generic[Entry]):
             for module in iter_modules(import_module(package).__path__):
                 import_module(f"{package}.{module.name}")
         self._all_imported = True
-
-
-_MOST_CHARACTERS = 200  # of an exception's text
 
 
 def named_function(what: str, given: Any, signature: str) -> tuple[str, Callable[..., Any]]:

@@ -61,9 +61,24 @@ from rerank.types import Floats, Qrels, RankingData, Run, Topics, pointers, quer
 from rerank.types.retriever import BM25, CONTENTS, K1, B
 
 K1S, BS = (0.6, 0.9, 1.2, 1.6, 2.0, 3.0), (0.2, 0.4, 0.6, 0.75, 0.9)
-
-
 SETTINGS = ((K1, B), *((k1, b) for k1, b in product(K1S, BS) if (k1, b) != (K1, B)))
+SCORES = ("bm25", "covered_ratio", "lm_dirichlet", "vector_space", "similarity_10", "rm3_10")  # of any query alike
+EMPTIED = 500  # queries whose features are computed once more without their relevant documents
+_log = logging.getLogger("rerank")
+TRAINED = 100  # documents of each source
+AS_TEXTS = 20  # documents of a list like those that are handed over
+BLOCK_ROWS = 1 << 18  # whose features are in memory at once
+DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter
+NEEDED = {  # what is expected of labels that nobody has judged, and the remedy
+    Run: (
+        f"teacher: expected at least {LEAST_QUERIES} topics with different scores of their candidates",
+        "Let it rank the candidates of more topics (`rerank retrieve`).",
+    ),
+    Clicks: (
+        f"clicks: expected candidates of at least {LEAST_QUERIES} topics in the log",
+        "Give a longer log, or more topics of it.",
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,16 +114,7 @@ class BM25Search:
         return replace(self.sources, k1=k1, b=b)
 
 
-SCORES = ("bm25", "covered_ratio", "lm_dirichlet", "vector_space", "similarity_10", "rm3_10")  # of any query alike
-
-
 PREDICTORS = tuple(f"{name}.{CONTENTS}" for name in (*(each.name for each in PerformanceFeatures.listed), *SCORES))
-
-
-EMPTIED = 500  # queries whose features are computed once more without their relevant documents
-
-
-_log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,30 +198,6 @@ def _out_of_fold(training: FoldTraining, models: Sequence[Ranker], scales: Seque
         relevant.append(held_out.labels >= target if held_out.labels is not None else np.empty(0, np.bool_))
         fold_of.append(folds[unseen])
     return OutOfFold(Lists.joined(parts), np.concatenate(fold_of), np.concatenate(relevant), target, predictors)
-
-
-TRAINED = 100  # documents of each source
-
-
-AS_TEXTS = 20  # documents of a list like those that are handed over
-
-
-BLOCK_ROWS = 1 << 18  # whose features are in memory at once
-
-
-DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter
-
-
-NEEDED = {  # what is expected of labels that nobody has judged, and the remedy
-    Run: (
-        f"teacher: expected at least {LEAST_QUERIES} topics with different scores of their candidates",
-        "Let it rank the candidates of more topics (`rerank retrieve`).",
-    ),
-    Clicks: (
-        f"clicks: expected candidates of at least {LEAST_QUERIES} topics in the log",
-        "Give a longer log, or more topics of it.",
-    ),
-}
 
 
 @dataclass(frozen=True)

@@ -55,9 +55,20 @@ from rerank.trees.structures import FEATURE
 from rerank.types import Floats, Ints, pointers
 
 MOST_BINS = 255
-
-
 FEATURES_AT_ONCE = 16  # sorted together: the rows are read once for all of them
+EXCEPTIONS = 8  # stored for each row
+MOST_SPARSE = int(OVERFLOW) // 256  # columns: none of their exceptions equals OVERFLOW
+LEAST_SPARSE = 20  # columns: to add a row's exceptions takes about as long as the bytes of this many columns
+LARGEST_SHARE = 0.25  # of rows with an exception: above it a byte a row is faster
+MEAN_EXCEPTIONS = 4.0  # of a row, at most: few rows have more than eight
+LEAST_BINS = 128  # features of fewer bins may share a column with others
+WIDTH = 16
+GROUP_WIDTH = WIDTH // 4
+MOST_CODES = 256
+ROWS_AT_ONCE = 128  # their features stay in the L2 cache while one column after the other reads them
+WORKING_BYTES = 1 << 29  # for the columns of a mapped X that are sorted together
+ROWS_A_SHARE = 4096  # of a thread
+PREFETCH_DISTANCE = 16  # rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,24 +250,6 @@ def _choose_edges(column, max_bin, edges):  # type: ignore[no-untyped-def]
     return n_bins + 1
 
 
-EXCEPTIONS = 8  # stored for each row
-
-
-MOST_SPARSE = int(OVERFLOW) // 256  # columns: none of their exceptions equals OVERFLOW
-
-
-LEAST_SPARSE = 20  # columns: to add a row's exceptions takes about as long as the bytes of this many columns
-
-
-LARGEST_SHARE = 0.25  # of rows with an exception: above it a byte a row is faster
-
-
-MEAN_EXCEPTIONS = 4.0  # of a row, at most: few rows have more than eight
-
-
-LEAST_BINS = 128  # features of fewer bins may share a column with others
-
-
 def sparse_features(bins: Bins) -> Ints:
     """Return the features to store as sparse columns."""
     sparse = np.flatnonzero((bins.n_bins + bins.missing > LEAST_BINS) & (bins.exception_share <= LARGEST_SHARE))
@@ -301,18 +294,6 @@ def _fill_exceptions(blocks, first_sparse, most_freq_code, overflow, out):  # ty
             out[row, 0] = overflow
         for k in range(n, EXCEPTIONS):
             out[row, k] = 256 * k + np.int64(most_freq_code[k])
-
-
-WIDTH = 16
-
-
-GROUP_WIDTH = WIDTH // 4
-
-
-MOST_CODES = 256
-
-
-ROWS_AT_ONCE = 128  # their features stay in the L2 cache while one column after the other reads them
 
 
 @dataclass(frozen=True, eq=False)
@@ -487,9 +468,6 @@ def _fill_blocks(X, rows, stored_features, features, stride, edges, out):  # typ
                 out[block, first + i, column] += np.uint8(digit * feature_stride)
 
 
-WORKING_BYTES = 1 << 29  # for the columns of a mapped X that are sorted together
-
-
 @dataclass(frozen=True)
 class Storage:
     """Where the binned rows are kept; it has no effect on the model.
@@ -578,12 +556,6 @@ def _scatter(codes: NDArray[np.void], position: Ints, out: NDArray[np.void], n_t
         out[block, position] = codes[block]
 
     in_threads(write, range(len(out)), n_threads)
-
-
-ROWS_A_SHARE = 4096  # of a thread
-
-
-PREFETCH_DISTANCE = 16  # rows
 
 
 def tree_values(tree: Tree, columns: Columns, blocks: NDArray[np.uint8]) -> Floats:

@@ -36,24 +36,15 @@ from rerank.trees.structures import SplitConstraints
 from rerank.types import Floats, Ints
 
 WEIGHT_OF_HESSIAN = 0.1
-
-
 N_SHARES = 4  # of the rows: what threads take at a time
-
-
 SHIFT = 50  # of a float64 of at least 0: 11 bits of exponent and 2 of fraction are left
-
-
 N_SIZES = 2047 << 2  # finite ones
-
-
 LARGEST = 1e306  # of squares that overflow, less than the greatest float64 so that mu is among the sizes
-
-
 _EDGES = np.sqrt((np.arange(N_SIZES) << SHIFT).view(np.float64))
-
-
 _MIDDLES = np.sqrt(((np.arange(N_SIZES) << SHIFT) + (1 << (SHIFT - 1))).view(np.float64))
+Gradients = Callable[[Floats, Floats, Floats], None]
+StepLength = Callable[[Floats, Floats], float]
+NEWTON = NewtonSplits()
 
 
 class GradientSampler:
@@ -171,12 +162,6 @@ def _pack(drawn, counts):  # type: ignore[no-untyped-def]
     return n
 
 
-Gradients = Callable[[Floats, Floats, Floats], None]
-
-
-StepLength = Callable[[Floats, Floats], float]
-
-
 @dataclass(frozen=True)
 class BoostSettings:
     """How a forest is grown; the names are those of LightGBM's ``LGBMRanker``.
@@ -217,9 +202,6 @@ class BoostSettings:
     queries: Ints | None = None
     by_gradient: bool = False
     extra_trees: bool = False
-
-
-NEWTON = NewtonSplits()
 
 
 @dataclass(frozen=True, eq=False)

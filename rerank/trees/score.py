@@ -33,12 +33,16 @@ from rerank.trees.forest import WORD_BITS, Forest
 from rerank.types import Floats, Ints, pointers
 
 LANES = 128
-
-
 DE_BRUIJN = 0x077CB531  # bits 27 to 31 of its product with 2^b are another number for each b below 32
-
-
 SLOTS = (DE_BRUIJN << np.arange(WORD_BITS) >> 27) & 31
+TREES_AT_ONCE = 8
+FEW_ROWS = 24  # about as many rows as can be walked while a block is scored by bits
+# From about two milliseconds on threads pay off, even where other processes use the cores and the last thread is late.
+# In tests of a node on a row; moving a value into its column counts as several.
+PARALLEL_TESTS = 50_000_000
+TESTS_A_COLUMN = 40
+_BITS: WeakKeyDictionary[Forest, BitForest] = WeakKeyDictionary()
+_WALKS: WeakKeyDictionary[Forest, WalkForest] = WeakKeyDictionary()
 
 
 class BitForest(NamedTuple):
@@ -222,9 +226,6 @@ def _is_outside(category, bits):  # type: ignore[no-untyped-def]
     return np.float32(1 - (bits[number // WORD_BITS] >> (number % WORD_BITS) & 1))
 
 
-TREES_AT_ONCE = 8
-
-
 class WalkForest(NamedTuple):
     """A forest arranged for walking: eight trees at once, one level in each step, without a branch on the row's values.
 
@@ -334,23 +335,6 @@ def _arrange(node_ptr, leaf_ptr, tested, threshold, children, leaf_value, walk):
                 child[end], child[end + 1] = children[n, 0], children[n, 1]
                 end += 2
             p += 1
-
-
-FEW_ROWS = 24  # about as many rows as can be walked while a block is scored by bits
-
-
-# From about two milliseconds on threads pay off, even where other processes use the cores and the last thread is late.
-# In tests of a node on a row; moving a value into its column counts as several.
-PARALLEL_TESTS = 50_000_000
-
-
-TESTS_A_COLUMN = 40
-
-
-_BITS: WeakKeyDictionary[Forest, BitForest] = WeakKeyDictionary()
-
-
-_WALKS: WeakKeyDictionary[Forest, WalkForest] = WeakKeyDictionary()
 
 
 def score_rows(forest: Forest, X: NDArray[np.float32]) -> Floats:

@@ -40,8 +40,6 @@ from rerank.trees.forest import MOST_CATEGORIES
 from rerank.types import Ints
 
 BIN_WORDS = 4  # of 64 bins each
-
-
 FEATURE = np.dtype(
     [
         ("column", np.int64),  # where its codes are; -1: one bin only, nothing to split
@@ -53,8 +51,6 @@ FEATURE = np.dtype(
     ],
     align=True,
 )
-
-
 SPLIT = np.dtype(
     [
         ("gain", np.float64),  # decrease of the loss; 0: no split
@@ -67,8 +63,6 @@ SPLIT = np.dtype(
     ],
     align=True,
 )
-
-
 TOTALS = np.dtype(
     [
         ("grad", np.float64),
@@ -80,8 +74,6 @@ TOTALS = np.dtype(
     ],
     align=True,
 )
-
-
 LEAF = np.dtype(
     [
         ("first", np.int64),  # its rows are [first, last) of its buffer
@@ -94,8 +86,6 @@ LEAF = np.dtype(
     ],
     align=True,
 )
-
-
 NODE = np.dtype(
     [
         ("feature", np.int64),
@@ -108,9 +98,13 @@ NODE = np.dtype(
     ],
     align=True,
 )
-
-
 ALL_GROUPS = np.uint64(2**64 - 1)
+FEATURES = "features"  # the directions that the features' families declare
+MOST_GROUPS = 64  # a bit each
+_Directions = Mapping[str, int] | Sequence[int]
+_Groups = Sequence[Sequence[str | int]]
+_DIRECTION = Whole(-1, 1)
+AUTO = "auto"
 
 
 class BinnedRows(NamedTuple):
@@ -250,21 +244,6 @@ class Workspace(NamedTuple):
         self.feature_splits["gain"] = 0.0
 
 
-FEATURES = "features"  # the directions that the features' families declare
-
-
-MOST_GROUPS = 64  # a bit each
-
-
-_Directions = Mapping[str, int] | Sequence[int]
-
-
-_Groups = Sequence[Sequence[str | int]]
-
-
-_DIRECTION = Whole(-1, 1)
-
-
 class Directions(Field):
     """Monotone constraints: a direction for each named feature, or a list of one for each; FEATURES; or None."""
 
@@ -380,9 +359,6 @@ def feature_number(names: Sequence[str], feature: str | int, place: str) -> int:
     raise InvalidInputError(
         f"{place}: expected a feature of the training data, got {shown(feature)}. {suggestion(feature, list(names))}"
     )
-
-
-AUTO = "auto"
 
 
 class CategoryFeatures(Field):

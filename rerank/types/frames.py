@@ -35,14 +35,8 @@ from rerank.types.query_table import QueryTable, group_rows
 from rerank.types.retriever import Retriever, retriever_members, stored_retrievers
 
 ATTRIBUTES = "rerank"  # key in DataFrame.attrs
-
-
 QUERY_ID, DOC_ID, SCORE, RANK, LABEL, TEXT = "query_id", "doc_id", "score", "rank", "label", "text"
-
-
 MISSING = ("NAType", "NaTType")  # of pandas, by name: pandas is not imported
-
-
 ALIASES: Mapping[str, tuple[str, ...]] = {
     QUERY_ID: ("query_id", "qid"),
     DOC_ID: ("doc_id", "docno", "doc"),
@@ -52,6 +46,9 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "subtopic": ("subtopic", "subtopic_id", "iteration"),
     TEXT: ("text", "query"),
 }
+log = logging.getLogger("rerank")
+BASE_SCORE, WEIGHT = "base_score", "weight"
+NOT_FEATURES = (QUERY_ID, DOC_ID, LABEL, BASE_SCORE, WEIGHT)
 
 
 class Frame(Protocol):
@@ -322,15 +319,6 @@ def frame_attributes(frame: Frame) -> Mapping[str, Any]:
     attrs = getattr(frame, "attrs", None)
     attributes = attrs.get(ATTRIBUTES) if isinstance(attrs, Mapping) else None
     return attributes if isinstance(attributes, Mapping) else {}
-
-
-log = logging.getLogger("rerank")
-
-
-BASE_SCORE, WEIGHT = "base_score", "weight"
-
-
-NOT_FEATURES = (QUERY_ID, DOC_ID, LABEL, BASE_SCORE, WEIGHT)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,27 +19,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Ids = NDArray[np.str_]
-
-
 Words = NDArray[np.uint64]
-
-
 WHITE_SPACE = " \t\n\r\x0b\x0c\0"
-
-
 MOST_LETTERS = 512  # maximum length of an id: arrays of ids are as wide as the longest one
-
-
 QUERY = "query"  # id of a query that is given as text
-
-
 ID_RULE = f"of 1 to {MOST_LETTERS} characters without white space"
-
-
 QUERY_RULE = f"{ID_RULE} that do not begin with # or a byte order mark"
-
-
 ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, an odd number: a multiplicative (Fibonacci) hash
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 def id_array(ids: Any) -> Ids:
@@ -163,12 +151,6 @@ class QueryDocIndex:
             rows, position = rows[more], position[more]
         rows = np.flatnonzero(matches >= 0)
         return rows, matches[rows]
-
-
-Floats = NDArray[np.float64]
-
-
-Ints = NDArray[np.int64]
 
 
 def query_rows(query_ptr: Ints) -> Ints:

@@ -18,6 +18,8 @@ from rerank.types.frames import Frame
 from rerank.types.ids import Floats, Ids, Ints, id_array, ideal_of_rows, joined_rows, pointers, query_rows, sort_keys
 from rerank.types.query_table import QueryTable, group_rows
 
+SUBTOPIC = "subtopic"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Qrels(QueryTable):
@@ -222,9 +224,6 @@ class Qrels(QueryTable):
         counts = np.where(numbers < 0, 0, np.diff(self.query_ptr, append=0)[numbers])
         rows, query_ptr = joined_rows(self.query_ptr[numbers], counts)
         return ideal_of_rows(self.labels[rows].astype(np.float64), query_ptr)
-
-
-SUBTOPIC = "subtopic"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

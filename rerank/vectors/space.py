@@ -42,9 +42,22 @@ from rerank.types.ids import Floats, Ints, pointers
 from rerank.vectors.svd import SparseRows, right_singular_vectors
 
 LSI, WORDS, ENCODER = "lsi", "words", "encoder"  # names of the spaces
-
-
 _BLOCK = 1 << 13  # documents of a block of vectors
+DIMENSIONS = 400
+LEAST_DOCUMENTS = 2  # of a term with a vector
+MOST_TERMS = 1 << 17  # with a vector: those that most documents hold
+MOST_DOCUMENTS = 1_000_000  # that are learned from; of more, this many are drawn at random
+_SEED = 0
+WORD_DIMENSIONS = 200
+WINDOW = 10  # tokens
+SMOOTHING = 0.75  # exponent of a context's count
+WORD_LEAST_DOCUMENTS = 3  # of a word with a vector
+MOST_WORDS = 1 << 15  # with a vector: those that most documents hold
+MOST_TOKENS = 1 << 22  # that are learned from; documents of more are drawn at random
+MOST_PAIRS = 1 << 22  # of words with a value; of more, those that occur most
+_DOCUMENTS = 1 << 10  # counted at a time
+_FIRST_SLOTS = 1 << 20
+_FREE = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,21 +163,6 @@ def _fill_sums(ptr, terms, freqs, texts, rows, weights, term_vectors, out):  # t
                 out[index, dimension] += weight * term_vectors[row, dimension]
 
 
-DIMENSIONS = 400
-
-
-LEAST_DOCUMENTS = 2  # of a term with a vector
-
-
-MOST_TERMS = 1 << 17  # with a vector: those that most documents hold
-
-
-MOST_DOCUMENTS = 1_000_000  # that are learned from; of more, this many are drawn at random
-
-
-_SEED = 0
-
-
 def term_weights(field: FieldArrays) -> NDArray[np.float32]:
     """Return ln(N / df) of each term, (n_terms,) float32; 0 for a term that no document holds."""
     return log_idf(field).astype(np.float32)
@@ -251,36 +249,6 @@ def _fill_rows(doc_ptr, terms, freqs, docs, rows, weights, row_ptr, out_columns,
         if squares > 0.0:
             for known in range(row_ptr[index], row_ptr[index + 1]):
                 out_values[known] /= np.sqrt(squares)
-
-
-WORD_DIMENSIONS = 200
-
-
-WINDOW = 10  # tokens
-
-
-SMOOTHING = 0.75  # exponent of a context's count
-
-
-WORD_LEAST_DOCUMENTS = 3  # of a word with a vector
-
-
-MOST_WORDS = 1 << 15  # with a vector: those that most documents hold
-
-
-MOST_TOKENS = 1 << 22  # that are learned from; documents of more are drawn at random
-
-
-MOST_PAIRS = 1 << 22  # of words with a value; of more, those that occur most
-
-
-_DOCUMENTS = 1 << 10  # counted at a time
-
-
-_FIRST_SLOTS = 1 << 20
-
-
-_FREE = -1
 
 
 def learn_words(field: FieldArrays, dimensions: int = WORD_DIMENSIONS, threads: int | None = None) -> Space:

@@ -35,9 +35,19 @@ from rerank.runtime.progress import track
 from rerank.types.ids import Floats, Ints, pointers
 
 _MOST_STEPS = 60  # of QL for an eigenvalue; most take two
-
-
 _EPSILON = float(np.finfo(np.float64).eps)
+SEED = 0  # of the start block
+WIDTH = 16  # columns of a block
+BASIS_RATIO = 2  # columns of the full basis for each wanted vector
+LEAST_BASIS = 12 * WIDTH
+KEPT = 0.3  # share of the basis beyond the wanted vectors that a restart keeps
+FAR = 1e-5  # |A'A v - s^2 v| of a vector v of singular value s that is near enough, as a share of s^2
+ROUNDING = 1e-6  # the same as a share of the largest s^2: below it float32 rounds
+SHORT = 1e-3  # share of the largest s^2: of shorter columns, rounding leaves too much that is in the basis
+MOST_RESTARTS = 100
+_ROWS = 1 << 13  # of a block of rows in rotations
+_log = logging.getLogger("rerank")
+Block = NDArray[np.float32]
 
 
 def symmetric_eigen(matrix: Floats) -> tuple[Floats, Floats]:
@@ -158,42 +168,6 @@ def _reflect(work, scales, vectors):  # type: ignore[no-untyped-def]
             along = scales[k] * ((a + b) + (c + d))
             for i in range(n):
                 part[i] -= along * reflector[i]
-
-
-SEED = 0  # of the start block
-
-
-WIDTH = 16  # columns of a block
-
-
-BASIS_RATIO = 2  # columns of the full basis for each wanted vector
-
-
-LEAST_BASIS = 12 * WIDTH
-
-
-KEPT = 0.3  # share of the basis beyond the wanted vectors that a restart keeps
-
-
-FAR = 1e-5  # |A'A v - s^2 v| of a vector v of singular value s that is near enough, as a share of s^2
-
-
-ROUNDING = 1e-6  # the same as a share of the largest s^2: below it float32 rounds
-
-
-SHORT = 1e-3  # share of the largest s^2: of shorter columns, rounding leaves too much that is in the basis
-
-
-MOST_RESTARTS = 100
-
-
-_ROWS = 1 << 13  # of a block of rows in rotations
-
-
-_log = logging.getLogger("rerank")
-
-
-Block = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,8 @@ REMEDY = "Learn them with `rerank vectors`."
 MOST_DIMENSIONS = 4096
 _BLOCK = 1 << 16  # ids hashed at a time
 _log = logging.getLogger("rerank")
+IDENTITY: dict[str, Field] = {"fingerprint": Plain(optional=False), "documents": Text(64)}  # see `identity`
+_HEADER = Record({**IDENTITY, "checksum": Text(16), "spaces": Names(), "fields": Names()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,8 +323,6 @@ def _spaces(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> di
     return {name: Space(*(arrays[f"{name}.{part}"] for part in parts)) for name in values["spaces"]}
 
 
-IDENTITY: dict[str, Field] = {"fingerprint": Plain(optional=False), "documents": Text(64)}  # see `identity`
-_HEADER = Record({**IDENTITY, "checksum": Text(16), "spaces": Names(), "fields": Names()})
 KIND = Kind("rerank vectors", 1, "vectors", REMEDY, _HEADER, _arrays, _check)
 
 

@@ -36,6 +36,11 @@ from rerank.runtime.numerics import log
 from rerank.runtime.strict_json import check_nesting
 from rerank.types.forward import FieldArrays
 
+_GREATEST = float(np.finfo(np.float32).max)
+COMMON_SHARE = 0.1
+_BENDERSKY = "Bendersky, Croft & Diao, WSDM 2011, table 1"
+_MISSING = (Missing.EMPTY_FIELD,)
+
 
 @register("document")
 class DocumentFeatures(RunFamily):
@@ -135,9 +140,6 @@ class _List(list[Any]):
         return list(self)
 
 
-_GREATEST = float(np.finfo(np.float32).max)
-
-
 @register("static")
 class StaticFeatures(RunFamily):
     """A feature for each number of the documents."""
@@ -164,15 +166,6 @@ class StaticFeatures(RunFamily):
         """Fill `out` (n_rows, a column for each number); numbers beyond float32 become its greatest number."""
         for column, name in enumerate(recipe.numbers or ()):
             out[:, column] = np.clip(candidates.numbers[name][candidates.docs], -_GREATEST, _GREATEST)
-
-
-COMMON_SHARE = 0.1
-
-
-_BENDERSKY = "Bendersky, Croft & Diao, WSDM 2011, table 1"
-
-
-_MISSING = (Missing.EMPTY_FIELD,)
 
 
 def _feature(name: str, meaning: str, formula: str, source: str, unit: str, high: float = inf) -> Feature:

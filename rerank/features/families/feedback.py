@@ -41,27 +41,17 @@ from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import LINE, log2, prefetch
 
 RM3_DOCUMENTS, RM3_TERMS = (5, 10, 20), (20, 50, 100)
-
-
 ROCCHIO_DOCUMENTS, ROCCHIO_TERMS = 10, 30
-
-
 SIMILARITY_DOCUMENTS = (1, 3, 10, 30)
-
-
 OVERLAP_TERMS = 20
-
-
 MODEL = 1  # the RM3 column whose relevance model clarity and overlap use
-
-
 _RM3, _ROCCHIO, _SIMILARITY = 0, 3, 4
-
-
 _OVERLAP, _CLARITY = 8, 9
-
-
 MOST_PREFETCHED = 1024  # postings of a document
+MAX_DOC_SHARE = 0.1  # terms of more documents do not enter expanded queries
+_LAVRENKO = "Lavrenko & Croft, SIGIR 2001; RM3: Abdul-Jaleel et al., TREC 2004"
+_ROCCHIO_SOURCE = "Rocchio 1971; alpha and beta as in Anserini"
+_MISSING = (Missing.NO_FEEDBACK,)
 
 
 @kernel()
@@ -317,18 +307,6 @@ def _finish_similarities(first, last, rows, docs, postings, norms, out):  # type
             else:
                 out[row, column] = max(out[row, column] / norms[docs[row]] - includes_itself, 0.0) / others
         rank += is_feedback
-
-
-MAX_DOC_SHARE = 0.1  # terms of more documents do not enter expanded queries
-
-
-_LAVRENKO = "Lavrenko & Croft, SIGIR 2001; RM3: Abdul-Jaleel et al., TREC 2004"
-
-
-_ROCCHIO_SOURCE = "Rocchio 1971; alpha and beta as in Anserini"
-
-
-_MISSING = (Missing.NO_FEEDBACK,)
 
 
 _FEATURES = (

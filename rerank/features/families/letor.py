@@ -38,7 +38,6 @@ _QUERY = (Missing.NO_QUERY_TERMS,)
 _LENGTH = (Missing.NO_QUERY_TERMS, Missing.EMPTY_FIELD)
 _KNOWN = (Missing.NO_QUERY_TERMS, Missing.NO_KNOWN_TERM)
 _BOTH = (*_KNOWN, Missing.EMPTY_FIELD)
-
 _COUNTS = (
     Feature(
         "covered", "Query terms that the field holds.", "number of t in T with tf > 0", _MSLR, "terms", missing=_QUERY
@@ -62,13 +61,11 @@ _COUNTS = (
         missing=_KNOWN,
     ),
 )
-
 _POOLED = (
     ("tf", "tf", "occurrences", "Term frequency", inf, _QUERY),
     ("normalised_tf", "tf / len", "share", "Term frequency as a share of the field's length", 1.0, _LENGTH),
     ("tf_idf", "tf * idf", "nats", "Term frequency times idf", inf, _QUERY),
 )
-
 _POOLS = (
     ("sum", "sum over t in T of {}"),
     ("min", "least {} over t in T"),
@@ -76,7 +73,6 @@ _POOLS = (
     ("mean", "sum over t in T of {}, / |T|"),
     ("variance", "mean over t in T of ({} - mean)^2, divided by |T|"),
 )
-
 _MODELS = (
     Feature(
         name="boolean",
@@ -136,6 +132,9 @@ _MODELS = (
         missing=_BOTH,
     ),
 )
+_COVERED, _COVERED_RATIO, _STREAM_LENGTH, _IDF_SUM = range(4)
+_TF, _NORMALISED_TF, _TF_IDF = range(4, 19, 5)
+_BOOLEAN, _VECTOR_SPACE, _BM25, _LM_ABSOLUTE, _LM_DIRICHLET, _LM_JELINEK_MERCER = range(19, 25)
 
 
 def _pooled_features() -> tuple[Feature, ...]:
@@ -155,9 +154,6 @@ def _pooled_features() -> tuple[Feature, ...]:
 
 
 _FEATURES = (*_COUNTS, *_pooled_features(), *_MODELS)
-_COVERED, _COVERED_RATIO, _STREAM_LENGTH, _IDF_SUM = range(4)
-_TF, _NORMALISED_TF, _TF_IDF = range(4, 19, 5)
-_BOOLEAN, _VECTOR_SPACE, _BM25, _LM_ABSOLUTE, _LM_DIRICHLET, _LM_JELINEK_MERCER = range(19, 25)
 
 
 @register("letor")

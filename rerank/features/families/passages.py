@@ -38,15 +38,10 @@ from rerank.types.ids import Ints
 from rerank.types.passages import Passages
 
 BEST = 3  # passages whose mean is a feature
-
-
 N_COLUMNS = 9
-
-
 COUNT, MAX, MEAN_OF_BEST, MEAN, FIRST, HITS, SHARE, COVERED, PLACE = range(N_COLUMNS)
-
-
 _FAR = np.iinfo(np.int32).max
+_CALLAN, _DAI, _ZHANG = "Callan, SIGIR 1994", "Dai & Callan, SIGIR 2019", "Zhang, Yates & Lin, ECIR 2021"
 
 
 def fill_passages(block: FieldBlock, recipe: Recipe, passages: Passages, out: NDArray[np.float32]) -> Ints:
@@ -181,9 +176,6 @@ def _add_term(positions, window, stride, n_passages, weight, saturation, scores,
                     scores[passage] += weight * count / (count + saturation)
                     counts[0, passage] += 1
                     counts[1, passage] = 0
-
-
-_CALLAN, _DAI, _ZHANG = "Callan, SIGIR 1994", "Dai & Callan, SIGIR 2019", "Zhang, Yates & Lin, ECIR 2021"
 
 
 def _feature(

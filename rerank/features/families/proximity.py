@@ -42,33 +42,18 @@ from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import exp, log, log1p, prefetch
 
 WINDOWS = (3, 8, 15)
-
-
 NEAR = 5  # greatest distance of Rasolofo and Savoy
-
-
 TERM_WEIGHT, ORDERED_WEIGHT, UNORDERED_WEIGHT, SDM_WINDOW = 0.85, 0.1, 0.05, 8
-
-
 TAO_ALPHA = 0.3
-
-
 LOOK_BACK = 128  # occurrences; windows have more only where an index has many terms at one position
-
-
 PHRASE_STEPS = 1 << 25  # most comparisons for a phrase count where several query terms are at one position
-
-
 SPAN, SPAN_DENSITY, FIRST, PHRASE, PROXIMITY, TP_SCORE, TP_DIST, SDM = range(12, 20)
-
-
 _FEW_STEPS = 1024  # occurrences of the first token times tokens, up to which phrases are counted by binary search
-
-
 _FEW = 8  # terms, up to which positions are merged by a linear search for the least
-
-
 _IN_CACHE = 64  # terms, up to which the table of pairs about fits into the L1 cache
+MOST_TERMS = 1024  # Lucene's default limit of clauses
+_QUERY = (Missing.NO_QUERY_TERMS,)
+_PYSERINI = "Pyserini 0.22's {}; Metzler & Croft, SIGIR 2005, section 2.3"
 
 
 @kernel()
@@ -484,15 +469,6 @@ def _count_phrases_with_stacked_terms(merged, owners, n_merged, query_tokens):  
             index += 1
         n_phrases += n_matched == len(query_tokens)
     return n_phrases
-
-
-MOST_TERMS = 1024  # Lucene's default limit of clauses
-
-
-_QUERY = (Missing.NO_QUERY_TERMS,)
-
-
-_PYSERINI = "Pyserini 0.22's {}; Metzler & Croft, SIGIR 2005, section 2.3"
 
 
 def _pair_features(stem: str, of: str, name: str, order: str) -> list[Feature]:

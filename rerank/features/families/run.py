@@ -27,12 +27,34 @@ from rerank.features.recipe import Recipe, register
 from rerank.types import Floats, Ints, query_rows
 
 _LEE = "Lee, SIGIR 1997"
-
-
 _ORDER = "trec_eval's order"
-
-
 _DEPTH = 100  # scores of which `query.deviation` is computed
+_QUERY = (
+    Feature(
+        name="query.length",
+        meaning="Length of the query, repeated terms included.",
+        formula="number of analysed tokens",
+        source="LETOR 4.0, query-level statistics",
+        unit="tokens",
+        cost=Cost.QUERY,
+    ),
+    Feature(
+        name="query.terms",
+        meaning="Number of distinct terms of the query.",
+        formula="|T|",
+        source="Pyserini 0.22's UniqueTermCount",
+        unit="terms",
+        cost=Cost.QUERY,
+    ),
+    Feature(
+        name="query.deviation",
+        meaning="Spread of the best scores of the run: a predictor of its effectiveness.",
+        formula=f"standard deviation of the first {_DEPTH} scores / their mean size; 0 where all are 0",
+        source="Shtok, Kurland & Carmel, ICTIR 2009 (NQC), scaled by the scores themselves",
+        unit="ratio",
+        cost=Cost.QUERY,
+    ),
+)
 
 
 def _features_of(run: str, missing: tuple[Missing, ...]) -> list[Feature]:
@@ -70,34 +92,6 @@ def _features_of(run: str, missing: tuple[Missing, ...]) -> list[Feature]:
             inf,
         ),
     ]
-
-
-_QUERY = (
-    Feature(
-        name="query.length",
-        meaning="Length of the query, repeated terms included.",
-        formula="number of analysed tokens",
-        source="LETOR 4.0, query-level statistics",
-        unit="tokens",
-        cost=Cost.QUERY,
-    ),
-    Feature(
-        name="query.terms",
-        meaning="Number of distinct terms of the query.",
-        formula="|T|",
-        source="Pyserini 0.22's UniqueTermCount",
-        unit="terms",
-        cost=Cost.QUERY,
-    ),
-    Feature(
-        name="query.deviation",
-        meaning="Spread of the best scores of the run: a predictor of its effectiveness.",
-        formula=f"standard deviation of the first {_DEPTH} scores / their mean size; 0 where all are 0",
-        source="Shtok, Kurland & Carmel, ICTIR 2009 (NQC), scaled by the scores themselves",
-        unit="ratio",
-        cost=Cost.QUERY,
-    ),
-)
 
 
 @register("run")

@@ -43,6 +43,36 @@ from rerank.types import Ints
 from rerank.vectors.space import ENCODER, LSI, WORDS
 
 cosine_feature = partial(Feature, unit="cosine", low=-1.0 - 1e-6, high=1.0 + 1e-6)
+_ENCODER_FEATURES = (
+    cosine_feature(
+        name="encoder.cosine",
+        meaning="Similarity of query and document by the encoder.",
+        formula="cosine of the vectors of the query's and the document's text",
+        source="the user's encoder",
+        missing=(Missing.NO_TEXT,),
+        cost=Cost.DIMENSIONS,
+    ),
+)
+LEVELS = (100, 200, 400)
+LIMIT = 64  # query terms of the soft match
+_WORD_FEATURES = (
+    cosine_feature(
+        name="word_cosine",
+        meaning="Similarity of query and field as sums of word vectors.",
+        formula="cosine of v(query) and v(field)",
+        source="Mitra et al., arXiv:1602.01137, with vectors of Levy, Goldberg & Dagan, TACL 2015",
+        missing=(Missing.NO_VECTOR,),
+        cost=Cost.DIMENSIONS,
+    ),
+    cosine_feature(
+        name="soft_match",
+        meaning="How near the query's words are to the nearest word of the field.",
+        formula="mean over the query's words t, weighted by idf, of the greatest cos(u(t), u(s)), s in the field",
+        source="Kenter & de Rijke, CIKM 2015, eq. 3, without its saturation",
+        missing=(Missing.NO_VECTOR,),
+        cost=Cost.SOFT,
+    ),
+)
 
 
 def fill_cosines(
@@ -136,18 +166,6 @@ def fill_soft_matches(query_ptr, term_ptr, query_rows, weights, docs, postings, 
             slots[used[slot]] = -1
 
 
-_ENCODER_FEATURES = (
-    cosine_feature(
-        name="encoder.cosine",
-        meaning="Similarity of query and document by the encoder.",
-        formula="cosine of the vectors of the query's and the document's text",
-        source="the user's encoder",
-        missing=(Missing.NO_TEXT,),
-        cost=Cost.DIMENSIONS,
-    ),
-)
-
-
 @register("encoder")
 class EncoderFeatures(RunFamily):
     """Cosine of the encoder's vectors of query and document."""
@@ -164,9 +182,6 @@ class EncoderFeatures(RunFamily):
             raise TypeError("features of an encoder need its vectors")
         queries, documents = given.queries[ENCODER], given.encoded
         fill_cosines(candidates.query_ptr, candidates.docs, queries, documents, (documents.shape[1],), out)
-
-
-LEVELS = (100, 200, 400)
 
 
 _LSI_FEATURES = tuple(
@@ -197,29 +212,6 @@ class LsiFeatures(FieldFamily):
         given = block.vectors
         documents, rows = given.documents(LSI, block.field.name, block.candidates.docs)
         fill_cosines(block.candidates.query_ptr, rows, given.queries[LSI], documents, LEVELS, out)
-
-
-LIMIT = 64  # query terms of the soft match
-
-
-_WORD_FEATURES = (
-    cosine_feature(
-        name="word_cosine",
-        meaning="Similarity of query and field as sums of word vectors.",
-        formula="cosine of v(query) and v(field)",
-        source="Mitra et al., arXiv:1602.01137, with vectors of Levy, Goldberg & Dagan, TACL 2015",
-        missing=(Missing.NO_VECTOR,),
-        cost=Cost.DIMENSIONS,
-    ),
-    cosine_feature(
-        name="soft_match",
-        meaning="How near the query's words are to the nearest word of the field.",
-        formula="mean over the query's words t, weighted by idf, of the greatest cos(u(t), u(s)), s in the field",
-        source="Kenter & de Rijke, CIKM 2015, eq. 3, without its saturation",
-        missing=(Missing.NO_VECTOR,),
-        cost=Cost.SOFT,
-    ),
-)
 
 
 @register("words")

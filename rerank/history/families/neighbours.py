@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 
 NEAREST = 30  # judged queries
+_LANES = 16
 
 
 @register("history.neighbours")
@@ -124,9 +125,6 @@ def relevant_to_nearest(cosines, judgements, n_docs, most, power):  # type: igno
     for number in range(n_touched):
         out[number] = sums[chosen[number]]
     return chosen, out
-
-
-_LANES = 16
 
 
 def _scores(name: str, nearest: int, power: int) -> tuple[Feature, Feature]:

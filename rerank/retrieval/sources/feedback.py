@@ -31,6 +31,10 @@ from rerank.types import Floats, Ints, Run, pointers
 from rerank.types.forward import FieldArrays
 
 WeightedTerms = tuple[Ints, Floats]  # term numbers and weights
+DOCUMENTS = 10  # that a query is expanded by
+Expand = Callable[[FieldArrays, WeightedTerms, Ints], WeightedTerms]
+RM3_TERMS, SHARE = 20, 0.5
+ROCCHIO_TERMS, ALPHA, BETA = 30, 1.0, 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +98,6 @@ def _add_scores(term_ptr, docs, freqs, terms, weights, saturation, out):  # type
         for posting in range(term_ptr[terms[index]], term_ptr[terms[index] + 1]):
             tf = np.float64(freqs[posting])
             out[docs[posting]] += weights[index] * tf / (tf + saturation[docs[posting]])
-
-
-DOCUMENTS = 10  # that a query is expanded by
-
-
-Expand = Callable[[FieldArrays, WeightedTerms, Ints], WeightedTerms]
 
 
 def expanded_hits(inputs: SearchInputs, expand: Expand, k: int) -> Iterator[Hits]:
@@ -172,12 +170,6 @@ def _known(field: FieldArrays, numbers: dict[str, int], words: Sequence[str]) ->
     freqs = np.array([n for _, n in pairs], dtype=np.float64)
     held = field.doc_freq[terms] > 0
     return terms[held], freqs[held]
-
-
-RM3_TERMS, SHARE = 20, 0.5
-
-
-ROCCHIO_TERMS, ALPHA, BETA = 30, 1.0, 0.75
 
 
 @register("rm3")

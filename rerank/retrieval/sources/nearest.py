@@ -50,24 +50,23 @@ from rerank.types.ids import Ids
 from rerank.vectors.space import LSI
 
 EXACT = 50_000  # documents up to which all are compared
-
-
 RECALL, NEAREST, SAMPLE = 0.96, 1000, 32
-
-
 TRAINING = 64  # vectors of a list that k-means learns from
-
-
 MORE = (2, 3, 4, 6, 8)  # documents that are found for each that is wanted, as four bits a dimension round
-
-
 LEAST_GAIN = 0.002  # of the recall by twice as many lists; below it, rounding is what loses documents
-
-
 BLOCK = 1 << 15
-
-
 _log = logging.getLogger("rerank")
+KIND = Kind(
+    "rerank nearest documents",
+    1,
+    "an index of vectors",
+    "Delete it, it is made again.",
+    Record({"key": Text(), "n_probes": Whole(1, 1 << 31), "more": Whole(1, 1 << 10), "recall": Number(0.0, 1.0)}),
+    lambda _: {"lists": Stored(np.uint8, (None,))},
+)
+_INDEXES: list[tuple[NDArray[np.float32], ApproximateIndex]] = []  # of the arrays that were used last
+_QUERIES = 64  # compared at a time
+_DECIMALS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,16 +154,6 @@ class ApproximateIndex:
         return cls(lists, values["n_probes"], values["more"], values["recall"]) if values["key"] == key else None
 
 
-KIND = Kind(
-    "rerank nearest documents",
-    1,
-    "an index of vectors",
-    "Delete it, it is made again.",
-    Record({"key": Text(), "n_probes": Whole(1, 1 << 31), "more": Whole(1, 1 << 10), "recall": Number(0.0, 1.0)}),
-    lambda _: {"lists": Stored(np.uint8, (None,))},
-)
-
-
 def approximate_index(documents: NDArray[np.float32]) -> ApproximateIndex | None:
     """Return the index of many documents, made once for an array; None where all documents are compared."""
     if len(documents) <= EXACT:
@@ -199,9 +188,6 @@ def _kept_index(documents: NDArray[np.float32]) -> ApproximateIndex:
         kept = ApproximateIndex.build(documents)
         kept.save(path, key)
     return kept
-
-
-_INDEXES: list[tuple[NDArray[np.float32], ApproximateIndex]] = []  # of the arrays that were used last
 
 
 @lru_cache(maxsize=1)
@@ -249,12 +235,6 @@ def _exact(queries: NDArray[np.float32], documents: NDArray[np.float32], k: int)
 def _recall(found: Sequence[Ints], wanted: Ints) -> float:
     """Return the mean share of the wanted documents of each query that are found."""
     return float(np.mean([len(np.intersect1d(*pair)) / wanted.shape[1] for pair in zip(found, wanted, strict=True)]))
-
-
-_QUERIES = 64  # compared at a time
-
-
-_DECIMALS = 6
 
 
 def nearest_hits(
