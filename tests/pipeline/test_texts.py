@@ -319,7 +319,7 @@ def test_batches_of_queries_equal_one_batch(
     expected = index.text_features(collection.topics, documents)
     monkeypatch.setattr("rerank.index.texts._BATCH_ROWS", 30)
     assert_equal(index.text_features(collection.topics, documents), expected)
-    monkeypatch.setattr(lucene_texts, "_REQUEST_CHARACTERS", 100)
+    monkeypatch.setattr(lucene_texts, "_REQUEST_BYTES", 100)
     monkeypatch.setattr(lucene_texts, "MOST_WORDS", 5)
     assert_equal(index.text_features(collection.topics, documents), expected)
 
