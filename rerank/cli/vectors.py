@@ -37,7 +37,7 @@ class Options:
 @click.command("vectors", short_help="learn vectors of terms and documents")
 @takes(Options)
 def command(given: Options) -> None:
-    """Learn vectors of terms and documents from the texts of INDEX: latent semantic indexing (LSI) and word vectors.
+    """Learn vectors of terms and documents from the texts of INDEX: latent semantic indexing (LSI).
 
     The vectors are stored with INDEX. They add features that compare queries and documents by meaning, and `lsi` as a
     source of candidates. No judgements are needed. Word vectors need an index with positions. The file takes 4 bytes

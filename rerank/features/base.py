@@ -63,7 +63,6 @@ class Cost(StrEnum):
     POSITIONS = "positions of the query's terms in the field"
     DOCUMENT = "terms of the field"
     DIMENSIONS = "dimensions of the vectors"
-    SOFT = "distinct terms of the candidates' fields, times terms of the query, times dimensions of the vectors"
     HISTORY = "once a query: judgements of similar queries; 20 nearest documents of a document for a smoothed value"
 
 

@@ -125,19 +125,17 @@ def _learn_vectors() -> None:
     from rerank.retrieval.base import SearchInputs, source
     from rerank.types import Run
     from rerank.vectors.encoder import Encoded
-    from rerank.vectors.space import larger_table
     from rerank.vectors.vectors import Vectors
 
     forward, terms = _forward(), {"q": ["a", "b", "c"]}
-    vectors = Vectors.learn(forward, dimensions=2, word_dimensions=2, threads=1)
+    vectors = Vectors.learn(forward, dimensions=2, threads=1)
     encoded = Encoded("", np.ones((forward.n_docs, 2), np.float32), {"q": np.ones(2, np.float32)})
     run = Run.of({"q": {f"d{number}": float(number) for number in range(N_DOCUMENTS)}})
-    recipe = Recipe(families=space_family_names(("lsi", "words", "encoder")))
+    recipe = Recipe(families=space_family_names(("lsi", "encoder")))
     extract(forward, terms, run, recipe, records=Records(vectors=vectors, encoded=encoded), threads=1)
     inputs = SearchInputs(forward, ["q"], [terms["q"]], run.head, vectors=vectors, threads=1)
     for name in ("rm3", "lsi"):
         source(name).search(inputs, 2)
-    larger_table(np.zeros(1, np.int64), np.zeros(1, np.int32), 1)
 
 
 def _archive_classes() -> None:

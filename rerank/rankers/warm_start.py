@@ -59,7 +59,6 @@ SCORES = {  # with the family of each
     "similarity_10.contents": "feedback",
     "sdm.contents": "proximity",
     "lsi_200.contents": "lsi",
-    "word_cosine.contents": "words",
     "encoder.cosine": "encoder",
 }
 

@@ -30,7 +30,7 @@ from rerank.runtime.registry import exception_text, named_function
 from rerank.runtime.schema import Record, Text
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ints
-from rerank.vectors.space import ENCODER, Space
+from rerank.vectors.space import ENCODER
 from rerank.vectors.vectors import IDENTITY, MOST_DIMENSIONS, check_finite, identity
 
 if TYPE_CHECKING:
@@ -235,12 +235,6 @@ class QueryVectors:
     vectors: Vectors | None
     queries: Mapping[str, NDArray[np.float32]]
     encoded: NDArray[np.float32] | None = None
-
-    def space(self, name: str) -> Space:
-        """Return a space of the vectors."""
-        if self.vectors is None:
-            raise TypeError("features of vectors need vectors")
-        return self.vectors.spaces[name]
 
     def of_queries(self, first: int, last: int) -> QueryVectors:
         """Return those of the queries [first, last)."""

@@ -23,8 +23,7 @@ from rerank.runtime.schema import Field, Names, Plain, Record, Text
 from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.ids import Ints
 from rerank.types.retriever import CONTENTS
-from rerank.vectors.space import DIMENSIONS, LSI, WORDS, Space, learn_lsi, learn_words
-from rerank.vectors.space import WORD_DIMENSIONS as WORD_DIMENSIONS
+from rerank.vectors.space import DIMENSIONS, LSI, Space, learn_lsi
 
 OTHER = "an index with other documents or another analyser"
 REMEDY = "Learn them with `rerank vectors`."
@@ -44,7 +43,7 @@ class Vectors:
     forward : ForwardIndex
         Forward arrays of the index.
     spaces : mapping from str to Space
-        The spaces by name: `lsi`, and `words` where the index has positions.
+        The spaces by name: `lsi`.
     stored : mapping from (str, str) to ndarray of shape (n_docs, dimensions) and dtype float32
         Vectors of all documents by space and field, where they are in a file; others are computed when they are used.
     known_checksum : str or None
@@ -63,7 +62,6 @@ class Vectors:
         index: Any,
         *,
         dimensions: int = DIMENSIONS,
-        word_dimensions: int = WORD_DIMENSIONS,
         threads: int | None = None,
     ) -> Self:
         """Learn vectors from the documents of an index.
@@ -76,9 +74,8 @@ class Vectors:
         ----------
         index : Index or ForwardIndex
             The index.
-        dimensions, word_dimensions : int
-            Number of dimensions of latent semantic indexing and of word vectors; fewer where documents or terms are
-            fewer.
+        dimensions : int
+            Number of dimensions; fewer where documents or terms are fewer.
         threads : int, optional
             Number of threads; by default one per core. The result does not depend on it, bit for bit.
 
@@ -88,20 +85,15 @@ class Vectors:
             The vectors.
 
         """
-        for name, value in (("dimensions", dimensions), ("word_dimensions", word_dimensions)):
-            if not isinstance(value, int | np.integer) or not 1 <= value <= MOST_DIMENSIONS:
-                raise InvalidInputError(
-                    f"{name}: expected a whole number from 1 to {MOST_DIMENSIONS}, got {shown(value)}. Pass e.g. 400."
-                )
+        if not isinstance(dimensions, int | np.integer) or not 1 <= dimensions <= MOST_DIMENSIONS:
+            raise InvalidInputError(
+                f"dimensions: expected a whole number from 1 to {MOST_DIMENSIONS}, got {shown(dimensions)}. "
+                "Pass e.g. 400."
+            )
         forward: ForwardIndex = getattr(index, "forward", index)
         whole = whole_document(forward)
-        with read_in_order(whole.terms, whole.freqs, whole.positions):
-            spaces = {LSI: learn_lsi(whole, int(dimensions), threads)[0]}
-            if whole.positions is None:
-                _log.info("word vectors are left out: the index has no positions.")
-            else:
-                spaces[WORDS] = learn_words(whole, int(word_dimensions), threads)
-        return cls(forward, spaces)
+        with read_in_order(whole.terms, whole.freqs):
+            return cls(forward, {LSI: learn_lsi(whole, int(dimensions), threads)[0]})
 
     @cached_property
     def checksum(self) -> str:

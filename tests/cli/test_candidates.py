@@ -23,7 +23,7 @@ def index(world: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = Path(shutil.copytree(world / "index", tmp_path_factory.mktemp("vectors") / "index"))
     with rerank.Index.open(folder) as opened:
         opened.resources.mkdir()
-        rerank.Vectors.learn(opened, dimensions=8, word_dimensions=4).save(opened.resources / "vectors")
+        rerank.Vectors.learn(opened, dimensions=8).save(opened.resources / "vectors")
     return str(folder)
 
 
@@ -130,8 +130,8 @@ def test_features_with_vectors_name_them_and_report_their_cost(command: Command,
     arguments = ("features", index, "topics.tsv", "bm25.run", "--qrels", "qrels.txt")
     done = command(*arguments, "-o", data, "--report", f"{tmp_path}/report.tsv", "--quick")
     assert done.code == 0
-    assert "soft_match.contents" in rerank.read_data(data).feature_names
-    assert "soft_match.contents\twords.contents\t" in (tmp_path / "report.tsv").read_text()
+    assert "lsi_200.contents" in rerank.read_data(data).feature_names
+    assert "lsi_200.contents\tlsi.contents\t" in (tmp_path / "report.tsv").read_text()
 
 
 def test_union_with_a_history_serves_a_model(command: Command, own_index: Path, tmp_path: Path) -> None:

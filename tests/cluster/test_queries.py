@@ -83,7 +83,7 @@ def test_functions_history_and_vectors_reach_the_workers(
     topics, qrels = rerank.read_topics(folder / "topics.tsv"), rerank.read_qrels(folder / "qrels.txt")
     run = rerank.read_run(folder / "bm25.run")
     with rerank.Index.open(folder / "index") as local, cluster.open(folder / "index") as index:
-        rerank.Vectors.learn(local, dimensions=8, word_dimensions=8).save(tmp_path / "vectors")
+        rerank.Vectors.learn(local, dimensions=8).save(tmp_path / "vectors")
         history = rerank.History.learn(local, topics, qrels)
         for opened, name in ((index, "cluster"), (local, "local")):
             bound = opened.using(vectors=tmp_path / "vectors", history=history, runs={"other": run})
@@ -99,7 +99,7 @@ def test_a_worker_reads_vectors_again_that_were_written_anew(folder: Path, tmp_p
     with rerank.Index.open(folder / "index") as index:
         fingerprint = dict(index.forward.fingerprint)
         for dimensions in (4, 8):
-            vectors = rerank.Vectors.learn(index, dimensions=dimensions, word_dimensions=4)
+            vectors = rerank.Vectors.learn(index, dimensions=dimensions)
             vectors.save(path)
             marks = {str(path): file_mark(path)}
             opened = OpenIndex(str(folder / "index"), None, fingerprint, marks, {"vectors": path})

@@ -77,7 +77,7 @@ def test_experiment_ranks_each_query_by_a_model_that_saw_none_of_its_labels(
     folds = assign_folds(collection.topics, 5, 0)
     study = replace(STUDY, folds=folds, tune=tune, learn_history=learn_history, candidates=candidates)
     if with_vectors:
-        index = index.using(vectors=rerank.Vectors.learn(index, dimensions=8, word_dimensions=2))
+        index = index.using(vectors=rerank.Vectors.learn(index, dimensions=8))
     changed = {query_id: dict(docs) for query_id, docs in collection.qrels.items()}
     ours = [query_id for query_id, fold in folds.items() if fold == 2]
     for query_id in ours:
@@ -148,7 +148,7 @@ def test_models_of_an_experiment_know_what_retrieved_their_candidates(
 def test_experiment_holds_out_what_train_and_rerank_do(index: rerank.Index, collection: Tiny) -> None:
     """Where a fold is held out, the model of the other queries, and its ranking of all candidates."""
     topics, qrels = more_queries(collection)
-    index = index.using(vectors=rerank.Vectors.learn(index, dimensions=8, word_dimensions=2))
+    index = index.using(vectors=rerank.Vectors.learn(index, dimensions=8))
     result = run_experiment(index, topics, qrels, study=Study(folds=3, parameters={"num_leaves": 4}))
     held_out = {query_id: text for query_id, text in topics.items() if result.folds[query_id] == 1}
     others = {query_id: text for query_id, text in topics.items() if query_id not in held_out}

@@ -28,7 +28,7 @@ def test_features_of_a_fold_are_those_of_a_history_of_its_training_queries(
     if name == "some" and not with_vectors:
         pytest.skip("its features need vectors")
     if with_vectors:
-        index = index.using(vectors=rerank.Vectors.learn(index, dimensions=8, word_dimensions=2))
+        index = index.using(vectors=rerank.Vectors.learn(index, dimensions=8))
     folds = assign_folds(collection.topics, 5, 0)
     run = index.search(collection.topics, 20)
     topics, qrels = Topics.of(collection.topics), Qrels.of(collection.qrels)

@@ -27,7 +27,7 @@ from tests.features.collection import Documents, forward_index
 DOCUMENTS = {"a": {"title": ["x", "y"]}, "b": {"title": ["x"]}, "c": {"title": ["z"]}}
 INDEX = forward_index(DOCUMENTS)
 
-EVERY = (*index_family_names(), "lsi", "words")
+EVERY = (*index_family_names(), "lsi")
 
 
 def test_extract_keeps_queries_of_the_run_and_orders_rows_as_trec_eval() -> None:

@@ -56,8 +56,8 @@ def test_registry_finds_the_families() -> None:
 def test_families_on_request_are_left_out_by_default() -> None:
     on_request = {name for name, member in known_families().items() if member.on_request}
     assert on_request == {"passages"}
-    of_vectors = set(space_family_names(("lsi", "words", "encoder")))
-    assert of_vectors == {"lsi", "words", "encoder"}
+    of_vectors = set(space_family_names(("lsi", "encoder")))
+    assert of_vectors == {"lsi", "encoder"}
     assert set(default_family_names()) == set(FAMILIES) - on_request - of_vectors
 
 

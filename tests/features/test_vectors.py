@@ -9,7 +9,6 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.features.extract import extract
-from rerank.features.families import vectors as words_family
 from rerank.features.families.vectors import LEVELS
 from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe, default_family_names
@@ -19,7 +18,7 @@ from rerank.vectors.vectors import Vectors
 from tests.features.awkward import QUERIES
 from tests.features.collection import Documents, forward_index
 
-FAMILIES = ("lsi", "words")
+FAMILIES = ("lsi",)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ def forward(documents: Documents) -> ForwardIndex:
 
 @pytest.fixture(scope="module")
 def vectors(forward: ForwardIndex) -> Vectors:
-    return Vectors.learn(forward, dimensions=150, word_dimensions=3)
+    return Vectors.learn(forward, dimensions=150)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +52,7 @@ def _vector(vectors: Vectors, space: str, tokens: list[str]) -> np.ndarray:
 def test_cosines_equal_their_definition(data: RankingData, vectors: Vectors, documents: Documents) -> None:
     assert np.isnan(data.column("lsi_100.body")).any()
     for field in vectors.forward.fields:
-        for space, name, size in (*(("lsi", f"lsi_{n}", n) for n in LEVELS), ("words", "word_cosine", None)):
+        for space, name, size in (("lsi", f"lsi_{n}", n) for n in LEVELS):
             expected = [
                 _cosine(
                     _vector(vectors, space, QUERIES[query_id])[:size],
@@ -62,38 +61,6 @@ def test_cosines_equal_their_definition(data: RankingData, vectors: Vectors, doc
                 for query_id, doc_id in _pairs(data)
             ]
             np.testing.assert_allclose(data.column(f"{name}.{field}"), expected, atol=2e-5, err_msg=f"{name}.{field}")
-
-
-def test_soft_match_equals_its_definition(data: RankingData, vectors: Vectors, documents: Documents) -> None:
-    space, forward = vectors.spaces["words"], vectors.forward
-
-    def row(word: str) -> int:
-        number = forward.term_number(word)
-        return int(space.rows[number]) if number >= 0 else -1
-
-    def soft_match(query: list[str], text: list[str]) -> float:
-        terms, of_field = [t for t in set(query) if row(t) >= 0], [row(s) for s in set(text) if row(s) >= 0]
-        if not terms or not of_field:
-            return np.nan
-        best = [max(float(space.units[row(term)] @ space.units[other]) for other in of_field) for term in terms]
-        weights = [float(space.weights[forward.term_number(term)]) for term in terms]
-        return float(np.average(best, weights=weights))
-
-    for field in forward.fields:
-        expected = [soft_match(QUERIES[q], list(documents[d].get(field, []))) for q, d in _pairs(data)]
-        np.testing.assert_allclose(data.column(f"soft_match.{field}"), expected, atol=1e-5)
-
-
-def test_soft_match_reads_the_first_terms_of_a_query(
-    forward: ForwardIndex, vectors: Vectors, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    query_id = max(QUERIES, key=lambda name: len(set(QUERIES[name])))
-    some = Run.of({query_id: run[query_id]})
-    monkeypatch.setattr(words_family, "LIMIT", 1)
-    cut = extract(forward, QUERIES, some, Recipe(families=("words",)), records=Records(vectors=vectors))
-    one = {query_id: QUERIES[query_id][:1]}
-    alone = extract(forward, one, some, Recipe(families=("words",)), records=Records(vectors=vectors))
-    np.testing.assert_array_equal(cut.column("soft_match.contents"), alone.column("soft_match.contents"))
 
 
 def test_features_of_vectors_are_bitwise_equal_for_any_threads_and_from_a_file(
@@ -131,10 +98,7 @@ def test_features_of_vectors_are_refused_without_them(
     other = Vectors.learn(forward, dimensions=2)
     with pytest.raises(InvalidInputError, match=rf"which the features were made with, got {other.checksum}\."):
         extract(forward, QUERIES, run, recipe, records=Records(vectors=other))
-    lsi = Vectors(forward, {"lsi": vectors.spaces["lsi"]})
-    with pytest.raises(InvalidInputError, match="expected the space words for the family words, got lsi"):
-        extract(forward, QUERIES, run, Recipe(families=FAMILIES), records=Records(vectors=lsi))
-    assert extract(forward, QUERIES, run, records=Records(vectors=lsi)).n_features > 0
+    assert extract(forward, QUERIES, run, records=Records(vectors=vectors)).n_features > 0
 
 
 def test_vectors_of_another_index_are_refused(forward: ForwardIndex, vectors: Vectors, run: Run) -> None:

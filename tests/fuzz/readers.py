@@ -710,7 +710,7 @@ def _check_history(history: History, folder: Path) -> None:
 
 
 def _vectors_seeds(work: Path) -> list[bytes]:
-    Vectors.learn(_forward(work), dimensions=3, word_dimensions=2, threads=1).save(work / "seed-vectors")
+    Vectors.learn(_forward(work), dimensions=3, threads=1).save(work / "seed-vectors")
     return [(work / "seed-vectors").read_bytes()]
 
 
@@ -719,7 +719,7 @@ def _read_vectors(path: Path) -> Vectors:
     forward = _forward(path.parent.parent)
     vectors = Vectors.read(path, forward)
     run = Run.of({query_id: {str(doc_id): 1.0 for doc_id in forward.doc_ids[:5]} for query_id in QUERY_TERMS})
-    extract(forward, QUERY_TERMS, run, Recipe(families=("lsi", "words")), records=Records(vectors=vectors), threads=1)
+    extract(forward, QUERY_TERMS, run, Recipe(families=("lsi",)), records=Records(vectors=vectors), threads=1)
     return vectors
 
 

@@ -40,7 +40,7 @@ class World:
 
     @cached_property
     def vectors(self) -> Vectors:
-        return Vectors.learn(self.forward, dimensions=7, word_dimensions=2)
+        return Vectors.learn(self.forward, dimensions=7)
 
     def history(self, threads: int | None = None) -> History:
         return History.of_terms(self.forward, self.queries, Qrels.of(self.labels), threads=threads)

@@ -68,7 +68,7 @@ def outputs(index: rerank.Index, topics: Mapping[str, str], qrels: Any, folder: 
                 alone = index.using(threads=threads).search({query_id: text}, k=k)
                 results[f"bm25 {query_id} {k} {threads}"] = run_of(alone)
     results["title"] = run_of(index.search(topics, field="title", k1=1.2, b=0.75))
-    vectors = rerank.Vectors.learn(index, dimensions=8, word_dimensions=6)
+    vectors = rerank.Vectors.learn(index, dimensions=8)
     history = rerank.History.learn(index, topics, qrels)
     vectors.save(folder / "vectors")
     history.save(folder / "history.npz")

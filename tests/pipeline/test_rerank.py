@@ -101,7 +101,7 @@ def test_features_in_a_file_are_those_in_memory_whatever_is_given_beside_the_run
 ) -> None:
     monkeypatch.setenv("RERANK_CACHE", str(tmp_path))
     run = index.search(collection.topics, k=10)
-    vectors = rerank.Vectors.learn(index, dimensions=4, word_dimensions=4)
+    vectors = rerank.Vectors.learn(index, dimensions=4)
     history = rerank.History.learn(index, collection.topics, collection.qrels)
     given: dict[str, Any] = {"runs": {"other": run}, "vectors": vectors, "history": history, "encoder": _lengths}
     parameters = set(signature(rerank.Index.features).parameters)

@@ -27,13 +27,13 @@ from rerank.pipeline.rerank import rerank as rerank_run
 from rerank.plugins.texts import TextReranker
 from tests.tiny import Tiny
 
-EVERY = Recipe(families=(*index_family_names(), "lsi", "words"))
+EVERY = Recipe(families=(*index_family_names(), "lsi"))
 
 
 @cache
 def with_vectors(index: rerank.Index, **options: Any) -> rerank.Index:
     """Return the index with vectors of it, which the recipe of every family needs."""
-    return index.using(vectors=rerank.Vectors.learn(index, dimensions=9, word_dimensions=5), **options)
+    return index.using(vectors=rerank.Vectors.learn(index, dimensions=9), **options)
 
 
 SPACES = (" ", "  ", "\t", "\n", "\r\n", "\x0b", "\x0c", "\x1f", "\u00a0", "\u2003", "\u0085")

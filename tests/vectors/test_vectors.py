@@ -103,7 +103,7 @@ def test_vectors_that_cannot_be_are_refused(vectors: Vectors, forward: ForwardIn
             "lsi.rows beyond the terms",
         ),
         (vectors.checksum.encode(), b"0" * 16, "vectors with another checksum than their own"),
-        (b'["lsi",', b'["abc",', "no abc.rows"),
+        (b'["lsi"]', b'["abc"]', "no abc.rows"),
         (b'["contents", "title"]', b'["contents", "tutle"]', "no lsi.tutle"),
     ):
         name = next(name for name, part in content.items() if old in part)

@@ -12,16 +12,6 @@ References
 ----------
 Deerwester et al., JASIS 1990.
 
-The words family: similarity of query and field by word vectors of the collection.
-
-u(t)    vector of a word: of the positive pointwise mutual information of words that occur near each other
-v       vector of a text: sum over its words of (1 + ln tf) * ln(N / df) * u, see `rerank vectors`
-cos     cosine
-
-References
-----------
-Levy, Goldberg & Dagan, TACL 2015; Mitra et al., arXiv:1602.01137; Kenter & de Rijke, CIKM 2015 (soft matching).
-
 """
 
 from __future__ import annotations
@@ -40,7 +30,7 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import dot
 from rerank.types import Ints
-from rerank.vectors.space import ENCODER, LSI, WORDS
+from rerank.vectors.space import ENCODER, LSI
 
 cosine_feature = partial(Feature, unit="cosine", low=-1.0 - 1e-6, high=1.0 + 1e-6)
 _ENCODER_FEATURES = (
@@ -54,25 +44,6 @@ _ENCODER_FEATURES = (
     ),
 )
 LEVELS = (100, 200, 400)
-LIMIT = 64  # query terms of the soft match
-_WORD_FEATURES = (
-    cosine_feature(
-        name="word_cosine",
-        meaning="Similarity of query and field as sums of word vectors.",
-        formula="cosine of v(query) and v(field)",
-        source="Mitra et al., arXiv:1602.01137, with vectors of Levy, Goldberg & Dagan, TACL 2015",
-        missing=(Missing.NO_VECTOR,),
-        cost=Cost.DIMENSIONS,
-    ),
-    cosine_feature(
-        name="soft_match",
-        meaning="How near the query's words are to the nearest word of the field.",
-        formula="mean over the query's words t, weighted by idf, of the greatest cos(u(t), u(s)), s in the field",
-        source="Kenter & de Rijke, CIKM 2015, eq. 3, without its saturation",
-        missing=(Missing.NO_VECTOR,),
-        cost=Cost.SOFT,
-    ),
-)
 
 
 def fill_cosines(
@@ -110,60 +81,6 @@ def _fill_cosines(query_ptr, rows, queries, documents, levels, out):  # type: ig
                 first = last
                 known = of_query > 0.0 and of_document > 0.0
                 out[row, level] = product / np.sqrt(of_query * of_document) if known else np.nan
-
-
-@kernel()
-def fill_soft_matches(query_ptr, term_ptr, query_rows, weights, docs, postings, term_rows, units, out):  # type: ignore[no-untyped-def]
-    """Fill `out` (n_rows,) with the weighted mean over the query's terms of the best cosine with a term of the field.
-
-    term_ptr    (n_queries + 1,) first query term of each query
-    query_rows  (n_query_terms,) row of each query term in `units`, -1 where it has none
-    weights     (n_query_terms,) weight of each query term in the mean
-    docs        (n_rows,) document of each candidate
-    postings    doc_ptr and terms of the field
-    term_rows   (n_terms,) row of each term in `units`, -1 where it has none
-    units       (n, dimensions) float32 vectors of norm 1
-    NaN where no term of the query, or none of the field, has a vector.
-    """
-    doc_ptr, doc_terms = postings
-    slots = np.full(len(units), -1, np.int32)
-    for query in range(len(query_ptr) - 1):
-        first, last = query_ptr[query], query_ptr[query + 1]
-        terms = np.empty(term_ptr[query + 1] - term_ptr[query], np.int64)
-        n_terms, total = 0, 0.0
-        for term in range(term_ptr[query], term_ptr[query + 1]):
-            if query_rows[term] >= 0 and weights[term] > 0.0:
-                terms[n_terms] = term
-                n_terms += 1
-                total += weights[term]
-        n_postings = 0
-        for row in range(first, last):
-            n_postings += doc_ptr[docs[row] + 1] - doc_ptr[docs[row]]
-        n_slots, most = 0, min(n_postings, len(units))
-        cosines = np.empty((most, max(n_terms, 1)), np.float32)
-        used, best = np.empty(most, np.int32), np.empty(max(n_terms, 1), np.float32)
-        for row in range(first, last):
-            best[:], n_known = -1.0, 0
-            for posting in range(doc_ptr[docs[row]], doc_ptr[docs[row] + 1]):
-                term = doc_terms[posting]
-                unit = term_rows[term] if term < len(term_rows) else np.int32(-1)
-                if unit < 0 or n_terms == 0:
-                    continue
-                n_known += 1
-                if slots[unit] < 0:
-                    slots[unit], used[n_slots] = n_slots, unit
-                    for index in range(n_terms):
-                        cosines[n_slots, index] = dot(units[query_rows[terms[index]]], units[unit])
-                    n_slots += 1
-                of_unit = cosines[slots[unit]]
-                for index in range(n_terms):
-                    best[index] = max(best[index], of_unit[index])
-            mean = 0.0
-            for index in range(n_terms):
-                mean += weights[terms[index]] * best[index]
-            out[row] = mean / total if n_known > 0 else np.nan
-        for slot in range(n_slots):
-            slots[used[slot]] = -1
 
 
 @register("encoder")
@@ -212,33 +129,3 @@ class LsiFeatures(FieldFamily):
         given = block.vectors
         documents, rows = given.documents(LSI, block.field.name, block.candidates.docs)
         fill_cosines(block.candidates.query_ptr, rows, given.queries[LSI], documents, LEVELS, out)
-
-
-@register("words")
-class WordFeatures(FieldFamily):
-    """Cosine of the sums of word vectors, and the mean over the query's words of the best cosine with a word."""
-
-    evidence = "similarity of words"
-    rising = ("*",)
-    needs_space = WORDS
-    limit = f"soft_match reads the first {LIMIT} distinct terms of a query"
-    listed = _WORD_FEATURES
-
-    def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
-        """Fill `out` (n_rows, 2)."""
-        given, batch, field = block.vectors, block.candidates, block.field
-        documents, rows = given.documents(WORDS, field.name, batch.docs)
-        cosines = np.empty((batch.n_rows, 1), dtype=np.float32)
-        fill_cosines(batch.query_ptr, rows, given.queries[WORDS], documents, (documents.shape[1],), cosines)
-        out[:, :1] = cosines
-        space, first = given.space(WORDS), batch.first_terms(LIMIT)
-        fill_soft_matches(
-            batch.query_ptr,
-            first.term_ptr,
-            *space.of_terms(first.terms),
-            batch.docs,
-            (read_only_view(field.doc_ptr), read_only_view(field.terms)),
-            read_only_view(space.rows),
-            read_only_view(space.units),
-            out[:, 1],
-        )
