@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import log, nan, sqrt
+from math import log, log1p, nan, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,14 +99,33 @@ class Learned:
                 scores[doc] = scores.get(doc, 0.0) + cosines[query_id] ** power * gain
         return scores
 
+    def expansion(self, query: Tokens) -> Scores:
+        fields: dict[str, Counter[str]] = {}
+        for query_id, tokens in self.queries.items():
+            for doc in self.relevant[query_id]:
+                fields.setdefault(doc, Counter()).update(tokens)
+        fields = {doc: field for doc, field in fields.items() if field}
+        average = sum(field.total() for field in fields.values()) / max(len(fields), 1)
+        scores: Scores = {}
+        for term, n in Counter(query).items():
+            df = sum(term in field for field in fields.values())
+            idf = log1p((len(fields) - df + 0.5) / (df + 0.5))
+            for doc, field in fields.items():
+                if term in field:
+                    saturation = 0.9 * (0.6 + 0.4 * field.total() / average)
+                    scores[doc] = scores.get(doc, 0.0) + n * idf * field[term] / (field[term] + saturation)
+        return scores
+
     def prior(self) -> Scores:
         return dict(Counter(doc for docs in self.relevant.values() for doc in docs))
 
     def columns(self, query: Tokens) -> dict[str, Scores]:
         """Return all scores of a query, by feature and document; a missing one has no entry or NaN."""
-        neighbours = self.neighbours(query)
+        neighbours, expansion = self.neighbours(query), self.expansion(query)
         latent, wide = self.latent_neighbours(query, 30, 2), self.latent_neighbours(query, 100, 4)
         return {
+            "history.expansion": expansion,
+            "history.expansion_smoothed": self.smooth(expansion),
             "history.neighbours": neighbours,
             "history.neighbours_smoothed": self.smooth(neighbours),
             "history.neighbours_lsi": latent,
