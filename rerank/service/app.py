@@ -69,7 +69,6 @@ REQUESTS = Counter("rerank_requests", "Answered requests.", ["path", "code"])
 SECONDS = Histogram("rerank_request_seconds", "Seconds from a request's head to its answer.", ["path"], buckets=_BOUNDS)
 RELOADS = Counter("rerank_reloads", "New models.", ["result"])
 WAITING = Gauge("rerank_waiting_requests", "Requests that wait for the kernels.", multiprocess_mode="livesum")
-CONNECTIONS = Gauge("rerank_connections", "Open connections.", multiprocess_mode="livesum")
 WORKERS = Gauge("rerank_ready_workers", "Worker processes that answer.", multiprocess_mode="livesum")
 RESIDENT = Gauge(
     "rerank_resident_bytes",
@@ -230,7 +229,7 @@ class Service:
                         raise self._too_large()
                     if self._bytes_in_use > self.limits.total_body_bytes:
                         REFUSED.labels("bytes").inc()
-                        raise overloaded(1.0)
+                        raise overloaded()
         except TimeoutError:
             REFUSED.labels("slow").inc()
             raise ServiceError(

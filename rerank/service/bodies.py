@@ -1,16 +1,7 @@
-"""The bodies of requests: what pydantic checks of all of them, their limits, and the answers of their faults.
+"""The endpoints /search, /rerank (in the shapes that the clients of other services know) and /events, and their bodies.
 
-Annotations are evaluated in the files of endpoints (no `from __future__ import annotations`): the bodies have the
-limits of the service, as types that the endpoints give to the parameters of generic bodies.
-
-The endpoint /search.
-
-The endpoint /rerank, in the shapes that the clients of other services know.
-
-The endpoint /events: what searchers were shown and clicked, written to the log of the queries.
+pydantic checks the bodies. Their limits are constants, but for the number of documents, an option of the service.
 """
-
-from __future__ import annotations
 
 import asyncio
 import inspect
@@ -19,7 +10,7 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
-from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self
 
 import orjson
 from fastapi import Depends, FastAPI
@@ -42,21 +33,28 @@ from pydantic import (
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rerank.clicks.interleaving import METHODS
 from rerank.errors import shown
 from rerank.lucene.documents import ID_KEYS
 from rerank.pipeline.applying import Cutoff
-from rerank.runtime.schema import SchemaError
+from rerank.runtime.schema import REMEDY, SchemaError
 from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.service.app import RERANK_PATHS, Service, json_response
 from rerank.service.engine import Engine
-from rerank.service.jobs import NORMAL_CANDIDATES, TEAM_DRAFT, RerankAnswer, RerankJob, SearchJob, assigned, compared
-from rerank.service.querylog import longest_token
+from rerank.service.jobs import NORMAL_CANDIDATES, RerankAnswer, RerankJob, SearchJob, assigned, compared
 from rerank.service.settings import ServiceError, not_written, unknown, unusable
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, is_unicode
 from rerank.types.retriever import CONTENTS
 
 MOST_FIELDS = 64
+
+
+MOST_QUERIES = 32
+
+
+QUERY_CHARACTERS = 4000
+
+
+TEXT_CHARACTERS = 200_000  # of the text of a document
 
 
 MOST_MEMBERS = 256  # of a body, and of a document in it
@@ -91,7 +89,7 @@ class Route(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """Return the function that answers requests."""
-        parameters = inspect.signature(self.endpoint).parameters
+        parameters = inspect.signature(self.endpoint, eval_str=True).parameters
         if "body" not in parameters:
             return super().get_route_handler()
         model = parameters["body"].annotation
@@ -103,21 +101,6 @@ class Route(APIRoute):
                 return response
 
         return handle
-
-
-def read_body(model: type[Body], service: Service, text: bytes) -> Body:
-    """Return a body; raises ServiceError. The service is the context of its validators."""
-    if text.count(b"[") + text.count(b"{") > _MOST_BRACKETS:
-        raise ServiceError(413, "body", f"at most {_MOST_BRACKETS} brackets", "more", "Send it in parts.")
-    try:
-        return model.model_validate(parse_json(text, finite=True), context=service)
-    except ParseFault as fault:
-        line = "" if fault.line is None else f" in line {fault.line}"
-        raise ServiceError(400, "body", "JSON", f"{fault}{line}", "Send one JSON object.") from None
-    except RecursionError:
-        raise ServiceError(400, "body", "JSON", "brackets nested too deep", "Send one JSON object.") from None
-    except ValidationError as error:
-        raise _fault(error) from None
 
 
 def _fault(error: ValidationError) -> ServiceError:
@@ -134,11 +117,7 @@ def _fault(error: ValidationError) -> ServiceError:
         steps = steps[:-1] if kind == "missing" else steps
     for step in reversed(steps):
         cause.within(f"[{step}]" if isinstance(step, int) else step if step.isidentifier() else f"[{shown(step)}]")
-    fault = unusable(cause)
-    if kind == "too_long" and steps and steps[0] in ("documents", "texts") and len(steps) == 1:
-        remedy = "Send the others in another request."
-        return ServiceError(413, fault.place, f"at most {values['max_length']} documents", fault.found, remedy)
-    return fault
+    return unusable(cause)
 
 
 def check_members(value: Mapping[str, Any]) -> None:
@@ -173,10 +152,7 @@ class BestPassage(BaseModel):
 
 
 class Body(BaseModel):
-    """A body: null is as good as nothing, and unknown keys are refused where they look like a misspelt one.
-
-    Bodies are generic: the types of members that have limits of the service are parameters.
-    """
+    """A body: null is as good as nothing, and unknown keys are refused where they look like a misspelt one."""
 
     model_config = ConfigDict(strict=True, extra="allow")
     one_of: ClassVar[tuple[str, ...]] = ()  # of which there must be exactly one
@@ -204,6 +180,21 @@ class Body(BaseModel):
         return value
 
 
+def read_body(model: type[Body], service: Service, text: bytes) -> Body:
+    """Return a body; raises ServiceError. The service is the context of its validators."""
+    if text.count(b"[") + text.count(b"{") > _MOST_BRACKETS:
+        raise ServiceError(413, "body", f"at most {_MOST_BRACKETS} brackets", "more", "Send it in parts.")
+    try:
+        return model.model_validate(parse_json(text, finite=True), context=service)
+    except ParseFault as fault:
+        line = "" if fault.line is None else f" in line {fault.line}"
+        raise ServiceError(400, "body", "JSON", f"{fault}{line}", "Send one JSON object.") from None
+    except RecursionError:
+        raise ServiceError(400, "body", "JSON", "brackets nested too deep", "Send one JSON object.") from None
+    except ValidationError as error:
+        raise _fault(error) from None
+
+
 Least = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -216,7 +207,11 @@ Names = Annotated[list[Name], Field(max_length=MOST_FIELDS)]
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
 
 
-Query = Annotated[str, Field(min_length=1, json_schema_extra={"pattern": r"\S"})]
+Query = Annotated[
+    str,
+    Field(min_length=1, max_length=QUERY_CHARACTERS, json_schema_extra={"pattern": r"\S"}),
+    AfterValidator(words),
+]
 
 
 def cutoff(min_score: float | None, abstain: float | None) -> Cutoff | None:
@@ -233,19 +228,26 @@ def token(service: Service) -> list[Any]:
 MOST_EXCERPT = 10_000
 
 
-PARAMETERS = ("compare", "assign", "method")  # of the address
+PARAMETERS = ("compare", "assign")  # of the address
 
 
 _ONE = "q"  # id of the query of a body that has one
 
 
-QueryText = TypeVar("QueryText", bound=str)
+def _ids(queries: object) -> Any:
+    """Return queries whose ids can be written to files."""
+    broken = first_broken(list(queries)) if isinstance(queries, dict) else None
+    if broken is not None:
+        raise SchemaError(f"ids {ID_RULE}", shown(broken), "Rename it.")
+    return queries
 
 
-Queries = TypeVar("Queries", bound=list[str] | dict[str, str])
-
-
-ResultCount = TypeVar("ResultCount", bound=int)
+Queries = Annotated[
+    Annotated[list[Query], Field(min_length=1, max_length=MOST_QUERIES), Tag("[]")]
+    | Annotated[dict[str, Query], Field(min_length=1, max_length=MOST_QUERIES), Tag("{}")],
+    Discriminator(lambda value: {list: "[]", dict: "{}"}.get(type(value))),
+    AfterValidator(_ids),
+]
 
 
 class Bm25Place(BaseModel):
@@ -300,17 +302,15 @@ class SearchAnswer(BaseModel):
     results: list[Result]
 
 
-class SearchBody(Body, Generic[QueryText, Queries, ResultCount]):
-    """What a body of /search holds."""
+class Search(Body):
+    """A body of /search."""
 
     model_config = ConfigDict(extra="forbid")
     one_of = ("query", "queries")
-    query: QueryText | None = Field(None, description="The query.")
+    query: Query | None = Field(None, description="The query.")
     queries: Queries | None = Field(None, description="Several queries: a list, or an object by query id.")
-    k: ResultCount | None = Field(  # type: ignore[assignment]
-        10, description="Number of documents to return for each query."
-    )
-    candidates: ResultCount | None = Field(
+    k: Count | None = Field(10, description="Number of documents to return for each query.")
+    candidates: Count | None = Field(
         None, description="Number of BM25's documents that the model reorders; by default 100, or k if that is more."
     )
     model: Name | None = Field(None, description="A name of /models; the served model by default.")
@@ -343,8 +343,12 @@ class SearchBody(Body, Generic[QueryText, Queries, ResultCount]):
         queries: Any = {_ONE: self.query} if self.query is not None else self.queries or {}
         if isinstance(queries, list):
             queries = {f"q{number}": text for number, text in enumerate(queries, start=1)}
-        k, most = self.k or 10, service.limits.documents
+        k = self.k or 10
+        most = service.limits.documents
         candidates = self.candidates or min(max(k, NORMAL_CANDIDATES), most)
+        for key, number in (("k", k), ("candidates", candidates)):
+            if number > most:
+                raise ServiceError(422, f"body.{key}", f"at most {most}", str(number), REMEDY)
         if candidates < k:
             raise ServiceError(
                 422, "body.candidates", f"at least the {k} documents of k", str(candidates), "Ask for more candidates."
@@ -362,9 +366,6 @@ class SearchBody(Body, Generic[QueryText, Queries, ResultCount]):
             raise ServiceError(
                 422, "query", "one of compare, assign and the model of the body", "several", "Give one of them."
             )
-        method = parameters.get("method", TEAM_DRAFT)
-        if method not in METHODS:
-            raise unknown(422, "query.method", method, METHODS)
         return SearchJob(
             self.model or (assigned(assign, self.session) if assign is not None else service.settings.served_name),
             queries=queries,
@@ -377,33 +378,13 @@ class SearchBody(Body, Generic[QueryText, Queries, ResultCount]):
             passage=bool(self.passage),
             cutoff=cutoff(self.min_score, self.abstain),
             session=self.session,
-            comparison=None if compare is None else compared(compare, method, self.session),
+            comparison=None if compare is None else compared(compare, self.session),
             assigned=assign or "",
         )
 
 
-def _ids(queries: object) -> Any:
-    """Return queries whose ids can be written to files."""
-    broken = first_broken(list(queries)) if isinstance(queries, dict) else None
-    if broken is not None:
-        raise SchemaError(f"ids {ID_RULE}", shown(broken), "Rename it.")
-    return queries
-
-
 def add_search(app: FastAPI, service: Service) -> None:
-    """Add the endpoint, whose bodies have the limits of the service."""
-    limits = service.limits
-    Words = Annotated[Query, Field(max_length=limits.query_characters), AfterValidator(words)]
-    Several = Annotated[
-        Annotated[list[Words], Field(min_length=1, max_length=limits.queries), Tag("[]")]
-        | Annotated[dict[str, Words], Field(min_length=1, max_length=limits.queries), Tag("{}")],
-        Discriminator(lambda value: {list: "[]", dict: "{}"}.get(type(value))),
-        AfterValidator(_ids),
-    ]
-    Depth = Annotated[int, Field(ge=1, le=limits.documents)]
-
-    class Search(SearchBody[Words, Several, Depth]):
-        """A body of /search."""
+    """Add the endpoint."""
 
     @app.post("/search", response_model=SearchAnswer, dependencies=token(service))
     async def search(
@@ -411,7 +392,6 @@ def add_search(app: FastAPI, service: Service) -> None:
         request: Request,
         compare: Annotated[str | None, Parameter(description="Two models, as A,B, that share one list.")] = None,
         assign: Annotated[str | None, Parameter(description="Two models, as A,B, of which a session gets one.")] = None,
-        method: Annotated[str, Parameter(description=f"How a list is shared: {', '.join(METHODS)}.")] = TEAM_DRAFT,
     ) -> Response:
         """Search, and reorder with a model, or with two that are compared."""
         job = body.job(service, request.query_params)
@@ -427,10 +407,35 @@ def add_search(app: FastAPI, service: Service) -> None:
 _TEXT = "text"
 
 
-Documents = TypeVar("Documents", bound=list[Any])
+def _check_text(text: str) -> None:
+    """Refuse a text that is too long, or has characters that UTF-8 or Java cannot hold."""
+    if len(text) > TEXT_CHARACTERS:
+        raise SchemaError(f"at most {TEXT_CHARACTERS} characters", str(len(text)), "Cut the text.")
+    plain_text(text)
 
 
-Texts = TypeVar("Texts", bound=list[str])
+def _check_document(value: object) -> Any:
+    """Refuse what is neither a text nor an object, and texts in it that are too long."""
+    if isinstance(value, str):
+        _check_text(value)
+    elif not isinstance(value, dict):
+        raise SchemaError("text, or an object with a text or an id", shown(value))
+    else:
+        check_members(value)
+        for key, member in value.items():
+            for text in member if isinstance(member, list) else [member]:
+                if isinstance(text, str):
+                    try:
+                        _check_text(text)
+                    except SchemaError as error:
+                        raise error.within(shown(key)) from None
+    return value
+
+
+Document = Annotated[Any, PlainValidator(_check_document, json_schema_input_type=str | dict[str, Any])]
+
+
+Text = Annotated[str, Field(max_length=TEXT_CHARACTERS), AfterValidator(plain_text)]
 
 
 class RankedDocument(BaseModel):
@@ -460,19 +465,20 @@ class RankedText(BaseModel):
     passage: BestPassage | None = None
 
 
-class RerankBody(Body, Generic[QueryText, Documents, Texts]):
-    """What a body of /rerank holds, in the shape of Cohere, Jina, Voyage and TEI."""
+class Rerank(Body):
+    """A body of /rerank in the shape of Cohere, Jina, Voyage and TEI."""
 
     one_of = ("documents", "texts")
     ignored = ("priority", "truncate", "truncation", "truncation_direction", "user", "return_input", "input")
-    query: QueryText = Field(description="The query.")
-    documents: Documents | None = Field(
+    query: Query = Field(description="The query.")
+    documents: list[Document] | None = Field(
         None,
+        min_length=1,
         description="Texts; or objects with `text` or fields of the index; or objects with the `id` of a document "
         "of the index and no text, in all of them.",
     )
-    texts: Texts | None = Field(
-        None, description="Texts, in the shape of Text Embeddings Inference; the answer is then a list."
+    texts: list[Text] | None = Field(
+        None, min_length=1, description="Texts, in the shape of Text Embeddings Inference; the answer is then a list."
     )
     model: Name | None = Field(None, description="A name of /models; the served model by default.")
     top_n: Count | None = Field(None, description="Number of documents to return; all by default.")
@@ -513,7 +519,13 @@ class RerankBody(Body, Generic[QueryText, Documents, Texts]):
     @model_validator(mode="after")
     def _prepare(self, info: ValidationInfo[Service]) -> Self:
         """Set the ids, or else the texts and fields of the index, of the documents."""
-        place, engine = "body.documents" if self.texts is None else "body.texts", info.context.engine
+        place = "body.documents" if self.texts is None else "body.texts"
+        engine = info.context.engine
+        most = info.context.limits.documents
+        if len(self.given) > most:
+            raise ServiceError(
+                413, place, f"at most {most} documents", str(len(self.given)), "Send the others in another request."
+            )
         names = (*engine.field_names, *engine.run_names(self.model or info.context.settings.served_name))
         _check_rank_fields(self.given, self.rank_fields or ())
         self._doc_ids = None if self.rank_fields else _ids_of(self.given, place)
@@ -571,32 +583,6 @@ class RerankBody(Body, Generic[QueryText, Documents, Texts]):
             "usage": {"prompt_tokens": 0, "total_tokens": 0},
             "meta": {"api_version": {"version": "2"}, "billed_units": {"search_units": 1}},
         }
-
-
-def _check_text(text: str, most: int) -> None:
-    """Refuse a text of more characters than `most`, or of such as UTF-8 or Java cannot hold."""
-    if len(text) > most:
-        raise SchemaError(f"at most {most} characters", str(len(text)), "Cut the text.")
-    plain_text(text)
-
-
-def _check_document(value: object, info: ValidationInfo[Service]) -> Any:
-    """Refuse what is neither a text nor an object, and texts in it that are too long."""
-    most = info.context.limits.text_characters
-    if isinstance(value, str):
-        _check_text(value, most)
-    elif not isinstance(value, dict):
-        raise SchemaError("text, or an object with a text or an id", shown(value))
-    else:
-        check_members(value)
-        for key, each in value.items():
-            for text in each if isinstance(each, list) else [each]:
-                if isinstance(text, str):
-                    try:
-                        _check_text(text, most)
-                    except SchemaError as error:
-                        raise error.within(shown(key)) from None
-    return value
 
 
 def _check_rank_fields(given: Sequence[Any], rank_fields: Sequence[str]) -> None:
@@ -691,17 +677,7 @@ def logistic(score: float) -> float:
 
 
 def add_rerank(app: FastAPI, service: Service) -> None:
-    """Add the endpoint, whose bodies have the limits of the service, under all its paths."""
-    limits = service.limits
-    Words = Annotated[Query, Field(max_length=limits.query_characters), AfterValidator(words)]
-    Document = Annotated[Any, PlainValidator(_check_document, json_schema_input_type=str | dict[str, Any])]
-    Text = Annotated[str, Field(max_length=limits.text_characters), AfterValidator(plain_text)]
-    several = Field(min_length=1, max_length=limits.documents)
-    Documents = Annotated[list[Document], several]
-    Texts = Annotated[list[Text], several]
-
-    class Rerank(RerankBody[Words, Documents, Texts]):
-        """A body of /rerank in the shape of Cohere, Jina, Voyage and TEI."""
+    """Add the endpoint under all its paths."""
 
     async def rerank(body: Rerank, request: Request) -> Response:
         """Order documents for a query."""
@@ -712,19 +688,13 @@ def add_rerank(app: FastAPI, service: Service) -> None:
         app.post(path, response_model=Ranked | list[RankedText], dependencies=token(service))(rerank)
 
 
-Token = TypeVar("Token", bound=str)
-
-
-EventDocuments = TypeVar("EventDocuments", bound=list[str])
-
-
-class EventsBody(Body, Generic[Token, EventDocuments]):
-    """What a body of /events holds."""
+class Events(Body):
+    """A body of /events."""
 
     model_config = ConfigDict(extra="forbid")
-    token: Token = Field(description="The token of a result of /search.")
-    clicks: EventDocuments | None = Field(None, description="Ids of documents of the result that were clicked.")
-    shown: EventDocuments | None = Field(
+    token: str = Field(description="The token of a result of /search.")
+    clicks: list[Name] | None = Field(None, description="Ids of documents of the result that were clicked.")
+    shown: list[Name] | None = Field(
         None, description="Ids of the documents that were shown, where these are not all of the result."
     )
 
@@ -736,13 +706,7 @@ class Written(BaseModel):
 
 
 def add_events(app: FastAPI, service: Service) -> None:
-    """Add the endpoint, whose bodies have the limits of the service."""
-    limits = service.limits
-    Token = Annotated[str, Field(max_length=longest_token(limits.documents))]
-    Ids = Annotated[list[Name], Field(max_length=limits.documents)]
-
-    class Events(EventsBody[Token, Ids]):
-        """A body of /events."""
+    """Add the endpoint."""
 
     @app.post("/events", response_model=Written, dependencies=token(service))
     async def events(body: Events, request: Request) -> Response:
@@ -753,7 +717,7 @@ def add_events(app: FastAPI, service: Service) -> None:
         shown, clicks = body.shown or [], body.clicks or []
         written = log.write(await asyncio.to_thread(log.events, body.token, shown, clicks))
         done = asyncio.wrap_future(written)
-        await asyncio.wait([done], timeout=limits.deadline)
+        await asyncio.wait([done], timeout=service.limits.deadline)
         if written.cancel() or not await done:
             raise not_written()
         return json_response({"written": len(shown) + len(clicks)})

@@ -681,7 +681,7 @@ def shown_list(job: SearchJob, query: str, rankings: Sequence[Ranking], ranked: 
     if job.comparison is None:
         return ShownList(lists[0], names, ranked[0].answered())
     seed, (first, second) = job.comparison.seed(query), [each.names() for each in ranked]
-    made = interleave(first, second, job.k, job.comparison.method, seed)
+    made = interleave(first, second, job.k, random=seed)
     by_id = [{hit["id"]: hit for hit in hits} for hits in lists]
     hits = [
         {**(by_id[side].get(doc_id) or by_id[1 - side][doc_id]), "rank": place}

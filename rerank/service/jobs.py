@@ -33,8 +33,6 @@ from rerank.service.appending import Lines
 from rerank.service.settings import Limits, ServiceError, internal, overloaded, too_late
 from rerank.types.passages import Passage
 
-TEAM_DRAFT = "team-draft"
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -44,25 +42,22 @@ class Comparison:
     ----------
     names : tuple of str
         Their names.
-    method : str
-        How their documents are interleaved.
     session : str
         The session; lists for one query and session are equal.
 
     """
 
     names: tuple[str, str]
-    method: str
     session: str
 
     def seed(self, query: str) -> int:
         """Return the seed of all chance in the list for a query."""
-        return _number(*self.names, self.method, self.session, query)
+        return _number(*self.names, self.session, query)
 
 
-def compared(names: str, method: str, session: str | None) -> Comparison:
+def compared(names: str, session: str | None) -> Comparison:
     """Return the comparison of `A,B`; raises ServiceError."""
-    return Comparison(_two("compare", names), method, session or secrets.token_hex(8))
+    return Comparison(_two("compare", names), session or secrets.token_hex(8))
 
 
 def assigned(names: str, session: str | None) -> str:
@@ -91,19 +86,7 @@ log = logging.getLogger("rerank")
 NORMAL_CANDIDATES = 100  # that a model reorders where a request does not say
 
 
-_LONG_QUERY = 256  # characters
-
-
-_FIRST_GUESS = 50e-6  # seconds for a row, until there is a measurement
-
-
-_WEIGHT = 0.1  # of a new measurement in the moving average
-
-
 _LINGER, _STEP = 0.005, 0.0005  # seconds after a batch of several, and between two looks at the queue
-
-
-_MARGIN = 0.5  # share of the time left that the work before a request, and its own, may be expected to take
 
 
 REFUSED = Counter("rerank_refused", "Requests that were not computed.", ["reason"])
@@ -149,7 +132,7 @@ class Job:
 
     @property
     def rows(self) -> int:
-        """The job's size: query-document pairs that the kernels compute, more for long queries."""
+        """The job's size: query-document pairs that the kernels compute."""
         raise NotImplementedError
 
     def is_late(self) -> bool:
@@ -198,8 +181,8 @@ class SearchJob(Job):
 
     @property
     def rows(self) -> int:
-        """Query-document pairs, weighted."""
-        return len(self.models) * self.candidates * sum(map(_weight, self.queries.values()))
+        """Query-document pairs."""
+        return len(self.models) * self.candidates * len(self.queries)
 
 
 @dataclass(frozen=True)
@@ -240,18 +223,13 @@ class RerankJob(Job):
 
     @property
     def rows(self) -> int:
-        """Query-document pairs, weighted; a text, which is analysed as well, counts as four documents of the index."""
-        return _weight(self.query) * (len(self.doc_ids) if self.doc_ids is not None else 4 * len(self.documents))
+        """Query-document pairs."""
+        return len(self.documents if self.doc_ids is None else self.doc_ids)
 
     def finish(self, answer: RerankAnswer) -> None:
         """Set the answer; ValueError where a score is not finite."""
         check_finite(answer.scores)
         self.answer = json_bytes(self.shape(self, answer))
-
-
-def _weight(query: str) -> int:
-    """Return how many times as long as with a short query the features of a document take."""
-    return 1 + len(query) // _LONG_QUERY
 
 
 def json_bytes(content: object) -> bytes:
@@ -276,8 +254,6 @@ class Batcher:
         self._answer, self._limits = answer, limits
         self._queue: deque[tuple[Job, asyncio.Future[None]]] = deque()
         self._changed = threading.Condition()
-        self._rows = 0  # of the jobs that wait or are being computed
-        self._second_per_row = _FIRST_GUESS
         self._ends = False
         self._thread = threading.Thread(target=self._work, name="rerank-kernels", daemon=True)
 
@@ -298,11 +274,10 @@ class Batcher:
 
         `gone` is done when the client has gone: the job is then dropped, and ClientDisconnect raised.
         """
-        expected = (self._rows + job.rows) * self._second_per_row
         left = job.deadline - time.monotonic()
-        if len(self._queue) >= self._limits.waiting or (self._rows and expected > _MARGIN * left):
+        if len(self._queue) >= self._limits.waiting:
             REFUSED.labels("queue").inc()
-            raise overloaded(self._rows * self._second_per_row)
+            raise overloaded()
         done = self._put(job)
         timer = done.get_loop().call_later(max(left, 0.0), _fail, done, TimeoutError())
         if gone is not None:
@@ -332,7 +307,6 @@ class Batcher:
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         with self._changed:
             self._queue.append((job, done))
-            self._rows += job.rows
             self._changed.notify()
         return done
 
@@ -354,8 +328,6 @@ class Batcher:
             with self._changed:
                 batch = self._next_batch()
             self._compute([job for job, _ in batch])
-            with self._changed:
-                self._rows -= sum(job.rows for job, _ in batch)
             with suppress(RuntimeError):  # the loop has ended, and nobody waits
                 batch[0][1].get_loop().call_soon_threadsafe(_succeed, [done for _, done in batch])
             size, ended = len(batch), time.monotonic()
@@ -379,7 +351,6 @@ class Batcher:
                 wanted.append(job)
         if not wanted:
             return
-        start = time.perf_counter()
         try:
             for task in wanted:
                 if isinstance(task, _Task):
@@ -392,7 +363,6 @@ class Batcher:
                 job.fault = job.fault or internal()
         rows = sum(job.rows for job in wanted)
         if rows:
-            self._second_per_row += _WEIGHT * ((time.perf_counter() - start) / rows - self._second_per_row)
             BATCHES.inc()
             BATCHED.inc(len(wanted))
             ROWS.inc(rows)

@@ -25,7 +25,7 @@ from rerank.service.appending import PRIVATE, Appender, Lines, write_all
 from rerank.service.jobs import SearchJob
 from rerank.service.settings import ServiceError, Settings
 from rerank.types import RankingData, Run
-from rerank.types.ids import MOST_LETTERS, id_array
+from rerank.types.ids import id_array
 
 CANDIDATES, KEY = "candidates.run", ".key"
 KEY_BYTES = 32
@@ -189,11 +189,6 @@ def _make_key(path: Path) -> None:
             os.link(part, path)
     finally:
         part.unlink(missing_ok=True)
-
-
-def longest_token(n_documents: int) -> int:
-    """Return the length that no token of an answer of some documents exceeds."""
-    return 2 * _LETTERS * n_documents + 4 * MOST_LETTERS
 
 
 def _now() -> str:

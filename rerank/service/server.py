@@ -3,8 +3,6 @@
 The application: its endpoints, and the forms of their answers.
 """
 
-from __future__ import annotations
-
 import logging
 import multiprocessing
 import os
@@ -20,7 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import h11
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
@@ -35,11 +32,10 @@ from rerank.errors import InvalidInputError, RerankError
 from rerank.features.functions import load_functions
 from rerank.index.index import Index
 from rerank.lucene.jvm import keep_heap_small
-from rerank.service.app import CONNECTIONS, PAGE, REQUESTS, Guard, Service, json_response
+from rerank.service.app import PAGE, Guard, Service, json_response
 from rerank.service.bodies import Route, add_events, add_rerank, add_search, token
-from rerank.service.jobs import json_bytes
 from rerank.service.querylog import folder_key
-from rerank.service.settings import METRICS_FOLDER, STATUSES, ServiceError, Settings
+from rerank.service.settings import METRICS_FOLDER, STATUSES, Settings
 from rerank.version import __version__
 
 
@@ -192,17 +188,7 @@ _FILES = 8192
 
 
 class Connection(H11Protocol):
-    """A connection that is counted, and whose faults are answered as JSON."""
-
-    def connection_made(self, transport: Any) -> None:
-        """Take the connection."""
-        super().connection_made(transport)
-        CONNECTIONS.inc()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """End the connection."""
-        super().connection_lost(exc)
-        CONNECTIONS.dec()
+    """A connection that has one more answer when the service ends."""
 
     def shutdown(self) -> None:
         """End the connection after the request that runs, or the next one, whose answer says so.
@@ -223,31 +209,6 @@ class Connection(H11Protocol):
     def _close_if_idle(self) -> None:
         if self._is_idle() and not self.transport.is_closing():
             super().shutdown()
-
-    def send_400_response(self, msg: str) -> None:
-        """Answer a request that is not HTTP, unless an answer has begun; what the client still sends is dropped.
-
-        The connection is closed some seconds later: unread bytes would reset it, and the client might not get the
-        answer.
-        """
-        if self.cycle is not None:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
-        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE) or self.transport.is_closing():
-            self.transport.close()
-            return
-        REQUESTS.labels("other", "4xx").inc()
-        fault = ServiceError(400, "request", "HTTP/1.1", "bytes that are not", "Use an HTTP client.")
-        body = json_bytes(fault.body(""))
-        headers = [("content-type", "application/json"), ("content-length", str(len(body))), ("connection", "close")]
-        for event in (h11.Response(status_code=400, headers=headers), h11.Data(data=body), h11.EndOfMessage()):
-            self.transport.write(self.conn.send(event) or b"")
-        self.data_received = lambda data: None  # type: ignore[method-assign]
-        self.loop.call_later(_GRACE, self.transport.close)
-        try:
-            self.transport.write_eof()
-        except OSError:  # the client has gone
-            self.transport.abort()
 
 
 class _Ended(Exception):

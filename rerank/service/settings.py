@@ -52,10 +52,6 @@ class Limits:
         Bytes of a request's body.
     documents : int
         Documents of a /rerank request, and candidates of a query of /search.
-    queries : int
-        Queries of a /search request.
-    query_characters, text_characters : int
-        Characters of a query, and of the text of a document.
     waiting : int
         Requests that wait for the kernels; further ones are refused with 429.
     answer_bytes : int
@@ -73,9 +69,6 @@ class Limits:
 
     body_bytes: int = 8 << 20
     documents: int = 1000
-    queries: int = 32
-    query_characters: int = 4000
-    text_characters: int = 200_000
     waiting: int = 256
     answer_bytes: int = 16 << 20
     total_body_bytes: int = 64 << 20
@@ -159,7 +152,7 @@ _MESSAGE = re.compile(r"(?P<place>.*?): expected (?P<expected>.*?), got (?P<foun
 
 
 STATUSES = {
-    400: "The request is not HTTP or its body not JSON.",
+    400: "The body is not JSON.",
     401: "The token is missing or wrong.",
     404: "There is no such path, model or document.",
     405: "The path does not know the method.",
@@ -220,13 +213,11 @@ def unknown(status: int, place: str, name: str, known: Iterable[str]) -> Service
     return ServiceError(status, place, "a known name", shown(name), suggestion(name, known))
 
 
-def overloaded(seconds: float) -> ServiceError:
-    """Return the answer where the queue is full; `seconds` is the expected time until it is empty."""
-    after = str(max(1, min(60, round(seconds + 0.5))))
+def overloaded() -> ServiceError:
+    """Return the answer where the queue is full."""
     return ServiceError(
-        429, "service", "capacity for one more request", "a full queue", f"Try again in {after} s.",
-        {"Retry-After": after},
-    )  # fmt: skip
+        429, "service", "capacity for one more request", "a full queue", "Try again in 1 s.", {"Retry-After": "1"}
+    )
 
 
 def large_answer(place: str, most: int) -> ServiceError:

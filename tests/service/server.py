@@ -26,7 +26,7 @@ from rerank.service.server import (  # noqa: E402
 )
 from rerank.service.settings import Limits, Settings  # noqa: E402
 
-LIMITS = Limits(body_bytes=200_000, documents=100, queries=8, read_seconds=2.0, deadline=20.0)
+LIMITS = Limits(body_bytes=200_000, documents=100, read_seconds=2.0, deadline=20.0)
 
 
 def count(name: str, **labels: str) -> float:

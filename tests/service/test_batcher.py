@@ -132,21 +132,6 @@ def test_a_job_whose_client_has_gone_is_not_computed() -> None:
     assert [[job.rows for job in batch] for batch in _run(scenario).batches] == [[10], [12]]
 
 
-def test_a_job_that_cannot_be_done_in_time_is_refused_at_once() -> None:
-    async def scenario(batcher: Batcher, work: _Work) -> None:
-        batcher._second_per_row = 1.0
-        first = asyncio.ensure_future(batcher.submit(_job(5)))
-        while not work.batches:
-            await asyncio.sleep(0.001)
-        with pytest.raises(ServiceError) as refused:
-            await batcher.submit(_job(100))
-        assert refused.value.status_code == 429
-        work.go.set()
-        assert await first == 5
-
-    _run(scenario)
-
-
 def test_a_fault_of_the_work_reaches_all_of_its_batch_and_no_other() -> None:
     calls = 0
 
