@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from rerank.evaluation.comparison import compare as compare
     from rerank.evaluation.evaluate import evaluate as evaluate
     from rerank.evaluation.evaluate import reliability as reliability
-    from rerank.evaluation.report import agreement as agreement
-    from rerank.evaluation.report import prediction_powered as prediction_powered
+    from rerank.evaluation.significance import agreement as agreement
+    from rerank.evaluation.significance import prediction_powered as prediction_powered
     from rerank.exchange.models import export_model as export_model
     from rerank.exchange.models import import_model as import_model
     from rerank.experiments.experiment import run_experiment as run_experiment
@@ -120,7 +120,7 @@ _HOMES = {
     "Tuning": "rerank.training.tuning",
     "ValueRules": "rerank.clicks.off_policy",
     "Vectors": "rerank.vectors.vectors",
-    "agreement": "rerank.evaluation.report",
+    "agreement": "rerank.evaluation.significance",
     "apply_fusion": "rerank.rankers.fusion",
     "click_labels": "rerank.training.clicks",
     "combine": "rerank.retrieval.mixture",
@@ -142,7 +142,7 @@ _HOMES = {
     "model_card": "rerank.explain.card",
     "nearest_run": "rerank.retrieval.outside",
     "off_policy_value": "rerank.clicks.off_policy",
-    "prediction_powered": "rerank.evaluation.report",
+    "prediction_powered": "rerank.evaluation.significance",
     "preference_pairs": "rerank.clicks.record",
     "read_clicks": "rerank.clicks.reading",
     "read_data": "rerank.files.data",

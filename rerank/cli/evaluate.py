@@ -148,9 +148,8 @@ def command(given: Options) -> None:
     if given.qrels is None or not given.runs:
         raise click.UsageError("evaluate: expected QRELS and at least one RUN, got fewer. Name a run.")
     _check_page_options(given)
-    from rerank.evaluation.comparison import compare_results
+    from rerank.evaluation.comparison import compare_results, render, text_lines
     from rerank.evaluation.evaluate import judgements_of
-    from rerank.evaluation.report import render, text_lines
     from rerank.files.lists import warn_of_functions
     from rerank.files.trec import read_qrels, read_run
     from rerank.runtime.output import whole_file
@@ -286,7 +285,7 @@ def _json(values: dict[str, OffPolicyValue]) -> str:
 
 
 def _table(values: dict[str, OffPolicyValue], form: str) -> str:
-    from tabulate import tabulate
+    from rerank.types.query_table import text_table
 
     rows = [
         [
@@ -300,16 +299,13 @@ def _table(values: dict[str, OffPolicyValue], form: str) -> str:
         for path, each in values.items()
     ]
     header = ["run", "value", "95 % interval", "effective clicks", "never shown", "queries"]
-    alignment = ("left", *["right"] * 5)
-    kind = "simple" if form == "table" else form
-    table = tabulate(rows, header, tablefmt=kind, disable_numparse=True, colalign=alignment)
+    table = text_table(rows, header, form="simple" if form == "table" else form)
     return "\n".join([table, *(f"{path}: {each.refusal}." for path, each in values.items() if each.refusal)])
 
 
 def _result_table(result: InterleavingResult | AssignmentResult, form: str) -> str:
-    from tabulate import tabulate
-
     from rerank.clicks.interleaving import InterleavingResult
+    from rerank.types.query_table import text_table
 
     if isinstance(result, InterleavingResult):
         middle = {"W/T/L": f"{result.wins}/{result.ties}/{result.losses}"}
@@ -324,6 +320,4 @@ def _result_table(result: InterleavingResult | AssignmentResult, form: str) -> s
         "95 % interval": f"{result.low:+.4f} to {result.high:+.4f}",
         "p": "<0.0001" if result.p_value < 0.0001 else f"{result.p_value:.4f}",
     }
-    alignment = ("left", "left", *["right"] * (len(row) - 2))
-    kind = "simple" if form == "table" else form
-    return tabulate([list(row.values())], list(row), tablefmt=kind, disable_numparse=True, colalign=alignment)
+    return text_table([list(row.values())], list(row), 2, "simple" if form == "table" else form)

@@ -209,8 +209,10 @@ def _answer() -> str:
 def _audit(given: Options, judgements: Judgements, people: Qrels, runs: Mapping[str, Run]) -> str:
     """Return the agreement with people, and the measures of the rankings by either judgements and by both."""
     from rerank.cli.options import errors_with_files
-    from rerank.evaluation.report import agreement, figure, plain_table, prediction_powered
+    from rerank.evaluation.comparison import figure
+    from rerank.evaluation.significance import agreement, prediction_powered
     from rerank.metrics.registry import parse_measures
+    from rerank.types.query_table import text_table
 
     measures = parse_measures(given.measures or MEASURES)
     with errors_with_files({"agreement": given.audit, "people": given.audit}):
@@ -230,7 +232,5 @@ def _audit(given: Options, judgements: Judgements, people: Qrels, runs: Mapping[
         for name, each in estimates
     ]
     header = ["ranking", "measure", "QRELS", "people", "both", "95 % interval"]
-    align = ("left", "left", *["right"] * 4)
-    table = plain_table(rows, header, tablefmt="simple", disable_numparse=True, colalign=align)
     queries = f"QRELS: {estimates[0][1].n_machine} queries; people: {estimates[0][1].n_people} of them"
-    return f"{compared}\n\n{table}\n{queries}, which have to be drawn at random"
+    return f"{compared}\n\n{text_table(rows, header, 2)}\n{queries}, which have to be drawn at random"

@@ -62,6 +62,14 @@ class Shown:
         return f"<div><p>{escape(self.summary())}</p>{html_table(*_shortened(header, rows))}{more}</div>"
 
 
+def text_table(rows: Sequence[Sequence[Any]], header: Sequence[str], n_left: int = 1, form: str = "simple") -> str:
+    """Return a table of text: the first `n_left` columns are left-aligned, the others right-aligned."""
+    from tabulate import tabulate  # imported here: most commands write no table
+
+    align = ("left",) * n_left + ("right",) * (len(header) - n_left)
+    return tabulate(rows, header, tablefmt=form, disable_numparse=True, colalign=align)
+
+
 def html_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """Return a table in HTML, escaped."""
     head = "".join(f"<th>{escape(_cell(name))}</th>" for name in header)
