@@ -36,7 +36,7 @@ class Options:
 
 @click.command("vectors", short_help="learn vectors of terms and documents")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Learn vectors of terms and documents from the texts of INDEX: latent semantic indexing (LSI) and word vectors.
 
     The vectors are stored with INDEX. They add features that compare queries and documents by meaning, and `lsi` as a
@@ -45,5 +45,7 @@ def command(given: Options) -> None:
     """
     from rerank.index.index import Index
 
-    with Index.open(given.index, threads=given.threads) as opened:
-        opened.learn_vectors(dimensions=given.dimensions, encoder=False if given.encoder == NONE else given.encoder)
+    with Index.open(options.index, threads=options.threads) as opened:
+        opened.learn_vectors(
+            dimensions=options.dimensions, encoder=False if options.encoder == NONE else options.encoder
+        )
