@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from rerank.exchange.models import import_model as import_model
     from rerank.experiments.experiment import run_experiment as run_experiment
     from rerank.experiments.study import Study as Study
-    from rerank.explain.card import model_card as model_card
-    from rerank.explain.explanation import explain as explain
-    from rerank.explain.importance import dependence as dependence
+    from rerank.explanation.card import model_card as model_card
+    from rerank.explanation.explain import explain as explain
+    from rerank.explanation.importance import dependence as dependence
     from rerank.features.functions import feature as feature
     from rerank.features.recipe import Recipe as Recipe
     from rerank.files.corpus import read_documents as read_documents
@@ -125,13 +125,13 @@ _HOMES = {
     "click_labels": "rerank.training.clicks",
     "combine": "rerank.retrieval.mixture",
     "compare": "rerank.evaluation.comparison",
-    "dependence": "rerank.explain.importance",
+    "dependence": "rerank.explanation.importance",
     "diversify": "rerank.pipeline.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
     "estimate_with_features": "rerank.training.clicks",
     "evaluate": "rerank.evaluation.evaluate",
     "experiment_result": "rerank.clicks.interleaving",
-    "explain": "rerank.explain.explanation",
+    "explain": "rerank.explanation.explain",
     "export_model": "rerank.exchange.models",
     "feature": "rerank.features.functions",
     "fuse": "rerank.retrieval.fusion",
@@ -139,7 +139,7 @@ _HOMES = {
     "interleave": "rerank.clicks.interleaving",
     "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
-    "model_card": "rerank.explain.card",
+    "model_card": "rerank.explanation.card",
     "nearest_run": "rerank.retrieval.outside",
     "off_policy_value": "rerank.clicks.off_policy",
     "prediction_powered": "rerank.evaluation.significance",

@@ -21,9 +21,9 @@ from rerank.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from rerank.explain.card import ModelCard
-    from rerank.explain.explanation import Explanation
-    from rerank.explain.importance import Dependence
+    from rerank.explanation.card import ModelCard
+    from rerank.explanation.explain import Explanation
+    from rerank.explanation.importance import Dependence
 
 OF_ONE_QUERY = ("query", "documents", "run_files", "base", "other_index", "k", "functions", "threads")
 
@@ -93,7 +93,7 @@ def command(options: Options) -> None:
 
 def _explained(options: Options) -> Explanation:
     from rerank.cli.options import errors_with_files
-    from rerank.explain.explanation import explain
+    from rerank.explanation.explain import explain
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run
 
@@ -111,7 +111,7 @@ def _explained(options: Options) -> Explanation:
 
 def _card(options: Options) -> ModelCard:
     from rerank.cli.options import errors_with_files
-    from rerank.explain.card import model_card
+    from rerank.explanation.card import model_card
     from rerank.files.data import read_data
 
     refuse_beside("the card of MODEL", OF_ONE_QUERY)
@@ -124,7 +124,7 @@ def _card(options: Options) -> ModelCard:
 
 def _dependence(options: Options) -> Dependence:
     from rerank.cli.options import errors_with_files
-    from rerank.explain.importance import dependence
+    from rerank.explanation.importance import dependence
     from rerank.files.data import read_data
 
     refuse_beside("--dependence", OF_ONE_QUERY)

@@ -120,7 +120,7 @@ def command(options: Options) -> None:
     If `rerank vectors` or `rerank history` has been run on INDEX, their features are included.
     """
     from rerank.cli.options import check_documents, check_queries, errors_with_files
-    from rerank.explain.card import check_report_path
+    from rerank.explanation.card import check_report_path
     from rerank.features.recipe import Recipe
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels, read_run
@@ -159,8 +159,8 @@ def _write_reports(
     options: Options, files: Sequence[Path], index: Index, data: RankingData, measured: tuple[Run, Topics]
 ) -> None:
     """Write what each feature costs on the pairs of a run, and gains on the data."""
-    from rerank.explain.card import write_report
-    from rerank.explain.importance import feature_report, measure_costs
+    from rerank.explanation.card import write_report
+    from rerank.explanation.importance import feature_report, measure_costs
 
     recipe = data.recipe or {}
     costs = measure_costs(index, *measured, recipe)

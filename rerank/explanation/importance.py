@@ -33,7 +33,7 @@ from rerank.evaluation.page.figures import (
     ticks,
 )
 from rerank.evaluation.significance import bootstrap_intervals
-from rerank.explain.explanation import feature_meanings
+from rerank.explanation.explain import feature_meanings
 from rerank.features.base import column_groups
 from rerank.features.recipe import Recipe
 from rerank.files.lists import data_of

@@ -27,7 +27,7 @@ from rerank.evaluation.page.figures import (
     training_figures,
 )
 from rerank.experiments.settings import versions
-from rerank.explain.importance import FeatureReport
+from rerank.explanation.importance import FeatureReport
 from rerank.features.base import directions
 from rerank.features.recipe import Recipe
 from rerank.files.lists import data_of
