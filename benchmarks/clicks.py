@@ -233,18 +233,16 @@ def _parts(clicks: rerank.Clicks, sessions: int) -> Iterator[rerank.Clicks]:
 @benchmark(data="MQ2008, simulated users")
 def interleaving_equal(options: Options) -> Iterator[Row]:
     """Share of A/A trials of interleaving whose difference is called significant at .05."""
-    from rerank.clicks.interleaving import METHODS
-
     data, trials = with_relevant(options), options.pick(1000, 20)
     runs = [data.run(np.nan_to_num(data.X[:, number].astype(np.float64))) for number in (22, 24)]
-    for model, method in product(("pbm", "cascade"), METHODS):
-        chosen = {"method": method, "sessions": trials * SESSIONS, "seed": 0}
+    for model in ("pbm", "cascade"):
+        chosen = {"sessions": trials * SESSIONS, "seed": 0}
         clicks = simulate_interleaving(*runs, qrels_of(data), Users(model), **chosen)
         swapped = np.random.default_rng(1).integers(2, size=trials * SESSIONS)[clicks.session]
         clicks = replace(clicks, ranker=clicks.ranker ^ swapped)
         results = [rerank.experiment_result(part, samples=100) for part in _parts(clicks, SESSIONS)]
         outside = np.mean([not result.low <= 0.0 <= result.high for result in results])
-        row = {"users": model, "method": method, "trials": len(results)}
+        row = {"users": model, "trials": len(results)}
         yield {**row, "rejected": np.mean([result.p_value < 0.05 for result in results]), "interval": outside}
 
 
@@ -253,20 +251,16 @@ def interleaving_sessions(options: Options) -> Iterator[Row]:
     """Sessions that find a difference of two rankers in four of five experiments, at p < .05, two-sided."""
     from scipy.stats import norm
 
-    from rerank.clicks.interleaving import METHODS
-
     power = (norm.ppf(0.975) + norm.ppf(0.8)) ** 2
     data, sessions = with_relevant(options), options.pick(30_000, 500)
     for name, held_out, better, worse in _pairs_of_rankers(data, options):
         qrels = qrels_of(held_out)
         row = {"rankers": name, "difference": mean_of_run(qrels, better) - mean_of_run(qrels, worse)}
         row |= {f"A/B test, {what}": power * each for what, each in _ab_sessions(qrels, better, worse).items()}
-        for method in METHODS:
-            chosen = {"method": method, "sessions": sessions, "seed": 0}
-            clicks = simulate_interleaving(better, worse, qrels, **chosen)
-            gains = np.where(clicks.ranker == 0, 1.0, -1.0) * clicks.clicked * clicks.credit
-            signs = np.sign(np.bincount(clicks.session, gains).round(6))
-            row[method] = power * signs.var() / signs.mean() ** 2
+        clicks = simulate_interleaving(better, worse, qrels, sessions=sessions, seed=0)
+        gains = np.where(clicks.ranker == 0, 1.0, -1.0) * clicks.clicked * clicks.credit
+        signs = np.sign(np.bincount(clicks.session, gains).round(6))
+        row["team draft"] = power * signs.var() / signs.mean() ** 2
         yield row
 
 

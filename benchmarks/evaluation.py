@@ -120,7 +120,7 @@ def swaps(options: Options) -> Iterator[Row]:
     """Milliseconds of |delta M| of all swaps of a list and of its first 30 rows, by formula and by evaluating again."""
     from rerank.metrics.base import fill_by_recomputing
     from rerank.metrics.registry import parse_measure
-    from rerank.runtime.kernels import kernel_threads
+    from rerank.runtime.threads import kernel_threads
 
     with kernel_threads(1):
         for name, n_rows in product(SWAPPED, (1000, TRUNCATION)):

@@ -124,7 +124,7 @@ def _of_index(index: rerank.Index, topics: dict[str, str], qrels: rerank.Qrels) 
 
 def _t_test(differences: np.ndarray) -> float:
     """Return the p-value of a paired t-test."""
-    from rerank.evaluation.comparison import paired_differences
+    from rerank.evaluation.significance import paired_differences
 
     return float(paired_differences(differences[:, None], samples=100)[0].p_values["t"])
 

@@ -222,7 +222,7 @@ def held_out_values(data: rerank.RankingData, make: Callable[[], Any], seed: int
 
 def interval(differences: np.ndarray) -> tuple[float, float]:
     """Return the 95 % bootstrap interval of a mean over queries."""
-    from rerank.evaluation.comparison import bootstrap_intervals
+    from rerank.evaluation.significance import bootstrap_intervals
 
     low, high = bootstrap_intervals(np.asarray(differences, dtype=np.float64)[:, None])
     return float(low[0]), float(high[0])

@@ -44,7 +44,7 @@ def scoring(options: Options) -> Iterator[Row]:
 
     All systems must give the same scores.
     """
-    from rerank.runtime.kernels import kernel_threads
+    from rerank.runtime.threads import kernel_threads
 
     X, labels, _ = generated(60_000, 1)
     sparse = X[:, ::7]

@@ -257,7 +257,6 @@ def simulate_interleaving(
     qrels: QrelsLike,
     users: Users | None = None,
     *,
-    method: str = "team-draft",
     sessions: int = 1000,
     depth: int = 10,
     seed: int = 0,
@@ -272,8 +271,6 @@ def simulate_interleaving(
         Judgements, by which users click.
     users : Users, optional
         How they examine and click.
-    method : {"team-draft", "optimised", "probabilistic"}
-        How lists are made and clicks credited.
     sessions : int
         Number of searches; each is a session.
     depth : int
@@ -289,7 +286,7 @@ def simulate_interleaving(
     Raises
     ------
     InvalidInputError
-        If the runs have no query in common, or for an unknown method.
+        If the runs have no query in common.
 
     """
     first, second, qrels, users = run_of(first), run_of(second), qrels_of(qrels), users or Users()
@@ -299,7 +296,7 @@ def simulate_interleaving(
     random = np.random.default_rng(seed)
     chosen = random.choice(len(shared), sessions)
     tops = [[run.doc_ids[run.rows(query)][: 2 * depth].tolist() for query in shared] for run in (first, second)]
-    lists = [interleave(tops[0][query], tops[1][query], depth, method, random) for query in chosen]
+    lists = [interleave(tops[0][query], tops[1][query], depth, random) for query in chosen]
     return _clicked(lists, np.array(shared)[chosen], qrels, users, depth, random)
 
 

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from rerank.evaluation.comparison import compare as compare
     from rerank.evaluation.evaluate import evaluate as evaluate
     from rerank.evaluation.evaluate import reliability as reliability
-    from rerank.evaluation.report import agreement as agreement
-    from rerank.evaluation.report import prediction_powered as prediction_powered
+    from rerank.evaluation.significance import agreement as agreement
+    from rerank.evaluation.significance import prediction_powered as prediction_powered
     from rerank.exchange.models import export_model as export_model
     from rerank.exchange.models import import_model as import_model
     from rerank.experiments.experiment import run_experiment as run_experiment
     from rerank.experiments.study import Study as Study
-    from rerank.explain.card import model_card as model_card
-    from rerank.explain.explanation import explain as explain
-    from rerank.explain.importance import dependence as dependence
+    from rerank.explanation.card import model_card as model_card
+    from rerank.explanation.explain import explain as explain
+    from rerank.explanation.importance import dependence as dependence
     from rerank.features.functions import feature as feature
     from rerank.features.recipe import Recipe as Recipe
     from rerank.files.corpus import read_documents as read_documents
@@ -120,18 +120,18 @@ _HOMES = {
     "Tuning": "rerank.training.tuning",
     "ValueRules": "rerank.clicks.off_policy",
     "Vectors": "rerank.vectors.vectors",
-    "agreement": "rerank.evaluation.report",
+    "agreement": "rerank.evaluation.significance",
     "apply_fusion": "rerank.rankers.fusion",
     "click_labels": "rerank.training.clicks",
     "combine": "rerank.retrieval.mixture",
     "compare": "rerank.evaluation.comparison",
-    "dependence": "rerank.explain.importance",
+    "dependence": "rerank.explanation.importance",
     "diversify": "rerank.pipeline.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
     "estimate_with_features": "rerank.training.clicks",
     "evaluate": "rerank.evaluation.evaluate",
     "experiment_result": "rerank.clicks.interleaving",
-    "explain": "rerank.explain.explanation",
+    "explain": "rerank.explanation.explain",
     "export_model": "rerank.exchange.models",
     "feature": "rerank.features.functions",
     "fuse": "rerank.retrieval.fusion",
@@ -139,10 +139,10 @@ _HOMES = {
     "interleave": "rerank.clicks.interleaving",
     "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
-    "model_card": "rerank.explain.card",
+    "model_card": "rerank.explanation.card",
     "nearest_run": "rerank.retrieval.outside",
     "off_policy_value": "rerank.clicks.off_policy",
-    "prediction_powered": "rerank.evaluation.report",
+    "prediction_powered": "rerank.evaluation.significance",
     "preference_pairs": "rerank.clicks.record",
     "read_clicks": "rerank.clicks.reading",
     "read_data": "rerank.files.data",

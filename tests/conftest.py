@@ -30,7 +30,7 @@ def pytest_configure() -> None:
 
 
 BY_FILE = ("tests/training", "tests/experiments")
-LAST = ("index", "pipeline", "training", "experiments", "explain")
+LAST = ("index", "pipeline", "training", "experiments", "explanation")
 
 
 @pytest.hookimpl(optionalhook=True)

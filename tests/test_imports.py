@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import rerank
+from rerank import _HOMES
 
 ROOT = Path(rerank.__file__).parent
 SHARED = {"errors", "runtime", "types", "version"}
@@ -39,11 +40,11 @@ BELOW = {
     "pipeline": _APPLYING | {"index"},
     "training": _APPLYING | {"index", "pipeline"},
     "experiments": _APPLYING | {"index", "pipeline", "training"},
-    "explain": _APPLYING | {"index", "pipeline", "training", "experiments"},
+    "explanation": _APPLYING | {"index", "pipeline", "training", "experiments"},
     "plugins": _APPLYING | {"index", "pipeline"},
     "cluster": _APPLYING | {"index", "pipeline", "training"},
     "service": _APPLYING | {"index", "pipeline"},
-    "cli": _APPLYING | {"index", "pipeline", "training", "experiments", "explain", "cluster", "service", "doctor"},
+    "cli": _APPLYING | {"index", "pipeline", "training", "experiments", "explanation", "cluster", "service", "doctor"},
 }
 
 
@@ -120,6 +121,8 @@ def test_reranking_loads_neither_scipy_sparse_nor_pandas_nor_scikit_learn_at_its
 
 
 def test_public_names_load_when_used() -> None:
+    packages = {module.split(".")[1] for module in _modules() if "." in module}
+    assert packages & set(_HOMES) == set()  # a package, once imported, would hide the function of its name
     for name in rerank.__all__:
         assert getattr(rerank, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -18,6 +18,8 @@ from rerank.cli.options import (
     output_option,
     path_argument,
     path_type,
+    refuse_beside,
+    require,
     takes,
 )
 from rerank.errors import InvalidInputError
@@ -117,7 +119,7 @@ class Options(LogOptions):
 
 @click.command("clicks", short_help="convert a click log to labels")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Estimate the relevance of documents from the clicks of LOG, with a click model, and write labels.
 
     LOG is a JSONL, CSV, TSV (plain or .gz) or Parquet file with the columns query, document, position, clicked, and
@@ -132,31 +134,30 @@ def command(given: Options) -> None:
     from rerank.files.trec import write_qrels
     from rerank.training.clicks import click_labels, estimate_with_features
 
-    if given.topics is not None and given.new_topics is not None:
-        raise InvalidInputError("--new-topics: expected no --topics with it, got both. Leave one out.")
-    if given.data is None and given.labelled is not None:
-        raise InvalidInputError("--labelled: expected --data with it, got none. Give the features.")
-    thresholds = None if given.thresholds is None else parse_thresholds(given.thresholds)
-    clicks = given.read()
+    if options.topics is not None:
+        refuse_beside("--topics", ("new_topics",))
+    require({"labelled": "data"})
+    thresholds = None if options.thresholds is None else parse_thresholds(options.thresholds)
+    clicks = options.read()
     topics = None
-    if given.new_topics is not None:
+    if options.new_topics is not None:
         clicks, topics = with_new_ids(clicks)
-    data = None if given.data is None else read_data(given.data)
+    data = None if options.data is None else read_data(options.data)
     if data is None:
-        estimates = estimate_clicks(clicks, given.model, prior=given.prior)
+        estimates = estimate_clicks(clicks, options.model, prior=options.prior)
     else:
-        estimates = estimate_with_features(clicks, data, given.model, prior=given.prior)
-    qrels = estimates.to_qrels(given.grades, thresholds)
-    write_qrels(qrels, given.output)
-    if topics is not None and given.new_topics is not None:
-        write_topics(topics, given.new_topics)
-    if given.values is not None:
-        estimates.write(given.values)
-    if data is not None and given.labelled is not None:
-        write_data(click_labels(estimates, data, prior=given.prior), given.labelled)
-    if given.pairs is not None:
-        write_preferences(preference_pairs(clicks)[0], given.pairs)
-    log.info("%s: %s; %s", given.logs[0], clicks.summary(), qrels.summary())
+        estimates = estimate_with_features(clicks, data, options.model, prior=options.prior)
+    qrels = estimates.to_qrels(options.grades, thresholds)
+    write_qrels(qrels, options.output)
+    if topics is not None and options.new_topics is not None:
+        write_topics(topics, options.new_topics)
+    if options.values is not None:
+        estimates.write(options.values)
+    if data is not None and options.labelled is not None:
+        write_data(click_labels(estimates, data, prior=options.prior), options.labelled)
+    if options.pairs is not None:
+        write_preferences(preference_pairs(clicks)[0], options.pairs)
+    log.info("%s: %s; %s", options.logs[0], clicks.summary(), qrels.summary())
 
 
 def parse_thresholds(text: str) -> list[float]:

@@ -30,7 +30,7 @@ class Options:
 
 @click.command("demo", short_help="a study of your own library")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Index the docstrings of your Python installation, and compare BM25, LambdaMART and LambdaSMART on them.
 
     Each document is a docstring. Its first paragraph is not part of the document, but a topic. The collection is also
@@ -38,9 +38,9 @@ def command(given: Options) -> None:
     """
     from rerank.experiments.demo import run_demo
 
-    made = run_demo(given.output, given.library)
+    made = run_demo(options.output, options.library)
     click.echo(made.result.table)
-    click.echo(f"\n{next_commands(given.output, made.example)}")
+    click.echo(f"\n{next_commands(options.output, made.example)}")
 
 
 def next_commands(folder: Path, example: Example | None) -> str:

@@ -21,6 +21,7 @@ from rerank.cli.options import (
     option,
     path_argument,
     path_type,
+    refuse_beside,
     takes,
 )
 from rerank.errors import InvalidInputError
@@ -134,7 +135,7 @@ class Options:
 
 @click.command("evaluate", short_help="measure runs")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Evaluate each RUN against QRELS as trec_eval does, and compare several runs with a baseline.
 
     Measures of diversity (alpha_nDCG@10, ERR_IA@10, StRecall@10) read QRELS with the columns query, subtopic, document
@@ -142,42 +143,41 @@ def command(given: Options) -> None:
     a click counts 1 / log2(1 + rank in the run) / P(position examined). --clicks LOG alone prints which of two rankers
     the searchers preferred, where the log's column `ranker` has who added each document (interleaving, A/B test).
     """
-    if given.clicks:
-        _write_of_clicks(given)
+    if options.clicks:
+        _write_of_clicks(options)
         return
-    if given.qrels is None or not given.runs:
+    if options.qrels is None or not options.runs:
         raise click.UsageError("evaluate: expected QRELS and at least one RUN, got fewer. Name a run.")
-    _check_page_options(given)
-    from rerank.evaluation.comparison import compare_results
+    _check_page_options(options)
+    from rerank.evaluation.comparison import compare_results, render, text_lines
     from rerank.evaluation.evaluate import judgements_of
-    from rerank.evaluation.report import render, text_lines
     from rerank.files.lists import warn_of_functions
     from rerank.files.trec import read_qrels, read_run
     from rerank.runtime.output import whole_file
 
-    measures = given.parsed_measures()  # refuses an unknown one before the runs are read
-    _check_no_measure_among(given.runs)
-    missing = () if given.baseline is None or given.baseline in given.runs else (given.baseline,)
-    paths = list(dict.fromkeys((*missing, *given.runs)))
-    judgements: Any = read_qrels(given.qrels) if given.is_page else judgements_of(given.qrels, measures)
-    warn_of_functions(given.qrels)
-    runs = {str(path): read_run(path) for path in paths} if given.is_page else {}
-    read = runs.items() if given.is_page else ((str(path), read_run(path)) for path in paths)
-    with opened_cluster(given.cluster) as workers:
-        results = _measured(given, read, judgements, workers)
-    baseline = str(given.baseline or paths[0])
-    comparison = compare_results(results, baseline, test=given.test, correction=given.correction)
-    with whole_file(given.output) as file:
-        if given.is_page:
-            file.write(_page_of(given, comparison, judgements, runs))
+    measures = options.parsed_measures()  # refuses an unknown one before the runs are read
+    _check_no_measure_among(options.runs)
+    missing = () if options.baseline is None or options.baseline in options.runs else (options.baseline,)
+    paths = list(dict.fromkeys((*missing, *options.runs)))
+    judgements: Any = read_qrels(options.qrels) if options.is_page else judgements_of(options.qrels, measures)
+    warn_of_functions(options.qrels)
+    runs = {str(path): read_run(path) for path in paths} if options.is_page else {}
+    read = runs.items() if options.is_page else ((str(path), read_run(path)) for path in paths)
+    with opened_cluster(options.cluster) as workers:
+        results = _measured(options, read, judgements, workers)
+    baseline = str(options.baseline or paths[0])
+    comparison = compare_results(results, baseline, test=options.test, correction=options.correction)
+    with whole_file(options.output) as file:
+        if options.is_page:
+            file.write(_page_of(options, comparison, judgements, runs))
             return
-        file.write(render(comparison, given.form, per_query=given.per_query) + "\n")
-        if given.per_query and given.form != "json":
-            file.writelines(text_lines(results, given.form))
+        file.write(render(comparison, options.form, per_query=options.per_query) + "\n")
+        if options.per_query and options.form != "json":
+            file.writelines(text_lines(results, options.form))
 
 
 def _measured(
-    given: Options,
+    options: Options,
     runs: Iterable[tuple[str, Run]],
     judgements: Qrels | SubtopicQrels,
     cluster: Cluster | None = None,
@@ -187,13 +187,13 @@ def _measured(
     from rerank.evaluation.evaluate import evaluate
 
     evaluated = evaluate if cluster is None else cluster.evaluate
-    measures, rules = given.parsed_measures(), given.rules()
+    measures, rules = options.parsed_measures(), options.rules()
     results = {}
     for path, run in runs:
         with errors_with_files({f"run {run.name}": path}):
             results[path] = evaluated(judgements, run, measures, **rules)
         absent = len(judgements) - sum(query_id in run for query_id in judgements)
-        if absent and not given.complete:
+        if absent and not options.complete:
             text = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
             log.info(text, path, absent, len(judgements))
     return results
@@ -213,28 +213,28 @@ def _check_no_measure_among(runs: Sequence[Path]) -> None:
         raise InvalidInputError(f"{path}: expected a run file, got nothing there but a measure. Write -m {path}.")
 
 
-def _check_page_options(given: Options) -> None:
+def _check_page_options(options: Options) -> None:
     """Refuse options that would have no effect, and a corpus that is missing, before the runs are read."""
-    for name, value in (("--topics", given.topics), ("--corpus", given.corpus)):
-        if value and not given.is_page:
-            raise InvalidInputError(f"{name}: expected a page with it, got {given.output}. Write -o FILE.html.")
-    if given.corpus is not None:
+    for name, value in (("--topics", options.topics), ("--corpus", options.corpus)):
+        if value and not options.is_page:
+            raise InvalidInputError(f"{name}: expected a page with it, got {options.output}. Write -o FILE.html.")
+    if options.corpus is not None:
         from rerank.files.corpus import read_documents
 
-        read_documents(given.corpus)  # documents are read later, if any is shown
+        read_documents(options.corpus)  # documents are read later, if any is shown
 
 
-def _page_of(given: Options, comparison: Comparison, judgements: Qrels, runs: Mapping[str, Run]) -> str:
+def _page_of(options: Options, comparison: Comparison, judgements: Qrels, runs: Mapping[str, Run]) -> str:
     from rerank.evaluation.comparison import query_details, run_curves
     from rerank.evaluation.page.build import html_page
     from rerank.evaluation.page.figures import PageContent
     from rerank.files.topics import read_topics
 
-    topics = {} if given.topics is None else read_topics(given.topics)
+    topics = {} if options.topics is None else read_topics(options.topics)
     details = query_details(comparison, CHANGES, judgements, runs, topics) if comparison.systems else []
     curves = {name: run_curves(judgements, run, comparison.results[name]) for name, run in runs.items()}
-    title = f"Runs on {Path(str(given.qrels)).name}"
-    return html_page(PageContent(title, comparison, curves, details, _document_texts(given.corpus, details), topics))
+    title = f"Runs on {Path(str(options.qrels)).name}"
+    return html_page(PageContent(title, comparison, curves, details, _document_texts(options.corpus, details), topics))
 
 
 def _document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict[str, str]:
@@ -254,7 +254,7 @@ def _document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict
     return texts
 
 
-def _write_of_clicks(given: Options) -> None:
+def _write_of_clicks(options: Options) -> None:
     """Write the value of each run on a click log; without runs, which of two rankers the log prefers."""
     from rerank.clicks.interleaving import experiment_result
     from rerank.clicks.off_policy import ValueRules, off_policy_value
@@ -262,20 +262,17 @@ def _write_of_clicks(given: Options) -> None:
     from rerank.files.trec import read_run
     from rerank.runtime.output import whole_file
 
-    useless = [name for name in NOT_OF_CLICKS if getattr(given, name)]
-    if useless:
-        name = useless[0].replace("_", "-")
-        raise InvalidInputError(f"--clicks: expected no option of judgements with it, got --{name}. Leave it out.")
-    clicks = read_clicks(given.clicks, topics=given.topics)
-    paths = [] if given.qrels is None else list(dict.fromkeys((given.qrels, *given.runs)))
+    refuse_beside("--clicks", NOT_OF_CLICKS)
+    clicks = read_clicks(options.clicks, topics=options.topics)
+    paths = [] if options.qrels is None else list(dict.fromkeys((options.qrels, *options.runs)))
     if paths:
-        rules = ValueRules(given.depth or 10)
+        rules = ValueRules(options.depth or 10)
         values = {str(path): off_policy_value(clicks, read_run(path), rules) for path in paths}
-        text = _json(values) if given.form == "json" else _table(values, given.form)
+        text = _json(values) if options.form == "json" else _table(values, options.form)
     else:
         result = experiment_result(clicks)
-        text = json.dumps(asdict(result), indent=1) if given.form == "json" else _result_table(result, given.form)
-    with whole_file(given.output) as file:
+        text = json.dumps(asdict(result), indent=1) if options.form == "json" else _result_table(result, options.form)
+    with whole_file(options.output) as file:
         file.write(text + "\n")
 
 
@@ -286,7 +283,7 @@ def _json(values: dict[str, OffPolicyValue]) -> str:
 
 
 def _table(values: dict[str, OffPolicyValue], form: str) -> str:
-    from tabulate import tabulate
+    from rerank.types.query_table import text_table
 
     rows = [
         [
@@ -300,16 +297,13 @@ def _table(values: dict[str, OffPolicyValue], form: str) -> str:
         for path, each in values.items()
     ]
     header = ["run", "value", "95 % interval", "effective clicks", "never shown", "queries"]
-    alignment = ("left", *["right"] * 5)
-    kind = "simple" if form == "table" else form
-    table = tabulate(rows, header, tablefmt=kind, disable_numparse=True, colalign=alignment)
+    table = text_table(rows, header, form="simple" if form == "table" else form)
     return "\n".join([table, *(f"{path}: {each.refusal}." for path, each in values.items() if each.refusal)])
 
 
 def _result_table(result: InterleavingResult | AssignmentResult, form: str) -> str:
-    from tabulate import tabulate
-
     from rerank.clicks.interleaving import InterleavingResult
+    from rerank.types.query_table import text_table
 
     if isinstance(result, InterleavingResult):
         middle = {"W/T/L": f"{result.wins}/{result.ties}/{result.losses}"}
@@ -324,6 +318,4 @@ def _result_table(result: InterleavingResult | AssignmentResult, form: str) -> s
         "95 % interval": f"{result.low:+.4f} to {result.high:+.4f}",
         "p": "<0.0001" if result.p_value < 0.0001 else f"{result.p_value:.4f}",
     }
-    alignment = ("left", "left", *["right"] * (len(row) - 2))
-    kind = "simple" if form == "table" else form
-    return tabulate([list(row.values())], list(row), tablefmt=kind, disable_numparse=True, colalign=alignment)
+    return text_table([list(row.values())], list(row), 2, "simple" if form == "table" else form)

@@ -20,13 +20,13 @@ from rerank.cli.options import (
     folder_option,
     functions_option,
     given_parameters,
-    is_given,
     measures_option,
     opened_cluster,
     opened_index,
     option,
     path_argument,
     read_named_runs,
+    refuse_beside,
     takes,
     threads_option,
 )
@@ -97,7 +97,7 @@ class Options(RankerOptions):
 
 @click.command("experiment", short_help="run a study")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Compare a ranker without and with --base, and other runs, on held-out queries.
 
     With an index, BM25 and the unsupervised ranking are compared, too. DATA are feature files, as for `rerank train`.
@@ -110,38 +110,37 @@ def command(given: Options) -> None:
     from rerank.files.lists import warn_of_functions
     from rerank.index.bound import is_index
 
-    check_output_folder(given.output)
-    if len(given.data) == 1 and (given.data[0] / SETTINGS).is_file():
-        _repeat(given, given.data[0])
+    check_output_folder(options.output)
+    if len(options.data) == 1 and (options.data[0] / SETTINGS).is_file():
+        _repeat(options, options.data[0])
         return
-    _check_curve(given)
+    if options.learning_curve:
+        refuse_beside("--learning-curve", ("measures", "runs"))
     with errors_with_files(OPTIONS):
-        study = _study(given)
-    from_index = len(given.data) == 3 and is_index(given.data[0])
-    paths = _paths(given, from_index)
-    with _opened(given, paths) as inputs, errors_with_files({**OPTIONS, **_files(given, paths)}):
+        study = _study(options)
+    from_index = len(options.data) == 3 and is_index(options.data[0])
+    paths = _paths(options, from_index)
+    with _opened(options, paths) as inputs, errors_with_files({**OPTIONS, **_files(options, paths)}):
         if "qrels" in paths:
             warn_of_functions(paths["qrels"])
-        if given.learning_curve:
-            click.echo(learning_curve(*inputs, given.output, study))
+        if options.learning_curve:
+            click.echo(learning_curve(*inputs, options.output, study))
             return
-        runs = read_named_runs(given.runs)
-        result = run_experiment(*inputs, given.output, study, runs=runs, inputs=paths)
+        runs = read_named_runs(options.runs)
+        result = run_experiment(*inputs, options.output, study, runs=runs, inputs=paths)
     click.echo(result.table)
 
 
-def _repeat(given: Options, folder: Path) -> None:
+def _repeat(options: Options, folder: Path) -> None:
     """Run the study of a folder again, with the inputs and settings that it names."""
     from rerank.experiments.experiment import run_experiment
     from rerank.experiments.settings import read_settings
     from rerank.experiments.study import Study
     from rerank.rankers.store import read_model
 
-    for each in fields(Options):
-        if each.name not in ("data", "output", "cluster") and is_given(each.name):
-            name = each.name.replace("_", "-")
-            raise click.UsageError(f"--{name}: expected only -o beside the folder of an experiment. Leave it out.")
-    if given.output.resolve() == folder.resolve():
+    own = ("data", "output", "cluster")
+    refuse_beside("the folder of an experiment", [each.name for each in fields(Options) if each.name not in own])
+    if options.output.resolve() == folder.resolve():
         raise InvalidInputError(f"{folder}: expected another folder than that of the study. Name a new one.")
     settings = read_settings(folder)
     paths = settings["inputs"]
@@ -149,42 +148,34 @@ def _repeat(given: Options, folder: Path) -> None:
         raise InvalidInputError(f"{folder}: expected a study of `rerank experiment`, got one of Python. Run it there.")
     study = Study.from_dict(settings["study"], read_model(paths["model"]) if "model" in paths else None)
     runs = read_named_runs(tuple(f"{name}={path}" for name, path in paths.get("runs", {}).items()))
-    with _opened(given, paths) as inputs:
-        click.echo(run_experiment(*inputs, given.output, study, runs=runs, inputs=paths).table)
+    with _opened(options, paths) as inputs:
+        click.echo(run_experiment(*inputs, options.output, study, runs=runs, inputs=paths).table)
 
 
-def _check_curve(given: Options) -> None:
-    """Refuse options that a learning curve does not take."""
-    if given.learning_curve and given.measures:
-        raise click.UsageError("-m: expected --metric with --learning-curve, got -m. Leave it out.")
-    if given.learning_curve and given.runs:
-        raise click.UsageError("--run: expected no run with --learning-curve, got some. Leave it out.")
-
-
-def _paths(given: Options, from_index: bool) -> dict[str, Any]:
+def _paths(options: Options, from_index: bool) -> dict[str, Any]:
     """Return the paths of the inputs by name; refuse options of the other form."""
-    paths: dict[str, Any] = dict(zip(("index", "topics", "qrels"), given.data, strict=True)) if from_index else {}
+    paths: dict[str, Any] = dict(zip(("index", "topics", "qrels"), options.data, strict=True)) if from_index else {}
     if not from_index:
-        paths = {"data": given.data}
-        for name in ("functions", "cluster"):
-            if getattr(given, name):
-                raise click.UsageError(f"--{name}: expected INDEX TOPICS QRELS as arguments, got others. Leave it out.")
-    if given.base is not None and given.base.startswith("model:"):
-        paths["model"] = Path(given.base.removeprefix("model:"))
-    runs = dict(pair.partition("=")[::2] for pair in given.runs)
+        paths = {"data": options.data}
+        refuse_beside("DATA", ("functions", "cluster"))
+    if options.base is not None and options.base.startswith("model:"):
+        paths["model"] = Path(options.base.removeprefix("model:"))
+    runs = dict(pair.partition("=")[::2] for pair in options.runs)
     return {**paths, **({"runs": runs} if runs else {})}
 
 
-def _files(given: Options, paths: dict[str, Any]) -> dict[str, Any]:
+def _files(options: Options, paths: dict[str, Any]) -> dict[str, Any]:
     """Return the file or the option of each object that errors are about."""
-    folds = None if _FOLDS.fullmatch(given.folds) else given.folds
+    folds = None if _FOLDS.fullmatch(options.folds) else options.folds
     data = " ".join(map(str, paths.get("data", ())))
-    files = {"qrels": paths.get("qrels"), "folds": folds, "repeats": "--folds", "recipe": given.recipe}
+    files = {"qrels": paths.get("qrels"), "folds": folds, "repeats": "--folds", "recipe": options.recipe}
     return {**files, "runs": "--run", "k": "-k", **({"data": data, "training data": data} if data else {})}
 
 
 @contextmanager
-def _opened(given: Options, paths: dict[str, Any]) -> Iterator[tuple[Index | RankingData, Topics | None, Qrels | None]]:
+def _opened(
+    options: Options, paths: dict[str, Any]
+) -> Iterator[tuple[Index | RankingData, Topics | None, Qrels | None]]:
     """Yield an index, topics and judgements, or data alone."""
     from rerank.files.data import read_data
     from rerank.files.topics import read_topics
@@ -194,11 +185,11 @@ def _opened(given: Options, paths: dict[str, Any]) -> Iterator[tuple[Index | Ran
         yield read_data(paths["data"]), None, None
         return
     topics, qrels = read_topics(paths["topics"]), read_qrels(paths["qrels"])
-    with opened_cluster(given.cluster) as workers, opened_index(paths["index"], workers) as index:
+    with opened_cluster(options.cluster) as workers, opened_index(paths["index"], workers) as index:
         yield index, topics, qrels
 
 
-def _study(given: Options) -> Study:
+def _study(options: Options) -> Study:
     """Return the settings of the options."""
     from rerank.experiments.study import Study
     from rerank.features.recipe import Recipe
@@ -207,22 +198,22 @@ def _study(given: Options) -> Study:
     from rerank.retrieval.base import DEPTH
     from rerank.runtime.schema import Whole as WholeNumber
 
-    numbers = _FOLDS.fullmatch(given.folds)
+    numbers = _FOLDS.fullmatch(options.folds)
     seed = {"random_state": WholeNumber(0, 2**31 - 1)}
-    parameters = given_parameters(given.ranker, given.parameters, ELSEWHERE, seed)
+    parameters = given_parameters(options.ranker, options.parameters, ELSEWHERE, seed)
     return Study(
-        ranker=given.ranker,
-        metric=parse_measure(given.metric).name,
-        measures=tuple(measure.name for measure in parse_measures(given.measures or MEASURES)),
-        k=given.k or DEPTH,
-        folds=read_folds(given.folds) if numbers is None else int(numbers[2]),
+        ranker=options.ranker,
+        metric=parse_measure(options.metric).name,
+        measures=tuple(measure.name for measure in parse_measures(options.measures or MEASURES)),
+        k=options.k or DEPTH,
+        folds=read_folds(options.folds) if numbers is None else int(numbers[2]),
         random_state=parameters.pop("random_state", 0),
-        threads=given.threads,
+        threads=options.threads,
         parameters=parameters,
         repeats=int(numbers[1]) if numbers is not None and numbers[1] else 1,
-        tune=given.tune or 0,
-        recipe=None if given.recipe is None else Recipe.from_toml(given.recipe),
-        candidates=given.candidates,
-        base=given.base,
-        learn_history=given.learn_history,
+        tune=options.tune or 0,
+        recipe=None if options.recipe is None else Recipe.from_toml(options.recipe),
+        candidates=options.candidates,
+        base=options.base,
+        learn_history=options.learn_history,
     )

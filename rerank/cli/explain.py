@@ -16,13 +16,14 @@ from rerank.cli.options import (
     path_argument,
     path_type,
     read_base_run,
+    refuse_beside,
     takes,
 )
 
 if TYPE_CHECKING:
-    from rerank.explain.card import ModelCard
-    from rerank.explain.explanation import Explanation
-    from rerank.explain.importance import Dependence
+    from rerank.explanation.card import ModelCard
+    from rerank.explanation.explain import Explanation
+    from rerank.explanation.importance import Dependence
 
 OF_ONE_QUERY = ("query", "documents", "run_files", "base", "other_index", "k", "functions", "threads")
 
@@ -67,7 +68,7 @@ class Options(CandidateOptions):
 
 @click.command("explain", short_help="why a document is ranked where it is")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Explain why MODEL (a file, or `unsupervised`) ranks document A above document B for a query of TOPICS.
 
     For each feature, the output has its values, its contribution to each score (exact SHAP values for trees, weight
@@ -81,23 +82,23 @@ def command(given: Options) -> None:
     from rerank.index.bound import is_index
     from rerank.runtime.output import check_outputs
 
-    check_outputs({"--output": given.output})
-    if given.dependence is not None:
-        _write(_dependence(given), given.output)
-    elif given.query or given.documents or (len(given.files) == 3 and is_index(given.files[0])):
-        _write(_explained(given), given.output)
+    check_outputs({"--output": options.output})
+    if options.dependence is not None:
+        _write(_dependence(options), options.output)
+    elif options.query or options.documents or (len(options.files) == 3 and is_index(options.files[0])):
+        _write(_explained(options), options.output)
     else:
-        _write(_card(given), given.output)
+        _write(_card(options), options.output)
 
 
-def _explained(given: Options) -> Explanation:
+def _explained(options: Options) -> Explanation:
     from rerank.cli.options import errors_with_files
-    from rerank.explain.explanation import explain
+    from rerank.explanation.explain import explain
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run
 
-    applied = given.applied()
-    assert given.query is not None
+    applied = options.applied()
+    assert options.query is not None
     ranker, queries, base = applied.ranker(), read_topics(applied.topics), read_base_run(applied.base)
     file = applied.run_file()
     run = None if file is None else read_run(file)
@@ -105,41 +106,33 @@ def _explained(given: Options) -> Explanation:
     with applied.opened() as index:
         applied.check_candidates(run, queries, index)
         with errors_with_files(files):
-            return explain(index, ranker, queries, given.query, given.documents, run, k=given.k, base=base)
+            return explain(index, ranker, queries, options.query, options.documents, run, k=options.k, base=base)
 
 
-def _refuse_of_queries(given: Options, beside: str) -> None:
-    """Refuse options that only the explanation of one query takes."""
-    for name in OF_ONE_QUERY:
-        if getattr(given, name) not in (None, False, ()):
-            named = {"run_files": "run"}.get(name, name).replace("_", "-")
-            raise click.UsageError(f"--{named}: expected none beside {beside}, got one. Leave it out.")
-
-
-def _card(given: Options) -> ModelCard:
+def _card(options: Options) -> ModelCard:
     from rerank.cli.options import errors_with_files
-    from rerank.explain.card import model_card
+    from rerank.explanation.card import model_card
     from rerank.files.data import read_data
 
-    _refuse_of_queries(given, "MODEL without a query")
-    model, *data = given.files
-    if not data and given.measures:
+    refuse_beside("the card of MODEL", OF_ONE_QUERY)
+    model, *data = options.files
+    if not data and options.measures:
         raise click.UsageError("-m: expected DATA to measure the model on, got none. Name data, or leave it out")
     with errors_with_files({"data": " ".join(map(str, data))}):
-        return model_card(model, read_data(data) if data else None, measures=given.measures, use=given.use)
+        return model_card(model, read_data(data) if data else None, measures=options.measures, use=options.use)
 
 
-def _dependence(given: Options) -> Dependence:
+def _dependence(options: Options) -> Dependence:
     from rerank.cli.options import errors_with_files
-    from rerank.explain.importance import dependence
+    from rerank.explanation.importance import dependence
     from rerank.files.data import read_data
 
-    _refuse_of_queries(given, "--dependence")
-    if len(given.files) < 2:
+    refuse_beside("--dependence", OF_ONE_QUERY)
+    if len(options.files) < 2:
         raise click.UsageError("--dependence: expected MODEL DATA as arguments, got one name. Add a file of features.")
-    model, *data = given.files
+    model, *data = options.files
     with errors_with_files({"feature": "--dependence", "data": " ".join(map(str, data))}):
-        return dependence(model, read_data(data), given.dependence or "")
+        return dependence(model, read_data(data), options.dependence or "")
 
 
 def _write(result: Explanation | Dependence | ModelCard, output: Path | None) -> None:

@@ -54,7 +54,7 @@ class Options:
 
 @click.command("export", short_help="write a model in another system's format")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Convert MODEL, which must be a tree or linear model, to the format of another library or search engine.
 
     Search engines can compute only some of the features: for Elasticsearch, OpenSearch or Solr, train with the recipe
@@ -65,18 +65,18 @@ def command(given: Options) -> None:
     from rerank.exchange.models import export_model
     from rerank.rankers.store import read_model
 
-    loaded = read_model(given.model)
-    files: dict[str, str | Path | None] = {"model": given.model, "missing_as_zero": "--missing-as-zero"}
+    loaded = read_model(options.model)
+    files: dict[str, str | Path | None] = {"model": options.model, "missing_as_zero": "--missing-as-zero"}
     with errors_with_files({**files, "feature set": "--feature-set", "vectors": "--vectors"}):
         written = export_model(
             loaded,
-            given.output,
-            given.format,
-            name=given.name,
-            missing_as_zero=given.missing_as_zero,
-            split_leaves=given.split_leaves,
-            vectors=given.vectors,
-            feature_set=given.feature_set,
+            options.output,
+            options.format,
+            name=options.name,
+            missing_as_zero=options.missing_as_zero,
+            split_leaves=options.split_leaves,
+            vectors=options.vectors,
+            feature_set=options.feature_set,
         )
     for path in written[1:]:
         log.info("%s: also written", path)

@@ -21,6 +21,8 @@ from rerank.cli.options import (
     path_argument,
     path_type,
     read_named_runs,
+    refuse_beside,
+    require,
     takes,
     threads_option,
 )
@@ -112,57 +114,58 @@ class Options:
 
 @click.command("features", short_help="compute the features of a run")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Compute the features of the query-document pairs of RUN and write them to a file.
 
     If `rerank vectors` or `rerank history` has been run on INDEX, their features are included.
     """
     from rerank.cli.options import check_documents, check_queries, errors_with_files
-    from rerank.explain.card import check_report_path
+    from rerank.explanation.card import check_report_path
     from rerank.features.recipe import Recipe
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_qrels, read_run
     from rerank.runtime.output import check_outputs
 
-    _check_options(given)
-    reports = [check_report_path(path) for path in given.reports]
-    check_outputs({"--output": given.output, **{f"--report {path}": path for path in reports}})
-    queries, pairs = read_topics(given.topics), read_run(given.run)
-    judgements = None if given.qrels is None else read_qrels(given.qrels)
-    recipe, others = None if given.recipe is None else Recipe.from_toml(given.recipe), read_named_runs(given.runs)
+    _check_options(options)
+    reports = [check_report_path(path) for path in options.reports]
+    check_outputs({"--output": options.output, **{f"--report {path}": path for path in reports}})
+    queries, pairs = read_topics(options.topics), read_run(options.run)
+    judgements = None if options.qrels is None else read_qrels(options.qrels)
+    recipe, others = None if options.recipe is None else Recipe.from_toml(options.recipe), read_named_runs(options.runs)
     with (
-        opened_cluster(given.cluster) as workers,
-        opened_index(given.index, workers, runs=others, threads=given.threads) as index,
-        errors_with_files({"recipe": given.recipe}),
+        opened_cluster(options.cluster) as workers,
+        opened_index(options.index, workers, runs=others, threads=options.threads) as index,
+        errors_with_files({"recipe": options.recipe}),
     ):
-        check_queries(pairs, given.run, queries, given.topics)
-        check_documents(pairs, given.run, index)
-        if given.output is not None:
-            index.write_features(given.output, pairs, queries, judgements, recipe=recipe)
+        check_queries(pairs, options.run, queries, options.topics)
+        check_documents(pairs, options.run, index)
+        if options.output is not None:
+            index.write_features(options.output, pairs, queries, judgements, recipe=recipe)
         if reports:
             data = index.features(pairs, queries, judgements, recipe=recipe)
-            _write_reports(given, reports, index, data, (pairs, queries))
+            _write_reports(options, reports, index, data, (pairs, queries))
 
 
-def _check_options(given: Options) -> None:
+def _check_options(options: Options) -> None:
     """Refuse options that lack another one, or have no effect together."""
-    if given.output is None and not given.reports:
+    if options.output is None and not options.reports:
         raise click.UsageError("Missing option '-o' / '--output' or '--report'.")
-    if given.reports and given.qrels is None:
-        raise click.UsageError("--report: expected judgements, got none. Give --qrels.")
-    if given.reports and given.cluster is not None:
-        raise click.UsageError("--report: expected no --cluster beside it: it measures this machine. Leave one out.")
+    require({"reports": "qrels"})
+    if options.reports:
+        refuse_beside("--report", ("cluster",))
 
 
 def _write_reports(
-    given: Options, files: Sequence[Path], index: Index, data: RankingData, measured: tuple[Run, Topics]
+    options: Options, files: Sequence[Path], index: Index, data: RankingData, measured: tuple[Run, Topics]
 ) -> None:
     """Write what each feature costs on the pairs of a run, and gains on the data."""
-    from rerank.explain.card import write_report
-    from rerank.explain.importance import feature_report, measure_costs
+    from rerank.explanation.card import write_report
+    from rerank.explanation.importance import feature_report, measure_costs
 
     recipe = data.recipe or {}
     costs = measure_costs(index, *measured, recipe)
-    report = feature_report(data, microseconds=costs, budget=given.budget, quick=given.quick, threads=given.threads)
+    report = feature_report(
+        data, microseconds=costs, budget=options.budget, quick=options.quick, threads=options.threads
+    )
     for path in files:
         write_report(report, recipe, path)

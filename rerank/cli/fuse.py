@@ -7,23 +7,27 @@ from pathlib import Path
 
 import click
 
-from rerank.cli.options import Whole, file_option, is_given, metric_option, option, output_option, path_argument, takes
+from rerank.cli.options import (
+    Whole,
+    file_option,
+    metric_option,
+    option,
+    output_option,
+    path_argument,
+    refuse_beside,
+    takes,
+)
 from rerank.errors import InvalidInputError
 
 METHOD = "rrf"
 SCORED = "combsum", "combmnz", "weighted", "best"
-METHODS = METHOD, *SCORED
-USED_BY = {  # options, and what they have an effect on
-    "--method": ("method", METHODS),
-    "--weights": ("weights", METHODS),
-    "--qrels": ("qrels", METHODS),
-    "--rrf-k": ("k", (METHOD,)),
-    "--missing": ("missing", SCORED),
-    "--norm": ("norm", (*METHODS, "--learn")),
-    "--no-judged": ("no_judged", ("--learn",)),
-    "-m": ("metric", ("best", "--learn")),
-    "-k": ("hits", (*METHODS, "--model")),
-    "--name": ("name", (*METHODS, "--model")),
+OF_SUMS = "method", "weights", "qrels", "missing"
+WITHOUT_EFFECT = {  # a method or an option -> the options that have no effect beside it
+    "--learn": (*OF_SUMS, "hits", "name"),
+    "--model": (*OF_SUMS, "norm", "metric", "no_judged"),
+    "--method rrf": ("missing", "metric", "no_judged"),
+    **{f"--method {method}": ("metric", "no_judged") for method in SCORED[:-1]},
+    "--method best": ("no_judged",),
 }
 
 
@@ -49,14 +53,6 @@ class Options:
     weights: str | None = option(
         "--weights", metavar="X,X,...", help="Weights of the runs for `weighted`, in their order."
     )
-    k: float = option(
-        "--rrf-k",
-        type=float,
-        metavar="X",
-        default=60.0,
-        show_default=True,
-        help="Constant k of reciprocal rank fusion.",
-    )
     missing: str | None = option(
         "--missing",
         type=click.Choice(["zero", "lowest"]),
@@ -76,7 +72,7 @@ class Options:
 
 @click.command("fuse", short_help="make one run of several")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Combine two or more RUNs into one: reciprocal rank fusion, sums of normalised scores, or a learned fusion.
 
     `--learn QRELS -o fusion.json` learns weights of at least 0, or trees with many judged queries, and writes a model;
@@ -90,47 +86,42 @@ def command(given: Options) -> None:
     """
     from rerank.files.trec import read_qrels, read_run, write_run
 
-    _check_options(given)
-    runs = [read_run(path) for path in given.runs]
-    if given.learn is not None:
+    _check_options(options)
+    runs = [read_run(path) for path in options.runs]
+    if options.learn is not None:
         from rerank.rankers.fusion import learn_fusion
 
-        qrels = read_qrels(given.learn)
-        learn_fusion(runs, qrels, given.metric, norm=given.norm, judged=not given.no_judged).save(given.output)
+        qrels = read_qrels(options.learn)
+        learn_fusion(runs, qrels, options.metric, norm=options.norm, judged=not options.no_judged).save(options.output)
         return
-    if given.model is not None:
+    if options.model is not None:
         from rerank.rankers.fusion import apply_fusion
         from rerank.rankers.store import read_model
 
-        fused = apply_fusion(read_model(given.model), runs)
+        fused = apply_fusion(read_model(options.model), runs)
     else:
         from rerank.retrieval.fusion import fuse
 
         fused = fuse(
             runs,
-            given.method,
-            norm=given.norm,
-            weights=None if given.weights is None else parse_weights(given.weights),
-            k=given.k,
-            missing=given.missing,
-            qrels=None if given.qrels is None else read_qrels(given.qrels),
-            metric=given.metric,
+            options.method,
+            norm=options.norm,
+            weights=None if options.weights is None else parse_weights(options.weights),
+            missing=options.missing,
+            qrels=None if options.qrels is None else read_qrels(options.qrels),
+            metric=options.metric,
         )
-    name = given.name or ("fusion" if given.model is not None else given.method)
-    write_run(replace(fused if given.hits is None else fused.head(given.hits), name=name), given.output)
+    name = options.name or ("fusion" if options.model is not None else options.method)
+    write_run(replace(fused if options.hits is None else fused.head(options.hits), name=name), options.output)
 
 
-def _check_options(given: Options) -> None:
+def _check_options(options: Options) -> None:
     """Refuse options that have no effect together."""
-    if given.learn is not None and given.model is not None:
+    if options.learn is not None and options.model is not None:
         raise click.UsageError("--learn: expected it or --model, got both. Learn first, then fuse other queries")
-    mode = "--learn" if given.learn is not None else "--model" if given.model is not None else given.method
-    if mode not in (*METHODS, "--learn", "--model"):
-        return  # refused with the known ones
-    for name, (field, modes) in USED_BY.items():
-        if mode not in modes and is_given(field):
-            other = mode if mode.startswith("--") else f"--method {mode}"
-            raise click.UsageError(f"{name}: expected it without {other}, with which it has no effect. Leave it out")
+    form = "--learn" if options.learn is not None else "--model" if options.model is not None else ""
+    form = form or f"--method {options.method}"
+    refuse_beside(form, WITHOUT_EFFECT.get(form, ()))  # a method that is not known is refused with the known ones
 
 
 def parse_weights(text: str) -> list[float]:

@@ -22,7 +22,7 @@ class Options:
 
 @click.command("history", short_help="store judged queries with an index")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Store the judged queries TOPICS and QRELS with INDEX, to compute features of similar queries from them.
 
     Such a feature is, for example, whether a document was judged relevant to a similar query. The features of a stored
@@ -33,9 +33,9 @@ def command(given: Options) -> None:
     from rerank.files.trec import read_qrels
     from rerank.index.index import Index
 
-    queries, judgements = read_topics(given.topics), read_qrels(given.qrels)
+    queries, judgements = read_topics(options.topics), read_qrels(options.qrels)
     with (
-        Index.open(given.index, threads=given.threads) as opened,
-        errors_with_files({"qrels": given.qrels}),
+        Index.open(options.index, threads=options.threads) as opened,
+        errors_with_files({"qrels": options.qrels}),
     ):
         opened.learn_history(queries, judgements)

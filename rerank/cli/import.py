@@ -41,7 +41,7 @@ class Options:
 
 @click.command("import", short_help="read another system's model")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Convert FILE, a model of another library, to a model of this package.
 
     The converted model returns the same scores as the original, and can be used like any other model: in `rerank rank`,
@@ -51,14 +51,14 @@ def command(given: Options) -> None:
     from rerank.files.lists import read_names
 
     model = import_model(
-        given.file,
-        format=given.format,
-        feature_names=None if given.names is None else read_names(given.names),
-        recipe=None if given.recipe is None else _recipe(given.recipe),
+        options.file,
+        format=options.format,
+        feature_names=None if options.names is None else read_names(options.names),
+        recipe=None if options.recipe is None else _recipe(options.recipe),
     )
-    model.save(given.output)
+    model.save(options.output)
     content = f"{model.forest_.n_trees} trees" if hasattr(model, "forest_") else "a linear model"
-    log.info("%s: %s, %d features, from %s", given.output, content, model.n_features_in_, model.source_)
+    log.info("%s: %s, %d features, from %s", options.output, content, model.n_features_in_, model.source_)
 
 
 def _recipe(path: Path) -> Recipe:

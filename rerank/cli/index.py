@@ -21,9 +21,6 @@ class Options:
     corpus: Path = path_argument(metavar="CORPUS|INDEX")
     output: Path | None = folder_option("the index", required=False)
     fields: str | None = option("--fields", metavar="NAME,NAME", help="Text fields to index.  [default: all]")
-    numbers: str | None = option(
-        "--numbers", metavar="NAME,NAME", help="Numeric fields to store as features.  [default: all]"
-    )
     language: str = option(
         "--language",
         metavar="CODE",
@@ -63,7 +60,7 @@ class Options:
 
 @click.command("index", short_help="build an index")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Build a Lucene index of CORPUS, with the data that feature extraction needs.
 
     CORPUS is a JSONL or TREC SGML file (plain or .gz), a folder of such files, or irds:NAME, a data set of ir_datasets.
@@ -73,40 +70,39 @@ def command(given: Options) -> None:
     """
     from rerank.index.bound import is_index
 
-    if given.output is None and is_index(given.corpus):
-        _set_language(given)
-    elif given.output is None:
+    if options.output is None and is_index(options.corpus):
+        _set_language(options)
+    elif options.output is None:
         raise click.UsageError("Missing option '-o' / '--output'.")
     else:
-        _build(given, given.output)
+        _build(options, options.output)
 
 
-def _set_language(given: Options) -> None:
+def _set_language(options: Options) -> None:
     """Set the language that queries are analysed in, for an index that does not store its own."""
     from rerank.index.index import Index
 
     if not is_given("language"):
         raise click.UsageError("--language: expected a language for INDEX, got none. Give it, or -o and a corpus.")
-    with Index.open(given.corpus, given.language) as index:
+    with Index.open(options.corpus, options.language) as index:
         index.keep_language()
 
 
-def _build(given: Options, output: Path) -> None:
+def _build(options: Options, output: Path) -> None:
     from rerank.index.index import Index
     from rerank.types.passages import Passages
 
-    passages = None if given.passages is None else Passages.parse(given.passages)
+    passages = None if options.passages is None else Passages.parse(options.passages)
     index = Index.build(
-        given.corpus,
+        options.corpus,
         output,
-        fields=_names("--fields", given.fields),
-        numbers=_names("--numbers", given.numbers),
-        language=given.language,
-        encoding=given.encoding,
-        threads=given.threads,
-        overwrite=given.overwrite,
-        shards=given.shards,
-        vectors=given.vectors,
+        fields=None if options.fields is None else _names(options.fields),
+        language=options.language,
+        encoding=options.encoding,
+        threads=options.threads,
+        overwrite=options.overwrite,
+        shards=options.shards,
+        vectors=options.vectors,
     )
     if passages is not None:
         index.keep_passages(passages)
@@ -116,13 +112,11 @@ def _build(given: Options, output: Path) -> None:
         log.info("%s: numbers: %s", output, ", ".join(forward.numbers))
 
 
-def _names(name: str, text: str | None) -> list[str] | None:
-    """Return the names of an option; None without it."""
-    if text is None:
-        return None
-    names = [each.strip() for each in text.split(",")]
+def _names(text: str) -> list[str]:
+    """Return the names of `--fields`."""
+    names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise InvalidInputError(
-            f"{name}: expected names with commas between them, got {text!r}. Write e.g. title,body."
+            f"--fields: expected names with commas between them, got {text!r}. Write e.g. title,body."
         )
     return names

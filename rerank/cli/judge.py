@@ -87,7 +87,7 @@ class Options:
 
 @click.command("judge", short_help="label documents")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Label documents of INDEX for the queries of TOPICS, in the terminal or with a Python function.
 
     The pool of a query holds the top documents of BM25, of other sources that need no judgements, of the unsupervised
@@ -104,26 +104,30 @@ def command(given: Options) -> None:
     from rerank.index.index import Index
     from rerank.training.judging import Judge, Judgements, pool, read_labels
 
-    if str(given.output) == "-":
+    if str(options.output) == "-":
         raise click.UsageError("--output: expected a file, got - (stdout). Name a file.")
-    judge = None if given.judge is None else Judge.of(given.judge)
-    topics, runs, judgements = read_topics(given.topics), read_named_runs(given.run_files), Judgements(given.output)
-    people = None if given.audit is None else read_qrels(given.audit)
-    others = {} if given.qrels is None else read_labels(given.qrels)
-    with Index.open(given.index, runs=runs, threads=given.threads) as index:
-        for file in given.run_files:
+    judge = None if options.judge is None else Judge.of(options.judge)
+    topics, runs, judgements = (
+        read_topics(options.topics),
+        read_named_runs(options.run_files),
+        Judgements(options.output),
+    )
+    people = None if options.audit is None else read_qrels(options.audit)
+    others = {} if options.qrels is None else read_labels(options.qrels)
+    with Index.open(options.index, runs=runs, threads=options.threads) as index:
+        for file in options.run_files:
             name, _, path = file.partition("=")
             check_documents(runs[name], Path(path), index)
-        found = pool(index, topics, given.k)
-        pairs = _unjudged(found, given.documents, judgements.labels, others)
+        found = pool(index, topics, options.k)
+        pairs = _unjudged(found, options.documents, judgements.labels, others)
         if judge is None:
             _ask_person(index, topics, pairs, judgements)
         else:
             _ask_function(index, topics, pairs, judgements, judge)
     left = sum(judgements.label(*pair) is None for pair in pairs)
-    log.info("%s: %d documents judged, %d left", given.output, len(pairs) - left, left)
+    log.info("%s: %d documents judged, %d left", options.output, len(pairs) - left, left)
     if people is not None:
-        click.echo(_audit(given, judgements, people, found.runs))
+        click.echo(_audit(options, judgements, people, found.runs))
 
 
 def _unjudged(found: Pool, most: int | None, *judged: Labels) -> list[tuple[str, str]]:
@@ -166,8 +170,8 @@ def _ask_person(index: Index, topics: Topics, pairs: list[tuple[str, str]], judg
     while number < len(pairs):
         query_id, doc_id = pairs[number]
         label = judgements.label(query_id, doc_id)
-        given = "" if label is None else f"  (label {label})"
-        click.echo(f"\n{number + 1} of {len(pairs)}  {query_id}  {one_line(topics[query_id])}{given}")
+        known = "" if label is None else f"  (label {label})"
+        click.echo(f"\n{number + 1} of {len(pairs)}  {query_id}  {one_line(topics[query_id])}{known}")
         click.echo("\n".join(_lines(index, topics[query_id], doc_id)))
         answer = _answer()
         if answer == QUIT:
@@ -206,14 +210,16 @@ def _answer() -> str:
         click.echo(text)
 
 
-def _audit(given: Options, judgements: Judgements, people: Qrels, runs: Mapping[str, Run]) -> str:
+def _audit(options: Options, judgements: Judgements, people: Qrels, runs: Mapping[str, Run]) -> str:
     """Return the agreement with people, and the measures of the rankings by either judgements and by both."""
     from rerank.cli.options import errors_with_files
-    from rerank.evaluation.report import agreement, figure, plain_table, prediction_powered
+    from rerank.evaluation.comparison import figure
+    from rerank.evaluation.significance import agreement, prediction_powered
     from rerank.metrics.registry import parse_measures
+    from rerank.types.query_table import text_table
 
-    measures = parse_measures(given.measures or MEASURES)
-    with errors_with_files({"agreement": given.audit, "people": given.audit}):
+    measures = parse_measures(options.measures or MEASURES)
+    with errors_with_files({"agreement": options.audit, "people": options.audit}):
         compared = agreement(people, judgements.labels)
         estimates = [
             (name, prediction_powered(people, judgements.labels, run, measure))
@@ -230,7 +236,5 @@ def _audit(given: Options, judgements: Judgements, people: Qrels, runs: Mapping[
         for name, each in estimates
     ]
     header = ["ranking", "measure", "QRELS", "people", "both", "95 % interval"]
-    align = ("left", "left", *["right"] * 4)
-    table = plain_table(rows, header, tablefmt="simple", disable_numparse=True, colalign=align)
     queries = f"QRELS: {estimates[0][1].n_machine} queries; people: {estimates[0][1].n_people} of them"
-    return f"{compared}\n\n{table}\n{queries}, which have to be drawn at random"
+    return f"{compared}\n\n{text_table(rows, header, 2)}\n{queries}, which have to be drawn at random"

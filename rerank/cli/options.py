@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, fields
 from functools import wraps
@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import numpy as np
 from click.core import ParameterSource
 
 from rerank.errors import (
@@ -36,7 +35,6 @@ from rerank.errors import (
     shown,
     unknown_name,
 )
-from rerank.files.source import text_lines
 
 if TYPE_CHECKING:
     from rerank.cluster.cluster import Cluster
@@ -75,6 +73,25 @@ def option(*names: str, **settings: Any) -> Any:
 def is_given(name: str) -> bool:
     """Return whether the running verb was given a parameter, by its Python name, and does not have its default."""
     return click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
+
+
+def refuse_beside(form: str, names: Iterable[str]) -> None:
+    """Refuse options, by their Python names, that have no effect beside another option or form of the arguments."""
+    for parameter in click.get_current_context().command.params:
+        if parameter.name in names and is_given(parameter.name):
+            raise click.UsageError(
+                f"{parameter.opts[0]}: expected it without {form}, with which it has no effect. Leave it out"
+            )
+
+
+def require(needed: Mapping[str, str]) -> None:
+    """Refuse options without the one that they need; both by their Python names."""
+    parameters = {parameter.name: parameter.opts[0] for parameter in click.get_current_context().command.params}
+    for name, other in needed.items():
+        if is_given(name) and not is_given(other):
+            raise click.UsageError(
+                f"{parameters[name]}: expected {parameters[other]} beside it, got none. Add it, or leave both out"
+            )
 
 
 def takes(kind: type[Given]) -> Callable[[Callable[[Given], None]], Callable[..., None]]:
@@ -152,10 +169,10 @@ def seed_option() -> Any:
 def limits_option(limits: Mapping[str, tuple[str, Number | Whole]], text: str) -> Any:
     """Declare `--limit NAME=VALUE`, which can be repeated; its value has the numbers by the fields of the names."""
 
-    def read(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
+    def read(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
         numbers = {}
-        for each in given:
-            name, _, number = each.partition("=")
+        for text in texts:
+            name, _, number = text.partition("=")
             if name not in limits:
                 raise unknown_name("--limit", name, limits)
             field_name, kind = limits[name]
@@ -208,9 +225,9 @@ def output_option(what: str) -> Any:
 
 def folder_option(what: str, default: str | None = None, required: bool = True) -> Any:
     """Declare `-o` for a folder, which may be required if it has no default."""
-    given = {"required": required} if default is None else {"default": default, "show_default": True}
+    settings = {"required": required} if default is None else {"default": default, "show_default": True}
     text = f"Folder for {what}."
-    return option("-o", "--output", type=path_type, metavar="FOLDER", callback=_no_stdout, help=text, **given)
+    return option("-o", "--output", type=path_type, metavar="FOLDER", callback=_no_stdout, help=text, **settings)
 
 
 def _no_stdout(context: click.Context, parameter: click.Parameter, folder: Path | None) -> Path | None:
@@ -362,13 +379,13 @@ def read_base(base: str) -> str | Run | Ranker | None:
     return read_model(name)
 
 
-def new_ranker(given: RankerOptions, name: str, base: str, threads: int | None) -> Ranker:
+def new_ranker(options: RankerOptions, name: str, base: str, threads: int | None) -> Ranker:
     """Return the ranker of a name with the parameters of the options, not fitted."""
     from rerank.rankers.ranker import ranker_class
 
-    parameters = given_parameters(name, given.parameters)
+    parameters = given_parameters(name, options.parameters)
     learner = ranker_class(name)
-    return learner(metric=given.metric, base=read_base(base), n_jobs=threads, **parameters)
+    return learner(metric=options.metric, base=read_base(base), n_jobs=threads, **parameters)
 
 
 def given_parameters(
@@ -439,6 +456,8 @@ def check_queries(run: Run, path: Path, topics: Topics, topics_path: Path) -> No
 
 def check_documents(run: Run, path: Path, index: Index) -> None:
     """Refuse a run with a document that is not in the index; the error has the line of the run."""
+    import numpy as np
+
     unknown = np.flatnonzero(index.forward.doc_numbers(run.doc_ids) < 0)
     if len(unknown):
         query = int(np.searchsorted(run.query_ptr, unknown[0], side="right")) - 1
@@ -453,6 +472,8 @@ def check_documents(run: Run, path: Path, index: Index) -> None:
 
 def _line(path: Path, values: Mapping[int, str]) -> int | None:
     """Return the first line of a run with these values by column; the file is read again only for an error."""
+    from rerank.files.source import text_lines
+
     for line, text in text_lines(path):
         columns = text.encode().split()  # at ASCII white space, as runs are
         if len(columns) > max(values) and all(columns[column] == value.encode() for column, value in values.items()):

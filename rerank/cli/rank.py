@@ -22,14 +22,14 @@ class Options:
 
 @click.command("rank", short_help="rank documents of a file of features")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Rank the documents of DATA, a file of features, with MODEL, and write a run."""
     from rerank.cli.options import errors_with_files
     from rerank.files.data import read_data
     from rerank.files.trec import write_run
     from rerank.rankers.store import read_model
 
-    loaded, rows, start = read_model(given.model), read_data(given.data), read_base_run(given.base)
-    with errors_with_files({"data": given.data, "base": given.model, **base_file(given.base, start)}):
+    loaded, rows, start = read_model(options.model), read_data(options.data), read_base_run(options.base)
+    with errors_with_files({"data": options.data, "base": options.model, **base_file(options.base, start)}):
         ranked = loaded.rank(rows, base=start)
-    write_run(ranked, given.output)
+    write_run(ranked, options.output)

@@ -20,6 +20,8 @@ from rerank.cli.options import (
     output_option,
     path_type,
     read_base_run,
+    refuse_beside,
+    require,
     takes,
 )
 
@@ -77,13 +79,13 @@ class Options(ModelOptions):
         """Return the least probabilities; None where none is given."""
         from rerank.pipeline.applying import Cutoff
 
-        given = self.min_score is not None or self.abstain is not None
-        return Cutoff(self.min_score or 0.0, self.abstain or 0.0) if given else None
+        wanted = self.min_score is not None or self.abstain is not None
+        return Cutoff(self.min_score or 0.0, self.abstain or 0.0) if wanted else None
 
 
 @click.command("rerank", short_help="retrieve and reorder")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Retrieve documents of INDEX for TOPICS, reorder the top k with MODEL, and write a run.
 
     MODEL is a model file, or `unsupervised`: a sum of standardised scores that needs no training. Candidates come from
@@ -100,50 +102,42 @@ def command(given: Options) -> None:
     from rerank.pipeline.texts import TextsToRank, rerank_topics
     from rerank.rankers.store import read_model
 
-    _check_options(given)
-    ranker, queries, base_run = given.ranker(), read_topics(given.topics), read_base_run(given.base)
-    file, least = given.run_file(), given.cutoff()
+    _check_options(options)
+    ranker, queries, base_run = options.ranker(), read_topics(options.topics), read_base_run(options.base)
+    file, least = options.run_file(), options.cutoff()
     run = None if file is None else read_run(file)
-    files = {**given.files(base_run), "first_k": "--first-k", "first stage": given.first, "scores": file or "--run"}
-    with opened_cluster(given.cluster) as workers, given.opened(workers) as index:
-        if given.texts is None:
-            given.check_candidates(run, queries, index)
+    files = {**options.files(base_run), "first_k": "--first-k", "first stage": options.first, "scores": file or "--run"}
+    with opened_cluster(options.cluster) as workers, options.opened(workers) as index:
+        if options.texts is None:
+            options.check_candidates(run, queries, index)
         with errors_with_files(files):
-            if given.texts is None:
+            if options.texts is None:
                 apply = rerank if workers is None else workers.rerank
-                stage = None if given.first is None else read_model(given.first)
+                stage = None if options.first is None else read_model(options.first)
                 result = apply(
-                    index, ranker, queries, run, k=given.k, base=base_run, first=stage, first_k=given.first_k,
+                    index, ranker, queries, run, k=options.k, base=base_run, first=stage, first_k=options.first_k,
                     cutoff=least,
                 )  # fmt: skip
             else:
-                read = read_texts(given.texts, queries, index.forward.fields)
-                texts = TextsToRank(read.documents, read.locations, run, given.text_field, least)
-                result = rerank_topics(index, ranker, queries, texts, k=given.k, base=base_run)
+                read = read_texts(options.texts, queries, index.forward.fields)
+                texts = TextsToRank(read.documents, read.locations, run, options.text_field, least)
+                result = rerank_topics(index, ranker, queries, texts, k=options.k, base=base_run)
             if least is not None:
                 log.info(
                     "%d documents have the probabilities asked for, of %d of %d queries",
                     *(result.n_rows, sum(len(result[query_id]) > 0 for query_id in result), len(queries)),
                 )
-            if given.diversify is not None:
-                result = diversify(index, result, given.diversify)
-    write_run(result, given.output)
+            if options.diversify is not None:
+                result = diversify(index, result, options.diversify)
+    write_run(result, options.output)
 
 
-def _check_options(given: Options) -> None:
+def _check_options(options: Options) -> None:
     """Refuse options that have no effect together, and a method of diversity that is not known."""
     from rerank.pipeline.diversify import Diversifier
 
-    if given.diversify is not None:
-        Diversifier.parse(given.diversify)
-    if given.first_k is not None and given.first is None:
-        raise click.UsageError("--first-k: expected --first beside it, got none. Add --first MODEL.")
-    if given.text_field is not None and given.texts is None:
-        raise click.UsageError("--text-field: expected --texts beside it, got none. Add --texts FILE.")
-    for name, value in (
-        ("--first", given.first),
-        ("--cluster", given.cluster),
-        ("--diversify", given.diversify),
-    ):
-        if given.texts is not None and value is not None:
-            raise click.UsageError(f"{name}: expected documents of INDEX, got --texts. Leave out one of the two.")
+    if options.diversify is not None:
+        Diversifier.parse(options.diversify)
+    require({"first_k": "first", "text_field": "texts"})
+    if options.texts is not None:
+        refuse_beside("--texts", ("first", "cluster", "diversify"))

@@ -44,7 +44,7 @@ class Options:
 
 @click.command("retrieve", short_help="retrieve candidates")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Retrieve the top k documents of INDEX for TOPICS, with BM25 or other sources, and write a TREC run.
 
     TOPICS is a file with lines of id, tab and text, a TREC topics file, a JSONL file, or irds:NAME, a data set of
@@ -63,17 +63,17 @@ def command(given: Options) -> None:
     from rerank.retrieval.union import UnionRun
     from rerank.types.retriever import BM25
 
-    queries = read_topics(given.topics)
+    queries = read_topics(options.topics)
     with (
-        opened_cluster(given.cluster) as workers,
-        opened_index(given.index, workers, threads=given.threads) as opened,
+        opened_cluster(options.cluster) as workers,
+        opened_index(options.index, workers, threads=options.threads) as opened,
         errors_with_files({"candidates": "--candidates"}),
     ):
-        run = opened.search(queries, given.k, candidates=given.candidates or BM25)
-    if given.sources is not None:
+        run = opened.search(queries, options.k, candidates=options.candidates or BM25)
+    if options.sources is not None:
         if not isinstance(run, UnionRun):
             raise click.UsageError("--sources: expected several --candidates beside it, got one. Name several.")
-        given.sources.mkdir(parents=True, exist_ok=True)
+        options.sources.mkdir(parents=True, exist_ok=True)
         for name, of_source in run.sources.items():
-            write_run(of_source, given.sources / f"{name}.run")
-    write_run(run, given.output)
+            write_run(of_source, options.sources / f"{name}.run")
+    write_run(run, options.output)

@@ -31,7 +31,7 @@ class Options:
 
 @click.command("search", short_help="run one query")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Search INDEX for the query WORDS, and print the top documents, ranked by MODEL or by the unsupervised ranking.
 
     For each document, the first line has rank, score, id and title. The second line is the passage with most words of
@@ -42,14 +42,14 @@ def command(given: Options) -> None:
     from rerank.pipeline.rerank import rerank
     from rerank.types.ids import QUERY
 
-    words = given.words
-    with Index.open(given.index) as opened:
+    words = options.words
+    with Index.open(options.index) as opened:
         has_model = len(words) > 1 and Path(words[0]).is_file()
         if not has_model and len(words) > 1 and words[0].endswith(".json"):
             raise MissingFileError(words[0], "a model file")
         query = " ".join(words[has_model:])
         run = rerank(opened, words[0] if has_model else UNSUPERVISED, {QUERY: query})
-        click.echo("\n".join(_lines(opened, query, run.take(run.trec_order()).head(given.k))) or "no hits")
+        click.echo("\n".join(_lines(opened, query, run.take(run.trec_order()).head(options.k))) or "no hits")
 
 
 def _lines(index: Index, query: str, run: Run) -> list[str]:

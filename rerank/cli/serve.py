@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,7 +20,9 @@ from rerank.cli.options import (
     takes,
 )
 from rerank.errors import InvalidInputError, MissingFileError, RerankError
-from rerank.service.settings import Limits, Settings, is_loopback
+
+if TYPE_CHECKING:
+    from rerank.service.settings import Settings
 
 _NEEDED = ("fastapi", "uvicorn", "prometheus_client", "orjson")
 LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `Limits`, and its numbers
@@ -99,7 +101,7 @@ class Options:
 
 @click.command("serve", short_help="start an HTTP search service")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Start an HTTP service that searches INDEX and ranks with MODEL, or without judgements if MODEL is not given.
 
     Requests can name further MODELs, and compare two on live searches. The search page is at /, the description of the
@@ -112,10 +114,10 @@ def command(given: Options) -> None:
             f"serve: expected {', '.join(_NEEDED)}, got no {' and no '.join(missing)}. "
             "Run `pip install 'lucene-rerank[lucene,service]'`."
         )
-    if given.demo == (given.index is not None):
+    if options.demo == (options.index is not None):
         raise click.UsageError("serve: expected INDEX or --demo, got both or neither. Name an index.")
-    settings = _settings(given)
-    for model in given.models:
+    settings = _settings(options)
+    for model in options.models:
         if not model.is_file():
             raise MissingFileError(model, "a model file")
     from rerank.service.server import serve
@@ -125,6 +127,8 @@ def command(given: Options) -> None:
 
 def _token(file: Path | None, without: bool, host: str) -> str | None:
     """Return the token; refuse an address that others reach without one."""
+    from rerank.service.settings import is_loopback
+
     if file is not None:
         token = file.read_text("utf8", "replace").strip()
         if not token or not token.isascii() or not token.isprintable() or " " in token:
@@ -145,13 +149,14 @@ def _token(file: Path | None, without: bool, host: str) -> str | None:
     )
 
 
-def _settings(given: Options) -> Settings:
+def _settings(options: Options) -> Settings:
     """Return the settings of the service."""
-    from rerank.runtime.kernels import thread_count
+    from rerank.runtime.threads import thread_count
+    from rerank.service.settings import Limits, Settings
 
-    token, (kind, log_queries) = _token(given.token_file, given.no_token, given.host), _log(given.log)
-    index, models = given.index or Path(), given.models
-    if given.demo:
+    token, (kind, log_queries) = _token(options.token_file, options.no_token, options.host), _log(options.log)
+    index, models = options.index or Path(), options.models
+    if options.demo:
         from rerank.experiments.demo import demo_files
 
         index, model = demo_files()
@@ -160,20 +165,20 @@ def _settings(given: Options) -> Settings:
         index=index,
         model=models[0] if models else None,
         others=tuple(models[1:]),
-        model_names=given.model_names,
-        other_index=given.other_index,
-        text_field=given.text_field,
-        host=given.host,
-        port=given.port,
-        hosts=given.hosts,
+        model_names=options.model_names,
+        other_index=options.other_index,
+        text_field=options.text_field,
+        host=options.host,
+        port=options.port,
+        hosts=options.hosts,
         token=token,
-        workers=given.workers,
-        threads=given.threads or max(1, thread_count(None) // given.workers),
+        workers=options.workers,
+        threads=options.threads or max(1, thread_count(None) // options.workers),
         log_queries=log_queries,
         log_features=kind in ("features", "hashed"),
         log_hashes=kind == "hashed",
-        functions=given.functions,
-        limits=Limits(**given.limits),
+        functions=options.functions,
+        limits=Limits(**options.limits),
     )
 
 

@@ -26,6 +26,7 @@ from rerank.cli.options import (
     output_option,
     path_argument,
     ranker_names,
+    refuse_beside,
     takes,
     threads_option,
 )
@@ -39,17 +40,17 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rerank")
 RANKER = "lambdamart"  # of DATA, and where -p gives parameters
-FROM_INDEX = (
-    "candidates",
-    "recipe",
-    "no_estimate",
-    "functions",
-    "teacher",
-    "clicks",
-)  # options of one form alone
 INSTEAD = ("teacher", "clicks")  # of judgements
 FROM_DATA = ("validate", "preferences", "memory", "checkpoint")
-ONE_PROCESS = ("preferences", "memory", "checkpoint")  # what neither a search of parameters nor a cluster knows
+ONE_PROCESS = ("preferences", "memory", "checkpoint")
+WITHOUT_EFFECT = {  # a form of the verb -> the options that have no effect in it
+    "INDEX TOPICS QRELS": FROM_DATA,
+    "--teacher": (*FROM_DATA, "tune", "clicks"),
+    "--clicks": (*FROM_DATA, "tune"),
+    "DATA": ("candidates", "recipe", "no_estimate", "functions"),
+    "--tune": ONE_PROCESS,
+    "--cluster": ONE_PROCESS,
+}
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def _describe(context: click.Context, parameter: click.Parameter, ranker: str | 
     help="Show this, or what -p sets.",
 )
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Train a ranker on INDEX, TOPICS and their judgements QRELS, or on DATA.
 
     From an index, candidates are retrieved from all sources that need no judgements. If there are many queries, a fifth
@@ -140,49 +141,44 @@ def command(given: Options) -> None:
     from rerank.index.bound import is_index
     from rerank.runtime.output import check_outputs
 
-    check_outputs({"--output": given.output, "--checkpoint": given.checkpoint})
-    sources = [name for name in INSTEAD if getattr(given, name)]
-    if len(sources) > 1:
-        raise click.UsageError("--clicks: expected no --teacher beside it, got both. Leave one out.")
+    check_outputs({"--output": options.output, "--checkpoint": options.checkpoint})
+    sources = [name for name in INSTEAD if getattr(options, name)]
     n_of_index = 2 if sources else 3
-    if len(given.data) == n_of_index and not given.data[0].exists() and not given.data[0].suffix:
-        raise MissingFileError(given.data[0], "the folder of an index")
-    if len(given.data) == n_of_index and is_index(given.data[0]):
-        _refuse(given, (*FROM_DATA, "tune") if sources else FROM_DATA, "DATA or QRELS")
-        (_learn_without_judgements if sources else _train_on_index)(given)
-    elif len(given.data) == 2 and is_index(given.data[0]):
+    if len(options.data) == n_of_index and not options.data[0].exists() and not options.data[0].suffix:
+        raise MissingFileError(options.data[0], "the folder of an index")
+    if len(options.data) == n_of_index and is_index(options.data[0]):
+        _check(f"--{sources[0]}" if sources else "INDEX TOPICS QRELS")
+        (_learn_without_judgements if sources else _train_on_index)(options)
+    elif len(options.data) == 2 and is_index(options.data[0]):
         raise click.UsageError(
             "expected INDEX TOPICS QRELS as arguments, got an index and topics. Add judgements, --teacher or --clicks"
         )
     elif sources:
         raise click.UsageError(
-            f"--{sources[0]}: expected INDEX TOPICS as arguments, got {len(given.data)} names. Leave out QRELS or DATA."
+            f"--{sources[0]}: expected INDEX TOPICS as arguments, got {len(options.data)} names. Leave out the others."
         )
     else:
-        _refuse(given, FROM_INDEX, "INDEX TOPICS QRELS")
-        _train_on_data(given)
+        _check("DATA")
+        _train_on_data(options)
 
 
-def _refuse(given: Options, names: tuple[str, ...], needed: str) -> None:
-    """Refuse options that only the other form of the command takes."""
-    for name in names:
-        if getattr(given, name) not in (None, False, ()):
-            named = name.replace("_", "-")
-            raise click.UsageError(f"--{named}: expected {needed} as arguments, got others. Leave the option out.")
+def _check(form: str) -> None:
+    """Refuse options that have no effect in a form of the verb."""
+    refuse_beside(form, WITHOUT_EFFECT[form])
 
 
-def _tuning(given: Options) -> tuple[Tuning | None, bool]:
+def _tuning(options: Options) -> tuple[Tuning | None, bool]:
     """Return the search of the ranker's parameters, kept beside the model, and whether BM25 is tuned."""
     from rerank.training.tuning import Tuning
 
-    numbers = [text for text in given.tune if text != "bm25"]
-    if len(numbers) > 1 or len(given.tune) > len(numbers) + 1 or not all(text.isdecimal() for text in numbers):
-        raise click.UsageError(f"--tune: expected a number of settings, or bm25, got {' '.join(given.tune)!r}.")
-    path = given.output.with_suffix(".tuning.jsonl")
-    return Tuning(int(numbers[0]), path) if numbers else None, len(given.tune) > len(numbers)
+    numbers = [text for text in options.tune if text != "bm25"]
+    if len(numbers) > 1 or len(options.tune) > len(numbers) + 1 or not all(text.isdecimal() for text in numbers):
+        raise click.UsageError(f"--tune: expected a number of settings, or bm25, got {' '.join(options.tune)!r}.")
+    path = options.output.with_suffix(".tuning.jsonl")
+    return Tuning(int(numbers[0]), path) if numbers else None, len(options.tune) > len(numbers)
 
 
-def _train_on_index(given: Options) -> None:
+def _train_on_index(options: Options) -> None:
     from rerank.cli.options import errors_with_files
     from rerank.features.recipe import Recipe
     from rerank.files.lists import warn_of_functions
@@ -190,39 +186,39 @@ def _train_on_index(given: Options) -> None:
     from rerank.files.trec import read_qrels
     from rerank.training.train import default_ranker, train
 
-    folder, topics, qrels = given.data
+    folder, topics, qrels = options.data
     queries, judgements = read_topics(topics), read_qrels(qrels)
-    tuning, bm25 = _tuning(given)
+    tuning, bm25 = _tuning(options)
     n_judged = sum(query_id in judgements for query_id in queries)
-    chosen = RANKER if given.parameters or tuning is not None else default_ranker(n_judged)
-    model = new_ranker(given, given.ranker or chosen, given.base or UNSUPERVISED, given.threads)
+    chosen = RANKER if options.parameters or tuning is not None else default_ranker(n_judged)
+    model = new_ranker(options, options.ranker or chosen, options.base or UNSUPERVISED, options.threads)
     warn_of_functions(qrels)
-    files = {"qrels": qrels, "training data": qrels, "recipe": given.recipe, "candidates": "--candidates"}
+    files = {"qrels": qrels, "training data": qrels, "recipe": options.recipe, "candidates": "--candidates"}
     with (
-        opened_cluster(given.cluster) as workers,
-        opened_index(folder, workers, threads=given.threads) as index,
-        errors_with_files({**files, **base_file(given.base, model.base)}),
+        opened_cluster(options.cluster) as workers,
+        opened_index(folder, workers, threads=options.threads) as index,
+        errors_with_files({**files, **base_file(options.base, model.base)}),
     ):
         _, estimate = train(
             index,
             queries,
             judgements,
             model,
-            candidates=given.candidates,
-            recipe=None if given.recipe is None else Recipe.from_toml(given.recipe),
+            candidates=options.candidates,
+            recipe=None if options.recipe is None else Recipe.from_toml(options.recipe),
             tune_bm25=bm25,
             tuning=tuning,
-            estimate=not given.no_estimate,
+            estimate=not options.no_estimate,
         )
-    model.save(given.output)
-    log.info("%s: %d iterations", given.output, model.best_iteration_)
+    model.save(options.output)
+    log.info("%s: %d iterations", options.output, model.best_iteration_)
     if estimate is not None:
         click.echo(estimate)
     if model.calibration_ is not None:
         click.echo(model.calibration_)
 
 
-def _learn_without_judgements(given: Options) -> None:
+def _learn_without_judgements(options: Options) -> None:
     from rerank.cli.options import errors_with_files
     from rerank.clicks.reading import read_clicks
     from rerank.features.recipe import Recipe
@@ -230,37 +226,37 @@ def _learn_without_judgements(given: Options) -> None:
     from rerank.files.trec import read_run
     from rerank.training.train import default_ranker, train
 
-    folder, topics = given.data
+    folder, topics = options.data
     queries = read_topics(topics)
-    files = {"teacher": given.teacher, "recipe": given.recipe, "candidates": "--candidates"}
-    with opened_cluster(given.cluster) as workers, opened_index(folder, workers, threads=given.threads) as index:
-        if given.clicks:
+    files = {"teacher": options.teacher, "recipe": options.recipe, "candidates": "--candidates"}
+    with opened_cluster(options.cluster) as workers, opened_index(folder, workers, threads=options.threads) as index:
+        if options.clicks:
             documents = set(index.forward.doc_ids.tolist())
-            labels: Run | Clicks = read_clicks(given.clicks, topics=queries, documents=documents)
+            labels: Run | Clicks = read_clicks(options.clicks, topics=queries, documents=documents)
             n_queries = len(labels.query_ids)
         else:
-            labels = teacher = read_run(given.teacher)  # type: ignore[arg-type]
+            labels = teacher = read_run(options.teacher)  # type: ignore[arg-type]
             n_queries = sum(query_id in teacher for query_id in queries)
-        chosen = RANKER if given.parameters else default_ranker(n_queries)
-        model = new_ranker(given, given.ranker or chosen, given.base or UNSUPERVISED, given.threads)
-        recipe = None if given.recipe is None else Recipe.from_toml(given.recipe)
-        with errors_with_files({**files, **base_file(given.base, model.base)}):
+        chosen = RANKER if options.parameters else default_ranker(n_queries)
+        model = new_ranker(options, options.ranker or chosen, options.base or UNSUPERVISED, options.threads)
+        recipe = None if options.recipe is None else Recipe.from_toml(options.recipe)
+        with errors_with_files({**files, **base_file(options.base, model.base)}):
             _, agreement = train(
                 index,
                 queries,
                 labels,
                 model,
-                candidates=given.candidates,
+                candidates=options.candidates,
                 recipe=recipe,
-                estimate=not given.no_estimate,
+                estimate=not options.no_estimate,
             )
-    model.save(given.output)
-    log.info("%s: %d iterations", given.output, model.best_iteration_)
+    model.save(options.output)
+    log.info("%s: %d iterations", options.output, model.best_iteration_)
     if agreement is not None:
         click.echo(agreement)
 
 
-def _train_on_data(given: Options) -> None:
+def _train_on_data(options: Options) -> None:
     from rerank.cli.options import errors_with_files
     from rerank.files.data import read_data
     from rerank.files.lists import read_preferences
@@ -268,57 +264,55 @@ def _train_on_data(given: Options) -> None:
     from rerank.rankers.checkpoint import Checkpoint
     from rerank.rankers.training import TrainingOptions
 
-    measure = parse_measure(given.metric).name
-    model = new_ranker(given, given.ranker or RANKER, given.base or NO_BASE, given.threads)
-    state = None if given.checkpoint is None else Checkpoint(given.checkpoint)
-    mapped = given.memory is not None
-    tuning, bm25 = _tuning(given)
-    if bm25 or (tuning is not None and any(getattr(given, name) for name in ONE_PROCESS)):
-        raise click.UsageError(
-            "--tune: expected a number, without --preferences, --memory and --checkpoint, beside DATA. Leave these out."
-        )
-    for name in ONE_PROCESS if given.cluster else ():
-        if getattr(given, name) is not None:
-            raise click.UsageError(f"--{name}: expected no --cluster beside it and DATA, got both. Leave one out.")
-    with errors_with_files(_files(given, model)):
-        _check_memory(given, model)
-        data = read_data(given.data, mapped)
-        valid = None if given.validate is None else read_data(given.validate, mapped)
-        pairs = None if given.preferences is None else read_preferences(given.preferences)
+    measure = parse_measure(options.metric).name
+    model = new_ranker(options, options.ranker or RANKER, options.base or NO_BASE, options.threads)
+    state = None if options.checkpoint is None else Checkpoint(options.checkpoint)
+    mapped = options.memory is not None
+    tuning, bm25 = _tuning(options)
+    if bm25:
+        raise click.UsageError("--tune: expected a number beside DATA, got bm25. Leave it out, or name an index")
+    for form in ("--tune", "--cluster"):
+        if getattr(options, form[2:]):
+            _check(form)
+    with errors_with_files(_files(options, model)):
+        _check_memory(options, model)
+        data = read_data(options.data, mapped)
+        valid = None if options.validate is None else read_data(options.validate, mapped)
+        pairs = None if options.preferences is None else read_preferences(options.preferences)
         if tuning is not None:
             model.set_params(**tuning.search(model, data, valid).parameters)
-        with opened_cluster(given.cluster) as workers:
+        with opened_cluster(options.cluster) as workers:
             if workers is not None:
                 model = workers.train(model, data, valid)
             else:
-                model.fit(data, eval_set=valid, training=TrainingOptions(given.memory, state), preferences=pairs)
-    model.save(given.output)
+                model.fit(data, eval_set=valid, training=TrainingOptions(options.memory, state), preferences=pairs)
+    model.save(options.output)
     if state is not None:
         state.remove()
     history = model.evals_result_.get("valid", {}).get(measure, [])
-    figure = f", {measure} {max(history):.4f} on {given.validate}" if history else ""
-    log.info("%s: %d iterations%s", given.output, model.best_iteration_, figure)
+    figure = f", {measure} {max(history):.4f} on {options.validate}" if history else ""
+    log.info("%s: %d iterations%s", options.output, model.best_iteration_, figure)
 
 
-def _files(given: Options, model: Ranker) -> dict[str, str | Path | None]:
+def _files(options: Options, model: Ranker) -> dict[str, str | Path | None]:
     """Return the file or the option of each object that errors are about."""
     return {
-        "training data": " ".join(map(str, given.data)),
-        "validation data": given.validate,
-        "preferences": given.preferences,
-        **base_file(given.base, model.base),
-        "data": None if given.base else given.validate,
+        "training data": " ".join(map(str, options.data)),
+        "validation data": options.validate,
+        "preferences": options.preferences,
+        **base_file(options.base, model.base),
+        "data": None if options.base else options.validate,
         "memory": "--memory",
         "checkpoint": "--checkpoint",
     }
 
 
-def _check_memory(given: Options, model: Ranker) -> None:
+def _check_memory(options: Options, model: Ranker) -> None:
     """Refuse memory that is too little before the data are read."""
     from rerank.files.data import data_shape
     from rerank.rankers.boosted import BoostedTrees
 
-    if given.memory is not None and isinstance(model, BoostedTrees):
-        shape = data_shape(given.data) or (0, 0)
-        valid = None if given.validate is None else data_shape(given.validate)
-        model.check_memory(given.memory, *shape, 0 if valid is None else valid[0])
+    if options.memory is not None and isinstance(model, BoostedTrees):
+        shape = data_shape(options.data) or (0, 0)
+        valid = None if options.validate is None else data_shape(options.validate)
+        model.check_memory(options.memory, *shape, 0 if valid is None else valid[0])

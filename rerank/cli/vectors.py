@@ -36,14 +36,16 @@ class Options:
 
 @click.command("vectors", short_help="learn vectors of terms and documents")
 @takes(Options)
-def command(given: Options) -> None:
+def command(options: Options) -> None:
     """Learn vectors of terms and documents from the texts of INDEX: latent semantic indexing (LSI).
 
     The vectors are stored with INDEX. They add features that compare queries and documents by meaning, and `lsi` as a
-    source of candidates. No judgements are needed. Word vectors need an index with positions. The file takes 4 bytes
+    source of candidates. No judgements are needed. The file takes 4 bytes
     per dimension for each term, and for each field of each document.
     """
     from rerank.index.index import Index
 
-    with Index.open(given.index, threads=given.threads) as opened:
-        opened.learn_vectors(dimensions=given.dimensions, encoder=False if given.encoder == NONE else given.encoder)
+    with Index.open(options.index, threads=options.threads) as opened:
+        opened.learn_vectors(
+            dimensions=options.dimensions, encoder=False if options.encoder == NONE else options.encoder
+        )

@@ -1,6 +1,6 @@
 """Which of two rankers searchers prefer, by their clicks on lists that both share.
 
-A click is credited to the ranker that `rerank.clicks.drafts` says. The ranker with more credit wins the session; ties
+A click is credited to the ranker that added the document. The ranker with more credit wins the session; ties
 are left out of the sign test.
 
 References
@@ -8,40 +8,29 @@ References
 O. Chapelle, T. Joachims, F. Radlinski and Y. Yue, Large-Scale Validation and Analysis of Interleaved Search Evaluation,
 ACM TOIS 30(1), 2012.
 
-Interleaved lists: one list of two rankings' documents, and what a click on each counts for which of them.
-
-team-draft     In each round a coin decides which side picks first; each side then adds its best document that is not
-               in the list yet, and a click on it counts 1. What both rankings begin with is shown first, and counts 0.
-optimised      Of all lists whose every document is the best remaining one of a side, one is drawn with probabilities
-               that are the most sensitive among those that are fair: at every position, the expected credit is 0. A
-               click counts |1 / rank in one ranking - 1 / rank in the other|, below the tenth document 0.
-probabilistic  For each position a coin decides the side, whose document is drawn with probabilities that fall with
-               rank^-3. A click counts the probability that one side added the document, less that of the other.
-
-Where one ranking has no more documents, those of the other follow up to k, and a click on them counts 0.
+Interleaved lists: in each round a coin decides which side picks first; each side then adds its best document that is
+not in the list yet, and a click on it counts 1. What both rankings begin with is shown first, and counts 0. Where one
+ranking has no more documents, those of the other follow up to k, and a click on them counts 0.
 
 References
 ----------
-F. Radlinski, M. Kurup and T. Joachims, How Does Clickthrough Data Reflect Retrieval Quality?, CIKM 2008 (algorithm 2).
+F. Radlinski, M. Kurup and T. Joachims, How Does Clickthrough Data Reflect Retrieval Quality?, CIKM 2008 (algorithm 2,
+team draft).
 O. Chapelle, T. Joachims, F. Radlinski and Y. Yue, Large-Scale Validation and Analysis of Interleaved Search Evaluation,
 ACM TOIS 30(1), 2012 (clicks on what both rankings begin with).
-F. Radlinski and N. Craswell, Optimized Interleaving for Online Retrieval Evaluation, WSDM 2013.
-K. Hofmann, S. Whiteson and M. de Rijke, A Probabilistic Method for Inferring Preferences from Clicks, CIKM 2011; the
-credits are expectations over the assignments that may have made the list.
 
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from rerank.clicks.record import Clicks
-from rerank.errors import InvalidInputError, unknown_name
+from rerank.errors import InvalidInputError
 from rerank.types import Floats, Ints, query_rows
 
 ENDS = (0.025, 0.975)  # of a 95 % interval
@@ -208,15 +197,6 @@ def _bootstrap_means(values: Floats, samples: int, random: np.random.Generator) 
     return np.asarray(drawn @ distinct / len(values), dtype=np.float64)
 
 
-HEAD = 10  # documents of which optimised interleaving considers all orders
-
-
-STEEPNESS = 3.0
-
-
-KEPT = 4096  # pairs of rankings whose lists and probabilities are kept
-
-
 class Interleaved(NamedTuple):
     """One list of two rankings' documents.
 
@@ -237,13 +217,9 @@ class Interleaved(NamedTuple):
 
 
 def interleave(
-    first: Sequence[str],
-    second: Sequence[str],
-    k: int = 10,
-    method: str = "team-draft",
-    random: np.random.Generator | int = 0,
+    first: Sequence[str], second: Sequence[str], k: int = 10, random: np.random.Generator | int = 0
 ) -> Interleaved:
-    """Return one list of two rankings' documents, and what clicks on them count.
+    """Return one list of two rankings' documents by team draft, and what clicks on them count.
 
     Parameters
     ----------
@@ -251,8 +227,6 @@ def interleave(
         Documents of the two rankings, best first.
     k : int
         Most documents of the list.
-    method : {"team-draft", "optimised", "probabilistic"}
-        How documents are chosen and clicks are credited.
     random : numpy.random.Generator or int
         Source of chance, or its seed.
 
@@ -261,24 +235,8 @@ def interleave(
     Interleaved
         The list with sides and credits.
 
-    Raises
-    ------
-    InvalidInputError
-        For an unknown method.
-
     """
-    if method not in METHODS:
-        raise unknown_name("interleaving", method, METHODS)
-    made = METHODS[method](first, second, k, np.random.default_rng(random))
-    for side, ranking in enumerate((first, second)):  # one of them has no more
-        rest = [document for document in ranking if document not in made.documents][: k - len(made.documents)]
-        made.documents.extend(rest)
-        made.sides.extend([side] * len(rest))
-        made.credits.extend([0.0] * len(rest))
-    return made
-
-
-def _team_draft(first: Sequence[str], second: Sequence[str], k: int, random: np.random.Generator) -> Interleaved:
+    random = np.random.default_rng(random)
     n_common = _common(first, second, k)
     made = Interleaved(list(first[:n_common]), random.integers(2, size=n_common).tolist(), [0.0] * n_common)
     turn = 0
@@ -292,6 +250,11 @@ def _team_draft(first: Sequence[str], second: Sequence[str], k: int, random: np.
         made.sides.append(turn)
         made.credits.append(1.0)
         turn = 1 - turn
+    for side, ranking in enumerate((first, second)):  # one of them has no more
+        rest = [document for document in ranking if document not in made.documents][: k - len(made.documents)]
+        made.documents.extend(rest)
+        made.sides.extend([side] * len(rest))
+        made.credits.extend([0.0] * len(rest))
     return made
 
 
@@ -305,85 +268,3 @@ def _best_remaining(rankings: tuple[Sequence[str], Sequence[str]], shown: Sequen
     """Return the best document of each ranking that is not shown; None where one has no more."""
     best = [next((document for document in ranking if document not in shown), None) for ranking in rankings]
     return None if best[0] is None or best[1] is None else (best[0], best[1])
-
-
-def _optimised(first: Sequence[str], second: Sequence[str], k: int, random: np.random.Generator) -> Interleaved:
-    n_head = min(k, HEAD)
-    lists, chances = _fair_lists(tuple(first[:k]), tuple(second[:k]), n_head)
-    if not lists:
-        return _team_draft(first, second, k, random)
-    documents = list(lists[random.choice(len(lists), p=chances)])
-    of_document = _gains(first[:k], second[:k])
-    gains = [of_document[document] for document in documents]
-    while len(documents) < k and (best := _best_remaining((first, second), documents)):
-        documents.append(best[int(random.integers(2))])
-        gains.append(0.0)
-    return Interleaved(documents, [int(gain < 0.0) for gain in gains], [abs(gain) for gain in gains])
-
-
-@lru_cache(KEPT)
-def _fair_lists(first: tuple[str, ...], second: tuple[str, ...], k: int) -> tuple[list[tuple[str, ...]], Floats]:
-    """Return the lists that may be shown with their probabilities; none where no probabilities are fair."""
-    from scipy.optimize import linprog
-
-    lists = list(dict.fromkeys(_allowed((first, second), (), k)))
-    of_document = _gains(first, second)
-    gains = np.zeros((len(lists), max(map(len, lists))))  # 0 after the end of a list
-    for row, each in zip(gains, lists, strict=True):
-        row[: len(each)] = [of_document[document] for document in each]
-    if not gains.size or not gains.any():
-        return lists[:1], np.ones(1)
-    seen = 1.0 / np.arange(1, gains.shape[1] + 1)
-    wins, losses = (gains > 0) @ seen, (gains < 0) @ seen
-    share = wins / np.maximum(wins + losses, 1e-12)
-    entropy = -sum(part * np.log(np.maximum(part, 1e-12)) for part in (share, 1.0 - share))
-    fair = np.vstack([np.ones(len(lists)), gains.T])
-    found = linprog(-entropy * (wins + losses) / seen.sum(), A_eq=fair, b_eq=np.eye(len(fair))[0], method="highs")
-    if found.x is None:
-        return [], np.empty(0)
-    chances = np.maximum(found.x, 0.0)
-    return lists, np.asarray(chances / chances.sum(), dtype=np.float64)
-
-
-def _allowed(
-    rankings: tuple[Sequence[str], Sequence[str]], shown: tuple[str, ...], k: int
-) -> Iterator[tuple[str, ...]]:
-    """Yield the lists that begin with what is shown, and whose every document is the best remaining one of a side."""
-    best = _best_remaining(rankings, shown) if len(shown) < k else None
-    if best is None:
-        yield shown
-        return
-    for document in dict.fromkeys(best):
-        yield from _allowed(rankings, (*shown, document), k)
-
-
-def _gains(first: Sequence[str], second: Sequence[str]) -> dict[str, float]:
-    """Return 1 / rank in the first ranking - 1 / rank in the second; a ranking has what it lacks after its last."""
-    inverse = [{document: 1.0 / rank for rank, document in enumerate(ranking, 1)} for ranking in (first, second)]
-    least = [1.0 / (len(ranking) + 1) for ranking in (first, second)]
-    return {each: inverse[0].get(each, least[0]) - inverse[1].get(each, least[1]) for each in (*first, *second)}
-
-
-def _probabilistic(first: Sequence[str], second: Sequence[str], k: int, random: np.random.Generator) -> Interleaved:
-    names = list(dict.fromkeys((*first, *second)))
-    numbers = {document: number for number, document in enumerate(names)}
-    weights = np.zeros((2, len(names)))
-    for side, ranking in enumerate((first, second)):
-        weights[side, [numbers[document] for document in ranking]] = np.arange(1.0, len(ranking) + 1) ** -STEEPNESS
-    made = Interleaved([], [], [])
-    while len(made.documents) < k and weights.any(axis=1).all():
-        chances = weights / weights.sum(axis=1, keepdims=True)
-        drawn = int(random.choice(len(names), p=chances[random.integers(2)]))
-        one, other = chances[:, drawn]
-        made.documents.append(names[drawn])
-        made.sides.append(int(one < other))
-        made.credits.append(float(abs(one - other) / (one + other)))
-        weights[:, drawn] = 0.0
-    return made
-
-
-METHODS: dict[str, Callable[[Sequence[str], Sequence[str], int, np.random.Generator], Interleaved]] = {
-    "team-draft": _team_draft,
-    "optimised": _optimised,
-    "probabilistic": _probabilistic,
-}

@@ -20,7 +20,7 @@ from rerank.files.source import file_mark
 from rerank.index.bound import fingerprint_differences
 from rerank.index.index import Index
 from rerank.lucene.jvm import anserini_version
-from rerank.runtime.kernels import at_most_threads
+from rerank.runtime.threads import at_most_threads
 from rerank.version import __version__
 
 MOST_JOBS = 4  # whose shared arguments a worker keeps

@@ -1,250 +1,44 @@
-"""Comparison of runs with a baseline: differences, significance tests, curves, and the queries that changed.
+"""Comparison of runs with a baseline: differences, curves, the queries that changed, and the text of all of it.
 
-Paired significance tests of differences to a baseline, randomisation tests and bootstrap intervals of many at once.
-
-Comparisons over the same number of queries share their samples. One matrix product for each block replaces
-`scipy.stats.permutation_test` and `bootstrap` for each comparison, which is 100 times as fast for twenty runs and five
-measures. The tests compare both with SciPy. A result does not depend on the other comparisons.
+The text is a table for the terminal, TSV, JSON or LaTeX (with booktabs).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from math import isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.evaluation.evaluate import MEASURES, EvaluationResult, evaluate, judgements_of
+from rerank.evaluation.significance import (
+    CORRECTIONS,
+    LEVEL,
+    SAMPLES,
+    TESTS,
+    PairedDifference,
+    corrected,
+    paired_differences,
+)
 from rerank.files.lists import JudgementsLike, RunLike
 from rerank.metrics.base import MEAN
 from rerank.metrics.precision import RECALLS, IPrec
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.runtime.arithmetic import log2_of
-from rerank.runtime.registry import Registry
 from rerank.types import Floats, Ints, Qrels, Run, pointers
 from rerank.types.frames import new_frame
 from rerank.types.ids import Ids, trec_order
-from rerank.types.query_table import Shown, counted
+from rerank.types.query_table import Shown, counted, text_table
 
-SAMPLES = 10_000
-
-
-BLOCK = 1 << 20  # random numbers of a block
+DEFAULT_TEST = "t"
 
 
-MOST_SIGNED = 13  # queries: of up to so many, Wilcoxon's test tries all signs
-
-
-DIGITS = 12  # after the point, of differences: equal ones of a measure differ in later ones
-
-
-ROUNDING = 1e-10  # relative tolerance for ties of sums that are computed in different orders
-
-
-def randomisation_p_values(differences: Floats, samples: int = SAMPLES, seed: int = 0) -> Floats:
-    """Return the two-sided p-value of each column in Fisher's randomisation test of the mean.
-
-    Shapes: differences float64 (n_queries, n_columns).
-
-    B. Phipson and G. Smyth, Permutation P-values Should Never Be Zero, Statistical Applications in Genetics and
-    Molecular Biology 9(1), 2010.
-    """
-    observed = np.abs(differences.sum(axis=0)) * (1.0 - ROUNDING)
-    exhaustive = len(differences) < 63 and 2 ** len(differences) <= samples
-    blocks = _all_signs(len(differences)) if exhaustive else _drawn_signs(len(differences), samples, seed)
-    extreme = np.zeros(differences.shape[1])
-    for signs in blocks:
-        extreme += (np.abs(signs @ differences) >= observed).sum(axis=0)
-    return extreme / 2 ** len(differences) if exhaustive else (extreme + 1.0) / (samples + 1.0)
-
-
-def bootstrap_intervals(
-    differences: Floats, level: float = 0.95, samples: int = SAMPLES, seed: int = 0
-) -> tuple[Floats, Floats]:
-    """Return the lower and upper end of the percentile bootstrap interval of the mean of each column.
-
-    Shapes: differences float64 (n_queries, n_columns); low, high float64 (n_columns,).
-    """
-    n, random = len(differences), np.random.default_rng(seed)
-    means = []
-    for size in _block_sizes(samples, n):
-        rows = random.integers(0, n, (size, n)) + np.arange(size)[:, None] * n
-        times = np.bincount(rows.ravel(), minlength=size * n).reshape(size, n)
-        means.append(times.astype(np.float64) @ differences / n)
-    tail = (1.0 - level) / 2.0
-    low, high = np.quantile(np.concatenate(means), [tail, 1.0 - tail], axis=0)
-    return low, high
-
-
-def _all_signs(n: int) -> Iterator[Floats]:
-    patterns = np.arange(2**n)
-    yield _signs((patterns[:, None] >> np.arange(n)) & 1)
-
-
-def _drawn_signs(n: int, samples: int, seed: int) -> Iterator[Floats]:
-    random = np.random.default_rng(seed)
-    for size in _block_sizes(samples, n):
-        drawn = np.frombuffer(random.bytes(-(-size * n // 8)), dtype=np.uint8)
-        yield _signs(np.unpackbits(drawn, count=size * n).reshape(size, n))
-
-
-def _signs(bits: NDArray[Any]) -> Floats:
-    return bits.astype(np.float64) * 2.0 - 1.0
-
-
-def _block_sizes(samples: int, n: int) -> list[int]:
-    size = max(1, BLOCK // n)
-    return [min(size, samples - start) for start in range(0, samples, size)]
-
-
-TESTS = {
-    "t": "two-sided paired t-test",
-    "wilcoxon": "two-sided Wilcoxon signed-rank test (queries without a difference left out)",
-    "randomisation": "two-sided randomisation test of the mean difference",
-}
-
-
-CORRECTIONS = {
-    "holm": "Holm",
-    "bonferroni": "Bonferroni",
-    "bh": "Benjamini-Hochberg",
-    "none": "no correction",
-}
-
-
-LEVEL = 0.95  # level of the bootstrap interval; a p-value below 1 - LEVEL is significant
-
-
-@dataclass(frozen=True)
-class PairedDifference:
-    """Difference of a system to the baseline over the same queries.
-
-    Parameters
-    ----------
-    n_queries : int
-        Number of queries of both runs.
-    difference : float
-        Mean difference, in units of the measure.
-    low, high : float
-        Its 95 % percentile bootstrap interval.
-    effect_size : float
-        Cohen's d of paired differences (d_z): their mean divided by their standard deviation (n - 1); 0 if no query
-        differs, infinite if all differ by the same amount.
-    wins, ties, losses : int
-        Number of queries in which the system is better, equal, worse.
-    t : float
-        Statistic of the paired t-test.
-    p_values : mapping of str to float
-        Uncorrected p-value of each test (`t`, `wilcoxon`, `randomisation`); 1 if no query differs.
-
-    """
-
-    n_queries: int
-    difference: float
-    low: float
-    high: float
-    effect_size: float
-    wins: int
-    ties: int
-    losses: int
-    t: float
-    p_values: Mapping[str, float]
-
-
-def paired_differences(differences: Floats, samples: int = SAMPLES, seed: int = 0) -> list[PairedDifference]:
-    """Return the statistics and tests of each column of differences.
-
-    Shapes: differences float64 (n_queries, n_columns).
-    """
-    low, high = bootstrap_intervals(differences, LEVEL, samples, seed)
-    randomised = randomisation_p_values(differences, samples, seed)
-    return [
-        _summarised(column, float(low[number]), float(high[number]), float(randomised[number]))
-        for number, column in enumerate(differences.T)
-    ]
-
-
-def corrected(p_values: Sequence[float], correction: str) -> list[float]:
-    """Return p-values corrected for multiple comparisons.
-
-    S. Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of Statistics 6, 1979;
-    Y. Benjamini and Y. Hochberg, Controlling the False Discovery Rate, Journal of the Royal Statistical Society B 57,
-    1995.
-    """
-    p, n = np.asarray(p_values, dtype=np.float64), len(p_values)
-    if correction not in CORRECTIONS:
-        raise unknown_name("correction", correction, CORRECTIONS)
-    if correction == "bonferroni":
-        return np.minimum(p * n, 1.0).tolist()  # type: ignore[no-any-return]
-    if correction == "holm" and n:
-        order = np.argsort(p, kind="stable")
-        raised = np.maximum.accumulate(p[order] * np.arange(n, 0, -1))
-        p[order] = np.minimum(raised, 1.0)
-    if correction == "bh" and n:
-        from scipy.stats import false_discovery_control
-
-        p = false_discovery_control(p)
-    return p.tolist()  # type: ignore[no-any-return]
-
-
-def _summarised(difference: Floats, low: float, high: float, randomised: float) -> PairedDifference:
-    rounded = np.round(difference, DIGITS)
-    wins, losses = int((rounded > 0).sum()), int((rounded < 0).sum())
-    t, t_p, wilcoxon_p = _tests(rounded)
-    return PairedDifference(
-        len(difference),
-        float(difference.mean()),
-        low,
-        high,
-        t / float(np.sqrt(len(difference))),  # t = d_z * sqrt(n)
-        wins,
-        len(difference) - wins - losses,
-        losses,
-        t,
-        {"t": t_p, "wilcoxon": wilcoxon_p, "randomisation": randomised},
-    )
-
-
-def _tests(difference: Floats) -> tuple[float, float, float]:
-    """Return t, its p-value and Wilcoxon's; t from SciPy unless all differences are equal, where SciPy divides by 0."""
-    if not difference.any():
-        return 0.0, 1.0, 1.0
-    from scipy.stats import ttest_1samp
-
-    wilcoxon_p = _wilcoxon_p_value(difference)
-    if np.ptp(difference) == 0.0:
-        return float(np.copysign(np.inf, difference[0])), 0.0, wilcoxon_p
-    result = ttest_1samp(difference, 0.0)
-    return float(result.statistic), float(result.pvalue), wilcoxon_p
-
-
-def _wilcoxon_p_value(difference: Floats) -> float:
-    """Return the two-sided p-value of Wilcoxon's signed-rank test, exact for few queries, also with ties.
-
-    SciPy calls Python for each pattern of signs where there are ties, and its earlier versions approximate there.
-    """
-    from scipy.stats import rankdata, wilcoxon
-
-    if len(difference) > MOST_SIGNED:
-        return float(wilcoxon(difference).pvalue)
-    changed = difference[difference != 0.0]
-    ranks = rankdata(np.abs(changed))
-    sums = (next(_all_signs(len(changed))) > 0.0) @ ranks
-    observed = ranks[changed > 0.0].sum()
-    return float(min(2.0 * min((sums <= observed).mean(), (sums >= observed).mean()), 1.0))
-
-
-DEFAULT_TEST, DEFAULT_CORRECTION = "t", "holm"
-
-
-_FORMS: Registry[Callable[[Comparison], str]] = Registry("form", "rerank.evaluation", "rerank.evaluation.page")
-
-
-shows = _FORMS.register  # decorates a function that writes comparisons in a form
+DEFAULT_CORRECTION = "holm"
 
 
 @dataclass(frozen=True)
@@ -381,19 +175,7 @@ class Comparison(Shown):
 
     def __str__(self) -> str:
         """Return means, differences with intervals and p, and notes as text."""
-        return _FORMS.get("text")(self)
-
-    def _repr_html_(self) -> str:
-        """Return means, differences with intervals and p, and charts of them, for a notebook."""
-        return _FORMS.get("notebook")(self)
-
-    def to_latex(self) -> str:
-        """Return the tables in LaTeX, with booktabs: the best mean of each measure in bold, marks of significance."""
-        return _FORMS.get("latex")(self)
-
-    def to_html(self) -> str:
-        """Return a self-contained page."""
-        return _FORMS.get("html")(self)
+        return render(self)
 
     def is_significant(self, run: str, measure: str) -> bool:
         """Whether the corrected p is below 0.05."""
@@ -615,3 +397,231 @@ def run_curves(qrels: Qrels | Mapping[str, Mapping[str, int]], run: Run, result:
         cuts[0].name.removesuffix(f"@{CUTOFFS[0]}"),
         tuple(by_cutoff[cut.name] for cut in cuts),
     )
+
+
+MARKS = ((0.01, "**"), (0.05, "*"))  # marks for corrected p-values below the bounds
+
+
+_SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    **{letter: "\\" + letter for letter in "&%$#_{}"},
+}
+
+
+class Raw(str):
+    """A cell that is LaTeX code, which is not escaped."""
+
+
+def latex_table(rows: Sequence[Sequence[str]], header: Sequence[str]) -> str:
+    """Return a `tabular`: the first column left-aligned, the others right-aligned; cells are escaped unless Raw."""
+    lines = [[_escaped(cell) for cell in row] for row in (header, *rows)]
+    head, *body = (" & ".join(line) + r" \\" for line in lines)
+    columns = "l" + "r" * (len(header) - 1)
+    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]) + (
+        "\n" + r"\end{tabular}"
+    )
+
+
+def means_with_marks(comparison: Comparison, rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return rows (run, mean, mean ...) with the highest mean of each measure in bold, and marks of significance.
+
+    * and ** mark means that differ from the baseline's with a corrected p-value below 0.05 and 0.01.
+    """
+    best = [max((row[column] for row in rows), key=float) for column in range(1, len(rows[0]))]
+    return [
+        [run, *(_marked(comparison, run, column, cell, best[column]) for column, cell in enumerate(cells))]
+        for run, *cells in rows
+    ]
+
+
+def _marked(comparison: Comparison, run: str, column: int, cell: str, best: str) -> Raw:
+    text = rf"\textbf{{{cell}}}" if cell == best else cell
+    measure = comparison.measures[column]
+    if (run, measure) not in comparison.pairs:
+        return Raw(text)
+    p_value = comparison.p_values[run][measure]
+    mark = next((mark for bound, mark in MARKS if p_value < bound), "")
+    return Raw(text + (rf"$^{{{mark}}}$" if mark else ""))
+
+
+def _escaped(cell: str) -> str:
+    return cell if isinstance(cell, Raw) else "".join(_SPECIAL.get(letter, letter) for letter in cell)
+
+
+FORMATS = ("table", "tsv", "json", "latex")
+
+
+EXCERPT = 70  # characters of a document in the terminal
+
+
+def render(
+    comparison: Comparison,
+    form: str = "table",
+    *,
+    per_query: bool = False,
+) -> str:
+    """Return a comparison as text."""
+    if form == "json":
+        return _json(comparison, per_query)
+    if form == "tsv":
+        return _tsv(comparison, per_query)
+    if form not in FORMATS:
+        raise unknown_name("format", form, FORMATS)
+    results = comparison.results.items()
+    parts = [_per_query_table(name, result, form) for name, result in results] if per_query else []
+    parts.append(_comparison_text(comparison, form))
+    return "\n\n".join(parts)
+
+
+def comparison_table(results: Mapping[str, EvaluationResult], baseline: str) -> str:
+    """Return the means by run and measure, the differences to the baseline, and the conventions of the evaluation."""
+    return _comparison_text(compare_results(results, baseline), "table")
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """Return the notes of a comparison: how runs were compared, and the conventions of each evaluation.
+
+    All formats, and the page, have the same notes.
+    """
+    policies = sorted({f"policy: {result.policy}" for result in comparison.results.values()})
+    if not comparison.systems:
+        return policies
+    if not comparison.pairs:
+        return [*_exceptions(comparison), *policies]
+    over = f"{counted(len(comparison.systems), 'run')} x {counted(len(comparison.compared), 'measure')}"
+    correction = CORRECTIONS[comparison.correction]
+    return [
+        f"difference to {comparison.baseline}, with the 95 % bootstrap interval of its mean (percentiles, "
+        f"{comparison.samples:,} samples, seed {comparison.seed}); d: mean over standard deviation of the differences; "
+        "W/T/L: queries won/tied/lost",
+        f"p: {TESTS[comparison.test]}, {correction}{'' if comparison.correction == 'none' else f' over {over}'}",
+        *_exceptions(comparison),
+        *policies,
+    ]
+
+
+def _exceptions(comparison: Comparison) -> list[str]:
+    """Return notes of measures without a difference, and of runs that answer other queries than the baseline."""
+    baseline, of_baseline = comparison.baseline, len(comparison.results[comparison.baseline].query_ids)
+    others = [measure for measure in comparison.measures if measure not in comparison.compared]
+    lines = [f"no difference of {', '.join(others)}: the figure is no mean over queries"] if others else []
+    for run in comparison.systems:
+        n_shared, n_queries = comparison.n_shared(run), len(comparison.results[run].query_ids)
+        if n_shared < max(n_queries, of_baseline):
+            lines.append(
+                f"{run} answers {n_queries} queries, {baseline} {of_baseline}: differences are over the {n_shared} of "
+                "both, means over the queries of each"
+            )
+    return lines
+
+
+def figure(value: float) -> str:
+    """Return a mean or a value of a query as all formats write it."""
+    return f"{value:.4f}"
+
+
+def difference_cells(comparison: Comparison, run: str, measure: str) -> list[str]:
+    """Return the cells of DIFFERENCE_HEADER for one run and measure."""
+    difference = comparison.differences[run][measure]
+    return [
+        run,
+        measure,
+        f"{difference.difference:+.4f}",
+        f"{difference.low:+.4f} to {difference.high:+.4f}",
+        f"{difference.effect_size:+.2f}",
+        p_text(comparison.p_values[run][measure]),
+        f"{difference.wins}/{difference.ties}/{difference.losses}",
+    ]
+
+
+def p_text(p_value: float) -> str:
+    """Return a p-value with four decimals."""
+    return "<0.0001" if p_value < 1e-4 else f"{p_value:.4f}"
+
+
+def rank_text(move: Move) -> str:
+    """Return e.g. `34 → 1`, with – if the document is not retrieved."""
+    return f"{move.before or '–'} → {move.after or '–'}"
+
+
+DIFFERENCE_HEADER = ["run", "measure", "difference", "95 % interval", "d", "p", "W/T/L"]
+
+
+def _comparison_text(comparison: Comparison, form: str) -> str:
+    rows = [
+        [name, *(figure(result[measure]) for measure in comparison.measures)]
+        for name, result in comparison.results.items()
+    ]
+    header = ["run", *comparison.measures]
+    table = latex_table if form == "latex" else text_table
+    means = means_with_marks(comparison, rows) if form == "latex" else rows
+    parts = [table(means, header)]
+    if comparison.pairs:
+        cells = [difference_cells(comparison, *pair) for pair in comparison.pairs]
+        parts.append(table(cells, DIFFERENCE_HEADER))
+    lines = notes(comparison)
+    if form == "latex":
+        marks = ["bold: the highest mean; * and **: corrected p below 0.05 and 0.01"] if comparison.pairs else []
+        lines = [f"% {line}" for line in (*marks, *lines)]
+    return "\n\n".join([*parts, *lines])
+
+
+def _per_query_table(name: str, result: EvaluationResult, form: str) -> str:
+    rows = [
+        [query_id, *(figure(result.values[measure][number]) for measure in result.measures)]
+        for number, query_id in enumerate(result.query_ids.tolist())
+    ]
+    return (latex_table if form == "latex" else text_table)(rows, [name, *result.measures])
+
+
+def excerpt(documents: Mapping[str, str], doc_id: str, most: int) -> str:
+    """Return the beginning of a document, of at most `most` characters on one line; empty for an unknown one."""
+    text = " ".join(documents.get(doc_id, "").split())
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
+def _tsv(comparison: Comparison, per_query: bool) -> str:
+    """Return lines `run measure query value`; query `all` is the mean, as in trec_eval, `all:...` a statistic."""
+    lines = []
+    for name, result in comparison.results.items():
+        for measure in result.measures:
+            if per_query:
+                values = zip(result.query_ids.tolist(), result.values[measure].tolist(), strict=True)
+                lines += [f"{name}\t{measure}\t{query_id}\t{figure(value)}" for query_id, value in values]
+            lines.append(f"{name}\t{measure}\tall\t{figure(result[measure])}")
+            if (name, measure) in comparison.pairs:
+                statistics = comparison.statistics(name, measure).items()
+                lines += [f"{name}\t{measure}\tall:{key}\t{value:.6g}" for key, value in statistics]
+    return "\n".join(lines)
+
+
+def _json(comparison: Comparison, per_query: bool) -> str:
+    """Return all results; an infinite t or effect size is null, as JSON has no infinity."""
+    runs: dict[str, Any] = {}
+    for name, result in comparison.results.items():
+        runs[name] = {"mean": {measure: result[measure] for measure in result.measures}, "policy": result.policy}
+        if name in comparison.systems:
+            runs[name]["against_baseline"] = {
+                measure: {
+                    key: value if isfinite(value) else None
+                    for key, value in comparison.statistics(name, measure).items()
+                }
+                for measure in comparison.compared
+            }
+        if per_query:
+            runs[name]["per_query"] = result.per_query
+    settings = {key: getattr(comparison, key) for key in ("baseline", "test", "correction", "samples", "seed")}
+    return json.dumps({**settings, "runs": runs, "notes": notes(comparison)}, indent=1)
+
+
+def text_lines(results: Mapping[str, EvaluationResult], form: str) -> Iterator[str]:
+    """Yield lines `run measure query text`, separated by tabs as in TSV; as comments in LaTeX."""
+    note = "% " if form == "latex" else ""
+    for run, result in results.items():
+        for measure, texts in result.texts.items():
+            for query_id, text in zip(result.query_ids.tolist(), texts.tolist(), strict=True):
+                yield f"{note}{run}\t{measure}\t{query_id}\t{text}\n"

@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from rerank.evaluation.comparison import Comparison, compare_results
+from rerank.evaluation.comparison import Comparison, compare_results, comparison_table
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
-from rerank.evaluation.report import comparison_table
 from rerank.experiments.prepared import Prepared, trial_folds
 from rerank.experiments.settings import SETTINGS, check_output_folder, staged_output, write_settings
 from rerank.experiments.study import BASE, SourceLike, Study, StudyInputs, new_model, opened_source
@@ -61,7 +60,7 @@ class Trial:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StudyResult:
-    """Results of a study, which `print` and notebooks show as tables, with a chart of the differences.
+    """Results of a study, which `print` shows as tables.
 
     Parameters
     ----------
@@ -85,17 +84,6 @@ class StudyResult:
 
     def __repr__(self) -> str:
         return self.table
-
-    def _repr_html_(self) -> str:
-        return self.comparison._repr_html_()
-
-    def to_latex(self) -> str:
-        """Return the tables in LaTeX, see `Comparison.to_latex`."""
-        return self.comparison.to_latex()
-
-    def to_html(self) -> str:
-        """Return a self-contained page, see `Comparison.to_html`."""
-        return self.comparison.to_html()
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame, see `Comparison.to_frame`."""

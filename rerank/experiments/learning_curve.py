@@ -14,12 +14,11 @@ from math import log10
 from pathlib import Path
 
 import numpy as np
-from tabulate import tabulate
 
 from rerank.errors import InvalidInputError
+from rerank.evaluation.comparison import figure
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.page.figures import Axis, Series, line_chart, svg_file, ticks
-from rerank.evaluation.report import figure
 from rerank.experiments.prepared import Prepared, trial_folds
 from rerank.experiments.settings import check_output_folder, staged_output
 from rerank.experiments.study import NO_BASE, SourceLike, Study, StudyInputs, learns_from_all, opened_source
@@ -27,6 +26,7 @@ from rerank.files.lists import QrelsLike, TopicsLike
 from rerank.runtime.output import whole_file
 from rerank.training.folds import LEAST_QUERIES, held_out, training_size
 from rerank.types import Floats, Run
+from rerank.types.query_table import text_table
 
 RANKERS = ("plackettluce", "lambdamart")
 
@@ -141,7 +141,7 @@ class LearningCurve:
         """Return a table, and what more judged queries would bring."""
         rows = [[system, queries, *map(figure, values)] for system, queries, *values in (p.row for p in self.points)]
         header = ["system", "training queries", self.measure, "lowest fold", "highest fold"]
-        table = tabulate(rows, headers=header, disable_numparse=True, colalign=("left", *["right"] * 4))
+        table = text_table(rows, header)
         return "\n".join([table, "", *self._outlook()])
 
     def _outlook(self) -> Iterator[str]:

@@ -30,8 +30,8 @@ from rerank.features.inputs import Records, check_scores, doc_numbers, labels_of
 from rerank.features.match import match
 from rerank.features.near_duplicates import query_groups
 from rerank.features.recipe import Recipe
-from rerank.runtime.kernels import FEW_ROWS, in_threads, kernel_threads
 from rerank.runtime.progress import track
+from rerank.runtime.threads import FEW_ROWS, in_threads, kernel_threads
 from rerank.types import Ints, Qrels, RankingData, Run
 from rerank.types.forward import ForwardIndex
 from rerank.vectors.encoder import query_vectors

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rerank.errors import FileFormatError, shown
 from rerank.files.rows import all_distinct, numbers_of, repeated_row
 from rerank.files.source import LineFault, check_file, chunks, is_header, of_line, text
-from rerank.runtime.kernels import NUMPY_THREADS
+from rerank.runtime.threads import NUMPY_THREADS
 from rerank.types import Floats, Ints, pointers
 from rerank.types.ids import (
     ID_RULE,

@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.runtime.kernels import memory_limit
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.schema import Choice, Field, Plain
+from rerank.runtime.threads import memory_limit
 from rerank.types import Floats, Ints, RankingData, pointers, query_blocks
 from rerank.types.frames import weights_of_rows
 from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes, sort_keys

@@ -32,9 +32,9 @@ from rerank.history.base import IndexHistory
 from rerank.history.judged import NEAREST, Judged, Neighbours, heaviest_terms, nearest_documents
 from rerank.runtime import container
 from rerank.runtime.container import Fault, Kind, Stored, offsets
-from rerank.runtime.kernels import kernel_threads
 from rerank.runtime.schema import Plain, Record, Text, Whole, at
 from rerank.runtime.strict_json import ParseFault, parse_json
+from rerank.runtime.threads import kernel_threads
 from rerank.types import Ints, Qrels
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import ID_RULE, QUERY_RULE, Ids, first_broken

@@ -27,9 +27,10 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.features.near_duplicates import near_duplicates, term_idf, unit_weights
-from rerank.runtime.kernels import helper, in_threads, kernel, row_parts
+from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import log
+from rerank.runtime.threads import in_threads, row_parts
 from rerank.types import Floats, Ints, Qrels, joined_rows, pointers, query_rows
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ids, by_number, id_array

@@ -196,7 +196,7 @@ class Index(Shown, BoundIndex):
                 if fields is not None or numbers is not None:
                     raise InvalidInputError(
                         f"{documents}: expected JSONL where fields or numbers are named, got TREC SGML, whose one "
-                        "field is contents. Leave them out (--fields, --numbers)."
+                        "field is contents. Leave them out (--fields)."
                     )
                 build_index_from_sgml(
                     documents, path, threads, overwrite, language=language, encoding=encoding, shards=shards

@@ -45,10 +45,11 @@ from rerank.lucene.transpose import RawField, write_field
 from rerank.runtime import container
 from rerank.runtime.cache import cache_folder, file_state, note_path, write_note
 from rerank.runtime.container import Fault, Kind, Stored, are_characters
-from rerank.runtime.kernels import kernel, memory_limit
+from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import expect_random_reads, read_in_order, read_only_view
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Flag, Items, Plain, Record, SchemaError, Text, Whole, first_repeated
+from rerank.runtime.threads import memory_limit
 from rerank.types import Ints, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 from rerank.types.ids import Ids, id_texts, sort_keys

@@ -21,7 +21,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.runtime.kernels import cores, in_threads, kernel
+from rerank.runtime.kernels import kernel
+from rerank.runtime.threads import cores, in_threads
 from rerank.types.ids import Ints, pointers
 
 _BLOCK = 1 << 24  # postings that are read at a time, unless a term has more

@@ -32,7 +32,7 @@ from rerank.rankers.arrays import category_values, coded, feature_matrix, number
 from rerank.rankers.boosted import MART, BoostedTrees, LambdaMART
 from rerank.rankers.parameters import SAME, check_names
 from rerank.rankers.training import EarlyStopping, TrainingContext, TrainingSet, callback_fault
-from rerank.runtime.kernels import cores
+from rerank.runtime.threads import cores
 from rerank.trees.boost import StepLength
 from rerank.trees.leafwise import CAT_L2, CAT_SMOOTH, MAX_CAT_THRESHOLD, MAX_CAT_TO_ONEHOT, MIN_DATA_PER_GROUP
 from rerank.types import Floats, Ints, ideal_of_rows, pointers, query_rows

@@ -57,10 +57,10 @@ from rerank.rankers.training import (
     without_start,
 )
 from rerank.retrieval.line_search import TOLERANCE, Lines, best_share
-from rerank.runtime.kernels import kernel_threads
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Choice, Field, Flag, Number, Plain, Whole
+from rerank.runtime.threads import kernel_threads
 from rerank.trees.bins import BinnedData, Bins, Columns, bin_rows, bin_with, tree_values
 from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength
 from rerank.trees.contributions import add_contributions

@@ -16,9 +16,9 @@ from rerank.files.lists import RunLike
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.training import TrainingSet, Validation, check_training_data
-from rerank.runtime.kernels import kernel_threads
 from rerank.runtime.numerics import matrix_dot as dot
 from rerank.runtime.progress import track
+from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, RankingData
 
 ROUNDING = 1e-12  # of the measure: smaller differences are not counted

@@ -64,9 +64,10 @@ from rerank.retrieval.fusion import (
     source_data,
     source_names,
 )
-from rerank.runtime.kernels import kernel, kernel_threads
+from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import cross_product, gram, product
 from rerank.runtime.schema import Field, SchemaError
+from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
 
 FEW = 100  # judged queries below which only weights are learned

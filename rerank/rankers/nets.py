@@ -34,10 +34,11 @@ from rerank.rankers.ranker import PROGRESS, register
 from rerank.rankers.standardize import BLOCK, Standardizer, StoredStandardizer
 from rerank.rankers.store import WeightedRanker
 from rerank.rankers.training import ALONE, EarlyStopping, PreferenceRows, TrainingContext, TrainingSet, pair_counts
-from rerank.runtime.kernels import kernel, kernel_threads
+from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import cross_product, exp, product
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Array, Field, Flag, Number, Sizes, Whole
+from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats
 
 

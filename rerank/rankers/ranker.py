@@ -60,7 +60,6 @@ from rerank.rankers.warm_start import (
     resolve_base,
     run_scores,
 )
-from rerank.runtime.kernels import kernel_threads
 from rerank.runtime.mapped_rows import changed_rows, is_mapped, row_blocks
 from rerank.runtime.output import whole_file
 from rerank.runtime.registry import Registry
@@ -80,6 +79,7 @@ from rerank.runtime.schema import (
     Whole,
     at,
 )
+from rerank.runtime.threads import kernel_threads
 from rerank.trees.forest import Forest
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData, Run

@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.runtime.kernels import in_threads, kernel
+from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.schema import Array, Field, Record, SchemaError, Sizes
+from rerank.runtime.threads import in_threads
 from rerank.types import Floats, Ints
 
 BLOCK = 1 << 14  # rows made float64 at a time

@@ -31,7 +31,8 @@ from rerank.errors import InvalidInputError, RerankError, shown
 from rerank.files.lists import read_preferences
 from rerank.metrics.base import Measure, RankedLists
 from rerank.rankers.checkpoint import Checkpoint
-from rerank.runtime.kernels import in_threads, kernel, private_bytes
+from rerank.runtime.kernels import kernel
+from rerank.runtime.threads import in_threads, private_bytes
 from rerank.trees.bins import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH, WORKING_BYTES, BinnedData, Storage
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_blocks, query_rows
 from rerank.types.ids import query_order

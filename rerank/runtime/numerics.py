@@ -65,7 +65,8 @@ from rerank.runtime.arithmetic import (
     ONE,
     SQRT_HALF,
 )
-from rerank.runtime.kernels import helper, in_threads, kernel
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.threads import in_threads
 
 LANES = 8  # float64: one register of AVX-512, two of AVX2, four of SSE2
 LANES32 = 32  # float32: several registers, so that an addition need not wait for the previous one

@@ -26,7 +26,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from rerank.errors import RerankError
-from rerank.runtime.kernels import resident_bytes
+from rerank.runtime.threads import resident_bytes
 from rerank.service.engine import Engine
 from rerank.service.jobs import REFUSED, Batcher, Job, json_bytes
 from rerank.service.settings import LOOPBACK, ServiceError, Settings, internal, overloaded

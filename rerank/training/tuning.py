@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tabulate import tabulate
 
 from rerank.errors import FileFormatError, InvalidInputError, RerankError
 from rerank.rankers.checkpoint import digest
@@ -26,6 +25,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.training import TrainingProgress
 from rerank.training.folds import Try, assign_folds, groups_by_id
 from rerank.types import RankingData
+from rerank.types.query_table import text_table
 
 FOLDS = 3  # of the training queries, where no other queries compare the settings
 
@@ -69,7 +69,7 @@ class Tuned:
         rows = [(name, f"{share:.2f}") for name, share in self.importances.items()]
         n_pruned = sum(each.value is None for each in self.tries)
         found = f"best of {len(self.tries)} settings ({n_pruned} given up early): {chosen}"
-        return f"{found}: {value:.4f}, defaults {first:.4f}\n{tabulate(rows, ['parameter', 'importance'])}"
+        return f"{found}: {value:.4f}, defaults {first:.4f}\n{text_table(rows, ['parameter', 'importance'])}"
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,10 @@ import numpy as np
 from numba import prange
 from numpy.typing import NDArray
 
-from rerank.runtime.kernels import helper, in_threads, kernel, row_parts
+from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import is_mapped, row_blocks, temporary_array
 from rerank.runtime.numerics import prefetch
+from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.forest import Forest, Tree, set_members
 from rerank.trees.leafwise import OVERFLOW
 from rerank.trees.structures import FEATURE

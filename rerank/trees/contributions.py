@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.runtime.kernels import helper, in_threads, kernel, row_parts
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.forest import Forest
 from rerank.types import Floats, Ints
 

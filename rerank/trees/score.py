@@ -28,7 +28,8 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.runtime.kernels import helper, in_threads, kernel, row_parts
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.forest import WORD_BITS, Forest
 from rerank.types import Floats, Ints, pointers
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.runtime.kernels import in_threads
+from rerank.runtime.threads import in_threads
 from rerank.types.ids import (
     Ids,
     Ints,
@@ -60,6 +60,14 @@ class Shown:
         header, rows, n_rows = self.first_rows(FIRST_ROWS)
         more = f"<p>... {n_rows} rows in all</p>" if n_rows > len(rows) else ""
         return f"<div><p>{escape(self.summary())}</p>{html_table(*_shortened(header, rows))}{more}</div>"
+
+
+def text_table(rows: Sequence[Sequence[Any]], header: Sequence[str], n_left: int = 1, form: str = "simple") -> str:
+    """Return a table of text: the first `n_left` columns are left-aligned, the others right-aligned."""
+    from tabulate import tabulate  # imported here: most commands write no table
+
+    align = ("left",) * n_left + ("right",) * (len(header) - n_left)
+    return tabulate(rows, header, tablefmt=form, disable_numparse=True, colalign=align)
 
 
 def html_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

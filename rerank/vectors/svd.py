@@ -29,9 +29,10 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.runtime.kernels import in_threads, kernel, kernel_threads
+from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import LANES, cross_product, load, product, same, store
 from rerank.runtime.progress import track
+from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.types.ids import Floats, Ints, pointers
 
 _MOST_STEPS = 60  # of QL for an eigenvalue; most take two

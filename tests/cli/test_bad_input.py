@@ -63,7 +63,7 @@ CASES = {
     ),
     "depth of no first stage": (
         "rerank index model.json topics.tsv -o bad/out --first-k 10",
-        r"--first-k: expected --first beside it, got none\. Add --first MODEL",
+        r"--first-k: expected --first beside it, got none\. Add it, or leave both out",
     ),
     "first stage less deep than the second": (
         "rerank index model.json topics.tsv -o bad/out -k 20 --first model.json --first-k 10",
@@ -71,7 +71,7 @@ CASES = {
     ),
     "first stage with texts": (
         "rerank index model.json topics.tsv -o bad/out --texts texts.jsonl --first model.json",
-        r"--first: expected documents of INDEX, got --texts",
+        r"--first: expected it without --texts, with which it has no effect",
     ),
     "missing qrels": ("evaluate none.txt bm25.run", r"none\.txt: expected a qrels file, got nothing"),
     "missing data": ("train none.npz -o out", r"none\.npz: expected .*got nothing there. Check the path"),

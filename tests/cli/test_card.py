@@ -40,5 +40,5 @@ def test_measures_without_data_are_refused(command: Command) -> None:
 
 
 def test_what_a_card_cannot_be_is_refused(command: Command) -> None:
-    assert "-o: expected .html or text of a model's card, got .png" in command("explain model.json -o card.png").err
-    assert "--run: expected none beside MODEL without a query" in command("explain model.json --run bm25.run").err
+    assert "-o: expected .html or text of a model's card, got .json" in command("explain model.json -o card.json").err
+    assert "--run: expected it without the card of MODEL" in command("explain model.json --run bm25.run").err

@@ -40,7 +40,7 @@ def test_rows_that_were_shown_are_labelled_to_train_on(command: Command, tmp_pat
     assert command("train", str(labelled), "-o", f"{tmp_path}/m.json", *SMALL).code == 0
     refused = command(f"clicks clicks.jsonl -o {tmp_path}/labels.txt --labelled {labelled}")
     assert refused.code == 2
-    assert "--labelled: expected --data with it, got none" in refused.err
+    assert "--labelled: expected --data beside it, got none" in refused.err
 
 
 def test_queries_that_are_texts_get_ids(command: Command, tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_queries_that_are_texts_get_ids(command: Command, tmp_path: Path) -> Non
     [
         ("clicks.jsonl --model pbmm", "click model: expected a known name, got 'pbmm'. Did you mean 'pbm'?"),
         ("clicks.jsonl --thresholds a", "--thresholds: expected numbers separated by commas, got 'a'"),
-        ("clicks.jsonl --topics topics.tsv --new-topics x", "--new-topics: expected no --topics with it, got both"),
+        ("clicks.jsonl --topics topics.tsv --new-topics x", "--new-topics: expected it without --topics"),
         ("bm25.run", "bm25.run:1: expected a JSON object"),
         ("none.csv", "none.csv: expected a click log, got nothing there"),
         ("index", "index: expected a click log, got a folder. Name a file in it."),
@@ -104,7 +104,7 @@ def test_values_of_runs_are_printed_or_refused(command: Command) -> None:
     assert figures["strange.run"]["value"] is None
     assert "value" in command("evaluate --clicks clicks.jsonl bm25.run --format latex").out
     for arguments, message in (
-        ("--clicks clicks.jsonl bm25.run -m AP", "--clicks: expected no option of judgements with it, got --measures"),
+        ("--clicks clicks.jsonl bm25.run -m AP", "-m: expected it without --clicks"),
         ("qrels.txt", "expected QRELS and at least one RUN, got fewer"),
     ):
         refused = command(f"evaluate {arguments}")

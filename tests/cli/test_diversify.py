@@ -31,4 +31,4 @@ def test_first_documents_are_reordered_by_the_vectors_of_the_index(
     assert better.doc_ids.tolist() != plain.doc_ids.tolist()
     assert "expected a known name, got 'pm2'" in command(f"{line} --diversify pm2").err
     with_texts = command(f"{line} --texts other/corpus.jsonl --diversify mmr")
-    assert "--diversify: expected documents of INDEX, got --texts. Leave out one of the two" in with_texts.err
+    assert "--diversify: expected it without --texts" in with_texts.err

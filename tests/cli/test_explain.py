@@ -91,8 +91,8 @@ def test_explain_shows_how_scores_depend_on_a_feature(command: Command, world: P
     [
         ("model.json data.npz --dependence none", "--dependence: expected one of the model's"),
         ("model.json --dependence x", "--dependence: expected MODEL DATA as arguments, got one name."),
-        ("model.json data.npz --dependence x --query q1", "--query: expected none beside --dependence, got one."),
-        ("model.json data.npz --dependence x --run bm25.run", "--run: expected none beside --dependence, got one."),
+        ("model.json data.npz --dependence x --query q1", "--query: expected it without --dependence"),
+        ("model.json data.npz --dependence x --run bm25.run", "--run: expected it without --dependence"),
         ("model.json none.npz --dependence x", "none.npz: expected"),
         ("model.json data.npz --query q1 --documents d1", "arguments: expected INDEX MODEL TOPICS, got 2 names"),
     ],

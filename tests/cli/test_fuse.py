@@ -22,7 +22,7 @@ def test_fuse_writes_the_run_that_python_makes(command: Command, world: Path, tm
     runs = [rerank.read_run(world / "bm25.run"), rerank.read_run(other)]
     for arguments, expected in (
         ([], rerank.fuse(runs)),
-        (["--rrf-k", "5", "-k", "7", "--name", "x"], replace(rerank.fuse(runs, k=5).head(7), name="x")),
+        (["-k", "7", "--name", "x"], replace(rerank.fuse(runs).head(7), name="x")),
         (
             ["--method", "weighted", "--weights", "0.7,0.3", "--norm", "zscore", "--missing", "lowest"],
             rerank.fuse(runs, "weighted", weights=[0.7, 0.3], norm="zscore", missing="lowest"),
@@ -80,11 +80,6 @@ def test_options_name_every_method_norm_and_way_with_missing_documents() -> None
             "weights: expected a finite number for each of 2 runs, got [1.0]. Give one weight a run.",
         ),
         (
-            "fuse bm25.run bm25.run --method combsum --rrf-k 10 -o out",
-            "--rrf-k: expected it without --method combsum, with which it has no effect."
-            " Leave it out (see `rerank fuse -h`)",
-        ),
-        (
             "fuse bm25.run bm25.run --missing lowest -o out",
             "--missing: expected it without --method rrf, with which it has no effect."
             " Leave it out (see `rerank fuse -h`)",
@@ -94,8 +89,8 @@ def test_options_name_every_method_norm_and_way_with_missing_documents() -> None
             "-m: expected it without --method rrf, with which it has no effect. Leave it out (see `rerank fuse -h`)",
         ),
         (
-            "fuse bm25.run bm25.run --learn qrels.txt --rrf-k 10 -o out",
-            "--rrf-k: expected it without --learn, with which it has no effect. Leave it out (see `rerank fuse -h`)",
+            "fuse bm25.run bm25.run --learn qrels.txt -k 10 -o out",
+            "-k: expected it without --learn, with which it has no effect. Leave it out (see `rerank fuse -h`)",
         ),
     ],
 )

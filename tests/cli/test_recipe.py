@@ -101,12 +101,12 @@ def test_experiment_takes_a_recipe(command: Command, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "study" / "results.json").read_text())["study"]["recipe"]["families"] == ["run"]
 
 
-def test_language_and_numbers_are_chosen_when_the_index_is_built(command: Command, tmp_path: Path) -> None:
+def test_language_is_chosen_when_the_index_is_built(command: Command, tmp_path: Path) -> None:
     corpus, topics = tmp_path / "corpus.jsonl", tmp_path / "topics.tsv"
     corpus.write_text('{"id": "a", "title": "Die Häuser", "year": 1999, "stars": 4}\n{"id": "b", "title": "Wasser"}\n')
     topics.write_text("1\tHaus\n")
-    assert command(f"-q index {corpus} -o {tmp_path / 'de'} --language de --numbers year").code == 0
-    assert list(rerank.Index.open(tmp_path / "de").forward.numbers) == ["year"]
+    assert command(f"-q index {corpus} -o {tmp_path / 'de'} --language de").code == 0
+    assert list(rerank.Index.open(tmp_path / "de").forward.numbers) == ["stars", "year"]
     assert command(f"-q retrieve {tmp_path / 'de'} {topics} -o -").out.split()[:3] == ["1", "Q0", "a"]
     done = command(f"-q index {corpus} -o {tmp_path / 'xx'} --language xx")
     assert done.code == 2
@@ -129,4 +129,5 @@ def test_report_is_written_beside_the_data(command: Command, tmp_path: Path) -> 
     assert "held-out of 10 queries" in report.read_text()
     assert rerank.Recipe.from_toml(smaller).features
     assert command("-q features index topics.tsv bm25.run").code == 2
-    assert "Give --qrels" in command(f"-q features index topics.tsv bm25.run --report {report}").err
+    refused = command(f"-q features index topics.tsv bm25.run --report {report}")
+    assert "--report: expected --qrels beside it" in refused.err

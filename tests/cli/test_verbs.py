@@ -13,8 +13,7 @@ import pytest
 import rerank
 from rerank.cli.main import VERBS, cli
 from rerank.cli.options import ELSEWHERE
-from rerank.evaluation.comparison import CORRECTIONS, DEFAULT_CORRECTION, DEFAULT_TEST, TESTS
-from rerank.evaluation.report import FORMATS
+from rerank.evaluation.comparison import CORRECTIONS, DEFAULT_CORRECTION, DEFAULT_TEST, FORMATS, TESTS
 from rerank.features.recipe import Recipe, known_families
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import known_rankers, ranker_class

@@ -1,4 +1,4 @@
-"""Interleaving: the laws of each method, credits, and the size of the test."""
+"""Interleaving: the laws of team draft, credits, and the size of the test."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import pytest
 from scipy.stats import ttest_ind
 
 from benchmarks.users import Users, simulate_interleaving
-from rerank.clicks import interleaving as drafts
-from rerank.clicks.interleaving import METHODS, AssignmentResult, InterleavingResult, experiment_result, interleave
+from rerank.clicks.interleaving import AssignmentResult, InterleavingResult, experiment_result, interleave
 from rerank.clicks.reading import read_clicks, write_clicks
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
@@ -46,7 +45,6 @@ def test_what_both_rankings_begin_with_is_shown_first_and_counts_for_neither() -
     assert credits == [0.0, 0.0, 1.0, 1.0, 1.0]
 
 
-@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     ("first", "second"),
     [
@@ -58,70 +56,30 @@ def test_what_both_rankings_begin_with_is_shown_first_and_counts_for_neither() -
         (FIRST[:7], ["x", "y"]),
     ],
 )
-def test_list_goes_on_with_the_other_ranking_where_one_ends(first: list[str], second: list[str], method: str) -> None:
+def test_list_goes_on_with_the_other_ranking_where_one_ends(first: list[str], second: list[str]) -> None:
     for k in range(1, 9):
         for seed in range(20):
             for one, other in ((first, second), (second, first)):
-                documents, sides, credits = interleave(one, other, k, method, seed)
+                documents, sides, credits = interleave(one, other, k, seed)
                 assert len(documents) == len(sides) == len(credits) == min(k, len({*one, *other}))
                 assert len(set(documents)) == len(documents)
                 ended = next((n for n in range(k) if {*one} <= {*documents[:n]} or {*other} <= {*documents[:n]}), k)
                 assert not any(credits[ended:])  # one of them had no more
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_credits_of_equal_rankings_are_zero(method: str) -> None:
-    equal = interleave(FIRST, FIRST, 6, method, 1)
+def test_credits_of_equal_rankings_are_zero() -> None:
+    equal = interleave(FIRST, FIRST, 6, 1)
     assert len(equal.documents) == 6
     assert not any(equal.credits)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_credits_are_fair_to_who_clicks_at_any_position(method: str) -> None:
+def test_credits_are_fair_to_who_clicks_at_any_position() -> None:
     """At every position, the expected credit of a click is 0: of all documents, a user prefers none."""
     random, total = np.random.default_rng(1), np.zeros(6)
     for _ in range(4000):
-        _, sides, credits = interleave(FIRST, SECOND, 6, method, random)
+        _, sides, credits = interleave(FIRST, SECOND, 6, random)
         total += np.where(np.array(sides) == 0, 1.0, -1.0) * credits
     assert (np.abs(total / 4000) < 0.07).all()
-
-
-def test_optimised_lists_are_the_most_sensitive_fair_ones() -> None:
-    """Against all distributions over the same lists on a grid: none that is fair is more sensitive."""
-    first, second = ("a", "b", "c"), ("b", "d", "a")
-    lists, chances = drafts._fair_lists(first, second, 2)
-    assert set(lists) == {("a", "b"), ("b", "a"), ("b", "d")}
-    credit = {"a": 1 - 1 / 3, "b": 1 / 2 - 1, "d": 1 / 4 - 1 / 2, "c": 1 / 3 - 1 / 4}
-    fair = [sum(p * credit[each[place]] for p, each in zip(chances, lists, strict=True)) for place in range(2)]
-    assert fair == pytest.approx([0.0, 0.0], abs=1e-9)
-    assert chances.sum() == pytest.approx(1.0)
-
-
-def test_optimised_interleaving_counts_what_is_below_the_tenth_document_for_neither() -> None:
-    names = [f"d{number}" for number in range(14)]
-    documents, _, credits = interleave(names, names[::-1], 14, "optimised")
-    assert sorted(documents) == sorted(names)
-    assert credits[10:] == [0.0] * 4
-
-
-def test_probabilistic_credits_are_the_probabilities_of_the_sides() -> None:
-    """The first document, by the definition: the better a ranking has it, the more probably it added it."""
-    weights = 1.0 / np.arange(1, 9) ** 3.0
-    chances = [dict(zip(each, weights / weights.sum(), strict=True)) for each in (FIRST, SECOND)]
-    firsts = Counter()
-    for seed in range(2000):
-        documents, sides, credits = interleave(FIRST, SECOND, 1, "probabilistic", seed)
-        one, other = (each.get(documents[0], 0.0) for each in chances)
-        assert credits[0] == pytest.approx(abs(one - other) / (one + other))
-        assert sides[0] == (one < other)
-        firsts[documents[0]] += 1
-    expected = {doc: (chances[0].get(doc, 0) + chances[1].get(doc, 0)) / 2 for doc in (*FIRST, *SECOND)}
-    assert all(abs(firsts[doc] / 2000 - share) < 0.04 for doc, share in expected.items())
-
-
-def test_unknown_method_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match=r"interleaving: expected a known name, got 'optimized'"):
-        interleave(FIRST, SECOND, method="optimized")
 
 
 def test_credits_are_counted_by_session() -> None:
@@ -154,28 +112,26 @@ def test_credits_of_a_log_are_what_clicks_count() -> None:
     assert -0.25 <= result.low <= result.high <= 0.5
 
 
-@pytest.mark.slow("9 s: thousands of trials")
-@pytest.mark.parametrize("method", METHODS)
-def test_better_ranker_wins_and_the_log_can_be_written(method: str, judged: Judged, tmp_path: Path) -> None:
+@pytest.mark.slow("3 s: thousands of trials")
+def test_better_ranker_wins_and_the_log_can_be_written(judged: Judged, tmp_path: Path) -> None:
     run, qrels = judged
     best = Run.of({query: {doc: float(qrels[query][doc]) for doc in run[query]} for query in run})
-    clicks = simulate_interleaving(best, run, qrels, method=method, sessions=400)
+    clicks = simulate_interleaving(best, run, qrels, sessions=400)
     result = experiment_result(clicks)
     assert result.low > 0.1
     assert result.p_value < 1e-6
-    other = experiment_result(simulate_interleaving(run, best, qrels, Users("cascade"), method=method, sessions=400))
+    other = experiment_result(simulate_interleaving(run, best, qrels, Users("cascade"), sessions=400))
     assert other.high < -0.1
     write_clicks(clicks, tmp_path / "log.csv")
     assert experiment_result(read_clicks(tmp_path / "log.csv")) == result
 
 
-@pytest.mark.slow("11 s: thousands of trials")
-@pytest.mark.parametrize("method", METHODS)
-def test_rankers_that_are_equally_good_are_seldom_told_apart(method: str, judged: Judged) -> None:
+@pytest.mark.slow("4 s: thousands of trials")
+def test_rankers_that_are_equally_good_are_seldom_told_apart(judged: Judged) -> None:
     """Each of the two has, for each session, one of two rankings by chance."""
     run, qrels = judged
     other = Run.of({query: {doc: -abs(place - 3.5) for place, doc in enumerate(run[query])} for query in run})
-    clicks = simulate_interleaving(run, other, qrels, method=method, sessions=10_000)
+    clicks = simulate_interleaving(run, other, qrels, sessions=10_000)
     random, rejected = np.random.default_rng(0), 0
     for first in range(0, 10_000, 100):
         rows = np.flatnonzero((clicks.session >= first) & (clicks.session < first + 100))

@@ -121,4 +121,4 @@ def test_options_of_one_process_are_refused_beside_a_cluster(tmp_path: Path, cap
     (tmp_path / "data.svm").write_text("1 qid:1 1:2\n0 qid:1 1:1\n")
     train = ["train", str(tmp_path / "data.svm"), "-o", str(tmp_path / "model.json"), "--cluster", "local:2"]
     assert command([*train, "--memory", "4GB"]) == 2
-    assert "--memory: expected no --cluster beside it and DATA, got both. Leave one out" in capsys.readouterr().err
+    assert "--memory: expected it without --cluster" in capsys.readouterr().err

@@ -5,7 +5,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.evaluation.comparison import Move, compare_results, moved_documents, moves, query_details
+from rerank.evaluation.comparison import Move, compare_results, moved_documents, moves, query_details, render
 from rerank.types import Qrels, Run
 
 
@@ -58,12 +58,12 @@ def test_measures_whose_figure_is_no_mean_have_no_difference() -> None:
     assert result.p_values == alone.p_values
     frame = result.to_frame().set_index(["run", "measure"])
     assert np.isnan(frame.loc[("better", "GMAP"), "difference"])
-    for text in (str(result), result.to_latex(), result.to_html(), result._repr_html_()):
+    for text in (str(result), render(result, "latex")):
         assert "no difference of GMAP, NumRet(rel=1): the figure is no mean over queries" in text
         assert "Holm over 2 runs x 1 measure" in text
     only = rerank.compare(qrels, runs, ["GMAP"])
     assert only.pairs == []
-    for text in (str(only), only.to_latex(), only.to_html(), only._repr_html_()):
+    for text in (str(only), render(only, "latex")):
         assert "GMAP" in text
         assert not any(words in text for words in ("Holm over", "W/T/L", "bold:"))
 

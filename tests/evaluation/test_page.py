@@ -9,10 +9,9 @@ from itertools import pairwise
 
 import pytest
 
-from rerank.evaluation.comparison import Comparison, compare, query_details, run_curves
+from rerank.evaluation.comparison import Comparison, compare, difference_cells, figure, notes, query_details, run_curves
 from rerank.evaluation.page.build import html_page
 from rerank.evaluation.page.figures import PageContent, ticks
-from rerank.evaluation.report import difference_cells, figure, notes
 from rerank.types import Run
 from tests.evaluation.test_comparison import world
 

@@ -5,9 +5,8 @@ import json
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.evaluation.comparison import compare, compare_results
+from rerank.evaluation.comparison import compare, compare_results, comparison_table, latex_table, notes, render
 from rerank.evaluation.evaluate import evaluate
-from rerank.evaluation.report import comparison_table, latex_table, notes, render
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from rerank.errors import InvalidInputError
-from rerank.evaluation.comparison import (
+from rerank.evaluation.significance import (
     CORRECTIONS,
     TESTS,
     bootstrap_intervals,

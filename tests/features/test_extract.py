@@ -17,7 +17,7 @@ from rerank.features import extract as extract_module
 from rerank.features.extract import extract
 from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe, index_family_names
-from rerank.runtime import kernels as threads
+from rerank.runtime import threads
 from rerank.types import Qrels, Run
 from rerank.types.forward import FieldArrays
 from rerank.vectors.vectors import Vectors

@@ -27,7 +27,7 @@ from rerank.features.extract import extract, extract_blocks
 from rerank.features.functions import functions, load_functions
 from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
-from rerank.runtime import kernels as threads
+from rerank.runtime import threads
 from rerank.types import Run
 from tests.features.collection import forward_index
 

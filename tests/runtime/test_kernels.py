@@ -14,7 +14,7 @@ import rerank
 ROOT = Path(rerank.__file__).parent
 # Kernels of all files call these helpers. Caches do not see a change of them, which test_elementary.py reports: their
 # results are the same bytes for good, so that there is no reason for one.
-FOR_ALL = ROOT / "runtime" / "elementary.py"
+FOR_ALL = ROOT / "runtime" / "numerics.py"
 
 
 @cache

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.runtime.kernels import kernel_threads, thread_count
+from rerank.runtime.threads import kernel_threads, thread_count
 
 
 def fitted(seed: int) -> bytes:

@@ -109,5 +109,5 @@ def test_logs_that_cannot_be_learned_from_are_refused_in_one_line(
     for name in "ab":
         (tmp_path / name).write_text("")
     paths = ["--clicks", str(tmp_path / "a"), "--teacher", str(tmp_path / "b"), "-o", str(tmp_path / "m.json")]
-    with pytest.raises(click.UsageError, match="--clicks: expected no --teacher beside it"):
+    with pytest.raises(click.UsageError, match="--clicks: expected it without --teacher"):
         cli.main(["train", str(index.path), str(tmp_path / "a"), *paths], standalone_mode=False)

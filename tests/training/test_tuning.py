@@ -217,5 +217,5 @@ def test_train_tunes_on_data(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         options = [text for value in wrong for text in ("--tune", value)]
         with pytest.raises(click.UsageError, match="--tune: expected a number"):
             cli.main(["train", *files, *options, "-o", str(model)], standalone_mode=False)
-    with pytest.raises(click.UsageError, match="without --preferences, --memory and --checkpoint"):
+    with pytest.raises(click.UsageError, match="--memory: expected it without --tune"):
         cli.main(["train", *files, "--tune", "3", "--memory", "4GB", "-o", str(model)], standalone_mode=False)

@@ -18,8 +18,7 @@ from math import ceil, floor, log10
 from xml.etree.ElementTree import Element as Element
 from xml.etree.ElementTree import tostring
 
-from rerank.evaluation.comparison import CUTOFFS, Comparison, QueryDetail, RunCurves
-from rerank.evaluation.report import figure
+from rerank.evaluation.comparison import CUTOFFS, Comparison, QueryDetail, RunCurves, figure
 from rerank.metrics.precision import RECALLS
 from rerank.metrics.reliability import Reliability
 

@@ -41,10 +41,11 @@ from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, registe
 from rerank.runtime import container
 from rerank.runtime.cache import cache_folder, note_path
 from rerank.runtime.container import Kind, Stored
-from rerank.runtime.kernels import in_threads, kernel, kernel_threads
+from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import dot
 from rerank.runtime.schema import Number, Record, Text, Whole
+from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.types import Floats, Ints, Run
 from rerank.types.ids import Ids
 from rerank.vectors.space import LSI

@@ -12,8 +12,8 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
-from rerank.explain.card import check_report_path, suggested_recipe, write_report
-from rerank.explain.importance import FeatureReport, feature_groups, feature_report, measure_costs
+from rerank.explanation.card import check_report_path, suggested_recipe, write_report
+from rerank.explanation.importance import FeatureReport, feature_groups, feature_report, measure_costs
 from rerank.features.recipe import Recipe
 from rerank.metrics.registry import parse_measure
 from rerank.training.folds import query_values

@@ -13,7 +13,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError, ModelMismatchError
-from rerank.explain.explanation import ExplainedDocument, ExplainedFeature, Explanation, feature_meanings
+from rerank.explanation.explain import ExplainedDocument, ExplainedFeature, Explanation, feature_meanings
 from rerank.rankers.ranker import Ranker, known_rankers, ranker_class
 from tests.evaluation.test_page import NASTY, read
 from tests.tiny import Tiny

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tabulate import tabulate
 
 from rerank.errors import InvalidInputError, shown
 from rerank.evaluation.page.figures import Element, difference_list, element, page_text, scrolling, section, table
@@ -32,7 +31,7 @@ from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, Model
 from rerank.types import Floats, RankingData, Run, Topics
 from rerank.types.frames import new_frame
 from rerank.types.ids import id_array
-from rerank.types.query_table import Shown
+from rerank.types.query_table import Shown, text_table
 
 Pair = tuple[float, float]
 
@@ -163,7 +162,8 @@ class Explanation(Shown):
 
     def __str__(self) -> str:
         """Return the explanation in words and as a table."""
-        return "\n\n".join([f"Query {self.query_id}: {self.query}", *self.sentences(), text_table(self)])
+        header, rows = table_rows(self, TABLE_ROWS)
+        return "\n\n".join([f"Query {self.query_id}: {self.query}", *self.sentences(), text_table(rows, header)])
 
     def summary(self) -> str:
         """Return the sentence that names the features."""
@@ -429,13 +429,6 @@ def table_rows(explanation: Explanation, n: int | None = None) -> tuple[list[str
 
 def _signed(*values: float) -> list[str]:
     return [f"{value:+.4g}" for value in values]
-
-
-def text_table(explanation: Explanation) -> str:
-    """Return the features that differ most as a table of text."""
-    header, rows = table_rows(explanation, TABLE_ROWS)
-    align = ("left", *["right"] * (len(header) - 1))
-    return tabulate(rows, headers=header, colalign=align, disable_numparse=True)
 
 
 BARS = 15

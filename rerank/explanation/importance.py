@@ -17,10 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tabulate import tabulate
 
 from rerank.errors import InvalidInputError, shown, suggestion
-from rerank.evaluation.comparison import bootstrap_intervals
 from rerank.evaluation.page.figures import (
     Axis,
     Element,
@@ -34,7 +32,8 @@ from rerank.evaluation.page.figures import (
     table,
     ticks,
 )
-from rerank.explain.explanation import feature_meanings
+from rerank.evaluation.significance import bootstrap_intervals
+from rerank.explanation.explain import feature_meanings
 from rerank.features.base import column_groups
 from rerank.features.recipe import Recipe
 from rerank.files.lists import data_of
@@ -47,6 +46,7 @@ from rerank.rankers.store import fitted_model
 from rerank.runtime.progress import track
 from rerank.training.folds import assign_folds, groups_by_id, query_values
 from rerank.types import Floats, Ints, RankingData, Run, Topics
+from rerank.types.query_table import text_table
 
 MODEL: dict[str, Any] = {"num_leaves": 15, "learning_rate": 0.1, "min_child_samples": 50, "random_state": 0}
 
@@ -408,7 +408,7 @@ class Dependence:
         rows = [[*cells, bar] for cells, bar in zip(self._rows(), self._bars(), strict=True)]
         header = [*self._header(), ""]
         about = f"{self.title}{f' ({self.meaning})' if self.meaning else ''}, mean of {self.n_rows:,} documents"
-        return f"{about}\n\n{tabulate(rows, header, disable_numparse=True, stralign='right')}"
+        return f"{about}\n\n{text_table(rows, header, 0)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; a missing value is None.

@@ -11,7 +11,7 @@ import pytest
 
 import rerank
 from rerank.errors import FileFormatError, ModelMismatchError
-from tests.explain.test_dependence import data_of
+from tests.explanation.test_dependence import data_of
 from tests.tiny import Tiny, more_queries
 
 

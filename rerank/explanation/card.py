@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tabulate import tabulate
 
 from rerank.errors import InvalidInputError
 from rerank.evaluation.page.figures import (
@@ -28,7 +27,7 @@ from rerank.evaluation.page.figures import (
     training_figures,
 )
 from rerank.experiments.settings import versions
-from rerank.explain.importance import FeatureReport
+from rerank.explanation.importance import FeatureReport
 from rerank.features.base import directions
 from rerank.features.recipe import Recipe
 from rerank.files.lists import data_of
@@ -43,7 +42,7 @@ from rerank.runtime.output import whole_file
 from rerank.training.folds import query_values
 from rerank.trees.structures import FEATURES
 from rerank.types import RankingData
-from rerank.types.query_table import counted
+from rerank.types.query_table import counted, text_table
 
 LISTED = 20  # features, of all that the model has
 
@@ -389,16 +388,28 @@ def suggested_recipe(report: FeatureReport, recipe: Mapping[str, Any]) -> Recipe
 
 
 def _table(report: FeatureReport, recipe: Mapping[str, Any]) -> str:
-    rows = [list(asdict(feature).values()) for feature in sorted(report.features, key=lambda feature: -feature.gain)]
+    rows = [
+        (
+            each.name,
+            each.group,
+            f"{each.microseconds:.3f}",
+            f"{each.gain:.4f}",
+            f"{each.permutation:+.4f}",
+            f"{each.coverage:.3f}",
+            f"{each.missing:.3f}",
+        )
+        for each in sorted(report.features, key=lambda feature: -feature.gain)
+    ]
     losses = [
-        (loss.without, loss.features, loss.loss, f"[{loss.low:+.4f}, {loss.high:+.4f}]") for loss in report.losses
+        (loss.without, loss.features, f"{loss.loss:+.4f}", f"[{loss.low:+.4f}, {loss.high:+.4f}]")
+        for loss in report.losses
     ]
     chosen = report.suggestion
     parts = [
         f"{report.measure} {report.value:.4f} on {report.n_held_out} held-out of {report.n_queries} queries, "
         f"{len(report.features)} features",
-        tabulate(rows, headers=_HEADERS, floatfmt=("", "", ".3f", ".4f", "+.4f", ".3f", ".3f")),
-        tabulate(losses, headers=("left out", "features", f"loss of {report.measure}", "95 %"), floatfmt="+.4f"),
+        text_table(rows, _HEADERS, 2),
+        text_table(losses, ("left out", "features", f"loss of {report.measure}", "95 %")),
         f"Suggested under {chosen.budget:.3g} us a pair: {len(chosen.features)} features of "
         f"{', '.join(chosen.groups)}; {chosen.microseconds:.3g} us, loss {chosen.check.loss:+.4f} "
         f"[{chosen.check.low:+.4f}, {chosen.check.high:+.4f}].",

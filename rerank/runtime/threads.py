@@ -1,0 +1,171 @@
+"""Number of threads of kernels, thread pools for NumPy code, and the memory that this process has and may have."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from ctypes import CFUNCTYPE, c_int
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rerank.errors import InvalidInputError
+
+# GNU OpenMP's threads spin for milliseconds before they sleep. If another program uses the cores, spinning threads
+# delay the others. Two trainings at once are much slower with more rounds, one alone is hardly faster: to be seen with
+# GOMP_SPINCOUNT=10000 python -m benchmarks training --only rerank --rows 50000.
+SPINS = "1000"
+CORES = os.cpu_count() or 1
+NUMPY_THREADS = min(CORES, 4)  # more would wait for the GIL
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+FEW_ROWS = 1 << 12  # with fewer rows, waking another thread for each kernel takes longer than it saves
+_most: ContextVar[int | None] = ContextVar("most_threads", default=None)
+_has_lost_threads = False
+STATUS, MEMBERSHIP, CGROUPS = Path("/proc/self/status"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")  # Linux
+
+
+def _keep_to_one_thread() -> None:
+    """Have kernels use one thread in a forked process, which has none of those that GNU OpenMP started before.
+
+    Numba would end the process at its first parallel kernel, unless it is told that this process began to use OpenMP.
+    """
+    global _has_lost_threads
+    layer: Any = sys.modules.get("numba.np.ufunc.omppool")
+    parallel: Any = sys.modules.get("numba.np.ufunc.parallel")
+    if layer is None or parallel is None or parallel._threading_layer != "omp" or layer.openmp_vendor != "GNU":
+        return
+    _has_lost_threads = True
+    CFUNCTYPE(None, c_int)(layer.launch_threads)(1)
+    parallel.set_num_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_keep_to_one_thread)
+
+
+@contextmanager
+def at_most_threads(number: int) -> Iterator[None]:
+    """Limit the number of threads within the block, for processes that share a machine."""
+    token = _most.set(number)
+    try:
+        yield
+    finally:
+        _most.reset(token)
+
+
+def cores() -> int:
+    """Return the default number of threads: one per core, or the limit of `at_most_threads`."""
+    return min(CORES, _most.get() or sys.maxsize)
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return the number of threads: one per core for None or -1, at most Numba's number at its start."""
+    import numba
+
+    if n_jobs is not None and (n_jobs == 0 or n_jobs < -1):
+        raise InvalidInputError(f"n_jobs: expected a number of threads from 1, or -1 for all, got {n_jobs}.")
+    available = 1 if _has_lost_threads else min(cores(), int(numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+    return available if n_jobs in (None, -1) else min(int(n_jobs or 1), available)
+
+
+@contextmanager
+def kernel_threads(n_jobs: int | None, n_rows: int = FEW_ROWS) -> Iterator[int]:
+    """Set the number of threads of kernels in the block: one for few rows, otherwise that of `n_jobs`."""
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", SPINS)  # read when Numba loads the library
+    import numba
+
+    from rerank.runtime.kernels import announced_compiling
+
+    before, count = numba.get_num_threads(), thread_count(n_jobs if n_rows >= FEW_ROWS else 1)
+    if count != before:
+        numba.set_num_threads(count)
+    try:
+        with announced_compiling():
+            yield count
+    finally:
+        if count != before:
+            numba.set_num_threads(before)
+
+
+def in_threads(task: Callable[[Part], Result], parts: Iterable[Part], n_threads: int = NUMPY_THREADS) -> list[Result]:
+    """Return the result of a task for each part, on several threads; faster if the task releases the GIL."""
+    parts = list(parts)
+    if n_threads == 1 or len(parts) < 2:
+        return [task(part) for part in parts]
+    results: dict[int, Result] = {}
+    remaining = iter(range(len(parts)))  # shared by the threads; the GIL makes each step atomic
+
+    def work() -> None:
+        try:
+            for number in remaining:
+                results[number] = task(parts[number])
+        finally:
+            deque(remaining, 0)  # after an error, the other threads end too
+
+    n_others = min(n_threads, len(parts)) - 1  # the calling thread is one
+    with ThreadPoolExecutor(n_others) as pool:
+        others = [pool.submit(work) for _ in range(n_others)]
+        work()
+        for other in others:
+            other.result()
+    return [results[number] for number in range(len(parts))]
+
+
+def row_parts(n_rows: int, n_threads: int) -> list[slice]:
+    """Return slices of rows for `in_threads`, about four for each thread, so that threads end at similar times."""
+    size = -(-max(n_rows, 1) // (4 * n_threads))
+    return [slice(first, first + size) for first in range(0, n_rows, size)]
+
+
+def resident_bytes() -> int:
+    """Return the bytes of all pages of this process that are in memory, with those of mapped files."""
+    return _status_bytes("VmRSS")
+
+
+def private_bytes() -> int:
+    """Return the bytes that this process holds in memory without files."""
+    if sys.platform == "darwin":
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # the peak so far
+    return _status_bytes("RssAnon")
+
+
+def memory_limit() -> int:
+    """Return the bytes of memory that the system allows this process: those of the machine, or of its container."""
+    limits = [sys.maxsize]
+    with suppress(AttributeError, OSError, ValueError):  # not on Windows
+        limits.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    for path in _limit_files():
+        with suppress(OSError, ValueError):  # no such group, or one without a limit
+            limits.append(int(path.read_text("ascii")))
+    return min(limits)
+
+
+def _status_bytes(name: str) -> int:
+    with suppress(OSError):
+        for line in STATUS.read_text("ascii", "replace").splitlines():
+            if line.startswith(f"{name}:"):
+                return int(line.split()[1]) * 1024
+    return 0
+
+
+def _limit_files() -> Iterator[Path]:
+    """Yield the files with the limits of the control groups of this process, and of the groups around them."""
+    with suppress(OSError):
+        for line in MEMBERSHIP.read_text("utf8", "replace").splitlines():
+            _, controllers, group = line.split(":", 2)
+            if "memory" in controllers.split(","):
+                root, name = CGROUPS / "memory", "memory.limit_in_bytes"
+            elif not controllers:
+                root, name = CGROUPS, "memory.max"
+            else:
+                continue
+            folder = root / group.strip("/")
+            yield from (each / name for each in (folder, *folder.parents) if each.is_relative_to(root))
