@@ -166,7 +166,6 @@ _HOMES = {
     "write_qrels": "rerank.files.trec",
     "write_run": "rerank.files.trec",
 }
-
 __all__ = ["__version__", *_HOMES]
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from rerank.clicks.record import Clicks
 
 log = logging.getLogger("rerank")
-
-
 LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `Limits`, and its numbers
     "last-position": ("last_position", Whole()),
     "session-clicks": ("session_clicks", Whole()),

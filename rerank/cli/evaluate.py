@@ -38,17 +38,9 @@ if TYPE_CHECKING:
 
 
 log = logging.getLogger("rerank")
-
-
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
-
-
 NOT_OF_CLICKS = ("measures", "complete", "judged_only", "baseline", "per_query", "corpus", "cluster")
-
-
 PAGE = (".html", ".htm")  # endings of an output file
-
-
 CHANGES = 3  # queries of a page that gained most, and that lost most
 
 

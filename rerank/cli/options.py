@@ -45,18 +45,10 @@ if TYPE_CHECKING:
 
 
 Given = TypeVar("Given")
-
-
 path_type = click.Path(path_type=Path)
-
-
 # Names of formats and engines are read from the files that declare them: help must not wait for their import.
 _ENGINE = re.compile(r'^    name="([\w-]+)",$', re.MULTILINE)
-
-
 _REGISTERED = re.compile(r'^@register\("([\w-]+)"\)$', re.MULTILINE)
-
-
 BASES = UNSUPERVISED, NO_BASE = "unsupervised", "none"  # without a name
 
 

@@ -40,8 +40,8 @@ def command(options: Options) -> None:
     """Learn vectors of terms and documents from the texts of INDEX: latent semantic indexing (LSI).
 
     The vectors are stored with INDEX. They add features that compare queries and documents by meaning, and `lsi` as a
-    source of candidates. No judgements are needed. The file takes 4 bytes
-    per dimension for each term, and for each field of each document.
+    source of candidates. No judgements are needed. The file takes 4 bytes per dimension for each
+    term, and for each field of each document.
     """
     from rerank.index.index import Index
 

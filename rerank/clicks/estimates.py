@@ -120,11 +120,7 @@ class Cells:
 
 
 log = logging.getLogger("rerank")
-
-
 PRIOR = 10.0
-
-
 GRADES = 4
 
 
@@ -345,8 +341,6 @@ class ClickModel(ABC):
 
 
 MODELS: Registry[ClickModel] = Registry("click model", "rerank.clicks.models")
-
-
 register = MODELS.register_instance
 
 
@@ -438,8 +432,6 @@ def beta_values(clicks: Floats, impressions: Floats, prior: float) -> tuple[Floa
 
 
 ROUNDS, TOLERANCE = 500, 1e-7
-
-
 FEW_CLICKS = 30  # of documents that moved, below which a position is told of
 
 

@@ -34,11 +34,7 @@ from rerank.errors import InvalidInputError
 from rerank.types import Floats, Ints, query_rows
 
 ENDS = (0.025, 0.975)  # of a 95 % interval
-
-
 SAMPLES = 10_000
-
-
 DIGITS = 3  # of a session's credit, so that few of them differ
 
 

@@ -48,14 +48,8 @@ from rerank.types import Floats, Ints
 from rerank.types.ids import ID_RULE, MOST_LETTERS, ODD, first_broken, id_array, is_unicode
 
 CHUNK_BYTES = 1 << 25
-
-
 ROWS_AT_ONCE = 1 << 18
-
-
 CSV, TSV, PARQUET = ".csv", ".tsv", ".parquet"
-
-
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "query": ("query", "query_id", "qid", "user_query"),
     "document": ("document", "doc_id", "docno", "doc", "object_id"),
@@ -66,8 +60,6 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "ranker": ("ranker",),
     "credit": ("credit",),
 }
-
-
 REQUIRED = ("query", "document", "position", "clicked")
 
 
@@ -193,11 +185,7 @@ def _parquet_blocks(path: Path) -> Iterator[Block]:
 
 
 MISSING = -(2**31)  # position of a row without one
-
-
 MILLISECONDS = 1e11  # a time from here on counts milliseconds: seconds reach it in the year 5138
-
-
 UNUSABLE = -1  # number of a query that cannot be an id
 
 
@@ -426,11 +414,7 @@ def fits_an_id(query: str) -> bool:
 
 
 Columns = dict[str, NDArray[Any]]
-
-
 Mask = NDArray[np.bool_]
-
-
 UNKNOWN = -2  # number of a document that is not among those of the index
 
 
@@ -714,11 +698,7 @@ def _object(value: Any, name: str) -> Mapping[str, Any]:
 
 
 log = logging.getLogger("rerank")
-
-
 ROWS_WRITTEN = 1 << 16
-
-
 TOPICS, EVENTS = "topics.tsv", "events.jsonl"  # in the folder of `rerank serve --log`
 
 

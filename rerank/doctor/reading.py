@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rerank.errors import FileFormatError, IndexFolderError, InvalidInputError, shown
 from rerank.files.corpus import data_set_name
@@ -17,7 +17,9 @@ from rerank.files.svmlight import read_svmlight
 from rerank.files.topics import read_topics
 from rerank.files.trec import QRELS, RUN, parse_label, read_qrels, read_run
 from rerank.types import RankingData
-from rerank.types.forward import ForwardIndex
+
+if TYPE_CHECKING:
+    from rerank.types.forward import ForwardIndex
 
 FIRST_BYTES = 1 << 16  # read from a file to detect its kind
 FIRST_LINES = 100

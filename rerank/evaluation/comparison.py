@@ -36,8 +36,6 @@ from rerank.types.ids import Ids, trec_order
 from rerank.types.query_table import Shown, counted, text_table
 
 DEFAULT_TEST = "t"
-
-
 DEFAULT_CORRECTION = "holm"
 
 
@@ -400,8 +398,6 @@ def run_curves(qrels: Qrels | Mapping[str, Mapping[str, int]], run: Run, result:
 
 
 MARKS = ((0.01, "**"), (0.05, "*"))  # marks for corrected p-values below the bounds
-
-
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -453,8 +449,6 @@ def _escaped(cell: str) -> str:
 
 
 FORMATS = ("table", "tsv", "json", "latex")
-
-
 EXCERPT = 70  # characters of a document in the terminal
 
 

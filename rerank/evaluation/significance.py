@@ -24,17 +24,9 @@ from rerank.types import Floats, Ints
 from rerank.types.query_table import Shown, counted
 
 SAMPLES = 10_000
-
-
 BLOCK = 1 << 20  # random numbers of a block
-
-
 MOST_SIGNED = 13  # queries: of up to so many, Wilcoxon's test tries all signs
-
-
 DIGITS = 12  # after the point, of differences: equal ones of a measure differ in later ones
-
-
 ROUNDING = 1e-10  # relative tolerance for ties of sums that are computed in different orders
 
 
@@ -99,16 +91,12 @@ TESTS = {
     "wilcoxon": "two-sided Wilcoxon signed-rank test (queries without a difference left out)",
     "randomisation": "two-sided randomisation test of the mean difference",
 }
-
-
 CORRECTIONS = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
     "bh": "Benjamini-Hochberg",
     "none": "no correction",
 }
-
-
 LEVEL = 0.95  # of intervals; a p-value below 1 - LEVEL is significant
 
 

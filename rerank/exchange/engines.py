@@ -259,7 +259,6 @@ def _solr(kind: str, **parameters: Any) -> dict[str, Any]:
 _SIMILARITY = "field {field}: BM25 with k1 = {k1:g} and b = {b:g}, and the analyser of the index of training"
 _LENGTH = "field {field}.length: a token_count of {field} with its analyser and enable_position_increments false"
 _NUMBER = "field {field}: a number of 0 or more"
-
 ELASTICSEARCH = Engine(  # feature extractors, with term statistics in scripts (from version 8.16)
     name="elasticsearch",
     title="Elastic's learning to rank",

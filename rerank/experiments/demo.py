@@ -33,21 +33,11 @@ from rerank.version import __version__
 NO_LIBRARY = frozenset(
     ["site-packages", "dist-packages", "test", "tests", "idlelib", "lib2to3", "turtledemo", "ensurepip", "__phello__"]
 )
-
-
 SHORTEST_DOCSTRING = 200  # characters of a docstring from which a topic is taken
-
-
 # Larger steps, fewer features for each tree and earlier stopping than by default, so that the demo takes a minute.
 QUICK = {"learning_rate": 0.2, "colsample_bytree": 0.2, "early_stopping_rounds": 20}
-
-
 STUDY = Study(k=100, measures=("RR@10", "nDCG@10"), parameters=QUICK, candidates="bm25", base="run")
-
-
 _TRAINED, _VALIDATED = 1200, 300  # topics of the model of `rerank serve --demo`
-
-
 log = logging.getLogger("rerank")
 
 

@@ -29,26 +29,12 @@ from rerank.types import Floats, Run
 from rerank.types.query_table import text_table
 
 RANKERS = ("plackettluce", "lambdamart")
-
-
 TABLE, PICTURE = "curve.tsv", "curve.svg"
-
-
 HEADER = ("system", "queries", "mean", "lowest", "highest")
-
-
 STEPS = (1, 2, 5)  # of the numbers of queries, times a power of ten
-
-
 MORE = 50  # judged queries whose gain is estimated
-
-
 LEAST_POINTS = 4  # of a fit of three numbers
-
-
 EXPONENTS = (0.05, 2.0)
-
-
 NEAREST_MARKS = 1.3  # quotient of numbers of queries on an axis
 
 

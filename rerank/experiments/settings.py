@@ -24,20 +24,10 @@ from rerank.runtime.schema import Items, Plain, Record, SchemaError, Table, Text
 from rerank.version import __version__
 
 FORMAT, VERSION = "rerank study", 2
-
-
 SETTINGS = "settings.json"
-
-
 PACKAGES = ("numpy", "numba", "scipy")
-
-
 _PATH = Text(10_000)
-
-
 _INPUTS = {**dict.fromkeys(("index", "topics", "qrels", "model"), _PATH), "data": Items(_PATH), "runs": Table(_PATH)}
-
-
 _SETTINGS = Record(
     {
         "format": Text(),

@@ -36,17 +36,9 @@ from rerank.training.train import TRAINED, among_first, judged_queries, sources_
 from rerank.types import Qrels, RankingData, Run, Topics
 
 MEASURES = ("RR@10", "nDCG@10", "AP")
-
-
 BASES = UNSUPERVISED, RUN, NO_BASE = "unsupervised", "run", "none"  # without a name
-
-
 MODEL = "model"
-
-
 SYSTEMS = OF_BM25, FIRST_STAGE, FUSED, BASE = "BM25", "candidates", "RRF", "base"  # that learn nothing
-
-
 OF_RANKER = {"metric": "metric", "random_state": "random_state", "n_jobs": "threads", "base": "base"}
 
 
@@ -309,14 +301,8 @@ def learns_from_all(study: Study, ranker: str, n_queries: int) -> bool:
 
 
 SourceLike = Index | RankingData | str | Path | Sequence[str | Path]
-
-
 OF_INDEX = ("k", "candidates", "recipe", "learn_history")  # settings of a study of an index alone
-
-
 FIRST = 10  # documents of a query of which a warning tells
-
-
 _log = logging.getLogger("rerank")
 
 

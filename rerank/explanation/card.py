@@ -45,16 +45,10 @@ from rerank.types import RankingData
 from rerank.types.query_table import counted, text_table
 
 LISTED = 20  # features, of all that the model has
-
-
 NOT_KEPT = "not kept in the model file"
-
-
 GENERAL = (
     "It reorders the candidates of a query. Scores compare documents of one query, not documents of different queries"
 )
-
-
 Row = tuple[str, str]
 
 

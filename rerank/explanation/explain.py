@@ -246,17 +246,9 @@ class Explanation(Shown):
 
 
 NAMED_EVIDENCE = 6
-
-
 NAMED, OPPOSED = 3, 2  # features that the sentence names: those for the difference, and those against it
-
-
 TABLE_ROWS = 20
-
-
 LEAST_SHARE = 1e-6  # of the largest contribution: smaller ones are rounding
-
-
 NO_FEATURE, BASE = "(no feature)", "(base)"
 
 
@@ -491,8 +483,6 @@ def _meanings(explanation: Explanation) -> Element:
 
 
 JUDGED_QUERIES = 3  # that are named for a document
-
-
 _FORMS = {"minmax": "scaled to 0 to 1", "zscore": "in standard deviations from the mean", "rank": "as a rank"}
 
 

@@ -104,11 +104,7 @@ class HeldOutSplit:
 
 
 TREES, QUICK_TREES = 100, 30
-
-
 TOP, QUICK_TOP = 10, 3  # features that are left out one by one
-
-
 TIMED_ROWS = 20_000
 
 
@@ -345,11 +341,7 @@ def _suggestion(
 
 
 MOST_ROWS = 20_000  # whose scores are computed for each value
-
-
 N_VALUES = 20
-
-
 SHARES = 0.1, 0.9  # of the rows, between which the middle ones are
 
 

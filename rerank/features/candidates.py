@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from rerank.types import Floats, Ints, pointers
-from rerank.types.forward import ForwardIndex, find_terms
+from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ids
+from rerank.types.vocabulary import find_terms
 
 if TYPE_CHECKING:
     from rerank.vectors.encoder import QueryVectors

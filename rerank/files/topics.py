@@ -56,10 +56,8 @@ from rerank.types.ids import (
 _log = logging.getLogger("rerank")
 ID_KEYS = ("id", "qid", "query_id", "_id")
 TEXT_KEYS = ("text", "query", "title", "input")
-
 XML_TEXTS = ("query", "title", "summary")  # elements of a topic, the first that it has
 Entry = tuple[int, str, str]  # line, query id, text
-
 # A tag ends before the next one begins: tags without their ends are then read once, not once for each.
 _TOP = re.compile(r"<top\b[^<>]*>", re.IGNORECASE)
 _TOP_END = re.compile(r"</top\s*>", re.IGNORECASE)

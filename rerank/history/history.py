@@ -41,11 +41,7 @@ from rerank.types.ids import ID_RULE, QUERY_RULE, Ids, first_broken
 from rerank.types.ranking_data import MOST_LABEL, folds_of_groups
 
 FOLDS = 20
-
-
 MOST_FREQUENCY = 1 << 20  # of a word in a query
-
-
 _JUDGED: dict[str, Stored] = {
     "query_ids": Stored(np.str_, ("n_queries",)),
     "words": Stored(np.uint8, (None,)),

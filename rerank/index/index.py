@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
-
-
 MOST_POSTINGS = 1 << 21  # up to which they are learned by default: about 40 s on two cores (`benchmarks vectors`)
-
-
 _log = logging.getLogger("rerank")
 
 

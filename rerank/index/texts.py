@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger("rerank")
-
-
 MOST_TEXTS = 1 << 20  # of one call
-
-
 _BATCH_ROWS, _BATCH_CHARACTERS = 1 << 16, 1 << 25  # of the texts whose arrays are in memory at once
 
 

@@ -26,8 +26,6 @@ from rerank.runtime.threads import cores, in_threads
 from rerank.types.ids import Ints, pointers
 
 _BLOCK = 1 << 24  # postings that are read at a time, unless a term has more
-
-
 _PART = 1 << 31  # bytes that are made in memory, and then written
 
 

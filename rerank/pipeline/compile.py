@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 
 N_QUERIES, ROWS_A_QUERY = 64, 32
-
-
 N_DOCUMENTS, N_TERMS, MOST_TOKENS = 12, 4, 6
-
-
 _log = logging.getLogger("rerank")
 
 
@@ -77,7 +73,7 @@ def _rank_and_score() -> None:
 def _extract_default() -> None:
     """Compute the families of the default recipe."""
     from rerank.features.recipe import default_family_names
-    from rerank.lucene.arrays import fault_of
+    from rerank.lucene.checks import fault_of
 
     _extract(default_family_names())
     fault_of(_forward())

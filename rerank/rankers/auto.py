@@ -56,11 +56,7 @@ from rerank.types import Floats, Ints, RankingData, query_rows
 from rerank.types.ranking_data import BOTH, UNLISTED
 
 OF_THE_ENSEMBLE = ("base", "n_jobs")  # parameters that members do not have of their own
-
-
 MOST_MEMBERS = 1000
-
-
 _SOURCE = "({},)"
 
 
@@ -224,17 +220,9 @@ def check_members(owner: Ranker, members: Sequence[Ranker]) -> None:
 
 
 LINEAR = "plackettluce(C=0.01)"
-
-
 OWN_SIZES = "lambdamart"  # whose sizes follow the number of queries
-
-
 TREES = "lambdamart(num_leaves=15, learning_rate=0.05, subsample=0.75, colsample_bytree=0.3)"
-
-
 ERRORS = 2  # standard errors by which a single member has to be better than all: with few queries one is chance
-
-
 ITERATED = "n_estimators"  # of the members whose number of iterations early stopping finds
 
 
@@ -451,11 +439,7 @@ def _mixing(data: TrainingSet, held_out: Floats) -> Floats:
 
 
 DEPTH = 30  # that gradients look at
-
-
 NO_MEMBERS = np.empty(0, dtype=np.int64)
-
-
 RIDGE = 1e-3  # share of each weight's own curvature: members with equal scores get equal weights
 
 
@@ -549,8 +533,6 @@ def newton_step(objective: LambdaRankObjective | BlockLambdaRankObjective, input
 
 
 SECOND = ("linear", "boosted")
-
-
 SEEDS = 1000  # between the seed of the members and that of the folds
 
 

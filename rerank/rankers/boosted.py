@@ -107,14 +107,8 @@ class WatchedRows:
 
 
 log = logging.getLogger("rerank")
-
-
 STRATEGIES = BAGGING, MVS = "bagging", "mvs"
-
-
 STARTS = WEIGHTED, FROM_BASE = "weighted", "base"
-
-
 HALVES = 2  # of the training queries, whose trees score each other: each tree costs twice as much as without a base
 
 

@@ -38,20 +38,10 @@ from rerank.types import Floats, Ints, RankingData, pointers, query_rows
 from rerank.types.ids import joined_rows, query_order
 
 MANY = 1000  # positive rows from which the shape is free
-
-
 RIDGE = 1.0  # penalty of half a squared coefficient, beside the sum of the rows' costs
-
-
 LOWEST = 1e-6  # least probability: float32 tells about a million smaller values apart, for the order of documents
-
-
 LEAST_CURVATURE = 1e-12  # share of the rows' weights
-
-
 MOST_STEPS, MOST_HALVINGS = 100, 40
-
-
 CONVERGED = 1e-9  # share of the cost that a step still saves
 
 
@@ -209,29 +199,13 @@ def _isotonic(margins: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Flo
 
 
 FIRST = 20  # documents whose scores describe a list: more would depend on how many are retrieved
-
-
 LEAST = 20  # relevant documents, and lists with one, that are learned from
-
-
 ORDERED = 3  # inputs of a document
-
-
 LIST_INPUTS = 5  # beside those of the predictors
-
-
 MOST = 2**31 - 1  # queries and documents
-
-
 LEAST_DEVIATION = 1e-30  # of a model's scores; below it, all are equal
-
-
 PROFILE = (3, 10)  # first documents whose mean of a predictor describes a list
-
-
 FLATTEST = 0.05  # least deviation of the first documents of a list
-
-
 RELEVANT = 1.0  # least label of a relevant document
 
 

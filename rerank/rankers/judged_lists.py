@@ -34,8 +34,6 @@ from rerank.types import Floats, Ints, Qrels, RankingData, pointers, query_rows
 from rerank.types.ids import ID_RULE, Ids, are_pointers, by_number, first_broken, first_broken_query, id_array
 
 FIRST = 10  # documents of a list that are compared
-
-
 DEPTH = 100  # documents of each run that are fused for it
 
 

@@ -46,14 +46,8 @@ from rerank.runtime.schema import Array, Field, Number, Whole
 from rerank.types import Floats, Ints, query_rows
 
 MOST_MOVES = 10_000  # in one round
-
-
 SHARE_OF_GAP = 0.1  # that a round's programme may leave
-
-
 LEAST_GAP = 1e-14  # share of the cost: rounding hides a smaller one
-
-
 RIDGE = 1e-13  # share of the largest curvature
 
 
@@ -172,20 +166,10 @@ def _settle(products, slopes, low, shares):  # type: ignore[no-untyped-def]
 
 
 PAIRS = 20  # of steps and changes of the gradient that are remembered
-
-
 LEAST_FALL, LEAST_FLATTENING = 1e-4, 0.9  # Wolfe's conditions
-
-
 MOST_TRIALS = 40  # steps tried along a line
-
-
 ROUNDING = 1e-12  # share of the cost below which a rise is rounding
-
-
 ValueAndGradient = Callable[[Floats], tuple[float, Floats]]
-
-
 Guess = Callable[[Floats], Floats]
 
 
@@ -265,20 +249,10 @@ def _wolfe_step(
 
 
 TOLERANCE = 1e-6  # share of the weights' norm by which the minimum may be missed
-
-
 ROWS_A_WEIGHT = 8  # that a guess of the Hessian is made of
-
-
 WIDEST_HESSIAN = 1000  # inputs
-
-
 MOST_STEPS = 100  # of the search for the base's unit
-
-
 TINY = 1e-12
-
-
 WIDEST = 30.0  # largest ratio of the base's unit to its spread, either way
 
 

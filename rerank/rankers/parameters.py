@@ -46,26 +46,14 @@ SAME = {  # other names of parameters of rankers
     "metric": "metrics eval_metric loss_function",
     "base": "init_model xgb_model init",
 }
-
-
 _TREES = "Trees grow by leaves on bins, on the CPU: leave it out"
-
-
 _LOG = "What is logged follows Python's logging (logging.getLogger('rerank')): leave it out"
-
-
 _GAINS = (
     "Gains are part of the measure: metric=\"nDCG(dcg='exp-log2')@10\" has LightGBM's 2^label - 1, 'nDCG@10' the label "
     "itself: give other gains as labels"
 )
-
-
 _IMPORTANCE = "feature_importances_ are total gains, as importance_type='gain': leave it out"
-
-
 _WEIGHT = "Weigh queries in fit(sample_weight=), or leave it out"
-
-
 ELSEWHERE = {  # parameters without a counterpart, by the sentence that says what to do
     "The objective is the measure: metric=, e.g. 'nDCG@10'; another loss is another ranker (see `rerank train -h`)": (
         "objective obj application loss"
@@ -93,11 +81,7 @@ ELSEWHERE = {  # parameters without a counterpart, by the sentence that says wha
     _WEIGHT: "class_weight is_unbalance unbalance scale_pos_weight",
     "Missing values are NaN: leave it out": "missing use_missing zero_as_missing",
 }
-
-
 _KNOWN = {name: known for known, names in SAME.items() for name in names.split()}
-
-
 _SENTENCES = {name: text for text, names in ELSEWHERE.items() for name in names.split()}
 
 
@@ -114,17 +98,9 @@ def remedy(name: object, known: Iterable[str]) -> str:
 
 
 LONGEST_METRIC = 200  # characters
-
-
 NORMALIZE = "Whether to normalise the gradients of each query (lambdarank_norm of LightGBM)."
-
-
 _DECLARED = "rerank"  # key of a field's metadata
-
-
 _WIDTH = 112
-
-
 _CONSTANTS = {"true": True, "false": False, "none": None}
 
 
@@ -237,8 +213,6 @@ class Jobs(Field):
 
 
 SEED = Whole(0, 2**64 - 1, optional=True)
-
-
 ROUNDS = Whole(1, 1_000_000)
 
 

@@ -39,14 +39,8 @@ from rerank.types.ids import query_order
 from rerank.types.ranking_data import Preferences, folds_of_groups, numbered_groups
 
 log = logging.getLogger("rerank")
-
-
 SMALLEST_BASE, LARGEST_BASE = 1e-30, 1e30
-
-
 FEW_FEATURES = 8
-
-
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
 
 
@@ -398,14 +392,8 @@ def _rows_by_id(preferences: Preferences, data: RankingData) -> dict[tuple[str, 
 
 
 ROW_BYTES = 176  # of a training row without its codes: scores, gradients, order, labels, the workspace of a tree
-
-
 VALID_ROW_BYTES = 64  # of a validation row without its codes
-
-
 FIXED_BYTES = 220_000_000  # interpreter, libraries, compiled kernels and buffers
-
-
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 

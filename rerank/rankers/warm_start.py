@@ -48,11 +48,7 @@ from rerank.types import Floats, Ints, RankingData, Run, query_rows
 from rerank.types.retriever import UNNAMED, Retriever
 
 RANK, DEPTH = "run.rank", 100
-
-
 LARGEST = 5.0
-
-
 SCORES = {  # with the family of each
     "bm25.contents": "letor",
     "rm3_10.contents": "feedback",
@@ -104,14 +100,8 @@ def _standardised(values: Floats, first: NDArray[np.bool_], query: Ints, n_queri
 
 
 UNSUPERVISED = "unsupervised"
-
-
 _READERS: Registry[Callable[[object, tuple[str, ...] | None], Any]] = Registry("system", "rerank.exchange")
-
-
 reads_models = _READERS.register  # decorates a function of a model and feature names; None for what it does not know
-
-
 CANDIDATES = ""  # name of the run that the rows came from, among the runs whose scores are features
 
 
@@ -457,8 +447,6 @@ _MAKERS: dict[str, Callable[..., Base]] = {
     cls.kind: cls
     for cls in (NoBase, FeatureBase, UnsupervisedBase, CandidateRunBase, OtherRunBase, GivenScoresBase, ModelBase)
 }
-
-
 log = logging.getLogger("rerank")
 
 

@@ -51,7 +51,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.files.lists import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import ranks
-from rerank.retrieval.mixture import Pool, QueryRows, pooled
+from rerank.retrieval.pool import Pool, QueryRows, pooled
 from rerank.types import Floats, Ints, RankingData, Run, pointers, query_blocks, query_rows
 from rerank.types.ids import Ids, id_array, id_texts, sort_keys
 

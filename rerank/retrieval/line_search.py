@@ -21,19 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.metrics.base import Measure, PrefixSum, RankedLists
-from rerank.runtime.numerics import array_exp, array_log
 from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
 from rerank.types.ids import query_order
 
 CLOSEST = 1e-12
-
-
 TOLERANCE = 1e-9  # means closer than this are the same: what rounding leaves
-
-
 PAIRS_AT_ONCE = 1 << 18  # of documents
-
-
 LABELS_AT_ONCE = 1 << 22  # of the lists for which a measure without a prefix-sum form is computed at a time
 
 
@@ -138,6 +131,8 @@ def _followed(lines: Lines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.comp
         sums: Floats = np.cumsum(moves * values[other[pairs]])
         sums -= np.append(0.0, sums)[starts[pair_own[pairs]]]
         return sums
+
+    from rerank.runtime.numerics import array_exp, array_log
 
     stops = form.keep == 0.0
     kept = array_exp(above_them(array_log(np.where(stops, 1.0, form.keep))))

@@ -25,8 +25,6 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 
 BLOCK_BYTES = 1 << 24  # read at once
-
-
 _read_at_random: WeakSet[mmap.mmap] = WeakSet()
 
 

@@ -46,23 +46,11 @@ from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, is_unicode
 from rerank.types.retriever import CONTENTS
 
 MOST_FIELDS = 64
-
-
 MOST_QUERIES = 32
-
-
 QUERY_CHARACTERS = 4000
-
-
 TEXT_CHARACTERS = 200_000  # of the text of a document
-
-
 MOST_MEMBERS = 256  # of a body, and of a document in it
-
-
 _MOST_BRACKETS = 500_000  # of a body: a list takes 100 times as much memory as its bracket
-
-
 _EXPECTED = {  # type of pydantic's error -> what was expected
     "missing": "the key {key}",
     "int_type": "a whole number",
@@ -196,17 +184,9 @@ def read_body(model: type[Body], service: Service, text: bytes) -> Body:
 
 
 Least = Annotated[float, Field(ge=0, le=1)]
-
-
 Name = Annotated[str, Field(min_length=1, max_length=MOST_LETTERS)]
-
-
 Names = Annotated[list[Name], Field(max_length=MOST_FIELDS)]
-
-
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
-
-
 Query = Annotated[
     str,
     Field(min_length=1, max_length=QUERY_CHARACTERS, json_schema_extra={"pattern": r"\S"}),
@@ -226,11 +206,7 @@ def token(service: Service) -> list[Any]:
 
 
 MOST_EXCERPT = 10_000
-
-
 PARAMETERS = ("compare", "assign")  # of the address
-
-
 _ONE = "q"  # id of the query of a body that has one
 
 
@@ -433,8 +409,6 @@ def _check_document(value: object) -> Any:
 
 
 Document = Annotated[Any, PlainValidator(_check_document, json_schema_input_type=str | dict[str, Any])]
-
-
 Text = Annotated[str, Field(max_length=TEXT_CHARACTERS), AfterValidator(plain_text)]
 
 

@@ -56,8 +56,6 @@ from rerank.types.passages import Passage
 from rerank.types.retriever import BM25, CONTENTS, Retriever
 
 STRONGEST = 6  # features that explain a document
-
-
 START = "start: BM25"  # what explanations call the scores that a model starts from
 
 
@@ -201,11 +199,7 @@ def _finite(value: float) -> float | None:
 
 
 log = logging.getLogger("rerank")
-
-
 _WARM_ROWS = 50
-
-
 _AT_ONCE = 50  # stored documents
 
 

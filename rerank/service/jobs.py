@@ -81,14 +81,8 @@ def _number(*texts: str) -> int:
 
 
 log = logging.getLogger("rerank")
-
-
 NORMAL_CANDIDATES = 100  # that a model reorders where a request does not say
-
-
 _LINGER, _STEP = 0.005, 0.0005  # seconds after a batch of several, and between two looks at the queue
-
-
 REFUSED = Counter("rerank_refused", "Requests that were not computed.", ["reason"])
 
 
@@ -97,11 +91,7 @@ for _reason in ("queue", "deadline", "bytes", "slow"):
 
 
 BATCHES = Counter("rerank_batches", "Batches of requests that went to the kernels.")
-
-
 BATCHED = Counter("rerank_batched_requests", "Requests in these batches.")
-
-
 ROWS = Counter("rerank_rows", "Query-document pairs in these batches.")
 
 

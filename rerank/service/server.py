@@ -161,29 +161,13 @@ def metrics_text() -> bytes:
 
 
 log = logging.getLogger("rerank")
-
-
 _MOST_HEAD = 1 << 15  # bytes of a request's line and headers
-
-
 _KEEP_ALIVE = 75  # seconds; load balancers keep idle connections for up to 60
-
-
 _BACKLOG = 2048
-
-
 _SWITCH_SECONDS = 0.001  # Python's threads change more often than by default: requests wait less for the kernels
-
-
 _GRACE = 5  # seconds
-
-
 _LAST_REQUEST = 2.0  # seconds at the end, in which a client may still use a connection that it has kept
-
-
 _UNRESPONSIVE = 60  # seconds after which a worker that does not answer its supervisor is killed
-
-
 _FILES = 8192
 
 

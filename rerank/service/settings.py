@@ -19,14 +19,8 @@ from rerank.errors import InvalidInputError, shown, suggestion
 from rerank.runtime.schema import REMEDY, SchemaError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
-
 BM25_NAME = "bm25"  # the ranking without a model
-
-
 UNSUPERVISED = "unsupervised"
-
-
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # environment variable: where several processes keep their metrics
 
 
@@ -149,8 +143,6 @@ class Settings:
 
 
 _MESSAGE = re.compile(r"(?P<place>.*?): expected (?P<expected>.*?), got (?P<found>.*?)\. (?P<remedy>.*)", re.DOTALL)
-
-
 STATUSES = {
     400: "The body is not JSON.",
     401: "The token is missing or wrong.",

@@ -33,23 +33,11 @@ from rerank.training.folds import FOLDS, LEAST_QUERIES, assign_folds, groups_by_
 from rerank.types import Floats, RankingData
 
 FEW_CLICKS = 500  # a model of the clicks of 96 searches of nfcorpus ranked worse than BM25 (docs/benchmarks.md)
-
-
 LABEL_TREES: dict[str, Any] = {"n_estimators": 50, "num_leaves": 8}  # clicks are few: larger trees learn their noise
-
-
 EM_TREES: dict[str, Any] = {"n_estimators": 15, "num_leaves": 7, "learning_rate": 0.2}
-
-
 ROUNDS, STEPS = 8, 200  # of regression EM: fits of the trees, and steps of theta after each
-
-
 GUESS, LEAST = 0.2, 1e-3  # first value of gamma, and how near to 0 and 1 it may come
-
-
 ONE_THREAD = 50_000  # rows below which several threads wait more than they work
-
-
 log = logging.getLogger("rerank")
 
 

@@ -20,11 +20,7 @@ from rerank.types.ids import trec_order
 from rerank.types.ranking_data import folds_of_groups, groups_of_queries, numbered_groups
 
 _log = logging.getLogger("rerank")
-
-
 FEWEST = 3  # for training, validation and test
-
-
 FOLDS, LEAST_QUERIES = 5, 10  # of a training with its estimate
 
 

@@ -27,8 +27,6 @@ from rerank.types import Run
 from rerank.types.retriever import BM25
 
 POOL_DEPTH = 10
-
-
 _GREATEST = 2**31 - 1  # of a label
 
 

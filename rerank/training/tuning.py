@@ -28,17 +28,9 @@ from rerank.types import RankingData
 from rerank.types.query_table import text_table
 
 FOLDS = 3  # of the training queries, where no other queries compare the settings
-
-
 LOOKS = 5  # iterations between two looks at a curve
-
-
 PART = 1_000_000  # more than the iterations on one fold
-
-
 LENGTHS = ("n_estimators", "n_epochs", "max_iter")  # parameters that end a training without validation data
-
-
 _log = logging.getLogger("rerank")
 
 

@@ -31,7 +31,6 @@ from rerank.types import Floats, Ints
 
 BLOCK = 48  # rows: enough for vector instructions, few enough for their sums to stay in the cache
 ROWS_A_THREAD = 64
-
 EMPTY_LEAF = 1e-9  # training rows of a leaf that has none: its share of its parent stays above 0
 EDGE = np.dtype(
     [

@@ -30,11 +30,7 @@ from rerank.types.ids import (
 )
 
 FIRST_ROWS = 5  # rows shown
-
-
 FIRST_COLUMNS = 8  # columns shown
-
-
 MOST_CHARACTERS = 40  # of a cell
 
 

@@ -27,11 +27,7 @@ from rerank.types.retriever import UNNAMED
 from rerank.types.runs import Run
 
 LISTED, UNLISTED, BOTH = "listed", "unlisted", "both"  # what a 0 of sparse rows is
-
-
 MOST_LABEL = 2.0**31  # a larger absolute value is not a grade
-
-
 AT_ONCE = 1 << 16  # values of a block that fits in cache
 
 

@@ -38,23 +38,11 @@ if TYPE_CHECKING:
 
 
 EXTRA = "wordllama"  # the package, and the extra, that brings an encoder
-
-
 Texts = Callable[[Ints], Sequence[str]]
-
-
 _BATCH = 256  # texts of a call
-
-
 _PROBES = 4  # documents that are encoded again when a file is opened
-
-
 _TOLERANCE = 1e-3  # of a cosine: batches of other sizes may change the last bits
-
-
 _REMEDY = "Delete it, it is made again."
-
-
 _log = logging.getLogger("rerank")
 
 

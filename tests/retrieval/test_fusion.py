@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.retrieval import fusion
-from rerank.retrieval import mixture as pool
+from rerank.retrieval import fusion, pool
 from rerank.retrieval.fusion import fuse
 from rerank.types import Run, query_rows
 from tests.oracles.fusion import fused

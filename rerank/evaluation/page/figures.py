@@ -122,20 +122,10 @@ def section(name: str, title: str, *content: Element | Sequence[Element]) -> Ele
 
 
 WIDTH, HEIGHT = 400, 270
-
-
 LEFT, RIGHT, TOP, BOTTOM = 54, 12, 10, 42
-
-
 STYLES = 8  # series with different styles in style.css
-
-
 LETTER = 7.7  # approximate width of a character at 12 px
-
-
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
-
-
 Point = tuple[float, float]
 
 
@@ -402,11 +392,7 @@ class PageContent:
 
 
 MOST_FEATURES = 12
-
-
 TABLE_STEPS = 25  # approximate number of rows in the table of a training curve
-
-
 Curves = Sequence[tuple[str, RunCurves]]
 
 

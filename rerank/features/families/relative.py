@@ -48,8 +48,6 @@ _FORMS = (
     ),
     ("rank", "Rank of the document by {}.", "1 + number of candidates with a greater value", "ranks", 1.0, inf),
 )
-
-
 _LOW = np.uint64(0xFFFFFFFF)  # the half of a key that holds the row
 
 
