@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -24,9 +23,6 @@ from rerank.cli.options import (
     require,
     takes,
 )
-
-if TYPE_CHECKING:
-    from rerank.pipeline.applying import Cutoff
 
 log = logging.getLogger("rerank")
 
@@ -75,13 +71,6 @@ class Options(ModelOptions):
     )
     cluster: str | None = cluster_option()
 
-    def cutoff(self) -> Cutoff | None:
-        """Return the least probabilities; None where none is given."""
-        from rerank.pipeline.applying import Cutoff
-
-        wanted = self.min_score is not None or self.abstain is not None
-        return Cutoff(self.min_score or 0.0, self.abstain or 0.0) if wanted else None
-
 
 @click.command("rerank", short_help="retrieve and reorder")
 @takes(Options)
@@ -97,6 +86,7 @@ def command(options: Options) -> None:
     from rerank.files.lists import read_texts
     from rerank.files.topics import read_topics
     from rerank.files.trec import read_run, write_run
+    from rerank.pipeline.applying import Cutoff
     from rerank.pipeline.diversify import diversify
     from rerank.pipeline.rerank import rerank
     from rerank.pipeline.texts import TextsToRank, rerank_topics
@@ -104,7 +94,7 @@ def command(options: Options) -> None:
 
     _check_options(options)
     ranker, queries, base_run = options.ranker(), read_topics(options.topics), read_base_run(options.base)
-    file, least = options.run_file(), options.cutoff()
+    file, least = options.run_file(), Cutoff.of(options.min_score, options.abstain)
     run = None if file is None else read_run(file)
     files = {**options.files(base_run), "first_k": "--first-k", "first stage": options.first, "scores": file or "--run"}
     with opened_cluster(options.cluster) as workers, options.opened(workers) as index:

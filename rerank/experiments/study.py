@@ -43,6 +43,30 @@ OF_RANKER = {"metric": "metric", "random_state": "random_state", "n_jobs": "thre
 
 
 @dataclass(frozen=True)
+class _Folds(Field):
+    """A number of folds, or the fold of each query."""
+
+    def read(self, value: Any, sizes: Sizes) -> Any:
+        """Return the folds."""
+        fold = Whole(0, 1_000_000)
+        return Table(fold).read(value, sizes) if isinstance(value, Mapping) else fold.read(value, sizes)
+
+
+@dataclass(frozen=True)
+class _Base(Text):
+    """A base by its name, or none that is named."""
+
+    def read(self, value: Any, sizes: Sizes) -> Any:
+        """Return the base."""
+        return None if value is None else super().read(value, sizes)
+
+
+def _setting(accepts: Field, default: Any) -> Any:
+    """Declare a setting by what it accepts and its default."""
+    return field(default=default, metadata={"accepts": accepts})
+
+
+@dataclass(frozen=True)
 class Study:
     """Settings of a study, for `run_experiment`.
 
@@ -87,20 +111,20 @@ class Study:
 
     """
 
-    ranker: Any = "lambdamart"  # always a name once the study is made
-    metric: str = "nDCG@10"
-    measures: tuple[str, ...] = MEASURES
-    k: int = 1000
-    folds: int | Mapping[str, int] = 5
-    random_state: int = 0
-    threads: int | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    repeats: int = 1
-    tune: int = 0
-    recipe: Recipe | None = None
-    candidates: str | None = None
-    base: Any = None
-    learn_history: bool = False
+    ranker: Any = _setting(Text(100), "lambdamart")  # always a name once the study is made
+    metric: str = _setting(Text(1000), "nDCG@10")
+    measures: tuple[str, ...] = _setting(Items(Text(1000)), MEASURES)
+    k: int = _setting(Whole(1, 2**31 - 1), 1000)
+    folds: int | Mapping[str, int] = _setting(_Folds(), 5)
+    random_state: int = _setting(Whole(0, 2**63), 0)
+    threads: int | None = _setting(Whole(1, 1_000_000, optional=True), None)
+    parameters: Mapping[str, Any] = field(default_factory=dict, metadata={"accepts": Table(Anything())})
+    repeats: int = _setting(Whole(1, 1_000_000), 1)
+    tune: int = _setting(Whole(0, 1_000_000), 0)
+    recipe: Recipe | None = _setting(Plain(), None)
+    candidates: str | None = _setting(Anything(), None)
+    base: Any = _setting(_Base(), None)
+    learn_history: bool = _setting(Flag(), False)
 
     def __post_init__(self) -> None:
         """Take a ranker's settings, keep measures of ir_measures by their names, and check numbers and the base."""
@@ -228,44 +252,7 @@ def _unknown_base(base: Any) -> InvalidInputError:
     )
 
 
-@dataclass(frozen=True)
-class _Folds(Field):
-    """A number of folds, or the fold of each query."""
-
-    def read(self, value: Any, sizes: Sizes) -> Any:
-        """Return the folds."""
-        fold = Whole(0, 1_000_000)
-        return Table(fold).read(value, sizes) if isinstance(value, Mapping) else fold.read(value, sizes)
-
-
-@dataclass(frozen=True)
-class _Base(Text):
-    """A base by its name, or none that is named."""
-
-    def read(self, value: Any, sizes: Sizes) -> Any:
-        """Return the base."""
-        return None if value is None else super().read(value, sizes)
-
-
-_STUDY = Record(
-    {
-        "ranker": Text(100),
-        "metric": Text(1000),
-        "measures": Items(Text(1000)),
-        "k": Whole(1, 2**31 - 1),
-        "folds": _Folds(),
-        "random_state": Whole(0, 2**63),
-        "threads": Whole(1, 1_000_000, optional=True),
-        "parameters": Table(Anything()),
-        "repeats": Whole(1, 1_000_000),
-        "tune": Whole(0, 1_000_000),
-        "recipe": Plain(),
-        "candidates": Anything(),
-        "base": _Base(),
-        "learn_history": Flag(),
-    },
-    optional={"candidates": None, "learn_history": False},
-)
+_STUDY = Record({each.name: each.metadata["accepts"] for each in fields(Study)})
 
 
 def study_candidates(index: Index, study: Study) -> Candidates:

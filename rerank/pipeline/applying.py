@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -170,6 +170,23 @@ class Cutoff:
 
     min_score: float = 0.0
     abstain: float = 0.0
+
+    @classmethod
+    def of(cls, min_score: float | None, abstain: float | None) -> Self | None:
+        """Return the cutoff of two probabilities of which either may be None; None without both.
+
+        Parameters
+        ----------
+        min_score, abstain : float or None
+            As for the class.
+
+        Returns
+        -------
+        Cutoff or None
+            The cutoff.
+
+        """
+        return None if min_score is None and abstain is None else cls(min_score or 0.0, abstain or 0.0)
 
     def __post_init__(self) -> None:
         for name in ("min_score", "abstain"):

@@ -151,9 +151,10 @@ class DocumentRetriever:
 
 def _cutoff(model: Ranker, min_score: float | None, abstain: float | None) -> Cutoff | None:
     """Return the cutoff of a calibrated model; refuse least probabilities of another one."""
-    if min_score is not None or abstain is not None:
+    cutoff = Cutoff.of(min_score, abstain)
+    if cutoff is not None:
         model.calibrated()
-    return None if model.calibration_ is None else Cutoff(min_score or 0.0, abstain or 0.0)
+    return None if model.calibration_ is None else cutoff or Cutoff()
 
 
 def stored_path(what: str, given: Any) -> str:

@@ -194,12 +194,6 @@ Query = Annotated[
 ]
 
 
-def cutoff(min_score: float | None, abstain: float | None) -> Cutoff | None:
-    """Return the least probabilities of a body; None where it has none."""
-    given = min_score is not None or abstain is not None
-    return Cutoff(min_score or 0.0, abstain or 0.0) if given else None
-
-
 def token(service: Service) -> list[Any]:
     """Return what declares the bearer token, which `Guard` checks, in /openapi.json."""
     return [] if service.settings.token is None else [Depends(HTTPBearer(auto_error=False))]
@@ -352,7 +346,7 @@ class Search(Body):
             highlight=bool(self.highlight),
             explain=bool(self.explain),
             passage=bool(self.passage),
-            cutoff=cutoff(self.min_score, self.abstain),
+            cutoff=Cutoff.of(self.min_score, self.abstain),
             session=self.session,
             comparison=None if compare is None else compared(compare, self.session),
             assigned=assign or "",
@@ -523,7 +517,7 @@ class Rerank(Body):
             with_texts=self.return_documents is not False,
             passages=bool(self.return_passages),
             count=self.top_n or self.top_k,
-            cutoff=cutoff(self.min_score, self.abstain),
+            cutoff=Cutoff.of(self.min_score, self.abstain),
             shape=partial(self._shape, path),
         )
 
