@@ -35,7 +35,7 @@ from rerank.rankers.parameters import (
     read_value,
     stopping_parameter,
 )
-from rerank.rankers.ranker import PROGRESS, Ranker, StoredModel, ranker_class, register, stored_rankers
+from rerank.rankers.ranker import PROGRESS, Ranker, ranker_class, register, stored_rankers
 from rerank.rankers.sizes import FEW, SOME
 from rerank.rankers.training import (
     ALONE,
@@ -50,7 +50,7 @@ from rerank.rankers.warm_start import NoBase
 from rerank.runtime.numerics import cross_product, gram, inverse, product
 from rerank.runtime.numerics import matrix_dot as dot
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Array, Choice, Field, Items, Number, Record, SchemaError, Sizes, Table, Text, Whole
+from rerank.runtime.schema import Array, Choice, Field, Number, SchemaError, Sizes, Text, Whole
 from rerank.trees.bins import bin_rows
 from rerank.types import Floats, Ints, RankingData, query_rows
 from rerank.types.ranking_data import BOTH, UNLISTED
@@ -198,10 +198,9 @@ def complete_member(owner: Ranker, member: Ranker) -> None:
             "members: expected an imported model of the features of the data, in their order, got others "
             f"({', '.join(names[:3])} ...). Import it with feature_names."
         )
-    member.feature_names_, member.n_features_in_ = owner.feature_names_, owner.n_features_in_
+    member._take_features(owner.feature_names_)
     member.recipe_, member.fingerprint_ = owner.recipe_, owner.fingerprint_
     member.retriever_, member.run_retrievers_ = owner.retriever_, owner.run_retrievers_
-    member.base_ = NoBase()
 
 
 def add_member_contributions(
@@ -284,6 +283,13 @@ class Auto(Ranker):
     n_jobs: int | None = jobs_parameter()
 
     cross_validates: ClassVar[bool] = True
+    learned: ClassVar[Mapping[str, Any]] = {
+        **PROGRESS,
+        "members": list[Ranker],
+        "weights": Array(low=0.0),
+        "choices": dict[str, float],
+        "chosen": Text(1000),
+    }
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         members = [learner_of(self, member) for member in self._new_members(len(train.weights))]
@@ -404,16 +410,10 @@ class Auto(Ranker):
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
         add_member_contributions(self.members_, self.weights_, X, out, n_threads)
 
-    def _parts(self) -> dict[str, Field]:
-        members: dict[str, Field] = {
-            "members": Items(StoredModel(), binds="n_members", may_be_empty=True),
-            "weights": Array(np.float64, "n_members", low=0.0),
-        }
-        return {**PROGRESS, **members, "choices": Table(Number()), "chosen": Text(1000)}
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        check_members(self, learned["members"])
-        super()._restore(learned)
+    def _check_learned(self) -> None:
+        check_members(self, self.members_)
+        if len(self.weights_) != len(self.members_):
+            raise SchemaError(f"{len(self.members_)} values", str(len(self.weights_)), path="weights")
 
     def _largest_score(self) -> float:
         largest = [member._largest_score() for member in self.members_]
@@ -453,90 +453,21 @@ def _mixing(data: TrainingSet, held_out: Floats) -> Floats:
 DEPTH = 30  # that gradients look at
 
 
-NO_MEMBERS = np.empty(0, dtype=np.int64)
-
-
 RIDGE = 1e-3  # share of each weight's own curvature: members with equal scores get equal weights
 
 
-class LinearStage:
-    """base + sum_m w_m f_m of members' scores f_m.
-
-    Each step is w - learning_rate (H + ridge)^-1 g with g = F'lambda and H = F'diag(h)F, h the curvature of each
-    document (Burges 2010, sections 4 and 7), F the members' scores less their means in each query. So a step does not
-    depend on constants added to members' scores nor on their scale; the ridge is a share of H's own diagonal. A weight
-    of `rising`, the members with monotone constraints, is set to 0 where a step makes it negative: the sum would go
-    against the constraints.
-
-    The first weights are equal, of members' scores divided by their standard deviations, since members of different
-    kinds have different units. A base is added to the sum with a weight of its own (base_scores.py). Of all weights,
-    none at all (the base itself) and the equal ones included, the best by the measure are kept: on the validation
-    queries where there are some, else on the held-out scores themselves.
-    """
-
-    learned_later: ClassVar[Mapping[str, Any]] = {}
-
-    def __init__(
-        self,
-        n_estimators: int,
-        learning_rate: float,
-        metric: Any,
-        early_stopping_rounds: int,
-        rising: Ints = NO_MEMBERS,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.metric = metric
-        self.early_stopping_rounds = early_stopping_rounds
-        self.rising = rising
-
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
-        measure, base = parse_measure(self.metric), None
-        if train.start_scores.any():
-            base = WeightedBase(valid or train, parse_measure(self.metric))
-        objective = lambdarank_for(measure, train.lists, train.weights, truncation_level=DEPTH)
-        inputs = train.X[train.order].astype(np.float64)
-        inputs -= inputs.min(axis=0)  # a constant column is 0 exactly
-        scales = np.where(inputs.any(axis=0), inputs.std(axis=0), 1.0)
-        sizes = np.diff(train.query_ptr)
-        means = np.add.reduceat(inputs, train.query_ptr[:-1], axis=0) / sizes[:, None]
-        inputs = (inputs - np.repeat(means, sizes, axis=0)) / scales
-        followed = valid or train
-        judged = None if base is None else base.best_of
-        stopping = EarlyStopping(followed, measure, self.early_stopping_rounds, context.callbacks, judged)
-        held_out = followed.X[followed.order].astype(np.float64)
-        self.weights_ = np.zeros(len(scales))
-        weights = np.full(len(scales), 1.0 / len(scales))  # of the inputs; of the members: / scales
-        for _ in range(self.n_estimators):
-            if stopping.add(product(held_out, weights / scales)):
-                self.weights_ = weights / scales
-            if stopping.over:
-                break
-            weights = weights - self.learning_rate * newton_step(objective, inputs, weights)
-            weights[self.rising] = np.maximum(weights[self.rising], 0.0)
-        if base is not None:
-            learned = product(held_out, self.weights_)
-            self.weights_ *= (base.averaged(learned) if valid is None else base.best(learned)).factor
-        self.best_iteration_, self.evals_result_ = stopping.best, stopping.results() if valid else {}
-
-    def _scores(self, X: NDArray[np.float32]) -> Floats:
-        return product(np.ascontiguousarray(X), self.weights_)
-
-    def _learned_nothing(self) -> str:
-        return "" if self.weights_.any() else "no weight but 0"
-
-    def _learned(self) -> dict[str, Any]:
-        return {"weights": self.weights_.tolist()}
-
-    def _parts(self, columns: str) -> dict[str, Field]:
-        return {"weights": Array(np.float64, columns)}
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.weights_ = learned["weights"]
+def _centred(train: TrainingSet) -> tuple[Floats, Floats]:
+    """Return members' scores less their means in each query, of deviation 1, (n_rows, n_members), and their scales."""
+    inputs = train.X[train.order].astype(np.float64)
+    inputs -= inputs.min(axis=0)  # a constant column is 0 exactly
+    scales = np.where(inputs.any(axis=0), inputs.std(axis=0), 1.0)
+    sizes = np.diff(train.query_ptr)
+    means = np.add.reduceat(inputs, train.query_ptr[:-1], axis=0) / sizes[:, None]
+    return (inputs - np.repeat(means, sizes, axis=0)) / scales, scales
 
 
 def newton_step(objective: LambdaRankObjective | BlockLambdaRankObjective, inputs: Floats, weights: Floats) -> Floats:
-    """Return (H + ridge)^-1 g of `LinearStage` for inputs (n_rows, n_inputs) float64 at weights (n_inputs,) float64."""
+    """Return (H + ridge)^-1 g of a linear stage for inputs (n_rows, n_inputs) at weights (n_inputs,), both float64."""
     scores = product(inputs, weights)
     grad, hess = np.empty(len(inputs)), np.empty(len(inputs))
     objective.gradients(scores, grad, hess)
@@ -565,6 +496,14 @@ class Ensemble(Ranker):
 
         linear   base + sum_m w_m f_m, w by Newton's steps on LambdaRank's gradients
         boosted  base + LambdaMART(f_1, f_2, ...)
+
+    Each step of the linear stage is w - learning_rate (H + ridge)^-1 g with g = F'lambda and H = F'diag(h)F, h the
+    curvature of each document (Burges 2010, sections 4 and 7), F the members' scores less their means in each query. So
+    a step does not depend on constants added to members' scores nor on their scale; the ridge is a share of H's own
+    diagonal. A weight of a member with monotone constraints is set to 0 where a step makes it negative: the sum would
+    go against the constraints. The first weights are equal, of members' scores divided by their standard deviations. Of
+    all weights, none at all (the base itself) and the equal ones included, the best by the measure are kept: on the
+    validation queries where there are some, else on the held-out scores themselves.
 
     The winning system of the Yahoo! challenge had the members "8*lambdamart(subsample=0.5), 2*lambdarank,
     2*logisticregression".
@@ -606,6 +545,13 @@ class Ensemble(Ranker):
     random_state: int = parameter(0, Whole(0, 2**63), "Random seed of the folds, and of members given as text.")
     n_jobs: int | None = jobs_parameter()
 
+    learned: ClassVar[Mapping[str, Any]] = {
+        **PROGRESS,
+        "members": list[Ranker],
+        "weights": Floats,
+        "stage": Ranker | None,
+    }
+
     def _fit_data(self, data: RankingData, *others: Any) -> None:
         _refuse_unlisted(data.zeros, self.members)
         super()._fit_data(data, *others)
@@ -621,7 +567,6 @@ class Ensemble(Ranker):
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         common = {"metric": self.metric, "random_state": self.random_state}
         members = [learner_of(self, member) for member in new_members(self.members, common)]
-        stage = self._new_stage([member._keeps_directions() for member in members])
         cold, cold_valid = binned_for(members, without_start(train)), valid and without_start(valid)
         fold = fold_of_queries(self.n_folds, train, SEEDS + self.random_state)
         held_out = np.empty((len(train.order), len(members)), dtype=np.float32)
@@ -637,33 +582,65 @@ class Ensemble(Ranker):
             complete_member(self, member)
         self.members_ = members
         stage_valid = None if valid is None else _of_scores(valid, self._shares(valid.X)[valid.order])
-        stage._learn(_of_scores(train, held_out), stage_valid, context)
-        self.stage_, self.best_iteration_, self.evals_result_ = stage, stage.best_iteration_, stage.evals_result_
+        rising = [member._keeps_directions() for member in members]
+        self._learn_stage(_of_scores(train, held_out), stage_valid, context, rising)
 
-    def _new_stage(self, rising: Sequence[bool] = ()) -> LinearStage | LambdaMART:
-        """Return the second stage, unfitted; its scores may not fall with those of the members that are `rising`."""
+    def _learn_stage(
+        self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext, rising: Sequence[bool]
+    ) -> None:
+        """Learn from members' scores; the result may not fall with those of the members that are `rising`."""
+        self.weights_ = np.empty(0)
+        self.stage_: Ranker | None = None
         if self.second == "linear":
-            numbers = np.flatnonzero(rising)
-            return LinearStage(self.n_estimators, self.learning_rate, self.metric, self.early_stopping_rounds, numbers)
-        return LambdaMART(
+            self._learn_weights(train, valid, context, np.flatnonzero(rising))
+            return
+        self.stage_ = LambdaMART(
             n_estimators=self.n_estimators,
             learning_rate=self.learning_rate,
             num_leaves=self.num_leaves,
             metric=self.metric,
             early_stopping_rounds=self.early_stopping_rounds,
-            monotone_constraints=[int(each) for each in rising] if any(rising) else None,
+            monotone_constraints=[int(is_rising) for is_rising in rising] if any(rising) else None,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
+        self.stage_._learn(train, valid, context)
+        self.stage_._take_features(train.names)
+        self.best_iteration_ = self.stage_.best_iteration_
+        self.evals_result_ = self.stage_.evals_result_
+
+    def _learn_weights(
+        self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext, rising: Ints
+    ) -> None:
+        measure = parse_measure(self.metric)
+        base = WeightedBase(valid or train, measure) if train.start_scores.any() else None
+        objective = lambdarank_for(measure, train.lists, train.weights, truncation_level=DEPTH)
+        inputs, scales = _centred(train)
+        followed = valid or train
+        stopping = self._stopping(followed, context, None if base is None else base.best_of)
+        held_out = followed.X[followed.order].astype(np.float64)
+        self.weights_ = np.zeros(len(scales))
+        weights = np.full(len(scales), 1.0 / len(scales))  # of the inputs; of the members: / scales
+        for _ in range(self.n_estimators):
+            if stopping.add(product(held_out, weights / scales)):
+                self.weights_ = weights / scales
+            if stopping.over:
+                break
+            weights = weights - self.learning_rate * newton_step(objective, inputs, weights)
+            weights[rising] = np.maximum(weights[rising], 0.0)
+        if base is not None:
+            learned = product(held_out, self.weights_)
+            self.weights_ *= (base.averaged(learned) if valid is None else base.best(learned)).factor
+        self.best_iteration_ = stopping.best
+        self.evals_result_ = stopping.results() if valid else {}
 
     def _keeps_directions(self) -> bool:
         return any(member._keeps_directions() for member in new_members(self.members, {}))
 
     def _learned_nothing(self) -> str:
-        learned = [member for member in self.members_ if not member._learned_nothing()]
-        return (
-            "" if learned and not self.stage_._learned_nothing() else "no member that betters the base. Choose others"
-        )
+        is_learned = any(not member._learned_nothing() for member in self.members_)
+        is_combined = self.weights_.any() if self.stage_ is None else not self.stage_._learned_nothing()
+        return "" if is_learned and is_combined else "no member that betters the base. Choose others"
 
     def _shares(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the members' scores, (n_rows, n_members) float32."""
@@ -673,40 +650,28 @@ class Ensemble(Ranker):
         return np.unique(np.concatenate([member._columns_read() for member in self.members_]))
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
-        return self.stage_._scores(self._shares(X))
+        shares = self._shares(X)
+        return product(shares, self.weights_) if self.stage_ is None else self.stage_._scores(shares)
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
         """Add the members' contributions, weighted as their scores are; the score is linear in these."""
-        if not isinstance(self.stage_, LinearStage):
+        if self.stage_ is not None:
             raise InvalidInputError(
                 "contributions: expected an ensemble with a linear second stage, got a boosted one. Train it with "
                 "second='linear'."
             )
-        add_member_contributions(self.members_, self.stage_.weights_, X, out, n_threads)
+        add_member_contributions(self.members_, self.weights_, X, out, n_threads)
 
-    def _learned(self) -> dict[str, Any]:
-        return {
-            "best_iteration": self.best_iteration_,
-            "evals_result": self.evals_result_,
-            "members": [member.to_dict() for member in self.members_],
-            "stage": self.stage_._learned(),
-        }
-
-    def _parts(self) -> dict[str, Field]:
-        stage = self._new_stage()
-        stored = Record(stage._parts("n_members"), stage.learned_later)
-        return {**PROGRESS, "members": Items(StoredModel(), binds="n_members"), "stage": stored}
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        check_members(self, learned["members"])
-        self.members_, self.stage_ = learned["members"], self._new_stage()
-        self.stage_._restore(learned["stage"])
+    def _check_learned(self) -> None:
+        n_members = len(self.members_)
+        check_members(self, self.members_)
+        if (len(self.weights_) if self.stage_ is None else self.stage_.n_features_in_) != n_members or not n_members:
+            raise SchemaError(f"a second stage of {n_members} members, at least 1", "another", path="stage")
 
     def _largest_score(self) -> float:
-        if not isinstance(self.stage_, LinearStage):
+        if self.stage_ is not None:
             return self.stage_._largest_score()
-        return dot(np.abs(self.stage_.weights_), np.array([member._largest_score() for member in self.members_]))
+        return dot(np.abs(self.weights_), np.array([member._largest_score() for member in self.members_]))
 
 
 def _refuse_unlisted(zeros: str | None, members: Sequence[object]) -> None:

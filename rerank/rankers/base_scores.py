@@ -16,17 +16,16 @@ strong base, the ratio is then multiplied by 1 + 10 / queries, since so few quer
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
 from rerank.metrics.base import Measure
 from rerank.rankers.training import TrainingSet, Validation
 from rerank.runtime.numerics import array_exp, array_log
-from rerank.runtime.schema import Field, Number, Record, Sizes, Table
+from rerank.runtime.schema import Number
 from rerank.types import Floats, Ints, query_rows
 
 DEPTH_OF_SPREAD = 30
@@ -99,29 +98,13 @@ class BaseWeight:
     measures  metric of each ratio on the held-out queries; empty where there were none
     """
 
-    ratio: float
-    factor: float
-    measures: Mapping[str, float]
+    ratio: Annotated[float, Number(0.0)]
+    factor: Annotated[float, Number(0.0)]
+    measures: dict[str, float]
 
     def __str__(self) -> str:
         figures = ", ".join(f"{name}: {value:.4f}" for name, value in self.measures.items())
         return f"weight of the base {self.ratio:.3g} (measured on held-out queries: {figures or 'none'})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what a model file keeps."""
-        return {"ratio": self.ratio, "factor": self.factor, "measures": dict(self.measures)}
-
-
-class StoredBaseWeight(Field):
-    """A weight as its `to_dict` wrote it, or None."""
-
-    def read(self, value: object, sizes: Sizes) -> BaseWeight | None:
-        """Return the weight."""
-        if value is None:
-            return None
-        stored = Record({"ratio": Number(0.0), "factor": Number(0.0), "measures": Table(Number())})
-        values = stored.read(value, sizes)
-        return BaseWeight(values["ratio"], values["factor"], values["measures"])
 
 
 class WeightedBase:

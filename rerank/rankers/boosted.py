@@ -29,7 +29,7 @@ from rerank.objectives.pointwise import LogistRankObjective
 from rerank.objectives.preferences import ExponentialPairs, PreferencePairs
 from rerank.objectives.swap_blocks import lambdarank_for, order_matters
 from rerank.rankers.arrays import coded, numbered_names
-from rerank.rankers.base_scores import BaseWeight, StoredBaseWeight, WeightedBase, spread_at_the_top, start_in_units
+from rerank.rankers.base_scores import BaseWeight, WeightedBase, spread_at_the_top, start_in_units
 from rerank.rankers.checkpoint import TrainingState, digest
 from rerank.rankers.parameters import (
     NORMALIZE,
@@ -60,11 +60,11 @@ from rerank.retrieval.line_search import TOLERANCE, Lines, best_share
 from rerank.runtime.kernels import kernel_threads
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Field, Flag, Number, Plain, Whole
+from rerank.runtime.schema import Choice, Flag, Number, Plain, Whole
 from rerank.trees.bins import BinnedData, Bins, Columns, bin_rows, bin_with, tree_values
 from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength
 from rerank.trees.contributions import add_contributions
-from rerank.trees.forest import MOST_CATEGORIES, Forest, StoredForest, Tree
+from rerank.trees.forest import MOST_CATEGORIES, Forest, Tree
 from rerank.trees.grow import SPLIT_RULES, TreeLimits, newton_steps
 from rerank.trees.score import score_rows
 from rerank.trees.structures import (
@@ -241,7 +241,12 @@ class BoostedTrees(WeightedRanker):
     )
     n_jobs: int | None = jobs_parameter()
 
-    learned_later: ClassVar[Mapping[str, Any]] = {"constant": 0.0, "base_weight": None}
+    learned: ClassVar[Mapping[str, Any]] = {
+        **PROGRESS,
+        "constant": float,
+        "base_weight": BaseWeight | None,
+        "forest": Forest,
+    }
     averages: ClassVar[bool] = False  # F_k is the mean of the trees' outputs, not their sum
     trains_mapped: ClassVar[bool] = True
 
@@ -647,9 +652,6 @@ class BoostedTrees(WeightedRanker):
             f"no split in {self.forest_.n_trees} trees. Lower min_child_samples ({self._sizes.min_child_samples}) or "
             f"min_child_weight ({self.min_child_weight:g}), or give more queries"
         )
-
-    def _parts(self, columns: str = "n_features") -> dict[str, Field]:
-        return {**PROGRESS, "constant": Number(), "base_weight": StoredBaseWeight(), "forest": StoredForest(columns)}
 
     def _largest_score(self) -> float:
         return abs(self.constant_) + self.forest_.largest_score()

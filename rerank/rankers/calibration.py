@@ -20,9 +20,9 @@ Regression, Statistics in Biopharmaceutical Research 9(3), 2017).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import ranks
 from rerank.metrics.reliability import Reliability
-from rerank.rankers.standardize import Standardizer, StoredStandardizer
+from rerank.rankers.standardize import Standardizer
 from rerank.runtime.numerics import array_exp, cross_product, gram, inverse, product, softplus
 from rerank.runtime.numerics import matrix_dot as dot
-from rerank.runtime.schema import LARGEST, Array, Field, Names, Number, Record, SchemaError, Sizes, Text, Whole
+from rerank.runtime.schema import LARGEST, Array, Names, Number, SchemaError, Whole, at
 from rerank.types import Floats, Ints, RankingData, pointers, query_rows
 from rerank.types.ids import joined_rows, query_order
 
@@ -65,7 +65,7 @@ class LogisticMap:
 
     coefficients: Floats
     margins: Floats
-    shares: Floats
+    shares: Annotated[Floats, Array(low=0.0, high=1.0)]
 
     @classmethod
     def fit(
@@ -96,29 +96,13 @@ class LogisticMap:
         clipped: Floats = np.clip(shares, LOWEST, 1.0 - LOWEST)
         return clipped
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the map as plain JSON values."""
-        return {name: getattr(self, name).tolist() for name in ("coefficients", "margins", "shares")}
-
-
-@dataclass(frozen=True)
-class StoredMap(Field):
-    """A `LogisticMap` of `n_inputs` inputs, before which there are `n_ordered` with coefficients of at least 0."""
-
-    n_ordered: int
-
-    def read(self, value: Any, sizes: Sizes) -> LogisticMap:
-        """Return the map."""
-        shares = Array(np.float64, "n_points", low=0.0, high=1)
-        points = {"margins": Array(np.float64, binds="n_points"), "shares": shares}
-        coefficients = Array(np.float64, lambda sizes: self.n_ordered + sizes["n_inputs"] + 1)
-        stored = LogisticMap(**Record({"coefficients": coefficients, **points}).read(value, sizes))
-        if (stored.coefficients[: self.n_ordered] < 0.0).any():
-            raise SchemaError("coefficients of at least 0", "others", path="coefficients")
+    def check(self) -> None:
+        """Raise SchemaError unless the points rise."""
+        if len(self.shares) != len(self.margins):
+            raise SchemaError(f"{len(self.margins)} values", str(len(self.shares)), path="shares")
         for name, least in (("margins", np.nextafter(0.0, 1.0)), ("shares", 0.0)):
-            if (np.diff(getattr(stored, name)) < least).any():
+            if (np.diff(getattr(self, name)) < least).any():
                 raise SchemaError("numbers that rise", "others", path=name)
-        return stored
 
 
 def logistic(margins: Floats) -> Floats:
@@ -256,7 +240,7 @@ class Scale:
     """Mean and standard deviation of a model's scores of its training rows."""
 
     mean: float
-    deviation: float
+    deviation: Annotated[float, Number(LEAST_DEVIATION)]
 
     @classmethod
     def of(cls, scores: Floats) -> Self:
@@ -361,9 +345,13 @@ class Maps:
         documents = self.documents.probabilities(_document_inputs(lists, described, inputs))
         return documents, np.where(np.diff(lists.query_ptr) > 0, self.lists.probabilities(inputs), 0.0)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the maps as plain JSON values."""
-        return {name: getattr(self, name).to_dict() for name in ("standardizer", "documents", "lists")}
+    def check_sizes(self, n_predictors: int) -> None:
+        """Raise SchemaError unless the maps are those of lists with so many predictors, and keep the order."""
+        n_described = LIST_INPUTS + len(PROFILE) * n_predictors
+        self.standardizer.check_sizes(n_described, len(self.lists.coefficients) - 1)
+        ordered = self.documents.coefficients[:ORDERED]
+        if len(self.documents.coefficients) != ORDERED + len(self.lists.coefficients) or (ordered < 0.0).any():
+            raise SchemaError("coefficients of all inputs, those of scores at least 0", "others", path="documents")
 
 
 @dataclass(frozen=True, eq=False)
@@ -392,10 +380,10 @@ class Calibration:
     """
 
     target: float
-    folds: int
-    n_queries: int
-    n_relevant: int
-    predictors: tuple[str, ...]
+    folds: Annotated[int, Whole(2, MOST)]
+    n_queries: Annotated[int, Whole(1, MOST)]
+    n_relevant: Annotated[int, Whole(1, MOST)]
+    predictors: Annotated[tuple[str, ...], Names(may_be_empty=True)]
     scale: Scale
     candidates: Maps
     texts: Maps | None
@@ -426,22 +414,18 @@ class Calibration:
                 of_documents[rows], of_lists[chosen] = maps.probabilities(some)
         return Probabilities(in_order_of(scores, data.query_ptr, of_documents), of_lists)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the calibration as plain JSON values."""
-        bins = {name: getattr(self.reliability, name).tolist() for name in ("predicted", "observed", "counts")}
-        return {
-            "target": self.target,
-            "folds": self.folds,
-            "n_queries": self.n_queries,
-            "n_relevant": self.n_relevant,
-            "predictors": list(self.predictors),
-            "mean": self.scale.mean,
-            "deviation": self.scale.deviation,
-            "candidates": self.candidates.to_dict(),
-            "texts": None if self.texts is None else self.texts.to_dict(),
-            "reliability": {**bins, "brier": self.reliability.brier},
-            "checksum": self.checksum,
-        }
+    def check(self) -> None:
+        """Raise SchemaError unless all parts belong together."""
+        for name in ("candidates", "texts"):
+            maps = getattr(self, name)
+            if maps is not None:
+                with at(name):
+                    maps.check_sizes(len(self.predictors))
+        bins = self.reliability
+        shares = np.concatenate([bins.predicted, bins.observed, [bins.brier]])
+        lengths = {len(bins.predicted), len(bins.observed), len(bins.counts)}
+        if len(lengths) != 1 or ((shares < 0.0) | (shares > 1.0)).any() or (bins.counts < 1).any():
+            raise SchemaError("shares and counts of bins", "others", path="reliability")
 
 
 @dataclass(frozen=True, eq=False)
@@ -521,42 +505,6 @@ class OutOfFold:
         return Maps(standardizer, documents, LogisticMap.fit(both, positive, 0, weights))
 
 
-class StoredCalibration(Field):
-    """A calibration as `Calibration.to_dict` wrote it, of a model with `feature_names`; None where it is null."""
-
-    _parts: ClassVar[Mapping[str, Field]] = {
-        "target": Number(),
-        "folds": Whole(2, MOST),
-        "n_queries": Whole(1, MOST),
-        "n_relevant": Whole(1, MOST),
-        "predictors": Names(binds="n_predictors", may_be_empty=True),
-        "mean": Number(),
-        "deviation": Number(LEAST_DEVIATION),
-    }
-    _reliability: ClassVar[Record] = Record(
-        {
-            "predicted": Array(np.float64, binds="n_bins", low=0.0, high=1),
-            "observed": Array(np.float64, "n_bins", low=0.0, high=1),
-            "counts": Array(np.int64, "n_bins", low=1),
-            "brier": Number(0.0, 1.0),
-        }
-    )
-
-    def read(self, value: Any, sizes: Sizes) -> Calibration | None:
-        """Return the calibration."""
-        if value is None:
-            return None
-        parts = {
-            **self._parts,
-            "candidates": _StoredMaps(),
-            "texts": _StoredMaps(optional=True),
-            "reliability": self._reliability,
-        }
-        values = Record({**parts, "checksum": Text()}).read(value, {})
-        scale, bins = Scale(values.pop("mean"), values.pop("deviation")), values.pop("reliability")
-        return Calibration(**values, scale=scale, reliability=Reliability(**bins))
-
-
 def in_order_of(scores: Floats, query_ptr: Ints, probabilities: Floats) -> Floats:
     """Return probabilities (n_rows,) whose order within queries is that of the scores, both compared as float32.
 
@@ -577,21 +525,6 @@ def in_order_of(scores: Floats, query_ptr: Ints, probabilities: Floats) -> Float
     result = np.empty(len(order), np.float32)
     result[order] = lowered.astype(np.int32).view(np.float32)[np.cumsum(starts) - 1]
     return result.astype(np.float64)
-
-
-@dataclass(frozen=True)
-class _StoredMaps(Field):
-    """Maps as `Maps.to_dict` wrote them, with `n_predictors` predictors; None too where it is optional."""
-
-    optional: bool = False
-
-    def read(self, value: object, sizes: Sizes) -> Maps | None:
-        """Return the maps."""
-        if value is None and self.optional:
-            return None
-        own = {"n_features": LIST_INPUTS + len(PROFILE) * sizes["n_predictors"]}
-        fields = {"standardizer": StoredStandardizer(), "documents": StoredMap(ORDERED), "lists": StoredMap(0)}
-        return Maps(**Record(fields).read(value, own))
 
 
 def _document_inputs(lists: Lists, described: Floats, of_lists: Floats) -> Floats:

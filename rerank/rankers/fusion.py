@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +48,7 @@ from rerank.rankers.auto import Auto
 from rerank.rankers.base_scores import deviation_in_queries, mean_and_error
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.imported import ImportedWeights
-from rerank.rankers.judged_lists import JudgedLists, StoredJudgedLists
+from rerank.rankers.judged_lists import JudgedLists
 from rerank.rankers.ranker import Ranker, register_fitted
 from rerank.rankers.store import fitted_model
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries
@@ -64,9 +64,10 @@ from rerank.retrieval.fusion import (
     source_data,
     source_names,
 )
+from rerank.runtime.codec import plain
 from rerank.runtime.kernels import kernel, kernel_threads
 from rerank.runtime.numerics import cross_product, gram, product
-from rerank.runtime.schema import Field, SchemaError
+from rerank.runtime.schema import SchemaError
 from rerank.types import Floats, Ints, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
 
 FEW = 100  # judged queries below which only weights are learned
@@ -191,6 +192,7 @@ class Fusion(Auto):
 
     """
 
+    learned: ClassVar[Mapping[str, Any]] = {**Auto.learned, "judged": JudgedLists | None}
     judged_: JudgedLists | None = None
 
     @classmethod
@@ -206,7 +208,7 @@ class Fusion(Auto):
             "choices": {},
             "chosen": "base",
         }
-        return cls.from_dict({**stored, "learned": {**learned, "judged": judged.to_dict()}})
+        return cls.from_dict({**stored, "learned": {**learned, "judged": plain(judged)}})
 
     @classmethod
     def with_trees(
@@ -225,11 +227,8 @@ class Fusion(Auto):
         lacks_judged = JUDGED not in data.feature_names and {*data.feature_names} >= {*self.feature_names_[:-1]}
         return super()._matching(self.judged_.added(data) if self.judged_ is not None and lacks_judged else data)
 
-    def _parts(self) -> dict[str, Field]:
-        return {**super()._parts(), "judged": StoredJudgedLists()}
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        super()._restore(learned)
+    def _check_learned(self) -> None:
+        super()._check_learned()
         made = data_names(count_sources(self.feature_names_))
         if tuple(self.feature_names_) != (made if self.judged_ is None else (*made, JUDGED)):
             raise SchemaError("the features of runs in their order", "others")

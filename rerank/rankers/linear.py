@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -36,13 +36,13 @@ from rerank.objectives.pointwise import Logistic
 from rerank.rankers.base_scores import spread_at_the_top, start_in_units
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.ranker import PROGRESS, register
-from rerank.rankers.standardize import BLOCK, FURTHEST, Standardizer, StoredStandardizer
+from rerank.rankers.standardize import BLOCK, FURTHEST, Standardizer
 from rerank.rankers.store import WeightedRanker
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet, check_pairs, pair_counts
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import cross_product, gram, inverse, product
 from rerank.runtime.numerics import matrix_dot as dot
-from rerank.runtime.schema import Array, Field, Number, Whole
+from rerank.runtime.schema import Number, Whole
 from rerank.types import Floats, Ints, query_rows
 
 MOST_MOVES = 10_000  # in one round
@@ -306,6 +306,12 @@ class LinearRanker(WeightedRanker):
     n_jobs: int | None = jobs_parameter()
 
     has_intercept: ClassVar[bool] = False
+    learned: ClassVar[Mapping[str, Any]] = {
+        **PROGRESS,
+        "standardizer": Standardizer,
+        "weights": Floats,
+        "intercept": float,
+    }
 
     @abstractmethod
     def _objective(self, train: TrainingSet) -> LabelObjective:
@@ -382,9 +388,8 @@ class LinearRanker(WeightedRanker):
     def _learned_nothing(self) -> str:
         return "" if self.weights_.any() else f"no weight but 0. Raise C ({self.C:g}) or give other features"
 
-    def _parts(self) -> dict[str, Field]:
-        inputs = {"standardizer": StoredStandardizer(), "weights": Array(np.float64, "n_inputs")}
-        return {**PROGRESS, **inputs, "intercept": Number()}
+    def _check_learned(self) -> None:
+        self.standardizer_.check_sizes(self.n_features_in_, len(self.weights_))
 
     def _largest_score(self) -> float:
         return FURTHEST * float(np.abs(self.weights_).sum()) + abs(self.intercept_)

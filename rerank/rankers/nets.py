@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +31,13 @@ from rerank.rankers.parameters import (
     watched_metric,
 )
 from rerank.rankers.ranker import PROGRESS, register
-from rerank.rankers.standardize import BLOCK, Standardizer, StoredStandardizer
+from rerank.rankers.standardize import BLOCK, Standardizer
 from rerank.rankers.store import WeightedRanker
 from rerank.rankers.training import ALONE, EarlyStopping, PreferenceRows, TrainingContext, TrainingSet, pair_counts
 from rerank.runtime.kernels import kernel, kernel_threads
 from rerank.runtime.numerics import cross_product, exp, product
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Array, Field, Flag, Number, Sizes, Whole
+from rerank.runtime.schema import Flag, Number, Whole
 from rerank.types import Floats
 
 
@@ -49,7 +49,7 @@ class Net:
     """
 
     weights: Floats
-    n_hidden: int
+    n_hidden: Annotated[int, Whole(1, 1_000_000)]
 
     @classmethod
     def drawn(cls, n_inputs: int, n_hidden: int, random: np.random.Generator) -> Net:
@@ -160,6 +160,8 @@ class NetRanker(WeightedRanker):
     random_state: int = parameter(0, SEED, "Random seed of the initial weights and of the order of the queries.")
     n_jobs: int | None = parameter(None, Jobs(), "Number of threads for prediction; training uses one.")
 
+    learned: ClassVar[Mapping[str, Any]] = {**PROGRESS, "standardizer": Standardizer, "net": Net}
+
     @abstractmethod
     def _objective(self, query: TrainingSet) -> Objective | None:
         """Return what is minimised over one query of two documents or more; None where it has no pairs."""
@@ -235,34 +237,12 @@ class NetRanker(WeightedRanker):
     def _learned_nothing(self) -> str:
         return "" if self.net_.output.any() else "no output weight but 0. Raise learning_rate or give other features"
 
-    def _learned(self) -> dict[str, Any]:
-        return {
-            "best_iteration": self.best_iteration_,
-            "evals_result": self.evals_result_,
-            "standardizer": self.standardizer_.to_dict(),
-            "weights": self.net_.weights.tolist(),
-            "hidden_units": self.net_.n_hidden,
-        }
-
-    def _parts(self) -> dict[str, Field]:
-        return {
-            **PROGRESS,
-            "standardizer": StoredStandardizer(),
-            "hidden_units": Whole(1, 1_000_000, binds="n_hidden"),
-            "weights": Array(np.float64, _n_weights),
-        }
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        self.standardizer_ = learned["standardizer"]
-        self.net_ = Net(learned["weights"], learned["hidden_units"])
+    def _check_learned(self) -> None:
+        n_inputs, rest = divmod(len(self.net_.weights), self.net_.n_hidden)
+        self.standardizer_.check_sizes(self.n_features_in_, -1 if rest else n_inputs - 2)
 
     def _largest_score(self) -> float:
         return float(np.abs(self.net_.output).sum())
-
-
-def _n_weights(sizes: Sizes) -> int:
-    return (sizes["n_inputs"] + 2) * sizes["n_hidden"]
 
 
 class _Query(NamedTuple):

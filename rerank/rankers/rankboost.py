@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,10 +23,10 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_log, array_log1p
 from rerank.runtime.numerics import matrix_dot as dot
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Field, Number, Whole
+from rerank.runtime.schema import Choice, Number, Whole
 from rerank.trees.bins import MOST_CODES, WIDTH, Columns, learn_bins
 from rerank.trees.contributions import add_contributions
-from rerank.trees.forest import Forest, StoredForest, Tree
+from rerank.trees.forest import Forest, Tree
 from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints
 
@@ -65,6 +66,7 @@ class RankBoost(Ranker):
     """
 
     learns_from_pairs: ClassVar[bool] = True
+    learned: ClassVar[Mapping[str, Any]] = {**PROGRESS, "forest": Forest}
 
     n_estimators: int = parameter(300, Whole(1, 1_000_000), "Maximum number of weak rankers.")
     learning_rate: float = parameter(
@@ -151,9 +153,6 @@ class RankBoost(Ranker):
     def _learned_nothing(self) -> str:
         learned = self.forest_.leaf_value.any()
         return "" if learned else "no threshold that orders more pairs rightly than wrongly. Give other features"
-
-    def _parts(self) -> dict[str, Field]:
-        return {**PROGRESS, "forest": StoredForest()}
 
     def _largest_score(self) -> float:
         return self.forest_.largest_score()

@@ -32,7 +32,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.files.trec import read_run
 from rerank.rankers.model_file import read_model_file
+from rerank.runtime.codec import plain
 from rerank.runtime.registry import Registry
 from rerank.runtime.schema import Choice, Field, Names, Record, SchemaError, Sizes, Text
 from rerank.types import Floats, Ints, RankingData, Run, query_rows
@@ -169,8 +170,8 @@ class Base(ABC):
         return frozenset()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the model file keeps."""
-        return {"kind": self.kind}
+        """Return what the model file keeps: the kind, and the fields of the dataclass."""
+        return {"kind": self.kind, **{name: plain(value) for name, value in vars(self).items()}}
 
 
 @dataclass(frozen=True)
@@ -223,10 +224,6 @@ class FeatureBase(Base):
         """Return the column's name."""
         return frozenset({self.name})
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the model file keeps."""
-        return {"kind": self.kind, "name": self.name}
-
 
 @dataclass(frozen=True)
 class UnsupervisedBase(Base):
@@ -270,10 +267,6 @@ class UnsupervisedBase(Base):
         """Return the names of the features."""
         return frozenset(self.features)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the model file keeps."""
-        return {"kind": self.kind, "features": list(self.features)}
-
 
 @dataclass(frozen=True)
 class CandidateRunBase(Base):
@@ -305,10 +298,6 @@ class OtherRunBase(Base):
             f"base: expected the scores of run {self.name!r}, got none. Give that run for these queries (base=, "
             "--base run:FILE)."
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the model file keeps."""
-        return {"kind": self.kind, "name": self.name}
 
 
 @dataclass(frozen=True)
@@ -355,10 +344,6 @@ class ModelBase(Base):
     def features_read(self) -> frozenset[str]:
         """Return those of the inner model."""
         return self.model.features_read()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the model file keeps: the inner model, whole."""
-        return {"kind": self.kind, "model": self.model.to_dict()}
 
 
 def run_scores(run: Run, data: RankingData) -> Floats:
@@ -434,30 +419,31 @@ def _as_base(base: Any, names: tuple[str, ...]) -> Base | Run:
 
 
 class StoredBase(Field):
-    """A base as its `to_dict` wrote it; `load` reads an inner model."""
+    """A base as its `to_dict` wrote it; `model` reads an inner model."""
 
-    def __init__(self, load: Field) -> None:
-        kinds: dict[str, Field] = {"kind": Choice(lambda: _MAKERS)}
-        self._records = {
-            ModelBase.kind: Record({**kinds, "model": load}),
-            FeatureBase.kind: Record({**kinds, "name": Text()}),
-            OtherRunBase.kind: Record({**kinds, "name": Text()}),
-            UnsupervisedBase.kind: Record({**kinds, "features": Names()}),
-        }
-        self._bare = Record(kinds)
+    def __init__(self, model: Field) -> None:
+        self._fields = {"name": Text(), "features": Names(), "model": model}
 
     def read(self, value: object, sizes: Sizes) -> Base:
         """Return the base."""
+        kinds: dict[str, Any] = {base.kind: base for base in _BASES}
         kind = value.get("kind") if isinstance(value, Mapping) else None
-        record = self._records.get(kind, self._bare) if isinstance(kind, str) else self._bare
+        names = [field.name for field in fields(kinds[kind])] if isinstance(kind, str) and kind in kinds else []
+        record = Record({"kind": Choice(lambda: kinds), **{name: self._fields[name] for name in names}})
         stored = record.read(value, sizes)
-        return _MAKERS[stored.pop("kind")](**stored)
+        base: Base = kinds[stored.pop("kind")](**stored)
+        return base
 
 
-_MAKERS: dict[str, Callable[..., Base]] = {
-    cls.kind: cls
-    for cls in (NoBase, FeatureBase, UnsupervisedBase, CandidateRunBase, OtherRunBase, GivenScoresBase, ModelBase)
-}
+_BASES: tuple[Any, ...] = (
+    NoBase,
+    FeatureBase,
+    UnsupervisedBase,
+    CandidateRunBase,
+    OtherRunBase,
+    GivenScoresBase,
+    ModelBase,
+)
 
 
 log = logging.getLogger("rerank")
