@@ -8,7 +8,8 @@ Many rankers at once: a second stage, trained with LambdaRank, joins their score
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -203,23 +204,69 @@ def complete_member(owner: Ranker, member: Ranker) -> None:
     member.retriever_, member.run_retrievers_ = owner.retriever_, owner.run_retrievers_
 
 
-def add_member_contributions(
-    members: Sequence[Ranker], weights: Floats, X: NDArray[np.float32], out: Floats, n_threads: int
-) -> None:
-    """Add the members' contributions (see `Ranker.contributions`), each times its weight, to out (n_rows, n + 1)."""
-    for weight, member in zip(weights.tolist(), members, strict=True):
-        added = np.zeros_like(out)
-        member._add_contributions(X, added, n_threads)
-        out += weight * added
+class Combination(Ranker):
+    """Base class of the rankers that score a document by what their members learned.
 
+    Attributes
+    ----------
+    members_ : list of Ranker
+        The members, without a base of their own.
+    weights_ : ndarray of shape (n_members,), dtype float64
+        Weights of their scores.
 
-def check_members(owner: Ranker, members: Sequence[Ranker]) -> None:
-    """Refuse stored members with other features than the owner, or with a base of their own; raises SchemaError."""
-    for number, member in enumerate(members):
-        if member.feature_names_ != owner.feature_names_ or not isinstance(member.base_, NoBase):
-            raise SchemaError(
-                f"the {owner.kind}'s features, and no base of its own", "others", path=f"members[{number}]"
-            )
+    """
+
+    learned: ClassVar[Mapping[str, Any]] = {**PROGRESS, "members": list[Ranker], "weights": Floats}
+    n_folds: int
+    members_: list[Ranker]
+    weights_: Floats
+
+    @abstractmethod
+    def _new_members(self, n_queries: int) -> list[Ranker]:
+        """Return the members before they learn from so many queries."""
+
+    def _held_out(
+        self, data: TrainingSet, fold: Ints, members: Sequence[Ranker], valid: Callable[[Ranker, TrainingSet], Any]
+    ) -> tuple[Floats, Ints]:
+        """Return what members that learned from the other folds add to the base in each fold.
+
+        fold   of each query, (n_queries,)
+        valid  returns the validation data of a member beside a fold
+        Returns scores (n_rows, n_members) float64, and the best iterations (n_folds, n_members).
+        """
+        rows = fold[query_rows(data.query_ptr)]
+        scores = np.empty((len(data.order), len(members)))
+        iterations = np.zeros((self.n_folds, len(members)), dtype=np.int64)
+        for number in track(range(self.n_folds), "members on folds", self.n_folds):
+            rest = data.select(np.flatnonzero(fold != number))
+            part = data.select(np.flatnonzero(fold == number))
+            for column, member in enumerate(members):
+                learner = learner_of(self, member)
+                learner._learn(rest, valid(member, part))
+                scores[rows == number, column] = learner._scores(part.X)
+                iterations[number, column] = learner.best_iteration_
+        return scores, iterations
+
+    def _keeps_directions(self) -> bool:
+        return any(member._keeps_directions() for member in self._new_members(0))
+
+    def _columns_read(self) -> Ints:
+        none = np.empty(0, np.int64)  # of the base ranker alone, which has no members
+        return np.unique(np.concatenate([none, *(member._columns_read() for member in self.members_)]))
+
+    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        for weight, member in zip(self.weights_.tolist(), self.members_, strict=True):
+            added = np.zeros_like(out)
+            member._add_contributions(X, added, n_threads)
+            out += weight * added
+
+    def _check_learned(self) -> None:
+        """Raise SchemaError for members with other features than these, or with a base of their own."""
+        for number, member in enumerate(self.members_):
+            if member.feature_names_ != self.feature_names_ or not isinstance(member.base_, NoBase):
+                raise SchemaError(
+                    f"the {self.kind}'s features, and no base of its own", "others", path=f"members[{number}]"
+                )
 
 
 LINEAR = "plackettluce(C=0.01)"
@@ -239,7 +286,7 @@ ITERATED = "n_estimators"  # of the members whose number of iterations early sto
 
 @register("auto")
 @dataclass(eq=False, repr=False)
-class Auto(Ranker):
+class Auto(Combination):
     """Chooses by the metric on held-out queries: all members together, one of them, or the base ranker alone.
 
     The members together score a document by the mean of their scores, each divided by its standard deviation within
@@ -284,8 +331,7 @@ class Auto(Ranker):
 
     cross_validates: ClassVar[bool] = True
     learned: ClassVar[Mapping[str, Any]] = {
-        **PROGRESS,
-        "members": list[Ranker],
+        **Combination.learned,
         "weights": Array(low=0.0),
         "choices": dict[str, float],
         "chosen": Text(1000),
@@ -295,7 +341,7 @@ class Auto(Ranker):
         members = [learner_of(self, member) for member in self._new_members(len(train.weights))]
         cold = binned_for(members, without_start(train))
         judged = valid or train
-        added = self._held_out(cold, members) if valid is None else _added(members, cold, without_start(valid))
+        added = self._cross_validated(cold, members) if valid is None else _added(members, cold, without_start(valid))
         candidates = _candidates(len(members))
         mixtures, weights, stopping = self._tried(candidates, judged, added, valid is not None, context)
         if valid is None:
@@ -312,35 +358,26 @@ class Auto(Ranker):
                 member._learn(cold, None)
             complete_member(self, member)
 
-    def _keeps_directions(self) -> bool:
-        return any(member._keeps_directions() for member in self._new_members(0))
-
     def _new_members(self, n_queries: int) -> list[Ranker]:
         trees = TREES if FEW <= n_queries < SOME else OWN_SIZES
         common = {"metric": self.metric, "random_state": self.random_state}
         rounds = {"early_stopping_rounds": self.early_stopping_rounds}
         return new_members(f"{LINEAR}, {trees}" if self.members is None else self.members, {**common, **rounds})
 
-    def _held_out(self, data: TrainingSet, members: Sequence[Ranker]) -> Floats:
+    def _cross_validated(self, data: TrainingSet, members: Sequence[Ranker]) -> Floats:
         """Return what each member adds to the base on held-out queries, (n_rows, n_members).
 
         Members whose number of iterations is not given stop early on the fold that is held out, and are set to the
         mean of the folds' numbers.
         """
         fold = fold_of_queries(self.n_folds, data, self.random_state)
-        rows, held_out = fold[query_rows(data.query_ptr)], np.empty((len(data.order), len(members)))
-        stops = [_is_open(member) for member in members]
-        iterations = np.zeros((self.n_folds, len(members)))
-        for number in track(range(self.n_folds), "members on folds", self.n_folds):
-            rest, part = data.select(np.flatnonzero(fold != number)), data.select(np.flatnonzero(fold == number))
-            for column, member in enumerate(members):
-                learner = learner_of(self, member)
-                learner._learn(rest, part if stops[column] else None)
-                held_out[rows == number, column] = learner._scores(part.X)
-                iterations[number, column] = learner.best_iteration_
-        for column in np.flatnonzero(stops).tolist():
-            members[column].set_params(**{ITERATED: max(round(float(iterations[:, column].mean())), 1)})
-        return held_out
+        scores, iterations = self._held_out(
+            data, fold, members, lambda member, part: part if _is_open(member) else None
+        )
+        for column, member in enumerate(members):
+            if _is_open(member):
+                member.set_params(**{ITERATED: max(round(float(iterations[:, column].mean())), 1)})
+        return scores
 
     def _tried(
         self,
@@ -397,21 +434,14 @@ class Auto(Ranker):
         nothing = [member._learned_nothing() for member in self.members_]
         return nothing[0] if all(nothing) else ""
 
-    def _columns_read(self) -> Ints:
-        none = np.empty(0, np.int64)  # of the base ranker alone, which has no members
-        return np.unique(np.concatenate([none, *(member._columns_read() for member in self.members_)]))
-
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         scores = np.zeros(len(X))
         for weight, member in zip(self.weights_, self.members_, strict=True):
             scores += weight * member._scores(X)
         return scores
 
-    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
-        add_member_contributions(self.members_, self.weights_, X, out, n_threads)
-
     def _check_learned(self) -> None:
-        check_members(self, self.members_)
+        super()._check_learned()
         if len(self.weights_) != len(self.members_):
             raise SchemaError(f"{len(self.members_)} values", str(len(self.weights_)), path="weights")
 
@@ -487,7 +517,7 @@ SEEDS = 1000  # between the seed of the members and that of the folds
 
 @register("ensemble")
 @dataclass(eq=False, repr=False)
-class Ensemble(Ranker):
+class Ensemble(Combination):
     """Rankers combined by a second stage that is trained on their held-out scores.
 
     The queries are divided into folds, and each member scores each fold after training on the others. The second stage
@@ -545,12 +575,7 @@ class Ensemble(Ranker):
     random_state: int = parameter(0, Whole(0, 2**63), "Random seed of the folds, and of members given as text.")
     n_jobs: int | None = jobs_parameter()
 
-    learned: ClassVar[Mapping[str, Any]] = {
-        **PROGRESS,
-        "members": list[Ranker],
-        "weights": Floats,
-        "stage": Ranker | None,
-    }
+    learned: ClassVar[Mapping[str, Any]] = {**Combination.learned, "stage": Ranker | None}
 
     def _fit_data(self, data: RankingData, *others: Any) -> None:
         _refuse_unlisted(data.zeros, self.members)
@@ -565,18 +590,11 @@ class Ensemble(Ranker):
         return super()._matrix(X)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
-        common = {"metric": self.metric, "random_state": self.random_state}
-        members = [learner_of(self, member) for member in new_members(self.members, common)]
-        cold, cold_valid = binned_for(members, without_start(train)), valid and without_start(valid)
+        members = [learner_of(self, member) for member in self._new_members(len(train.weights))]
+        cold = binned_for(members, without_start(train))
+        cold_valid = valid and without_start(valid)
         fold = fold_of_queries(self.n_folds, train, SEEDS + self.random_state)
-        held_out = np.empty((len(train.order), len(members)), dtype=np.float32)
-        for number in track(range(self.n_folds), "members on folds", self.n_folds):
-            rest, part = cold.select(np.flatnonzero(fold != number)), cold.select(np.flatnonzero(fold == number))
-            rows = np.repeat(fold == number, np.diff(train.query_ptr))
-            for column, member in enumerate(members):
-                learner = learner_of(self, member)
-                learner._learn(rest, cold_valid)
-                held_out[rows, column] = learner._scores(part.X)
+        held_out = self._held_out(cold, fold, members, lambda member, part: cold_valid)[0].astype(np.float32)
         for member in track(members, "members", len(members)):
             member._learn(cold, cold_valid)
             complete_member(self, member)
@@ -634,8 +652,8 @@ class Ensemble(Ranker):
         self.best_iteration_ = stopping.best
         self.evals_result_ = stopping.results() if valid else {}
 
-    def _keeps_directions(self) -> bool:
-        return any(member._keeps_directions() for member in new_members(self.members, {}))
+    def _new_members(self, n_queries: int) -> list[Ranker]:
+        return new_members(self.members, {"metric": self.metric, "random_state": self.random_state})
 
     def _learned_nothing(self) -> str:
         is_learned = any(not member._learned_nothing() for member in self.members_)
@@ -645,9 +663,6 @@ class Ensemble(Ranker):
     def _shares(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the members' scores, (n_rows, n_members) float32."""
         return np.column_stack([member._scores(X) for member in self.members_]).astype(np.float32)
-
-    def _columns_read(self) -> Ints:
-        return np.unique(np.concatenate([member._columns_read() for member in self.members_]))
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         shares = self._shares(X)
@@ -660,11 +675,11 @@ class Ensemble(Ranker):
                 "contributions: expected an ensemble with a linear second stage, got a boosted one. Train it with "
                 "second='linear'."
             )
-        add_member_contributions(self.members_, self.weights_, X, out, n_threads)
+        super()._add_contributions(X, out, n_threads)
 
     def _check_learned(self) -> None:
+        super()._check_learned()
         n_members = len(self.members_)
-        check_members(self, self.members_)
         if (len(self.weights_) if self.stage_ is None else self.stage_.n_features_in_) != n_members or not n_members:
             raise SchemaError(f"a second stage of {n_members} members, at least 1", "another", path="stage")
 

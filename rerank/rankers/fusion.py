@@ -44,7 +44,7 @@ from rerank.files.lists import QrelsLike, RunLike, qrels_of
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.plackett_luce import PlackettLuceObjective
-from rerank.rankers.auto import Auto
+from rerank.rankers.auto import Auto, complete_member
 from rerank.rankers.base_scores import deviation_in_queries, mean_and_error
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.imported import ImportedWeights
@@ -64,7 +64,6 @@ from rerank.retrieval.fusion import (
     source_data,
     source_names,
 )
-from rerank.runtime.codec import plain
 from rerank.runtime.kernels import kernel, kernel_threads
 from rerank.runtime.numerics import cross_product, gram, product
 from rerank.runtime.schema import SchemaError
@@ -198,17 +197,21 @@ class Fusion(Auto):
     @classmethod
     def of(cls, weights: ImportedWeights, judged: JudgedLists, measure: Measure) -> Fusion:
         """Return the fusion of weights alone, which were chosen by a measure."""
-        parameters, base = {"metric": measure.name}, ModelBase(weights).to_dict()
-        stored = {**weights.to_dict(), "ranker": cls.kind, "parameters": parameters, "base": base}
-        learned = {
-            "best_iteration": 0,
-            "evals_result": {},
-            "members": [],
-            "weights": [],
-            "choices": {},
-            "chosen": "base",
-        }
-        return cls.from_dict({**stored, "learned": {**learned, "judged": plain(judged)}})
+        model = cls(metric=measure.name)
+        complete_member(weights, model)
+        model.base_ = ModelBase(weights)
+        model._restore(
+            {
+                "best_iteration": 0,
+                "evals_result": {},
+                "members": [],
+                "weights": np.empty(0),
+                "choices": {},
+                "chosen": "base",
+                "judged": judged,
+            }
+        )
+        return model
 
     @classmethod
     def with_trees(
