@@ -80,7 +80,7 @@ class Members(Field):
         """Return the text."""
         if value is None and self.optional:
             return None
-        if isinstance(value, list | tuple) and all(isinstance(each, Ranker) for each in value):
+        if isinstance(value, list | tuple) and all(isinstance(ranker, Ranker) for ranker in value):
             if not value:
                 raise SchemaError("at least one ranker", "none")
             return spell_members(value)
@@ -109,10 +109,10 @@ def read_members(text: str, common: Mapping[str, Any]) -> list[Ranker]:
             raise InvalidInputError(
                 f"members: expected at most {MOST_MEMBERS} rankers, got more in {shown(text)}. Name fewer."
             )
-        given = {**{key: value for key, value in common.items() if key in known}, **parameters}
+        values = {**{key: value for key, value in common.items() if key in known}, **parameters}
         for copy in range(copies):
-            seed = {"random_state": given["random_state"] + copy} if "random_state" in given else {}
-            members.append(learner(**{**given, **seed}))
+            seed = {"random_state": values["random_state"] + copy} if "random_state" in values else {}
+            members.append(learner(**{**values, **seed}))
     return members
 
 
@@ -123,8 +123,8 @@ def spell_members(members: Sequence[Ranker]) -> str:
 
 def _spelled(member: Ranker) -> str:
     declared = declared_parameters(type(member))
-    given = {name: value for name, value in plain_parameters(member).items() if name not in OF_THE_ENSEMBLE}
-    return f"{member.kind}({', '.join(f'{k}={v!r}' for k, v in given.items() if v != declared[k].default)})"
+    parameters = {name: value for name, value in plain_parameters(member).items() if name not in OF_THE_ENSEMBLE}
+    return f"{member.kind}({', '.join(f'{k}={v!r}' for k, v in parameters.items() if v != declared[k].default)})"
 
 
 def _entries(text: str) -> list[ast.expr]:
@@ -155,12 +155,14 @@ def _misspelled(text: str) -> InvalidInputError:
     )
 
 
-def new_members(given: str | Sequence[Ranker], common: Mapping[str, Any]) -> list[Ranker]:
+def new_members(members: str | Sequence[Ranker], common: Mapping[str, Any]) -> list[Ranker]:
     """Return the members before they learn; `common` are the parameters of those that are given as text.
 
     Raises InvalidInputError where there is none, or one with a base of its own.
     """
-    members = read_members(given, common) if isinstance(given, str) else [each.unfitted_copy() for each in given]
+    members = (
+        read_members(members, common) if isinstance(members, str) else [member.unfitted_copy() for member in members]
+    )
     if not members or any(member.base is not None for member in members):
         raise InvalidInputError(
             "members: expected at least one ranker, all without a base of their own. Give base to the ranker that "

@@ -329,8 +329,8 @@ class BoostedTrees(WeightedRanker):
             raise InvalidInputError(
                 f"refit: expected a sum of trees without monotone constraints, got {why}. Train anew."
             )
-        given = ranking_data_of(data, "Make it with `RankingData.from_frame`, or call fit.")
-        rows = self._loaded(self._rows_to_score(coded(given, self.categories_), init_score, base))
+        labelled = ranking_data_of(data, "Make it with `RankingData.from_frame`, or call fit.")
+        rows = self._loaded(self._rows_to_score(coded(labelled, self.categories_), init_score, base))
         check_training_data(rows, "data")
         self._check_weights(rows)
         with kernel_threads(self.n_jobs):
@@ -530,12 +530,12 @@ class BoostedTrees(WeightedRanker):
             raise InvalidInputError(
                 f"monotone_constraints: expected split='newton' beside them, got {self.split!r}. Leave split out."
             )
-        given = self.monotone_constraints
-        if isinstance(given, str) and given == FEATURES:
+        monotone = self.monotone_constraints
+        if isinstance(monotone, str) and monotone == FEATURES:
             from rerank.features.base import directions
 
-            given = directions(getattr(self, "recipe_", None), train.names)
-        constraints = SplitConstraints.of(train.names, given, self.interaction_constraints)
+            monotone = directions(getattr(self, "recipe_", None), train.names)
+        constraints = SplitConstraints.of(train.names, monotone, self.interaction_constraints)
         both = np.flatnonzero(is_category & (constraints.direction != 0))
         if len(both):
             raise InvalidInputError(
@@ -781,7 +781,7 @@ class MART(BoostedTrees):
         if train.pairs is None:
             kind = objective_class(self.objective)
             if len(train.row_weights) and not kind.weighs_rows:
-                able = ", ".join(name for name, each in known_objectives().items() if each.weighs_rows)
+                able = ", ".join(name for name, objective in known_objectives().items() if objective.weighs_rows)
                 raise InvalidInputError(
                     f"objective: expected {able} beside weights of rows, got {self.objective!r}. Choose one of them, "
                     "or give all rows of a query one weight."

@@ -188,8 +188,8 @@ def _isotonic(margins: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Flo
     n_rows, n_positive = np.add.reduceat(counts, first), np.add.reduceat(hits, first)
     means = np.add.reduceat(distinct * counts, first) / n_rows
     shares = np.maximum.accumulate((n_positive + 0.5) / (n_rows + 1.0))
-    kept = np.append(True, np.diff(means) > 0.0)
-    return means[kept], shares[kept]
+    rising = np.append(True, np.diff(means) > 0.0)
+    return means[rising], shares[rising]
 
 
 FIRST = 20  # documents whose scores describe a list: more would depend on how many are retrieved
@@ -281,8 +281,8 @@ class Lists:
 
     def without(self, rows: NDArray[np.bool_]) -> Self:
         """Return the lists without some rows, (n_rows,)."""
-        kept = np.concatenate([[0], np.cumsum(~rows)])
-        return type(self)(kept[self.query_ptr], self.scores[~rows], self.columns[~rows])
+        new_rows = np.concatenate([[0], np.cumsum(~rows)])
+        return type(self)(new_rows[self.query_ptr], self.scores[~rows], self.columns[~rows])
 
     def select(self, queries: Ints) -> Self:
         """Return the lists of some queries, by number."""

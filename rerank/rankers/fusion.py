@@ -292,7 +292,10 @@ def apply_fusion(model: Ranker | str | Path, runs: Sequence[RunLike], name: str 
     _check_sources(model, records)
     _log_judged(model, records)
     query_ids = list(dict.fromkeys(query_id for run in records for query_id in run))
-    sizes = [sum(run.rows(each).stop - run.rows(each).start for run in records if each in run) for each in query_ids]
+    sizes = [
+        sum(run.rows(query_id).stop - run.rows(query_id).start for run in records if query_id in run)
+        for query_id in query_ids
+    ]
     parts = []
     for first, last in query_blocks(pointers(sizes), ROWS_AT_ONCE):
         some = [run.select(run.query_numbers(query_ids[first:last])) for run in records]
@@ -332,12 +335,12 @@ def _check_sources(model: Ranker, runs: Sequence[Run]) -> None:
             "system, in the order of training."
         )
     made = [model.run_retrievers_.get(name) for name in source_names(count)]
-    given = [run.retriever for run in runs]
-    tags = [str(each) for each in made]
-    if made != given and len(set(tags)) == count and set(tags) == {str(each) for each in given}:
+    applied = [run.retriever for run in runs]
+    tags = [str(retriever) for retriever in made]
+    if made != applied and len(set(tags)) == count and set(tags) == {str(retriever) for retriever in applied}:
         raise ModelMismatchError(
-            f"runs: expected the order of training ({', '.join(tags)}), got {', '.join(map(str, given))}. Give them in "
-            "that order."
+            f"runs: expected the order of training ({', '.join(tags)}), got {', '.join(map(str, applied))}. Give them "
+            "in that order."
         )
 
 
@@ -356,8 +359,9 @@ class _Problem:
         names = [
             f"{name}.{feature}" for feature in features for name in source_names(count_sources(data.feature_names))
         ]
-        columns, kept = [data.feature_names.index(name) for name in names], np.tile(_informative(data), len(features))
-        inputs = np.nan_to_num(data.X[train.order][:, columns].astype(np.float64)) * _units(names) * kept
+        columns = [data.feature_names.index(name) for name in names]
+        informative = np.tile(_informative(data), len(features))
+        inputs = np.nan_to_num(data.X[train.order][:, columns].astype(np.float64)) * _units(names) * informative
         start = np.array([float(not name.endswith(BOTH[1])) for name in names])
         return cls(train, inputs, start * inputs.any(axis=0))
 
@@ -439,7 +443,7 @@ class _Convex:
         shares, validation = (np.diff(edges) - 1) / steps, Validation(problem.train, measure)
         if problem.start.any():
             shares = shares[shares[:, problem.start == 0.0].sum(axis=1) == 0.0]
-        return cls(shares, np.array([validation.values(product(problem.inputs, each)) for each in shares]))
+        return cls(shares, np.array([validation.values(product(problem.inputs, share)) for share in shares]))
 
     def best(self, queries: Ints) -> int:
         """Return the number of the combination with the best mean over some queries; of equal ones, the most even."""
@@ -482,7 +486,7 @@ def _weight_of_judged(data: RankingData, scores: Floats, measure: Measure, seed:
     unit = deviation_in_queries(scores, data.query_ptr) / np.sqrt(np.mean(judged * judged))
     train = TrainingSet.of(data, np.zeros(data.n_rows))
     validation, fold = Validation(train, measure), fold_of_queries(FOLDS, train, seed)
-    values = np.array([validation.values((scores + each * unit * judged)[train.order]) for each in FACTORS])
+    values = np.array([validation.values((scores + factor * unit * judged)[train.order]) for factor in FACTORS])
     held_out = np.empty(n_queries)
     for number in range(FOLDS):
         held_out[fold == number] = values[_first_best(values[:, fold != number]), fold == number]

@@ -85,11 +85,11 @@ class JudgedLists:
     def of(cls, data: RankingData, qrels: Qrels) -> Self:
         """Return the queries with relevant documents of the features of several runs (`source_data`)."""
         judged = qrels.select(qrels.query_numbers(np.sort(data.query_ids).tolist()))
-        kept = judged.labels > 0
-        counts = np.bincount(query_rows(judged.query_ptr)[kept], minlength=len(judged))
+        relevant = judged.labels > 0
+        counts = np.bincount(query_rows(judged.query_ptr)[relevant], minlength=len(judged))
         query_ids, counts = judged.query_ids[counts > 0], counts[counts > 0]
         list_ptr, firsts = _first_documents(data.select(data.query_numbers(query_ids.tolist())))
-        doc_ids, documents = np.unique(np.concatenate([firsts, judged.doc_ids[kept]]), return_inverse=True)
+        doc_ids, documents = np.unique(np.concatenate([firsts, judged.doc_ids[relevant]]), return_inverse=True)
         return cls(
             query_ids=query_ids,
             doc_ids=doc_ids,
@@ -97,7 +97,7 @@ class JudgedLists:
             listed=documents[: len(firsts)],
             relevant_ptr=pointers(counts),
             relevant=documents[len(firsts) :],
-            labels=judged.labels[kept],
+            labels=judged.labels[relevant],
         )
 
     def added(self, data: RankingData) -> RankingData:

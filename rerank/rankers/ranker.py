@@ -117,7 +117,7 @@ class Validated:
     init_score: Any
 
     @property
-    def given(self) -> bool:
+    def is_there(self) -> bool:
         """Whether there are validation data; raises InvalidInputError where only parts of them are given."""
         for name in ("qid", "group", "init_score"):
             if self.data is None and getattr(self, name) is not None:
@@ -341,9 +341,9 @@ class Ranker(Estimator):
         """
         check_parameters(self)
         rows: Any = data_of(X)
-        given = training or TrainingOptions()
-        self._check_supported(given, preferences is not None)
-        context = TrainingContext.of(callbacks, given)
+        options = training or TrainingOptions()
+        self._check_supported(options, preferences is not None)
+        context = TrainingContext.of(callbacks, options)
         pairs = PreferenceRows.of(preferences, rows)
         if pairs is not None and rows.labels is None:
             rows = replace(rows, labels=np.zeros(rows.n_rows))
@@ -355,13 +355,13 @@ class Ranker(Estimator):
         learner._columns_named = not isinstance(rows, RankingData) and column_names(rows) is not None
         validated = Validated(data_of(eval_set), eval_qid, eval_group, eval_init_score)
         learner._fit_data(data, scores, pairs, validated, context)
-        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}  # none of an earlier fit
-        self.__dict__ = {**kept, **vars(learner), **self.get_params(deep=False)}
+        unlearned = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        self.__dict__ = {**unlearned, **vars(learner), **self.get_params(deep=False)}
         return self
 
-    def _check_supported(self, given: TrainingOptions, with_preferences: bool) -> None:
+    def _check_supported(self, options: TrainingOptions, with_preferences: bool) -> None:
         """Refuse what only other rankers can do."""
-        for name, value in (("memory", given.memory), ("checkpoint", given.checkpoint)):
+        for name, value in (("memory", options.memory), ("checkpoint", options.checkpoint)):
             if value is not None and not self.trains_mapped:
                 raise UnknownParameterError(
                     f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
@@ -404,7 +404,7 @@ class Ranker(Estimator):
         if self.retriever_ is None and isinstance(self.base_, CandidateRunBase) and isinstance(base, Run):
             self.retriever_ = base.retriever  # of a run whose scores are the data's
         note_unknown_start(self)
-        valid = validated.given and self._validation_set(validated, base)
+        valid = validated.is_there and self._validation_set(validated, base)
         check_start(start)
         with kernel_threads(self.n_jobs):
             train = replace(TrainingSet.of(data, start, pairs), base_worth=self.base_.worth)
@@ -468,13 +468,13 @@ class Ranker(Estimator):
 
         """
         self._check_fitted()
-        given: Any = self._with_codes(X)
-        bare = not isinstance(given, RankingData) and init_score is None and base is None
+        rows: Any = self._with_codes(X)
+        bare = not isinstance(rows, RankingData) and init_score is None and base is None
         if bare and isinstance(self.base_, NoBase):
-            rows = self._matrix(given)  # no record of them is needed: one row is scored in half the time
+            rows = self._matrix(rows)  # no record of them is needed: one row is scored in half the time
             with kernel_threads(self.n_jobs, len(rows)):
                 return 0.0 + self._scores(rows)
-        data = self._rows_to_score(given, init_score, base)
+        data = self._rows_to_score(rows, init_score, base)
         with kernel_threads(self.n_jobs, data.n_rows):
             return self._start(data, init_score, base) + self._scores_of(data.X)
 
@@ -942,12 +942,12 @@ def _checksum(stored: Mapping[str, Any]) -> str:
 
 def ranking_data_of(data: RankingData | str | Path, remedy: str) -> RankingData:
     """Return data, read where a path is given; raise InvalidInputError with the remedy for anything else."""
-    given = data_of(data)
-    if not isinstance(given, RankingData):
+    record = data_of(data)
+    if not isinstance(record, RankingData):
         raise InvalidInputError(
-            f"data: expected RankingData or the path of its file, got {type(given).__name__}. {remedy}"
+            f"data: expected RankingData or the path of its file, got {type(record).__name__}. {remedy}"
         )
-    return given
+    return record
 
 
 _REGISTRY: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")
@@ -967,7 +967,9 @@ def register(name: str) -> Callable[[R], R]:
     def add(ranker: R) -> R:
         parameters = declared_parameters(ranker)
         ranker.kind = name
-        ranker.parameter_fields = {key: each.field for key, each in parameters.items() if each.field is not None}
+        ranker.parameter_fields = {
+            key: declared.field for key, declared in parameters.items() if declared.field is not None
+        }
         text, heading, references = inspect.cleandoc(ranker.__doc__ or "").partition("References\n----------\n")
         sections = (text.rstrip(), documentation(parameters.values()), f"{heading}{references}".rstrip())
         ranker.__doc__ = "\n\n".join(filter(None, sections)) + "\n"
@@ -1054,16 +1056,16 @@ def _only(name: str, values: Any) -> Any:
     return values[0] if one else values
 
 
-def _check_recipe(trained: Mapping[str, Any] | None, given: Mapping[str, Any] | None) -> None:
+def _check_recipe(trained: Mapping[str, Any] | None, applied: Mapping[str, Any] | None) -> None:
     """Refuse features of the same names that were computed in another way: other parameters or normalization."""
     for key, value in (trained or {}).items():
         if key == "history" and value is None:
             continue  # none of the model's features is learned from judgements
-        same = given is None or key not in given or given[key] == (trained or {})[key]
+        same = applied is None or key not in applied or applied[key] == (trained or {})[key]
         if not same and key not in _NAMING:
             raise ModelMismatchError(
                 f"data: expected features made with the model's recipe ({key}: {(trained or {})[key]}), got another "
-                f"({key}: {(given or {})[key]}). Make the data with the model's recipe."
+                f"({key}: {(applied or {})[key]}). Make the data with the model's recipe."
             )
 
 
@@ -1087,11 +1089,11 @@ def _difference(trained: tuple[str, ...], names: tuple[str, ...]) -> str:
 
 def _some_columns(X: NDArray[np.float32], columns: list[int]) -> NDArray[np.float32]:
     """Return some columns of X, C-contiguous, 0 for column -1; those of a mapped X are in a temporary file."""
-    kept = np.array(columns) >= 0
+    known = np.array(columns) >= 0
 
     def chosen(block: NDArray[np.float32]) -> NDArray[np.float32]:
         out = np.zeros((len(block), len(columns)), dtype=np.float32)
-        out[:, kept] = block[:, np.array(columns)[kept]]
+        out[:, known] = block[:, np.array(columns)[known]]
         return out
 
     return changed_rows(X, chosen, "features of the model")

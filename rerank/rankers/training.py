@@ -77,18 +77,18 @@ class PreferenceRows(NamedTuple):
         columns = (preferences.query_ids, preferences.better, preferences.worse)
         pairs = zip(*(column.tolist() for column in columns), strict=True)
         rows = np.array([(row_of.get((query, x), -1), row_of.get((query, y), -1)) for query, x, y in pairs])
-        kept = np.flatnonzero((rows >= 0).all(axis=1))
-        if not len(kept):
+        found = np.flatnonzero((rows >= 0).all(axis=1))
+        if not len(found):
             raise InvalidInputError(
                 "preferences: expected pairs of documents that the training data hold, got none. Check that both "
                 "name the same queries and documents."
             )
-        if len(kept) < len(rows):
+        if len(found) < len(rows):
             log.info(
-                "preferences: %d of %d pairs have documents that are not in the data", len(rows) - len(kept), len(rows)
+                "preferences: %d of %d pairs have documents that are not in the data", len(rows) - len(found), len(rows)
             )
-        kept = kept[np.argsort(rows[kept, 0], kind="stable")]
-        return cls(rows[kept, 0], rows[kept, 1], preferences.probabilities[kept])
+        found = found[np.argsort(rows[found, 0], kind="stable")]
+        return cls(rows[found, 0], rows[found, 1], preferences.probabilities[found])
 
     def of_query(self, rows: Ints) -> PreferenceRows:
         """Return the pairs of the query whose documents are these rows of the data, by position among them.
@@ -486,11 +486,11 @@ class TrainingContext:
     keeps_checkpoint: bool = False
 
     @classmethod
-    def of(cls, callbacks: Iterable[Callback] | None, given: TrainingOptions) -> Self:
+    def of(cls, callbacks: Iterable[Callback] | None, options: TrainingOptions) -> Self:
         """Return the arguments of `fit` as a context."""
-        checkpoint, keeps = given.checkpoint, isinstance(given.checkpoint, Checkpoint)
+        checkpoint, keeps = options.checkpoint, isinstance(options.checkpoint, Checkpoint)
         file = checkpoint if checkpoint is None or isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-        most = None if given.memory is None else parse_bytes(given.memory)
+        most = None if options.memory is None else parse_bytes(options.memory)
         return cls(_checked_callbacks(callbacks), most, private_bytes(), file, keeps)
 
     def storage(self, n_rows: int, n_features: int, n_valid: int, num_leaves: int) -> Storage:

@@ -381,7 +381,7 @@ def given_base(base: Any, model: Field, names: tuple[str, ...] | None = None) ->
     if isinstance(base, Mapping):
         return Run.of(base)
     read = (reader(base, names) for reader in _READERS.known().values())
-    return next((each for each in read if each is not None), base)
+    return next((converted for converted in read if converted is not None), base)
 
 
 def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
@@ -451,7 +451,7 @@ log = logging.getLogger("rerank")
 
 def trained_retriever(model: Model) -> Retriever | None:
     """Return what retrieved the candidates that a model, or the model it starts from, was trained on."""
-    return next((each.retriever_ for each in _with_bases(model) if each.retriever_ is not None), None)
+    return next((start.retriever_ for start in _with_bases(model) if start.retriever_ is not None), None)
 
 
 def check_retrievers(
@@ -470,16 +470,16 @@ def check_retrievers(
     Raises ModelMismatchError.
     """
     differing: dict[tuple[str, Retriever | None, Retriever | None], bool] = {}
-    for each in _with_bases(model) if starts_there else [model]:
-        start = each.base_.source if starts_there else None
-        parts = [("candidates", each.retriever_, retriever, start == CANDIDATES)]
-        for name, made in each.run_retrievers_.items():
+    for start_model in _with_bases(model) if starts_there else [model]:
+        start = start_model.base_.source if starts_there else None
+        parts = [("candidates", start_model.retriever_, retriever, start == CANDIDATES)]
+        for name, made in start_model.run_retrievers_.items():
             parts.append((f"run {name}", made, run_retrievers.get(name), start == name))
-        for part, trained, given, is_start in parts:
+        for part, trained, applied, is_start in parts:
             if is_start:
-                _refuse_other(part, trained, given, what)
-            if trained != given and (trained is not None or is_start):
-                differing[part, trained, given] = is_start or differing.get((part, trained, given), False)
+                _refuse_other(part, trained, applied, what)
+            if trained != applied and (trained is not None or is_start):
+                differing[part, trained, applied] = is_start or differing.get((part, trained, applied), False)
     for pair, is_start in differing.items():
         _note_other(*pair, is_start)
 
@@ -512,22 +512,22 @@ def _with_bases(model: Model) -> Iterator[Model]:
         yield from _with_bases(model.base_.model)
 
 
-def _refuse_other(part: str, trained: Retriever | None, given: Retriever | None, what: str) -> None:
+def _refuse_other(part: str, trained: Retriever | None, applied: Retriever | None, what: str) -> None:
     """Refuse BM25 of other parameters than those of the scores that a model starts from."""
-    if trained and given and trained.known and given.known and trained != given:
-        field = "" if trained.field == given.field else f" on field {trained.field}"
+    if trained and applied and trained.known and applied.known and trained != applied:
+        field = "" if trained.field == applied.field else f" on field {trained.field}"
         raise ModelMismatchError(
-            f"{what}: expected {part} of {trained}, whose scores the model starts from, got {part} of {given}. "
+            f"{what}: expected {part} of {trained}, whose scores the model starts from, got {part} of {applied}. "
             f"Retrieve with k1 {trained.k1!r} and b {trained.b!r}{field}, or train the model on such a run."
         )
 
 
-def _note_other(part: str, trained: Retriever | None, given: Retriever | None, is_start: bool) -> None:
+def _note_other(part: str, trained: Retriever | None, applied: Retriever | None, is_start: bool) -> None:
     unknown = "an unknown retriever"
     _note(
-        f"model: trained on {part} of {trained or unknown}, applied to {part} of {given or unknown}; "
+        f"model: trained on {part} of {trained or unknown}, applied to {part} of {applied or unknown}; "
         f"{'the scores it starts from' if is_start else 'features'} may differ",
-        logging.WARNING if trained and given else logging.INFO,
+        logging.WARNING if trained and applied else logging.INFO,
     )
 
 
