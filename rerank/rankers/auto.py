@@ -139,7 +139,8 @@ def _entry(entry: ast.expr, text: str) -> tuple[int, str, dict[str, Any]]:
     """Return copies, name and parameters."""
     copies: Any = 1
     if isinstance(entry, ast.BinOp) and isinstance(entry.op, ast.Mult) and isinstance(entry.left, ast.Constant):
-        copies, entry = entry.left.value, entry.right
+        copies = entry.left.value
+        entry = entry.right
     call = entry if isinstance(entry, ast.Call) else ast.Call(entry, [], [])
     if not isinstance(call.func, ast.Name) or call.args or type(copies) is not int or copies < 1:
         raise _misspelled(text)
@@ -202,8 +203,10 @@ def complete_member(owner: Ranker, member: Ranker) -> None:
             f"({', '.join(names[:3])} ...). Import it with feature_names."
         )
     member._take_features(owner.feature_names_)
-    member.recipe_, member.fingerprint_ = owner.recipe_, owner.fingerprint_
-    member.retriever_, member.run_retrievers_ = owner.retriever_, owner.run_retrievers_
+    member.recipe_ = owner.recipe_
+    member.fingerprint_ = owner.fingerprint_
+    member.retriever_ = owner.retriever_
+    member.run_retrievers_ = owner.run_retrievers_
 
 
 class Combination(Ranker):
@@ -350,11 +353,15 @@ class Auto(Combination):
             best, metrics = self._best(judged, mixtures)
             self.cross_validated_ = metrics[best]
         else:
-            best, metrics = stopping.best, stopping.history
+            best = stopping.best
+            metrics = stopping.history
         chosen = candidates[best]
-        self.best_iteration_, self.evals_result_ = best, stopping.results()
-        self.chosen_, self.choices_ = _name(chosen), dict(zip(map(_name, candidates), metrics, strict=False))
-        self.members_, self.weights_ = [members[column] for column in chosen], weights[best]
+        self.best_iteration_ = best
+        self.evals_result_ = stopping.results()
+        self.chosen_ = _name(chosen)
+        self.choices_ = dict(zip(map(_name, candidates), metrics, strict=False))
+        self.members_ = [members[column] for column in chosen]
+        self.weights_ = weights[best]
         for member in self.members_:
             if valid is None:
                 member._learn(cold, None)
@@ -393,7 +400,8 @@ class Auto(Combination):
         measure = parse_measure(self.metric)
         stopping = EarlyStopping(judged if validates else None, measure, len(candidates), context.callbacks)
         base = WeightedBase(judged, measure) if judged.start_scores.any() else None
-        mixtures, weights = [judged.start_scores], [np.empty(0)]
+        mixtures = [judged.start_scores]
+        weights = [np.empty(0)]
         for candidate in candidates[1:]:
             own = np.ascontiguousarray(added[:, candidate])
             mixing = _mixing(judged, own)
@@ -418,7 +426,8 @@ class Auto(Combination):
             difference, error = mean_and_error(values[one] - values[other], weights)
             return difference > errors * error
 
-        together, best = len(means) - 1, int(np.argmax(means[1:])) + 1
+        together = len(means) - 1
+        best = int(np.argmax(means[1:])) + 1
         best = best if better(best, together, ERRORS) else together
         if self._prefers_base(data, mixtures[best]) and not better(best, 0):
             best = 0
@@ -501,7 +510,8 @@ def _centred(train: TrainingSet) -> tuple[Floats, Floats]:
 def newton_step(objective: LambdaRankObjective | BlockLambdaRankObjective, inputs: Floats, weights: Floats) -> Floats:
     """Return (H + ridge)^-1 g of a linear stage for inputs (n_rows, n_inputs) at weights (n_inputs,), both float64."""
     scores = product(inputs, weights)
-    grad, hess = np.empty(len(inputs)), np.empty(len(inputs))
+    grad = np.empty(len(inputs))
+    hess = np.empty(len(inputs))
     objective.gradients(scores, grad, hess)
     curvature = gram(inputs, hess)
     sizes = np.sqrt(np.diag(curvature))

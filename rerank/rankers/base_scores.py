@@ -60,15 +60,18 @@ def start_in_units(train: TrainingSet, unit: float, by_query: bool) -> tuple[Flo
         return np.zeros(len(scores)), 0.0
     sizes = np.diff(train.query_ptr)
     if by_query:
-        best, query = np.full(len(sizes), -np.inf), query_rows(train.query_ptr)
+        best = np.full(len(sizes), -np.inf)
+        query = query_rows(train.query_ptr)
         np.maximum.at(best, query, scores)
         scores, centre = scores - best[query], 0.0  # exact where scores are equal, as their mean need not be
         scores -= (np.bincount(query, scores, len(sizes)) / np.maximum(sizes, 1))[query]
     else:
-        best, rows = scores.max(), np.repeat(train.weights, sizes)
+        best = scores.max()
+        rows = np.repeat(train.weights, sizes)
         scores = scores - best
         mean = float(np.average(scores, weights=rows if rows.any() else None))
-        scores, centre = scores - mean, float(best + mean)
+        scores = scores - mean
+        centre = float(best + mean)
     scores = scores / unit
     grid = float(np.ldexp(GRID, max(-int(np.frexp(np.abs(scores).max())[1]), 0)))
     return np.rint(scores * grid) / grid, centre
@@ -113,7 +116,8 @@ class WeightedBase:
     def __init__(self, data: TrainingSet, measure: Measure) -> None:
         """Take queries with the base's scores as their start."""
         self.unit = spread_at_the_top(data)
-        self._data, self._base = data, start_in_units(data, self.unit, by_query=True)[0]
+        self._data = data
+        self._base = start_in_units(data, self.unit, by_query=True)[0]
         self._validation = Validation(data, measure)
         self._weights = data.weights if data.weights.any() else np.ones(len(data.weights))
 
@@ -159,14 +163,16 @@ class WeightedBase:
 
 def deviation_in_queries(scores: Floats, query_ptr: Ints) -> float:
     """Return the root of the mean squared distance of scores (n_rows,) from their query's mean."""
-    query, sizes = query_rows(query_ptr), np.maximum(np.diff(query_ptr), 1)
+    query = query_rows(query_ptr)
+    sizes = np.maximum(np.diff(query_ptr), 1)
     means: Floats = np.bincount(query, scores, len(sizes)) / sizes
     return float(np.sqrt(np.mean((scores - means[query]) ** 2)))
 
 
 def mean_and_error(differences: Floats, weights: Floats) -> tuple[float, float]:
     """Return the weighted mean of the queries' differences (n_queries,), and its standard error."""
-    shares, n_queries = weights / weights.sum(), max(len(differences), 2)
+    shares = weights / weights.sum()
+    n_queries = max(len(differences), 2)
     mean = np.sum(shares * differences)
     variance = np.sum((shares * (differences - mean)) ** 2) * n_queries / (n_queries - 1)
     return float(mean), float(np.sqrt(variance))

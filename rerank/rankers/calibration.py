@@ -49,7 +49,8 @@ LOWEST = 1e-6  # least probability: float32 tells about a million smaller values
 LEAST_CURVATURE = 1e-12  # share of the rows' weights
 
 
-MOST_STEPS, MOST_HALVINGS = 100, 40
+MOST_STEPS = 100
+MOST_HALVINGS = 40
 
 
 CONVERGED = 1e-9  # share of the cost that a step still saves
@@ -137,7 +138,8 @@ class _Rows:
         A bounded coefficient stays at 0 while its gradient is positive; the others take Newton's step, halved until the
         cost falls (D. Bertsekas, Projected Newton Methods, SIAM Journal on Control and Optimization 20(2), 1982).
         """
-        rows, weights = np.column_stack([self.inputs, np.ones(len(self.inputs))]), self.weights
+        rows = np.column_stack([self.inputs, np.ones(len(self.inputs))])
+        weights = self.weights
         number = np.arange(rows.shape[1])
         bounded = number < self.n_ordered
         penalty = np.where(bounded, RIDGE, RIDGE * self.shared) * (number < rows.shape[1] - 1)
@@ -157,7 +159,9 @@ class _Rows:
             step = np.zeros(len(now))
             step[free] = product(inverse(hessian), gradient[free])
             moved, lower = _shorter(cost, now, value, step, bounded)
-            saved, now, value = value - lower, moved, lower
+            saved = value - lower
+            now = moved
+            value = lower
             if saved <= CONVERGED * value:
                 break
         return now
@@ -183,9 +187,11 @@ def _isotonic(margins: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Flo
     from scipy.optimize import isotonic_regression
 
     distinct, rows = np.unique(margins, return_inverse=True)
-    counts, hits = np.bincount(rows), np.bincount(rows, positive.astype(np.float64))
+    counts = np.bincount(rows)
+    hits = np.bincount(rows, positive.astype(np.float64))
     first = np.asarray(isotonic_regression(hits / counts, weights=counts).blocks)[:-1]
-    n_rows, n_positive = np.add.reduceat(counts, first), np.add.reduceat(hits, first)
+    n_rows = np.add.reduceat(counts, first)
+    n_positive = np.add.reduceat(hits, first)
     means = np.add.reduceat(distinct * counts, first) / n_rows
     shares = np.maximum.accumulate((n_positive + 0.5) / (n_rows + 1.0))
     rising = np.append(True, np.diff(means) > 0.0)
@@ -301,7 +307,9 @@ class Lists:
 
     def _profile(self, order: Ints, column: NDArray[np.float32]) -> Floats:
         """Return the mean of a predictor (n_rows,) over the first three and ten documents, (n_queries, 2)."""
-        rank, query, values = ranks(self.query_ptr), query_rows(self.query_ptr), column[order].astype(np.float64)
+        rank = ranks(self.query_ptr)
+        query = query_rows(self.query_ptr)
+        values = column[order].astype(np.float64)
         means = np.full((len(self.query_ptr) - 1, len(PROFILE)), np.nan)
         for number, depth in enumerate(PROFILE):
             some = (rank < depth) & ~np.isnan(values)
@@ -313,13 +321,17 @@ class Lists:
 
     def _scores_described(self, order: Ints) -> Floats:
         """Return best score, lead, mean and deviation of the first documents, and log of their number, by query."""
-        rank, query = ranks(self.query_ptr), query_rows(self.query_ptr)
+        rank = ranks(self.query_ptr)
+        query = query_rows(self.query_ptr)
         sizes = np.minimum(np.diff(self.query_ptr), FIRST)
-        some, divisors = rank < FIRST, np.maximum(sizes, 1)
-        first, of = self.scores[order][some], query[some]
+        some = rank < FIRST
+        divisors = np.maximum(sizes, 1)
+        first = self.scores[order][some]
+        of = query[some]
         mean = np.bincount(of, first, len(sizes)) / divisors
         deviation = np.sqrt(np.bincount(of, (first - mean[of]) ** 2, len(sizes)) / divisors)
-        best, second = np.full(len(sizes), np.nan), np.full(len(sizes), np.nan)
+        best = np.full(len(sizes), np.nan)
+        second = np.full(len(sizes), np.nan)
         best[of[rank[some] == 0]] = first[rank[some] == 0]
         second[of[rank[some] == 1]] = first[rank[some] == 1]
         lead = np.where(np.isnan(second), 0.0, best - second)
@@ -403,12 +415,15 @@ class Calibration:
         texts  whether the lists were handed over, and are not the model's candidates; lists of up to FIRST documents
                are read alike: features that compare documents of a list have other values in short ones
         """
-        lists, sizes = Lists.of(data, self.scale.measured(scores), self.predictors), np.diff(data.query_ptr)
-        of_documents, of_lists = np.empty(data.n_rows), np.empty(len(sizes))
+        lists = Lists.of(data, self.scale.measured(scores), self.predictors)
+        sizes = np.diff(data.query_ptr)
+        of_documents = np.empty(data.n_rows)
+        of_lists = np.empty(len(sizes))
         as_texts = np.full(len(sizes), self.texts is not None) & (texts | (sizes <= FIRST))
         for maps, chosen in ((self.candidates, ~as_texts), (self.texts, as_texts)):
             if maps is not None and chosen.any():
-                rows, some = chosen[query_rows(data.query_ptr)], lists
+                rows = chosen[query_rows(data.query_ptr)]
+                some = lists
                 if not chosen.all():
                     some = lists.select(np.flatnonzero(chosen))
                 of_documents[rows], of_lists[chosen] = maps.probabilities(some)
@@ -448,14 +463,16 @@ class OutOfFold:
     def select(self, fold: int, held_out: bool) -> OutOfFold:
         """Return the queries of a fold, or all others."""
         queries = (self.fold == fold) == held_out
-        rows, numbers = queries[query_rows(self.lists.query_ptr)], np.flatnonzero(queries)
+        rows = queries[query_rows(self.lists.query_ptr)]
+        numbers = np.flatnonzero(queries)
         emptied = None if self.emptied is None else self.emptied.select(fold, held_out)
         chosen = {"lists": self.lists.select(numbers), "fold": self.fold[numbers], "relevant": self.relevant[rows]}
         return replace(self, **chosen, emptied=emptied)
 
     def too_few(self) -> str:
         """Return why too little is relevant to learn from; empty where there is enough."""
-        n_relevant, n_lists = int(self.relevant.sum()), int(self._answered().sum())
+        n_relevant = int(self.relevant.sum())
+        n_lists = int(self._answered().sum())
         if min(n_relevant, n_lists) >= LEAST:
             return ""
         return (
@@ -472,7 +489,8 @@ class OutOfFold:
             raise InvalidInputError(f"calibration: {self.too_few()}.")
         promised = np.empty(len(self.relevant))
         for fold in np.unique(self.fold).tolist():
-            rest, part = self.select(fold, False), self.select(fold, True)
+            rest = self.select(fold, False)
+            part = self.select(fold, True)
             rows = (self.fold == fold)[query_rows(self.lists.query_ptr)]
             promised[rows] = rest.maps().probabilities(part.lists)[0]
         of_texts = None if texts is None or texts.too_few() else texts.maps()
@@ -515,12 +533,14 @@ def in_order_of(scores: Floats, query_ptr: Ints, probabilities: Floats) -> Float
         return probabilities
     with np.errstate(over="ignore"):
         keys = scores.astype(np.float32)
-    order, query = query_order(query_ptr, -keys), query_rows(query_ptr)
+    order = query_order(query_ptr, -keys)
+    query = query_rows(query_ptr)
     sorted_keys = keys[order]
     starts = np.append(True, (sorted_keys[1:] != sorted_keys[:-1]) | (query[1:] != query[:-1]))  # of equal scores
     first = np.flatnonzero(starts)
     bits = probabilities.astype(np.float32)[order].view(np.int32).astype(np.int64)  # ordered as the numbers are
-    distinct, apart = np.minimum.reduceat(bits, first), np.arange(len(first)) - (query[first] << 33)
+    distinct = np.minimum.reduceat(bits, first)
+    apart = np.arange(len(first)) - (query[first] << 33)
     lowered = np.minimum.accumulate(distinct + apart) - apart
     result = np.empty(len(order), np.float32)
     result[order] = lowered.astype(np.int32).view(np.float32)[np.cumsum(starts) - 1]
@@ -530,6 +550,7 @@ def in_order_of(scores: Floats, query_ptr: Ints, probabilities: Floats) -> Float
 def _document_inputs(lists: Lists, described: Floats, of_lists: Floats) -> Floats:
     """Return the inputs of each document, (n_rows, ORDERED + n_inputs): those of its list follow its own."""
     query = query_rows(lists.query_ptr)
-    best, mean = described[query, 0], described[query, 2]
+    best = described[query, 0]
+    mean = described[query, 2]
     z_scores = (lists.scores - mean) / np.maximum(described[query, 3], FLATTEST)
     return np.column_stack([lists.scores, lists.scores - best, z_scores, of_lists[query]])

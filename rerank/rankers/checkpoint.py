@@ -77,7 +77,8 @@ class Checkpoint:
     def __init__(self, path: str | Path, seconds: float = SECONDS) -> None:
         if not seconds >= 0.0:
             raise InvalidInputError(f"checkpoint: expected seconds of at least 0, got {shown(seconds)}. Change them.")
-        self.path, self.seconds = Path(path), seconds
+        self.path = Path(path)
+        self.seconds = seconds
         self._about: Mapping[str, Any] = {}
         self._n_features = 0
         self._next = 0.0
@@ -107,7 +108,8 @@ class Checkpoint:
             If the file cannot be written.
 
         """
-        self._about, self._n_features = about, n_features
+        self._about = about
+        self._n_features = n_features
         state = self._restored() if self.path.exists() else TrainingState([], [])
         self.write(state)
         return state

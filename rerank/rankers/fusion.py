@@ -74,10 +74,13 @@ DEPTH = 100  # documents of each run that are learned from
 ROWS_AT_ONCE = 1 << 18  # of runs that a model is applied to
 LEARNED = "rerank fuse"  # the source of weights in model files
 STRENGTHS = (np.inf, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # of infinity: equal weights
-FOLDS, REPEATS = 5, 2
+FOLDS = 5
+REPEATS = 2
 STEPS, MOST_SHARES = 10, 1001  # of the grid of convex combinations
 FACTORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # of `judged`, both of deviation 1
-MOST_STEPS, MOST_ROUNDS, TOLERANCE = 50, 100, 1e-6
+MOST_STEPS = 50
+MOST_ROUNDS = 100
+TOLERANCE = 1e-6
 TIE = 1e-12  # between means that are equal
 NORMS: Mapping[str, tuple[str, ...]] = {"zscore": ("deviations",), "minmax": ("minmax",)}
 BOTH = ("deviations", "reciprocal_rank")
@@ -131,8 +134,10 @@ def learn_fusion(
 
     """
     _check_choices(norm, trees, judged, random_state)
-    of_judged, lists = source_data(runs, qrels, DEPTH), None
-    data, features = of_judged.select(_learned_queries(of_judged)), BOTH if norm is None else NORMS[norm]
+    of_judged = source_data(runs, qrels, DEPTH)
+    lists = None
+    data = of_judged.select(_learned_queries(of_judged))
+    features = BOTH if norm is None else NORMS[norm]
     _check_coverage(data)
     measure = parse_measure(metric)
     weights = _learned_weights(data, features, measure, random_state)
@@ -141,7 +146,8 @@ def learn_fusion(
         with_judged = lists.added(data)
         weight = _weight_of_judged(with_judged, weights.predict(data), measure, random_state)
         if weight:
-            data, weights = with_judged, _weights([*weights.weights_, weight], with_judged)
+            data = with_judged
+            weights = _weights([*weights.weights_, weight], with_judged)
         else:
             lists = None
     tried = norm is None and len(data) >= FEW if trees is None else trees
@@ -288,7 +294,8 @@ def apply_fusion(model: Ranker | str | Path, runs: Sequence[RunLike], name: str 
         If the model was learned from another number of runs, or from the same ones in another order.
 
     """
-    model, records = fitted_model(model), checked_runs(runs)
+    model = fitted_model(model)
+    records = checked_runs(runs)
     _check_sources(model, records)
     _log_judged(model, records)
     query_ids = list(dict.fromkeys(query_id for run in records for query_id in run))
@@ -373,12 +380,14 @@ class _Problem:
 
     def solve(self, strength: float, weights: Floats) -> Floats:
         """Return the weights of the minimum, found from others."""
-        train, query = self.train, query_rows(self.train.query_ptr)
+        train = self.train
+        query = query_rows(self.train.query_ptr)
         relevant = np.maximum(np.bincount(query[train.labels > 0], minlength=len(train.weights)), 1)
         objective = PlackettLuceObjective(
             train.query_ptr, train.weights / relevant / max(float(train.weights.sum()), 1e-30), train.labels
         )
-        grad, hess = np.empty(len(self.inputs)), np.empty(len(self.inputs))
+        grad = np.empty(len(self.inputs))
+        hess = np.empty(len(self.inputs))
 
         def cost(at: Floats) -> float:
             away = at - self.start
@@ -389,14 +398,16 @@ class _Problem:
         for _ in range(MOST_STEPS):
             slope = cross_product(self.inputs, grad[:, None])[:, 0] + strength * (weights - self.start)
             curvature = gram(self.inputs, hess) + strength * np.eye(len(weights))
-            lowest, share = np.empty_like(weights), 1.0
+            lowest = np.empty_like(weights)
+            share = 1.0
             _fill_bounded_minimum(curvature, slope, weights, lowest)
             step = lowest - weights
             while share > TOLERANCE and not (new := cost(weights + share * step)) <= value:
                 share *= 0.5
             if share <= TOLERANCE or value - new <= TOLERANCE * abs(value):
                 break
-            weights, value = np.maximum(weights + share * step, 0.0), new
+            weights = np.maximum(weights + share * step, 0.0)
+            value = new
         return weights
 
 
@@ -436,11 +447,13 @@ class _Convex:
     @classmethod
     def of(cls, data: RankingData, measure: Measure) -> _Convex:
         """Return the combinations of the runs of data, in the finest steps that are not too many."""
-        problem, n_runs = _Problem.of(data, SCALED), count_sources(data.feature_names)
+        problem = _Problem.of(data, SCALED)
+        n_runs = count_sources(data.feature_names)
         steps = max((n for n in range(1, STEPS + 1) if comb(n + n_runs - 1, n) <= MOST_SHARES), default=1)
         bars = np.array(list(combinations(range(steps + n_runs - 1), n_runs - 1)))
         edges = np.pad(bars, ((0, 0), (1, 1)), constant_values=((0, 0), (-1, steps + n_runs - 1)))
-        shares, validation = (np.diff(edges) - 1) / steps, Validation(problem.train, measure)
+        shares = (np.diff(edges) - 1) / steps
+        validation = Validation(problem.train, measure)
         if problem.start.any():
             shares = shares[shares[:, problem.start == 0.0].sum(axis=1) == 0.0]
         return cls(shares, np.array([validation.values(product(problem.inputs, share)) for share in shares]))
@@ -454,7 +467,8 @@ class _Convex:
 
 def _learned_weights(data: RankingData, features: Sequence[str], measure: Measure, seed: int) -> ImportedWeights:
     """Return the weights of the strength that is best on held-out queries, with those of the convex combination."""
-    problem, n_queries = _Problem.of(data, features), len(data)
+    problem = _Problem.of(data, features)
+    n_queries = len(data)
     with kernel_threads(1):  # threads would wait for one another longer than they compute
         strength = _best_strength(problem, measure, seed)
         inputs = problem.start if np.isinf(strength) else problem.solve(strength, problem.start)
@@ -480,12 +494,14 @@ def _weight_of_judged(data: RankingData, scores: Floats, measure: Measure, seed:
 
     The factor of the grid that is best on the other folds has to better a fold's queries by more than a standard error.
     """
-    judged, n_queries = data.column(JUDGED), len(data)
+    judged = data.column(JUDGED)
+    n_queries = len(data)
     if not judged.any() or n_queries < 2 * FOLDS:
         return 0.0
     unit = deviation_in_queries(scores, data.query_ptr) / np.sqrt(np.mean(judged * judged))
     train = TrainingSet.of(data, np.zeros(data.n_rows))
-    validation, fold = Validation(train, measure), fold_of_queries(FOLDS, train, seed)
+    validation = Validation(train, measure)
+    fold = fold_of_queries(FOLDS, train, seed)
     values = np.array([validation.values((scores + factor * unit * judged)[train.order]) for factor in FACTORS])
     held_out = np.empty(n_queries)
     for number in range(FOLDS):
@@ -522,8 +538,10 @@ def _best_strength(problem: _Problem, measure: Measure, seed: int) -> float:
     for repeat in range(REPEATS):
         fold = fold_of_queries(FOLDS, problem.train, seed + repeat)
         for number in range(FOLDS):
-            rest, held = problem.select(np.flatnonzero(fold != number)), problem.select(np.flatnonzero(fold == number))
-            validation, weights = Validation(held.train, measure), problem.start
+            rest = problem.select(np.flatnonzero(fold != number))
+            held = problem.select(np.flatnonzero(fold == number))
+            validation = Validation(held.train, measure)
+            weights = problem.start
             for place, strength in enumerate(STRENGTHS):
                 weights = weights if np.isinf(strength) else rest.solve(strength, weights)
                 values[place] += float(validation.values(product(held.inputs, weights)).sum())

@@ -269,7 +269,8 @@ class ImportedTrees(Imported):
 
         LightGBM and XGBoost number columns from 0, so that one that they trained on such a file has one column more.
         """
-        numbers, n_features = numbered_names(data.n_features), self.n_features_in_
+        numbers = numbered_names(data.n_features)
+        n_features = self.n_features_in_
         by_number = data.zeros is not None and tuple(self.feature_names_) == numbered_names(n_features)
         if not by_number or data.n_features >= n_features or data.feature_names != numbers or self.first_number_ == 1:
             return data

@@ -87,7 +87,8 @@ class JudgedLists:
         judged = qrels.select(qrels.query_numbers(np.sort(data.query_ids).tolist()))
         relevant = judged.labels > 0
         counts = np.bincount(query_rows(judged.query_ptr)[relevant], minlength=len(judged))
-        query_ids, counts = judged.query_ids[counts > 0], counts[counts > 0]
+        query_ids = judged.query_ids[counts > 0]
+        counts = counts[counts > 0]
         list_ptr, firsts = _first_documents(data.select(data.query_numbers(query_ids.tolist())))
         doc_ids, documents = np.unique(np.concatenate([firsts, judged.doc_ids[relevant]]), return_inverse=True)
         return cls(
@@ -110,7 +111,9 @@ class JudgedLists:
         list_ptr, firsts = _first_documents(data)
         own = _numbers(self.query_ids, data.query_ids)
         lists = list_ptr, _numbers(self.doc_ids, firsts), _unit_discounts(list_ptr), own
-        docs, cosines, out = _numbers(self.doc_ids, data.doc_ids), np.zeros(len(self.query_ids)), np.zeros(data.n_rows)
+        docs = _numbers(self.doc_ids, data.doc_ids)
+        cosines = np.zeros(len(self.query_ids))
+        out = np.zeros(data.n_rows)
         _fill_judged(data.query_ptr, docs, lists, self._postings, self._judgements, cosines, out)
         return out
 

@@ -184,7 +184,8 @@ class NetRanker(WeightedRanker):
                 )
             stopping = self._stopping(valid, context)
             net = self._train(queries, stopping, self._held_out(valid, unit))
-        self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
+        self.best_iteration_ = stopping.best
+        self.evals_result_ = stopping.results()
         self.net_ = net.scaled(unit)
 
     def _queries(self, train: TrainingSet, unit: float) -> list[_Query]:
@@ -224,7 +225,8 @@ class NetRanker(WeightedRanker):
     def _gradient(self, net: Net, query: _Query) -> Floats:
         """Return dC/dw of one query, and that of the penalty reg_lambda / 2 |w|^2."""
         activations = net.activations(query.inputs)
-        lambdas, curvatures = np.empty(len(activations)), np.empty(len(activations))
+        lambdas = np.empty(len(activations))
+        curvatures = np.empty(len(activations))
         query.objective.gradients(query.start + product(activations, net.output), lambdas, curvatures)
         return net.gradient(query.inputs, activations, lambdas) + self.reg_lambda * net.weights
 
@@ -259,7 +261,8 @@ class Adam:
     def __init__(self, n_weights: int) -> None:
         """Start with no gradient."""
         self.count = 0
-        self._mean, self._square = np.zeros(n_weights), np.zeros(n_weights)
+        self._mean = np.zeros(n_weights)
+        self._square = np.zeros(n_weights)
         self._no_mean, self._no_square = 1.0, 1.0  # shares of the running means that are of no gradient
 
     def next(self, weights: Floats, gradient: Floats, rate: float) -> Floats:
@@ -269,7 +272,8 @@ class Adam:
         self._square += (1.0 - SQUARE_DECAY) * (gradient**2 - self._square)
         self._no_mean *= MEAN_DECAY  # not a power of the C library, which depends on the processor
         self._no_square *= SQUARE_DECAY
-        mean, square = self._mean / (1.0 - self._no_mean), self._square / (1.0 - self._no_square)
+        mean = self._mean / (1.0 - self._no_mean)
+        square = self._square / (1.0 - self._no_square)
         return weights - rate * mean / (np.sqrt(square) + TINY)
 
 

@@ -100,7 +100,8 @@ class RankBoost(Ranker):
         alpha = _base_alpha(objective, start)
         stopping = self._stopping(valid, context)
         trees = self._boost(search, objective, alpha * start, valid, spread / alpha, stopping)
-        self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
+        self.best_iteration_ = stopping.best
+        self.evals_result_ = stopping.results()
         self.forest_ = Forest.of(trees[: self.best_iteration_])
 
     def _objective(self, train: TrainingSet) -> PairwiseExponential | ExponentialPairs:
@@ -120,7 +121,8 @@ class RankBoost(Ranker):
     ) -> list[Tree]:
         """Add weak rankers until the number is reached, none agrees with D, or the validation no longer rises."""
         trees: list[Tree] = []
-        grad, hess = np.empty_like(scores), np.empty_like(scores)
+        grad = np.empty_like(scores)
+        hess = np.empty_like(scores)
         valid_scores = np.empty(0) if valid is None else valid.start_scores.copy()
         before = objective.cost(scores)
         for _ in track(range(self.n_estimators), "weak rankers", self.n_estimators):
@@ -209,12 +211,14 @@ class _Search:
 
     def _digits(self, feature: int) -> Ints:
         """Return the digit of a feature (see `rerank.trees.bins`) for each code of its column."""
-        stride, n_digits = self._columns.stride[feature], self._columns.n_digits[feature]
+        stride = self._columns.stride[feature]
+        n_digits = self._columns.n_digits[feature]
         return np.arange(MOST_CODES) // stride % n_digits  # type: ignore[no-any-return]
 
     def chosen(self, weak: _Weak) -> NDArray[np.bool_]:
         """Return h of every training row."""
-        digits, column = self._digits(weak.feature), int(self._columns.column[weak.feature])
+        digits = self._digits(weak.feature)
+        column = int(self._columns.column[weak.feature])
         absent = self._bins.missing[weak.feature] & (digits == self._columns.missing_digit[weak.feature])
         by_byte = np.where(absent, weak.missing, digits > weak.edge)
         return by_byte[self._blocks[column // WIDTH][:, column % WIDTH]]  # type: ignore[no-any-return]
@@ -246,7 +250,8 @@ def _base_alpha(objective: PairwiseExponential | ExponentialPairs, base: Floats)
 
 def _least(objective: PairwiseExponential | ExponentialPairs, scores: Floats, h: Floats | NDArray[np.bool_]) -> float:
     """Return the alpha with Z'(alpha) = 0: Z is convex, and its slope is the gradient along h."""
-    grad, hess = np.empty_like(scores), np.empty_like(scores)
+    grad = np.empty_like(scores)
+    hess = np.empty_like(scores)
 
     def slope(alpha: float) -> float:
         objective.gradients(scores + alpha * h, grad, hess)

@@ -269,9 +269,12 @@ class Ranker(Estimator):
 
     def _take_features(self, names: tuple[str, ...]) -> None:
         """Take features of unknown origin, without a base."""
-        self.feature_names_, self.n_features_in_ = names, len(names)
-        self.recipe_, self.fingerprint_ = None, None
-        self.retriever_, self.run_retrievers_ = None, {}
+        self.feature_names_ = names
+        self.n_features_in_ = len(names)
+        self.recipe_ = None
+        self.fingerprint_ = None
+        self.retriever_ = None
+        self.run_retrievers_ = {}
         self.base_ = NoBase()
 
     @abstractmethod
@@ -396,9 +399,12 @@ class Ranker(Estimator):
                     "them; for a base without them, give codes (Series.cat.codes) and categorical_feature."
                 )
         self.base_, start = (GivenScoresBase(), init_score) if init_score is not None else resolve_base(base, data)
-        self.feature_names_, self.n_features_in_ = data.feature_names, data.n_features
-        self.recipe_, self.fingerprint_ = data.recipe, data.fingerprint
-        self.retriever_, self.run_retrievers_ = data.retriever, dict(data.run_retrievers)
+        self.feature_names_ = data.feature_names
+        self.n_features_in_ = data.n_features
+        self.recipe_ = data.recipe
+        self.fingerprint_ = data.fingerprint
+        self.retriever_ = data.retriever
+        self.run_retrievers_ = dict(data.run_retrievers)
         if self.retriever_ is not None and self.retriever_.depth is None:  # as many documents are reranked by default
             self.retriever_ = replace(self.retriever_, depth=int(np.diff(data.query_ptr).max()))
         if self.retriever_ is None and isinstance(self.base_, CandidateRunBase) and isinstance(base, Run):
@@ -760,9 +766,13 @@ class Ranker(Estimator):
         values = _record_of(kind).read(stored, sizes)
         model = kind(**values["parameters"])
         model._take_features(values["feature_names"])
-        model.recipe_, model.fingerprint_ = values["recipe"], values["fingerprint"]
-        model.retriever_, model.run_retrievers_ = values["retriever"], values["run_retrievers"]
-        model.base_, model._columns_named, model.categories_ = values["base"], values["columns"], values["categories"]
+        model.recipe_ = values["recipe"]
+        model.fingerprint_ = values["fingerprint"]
+        model.retriever_ = values["retriever"]
+        model.run_retrievers_ = values["run_retrievers"]
+        model.base_ = values["base"]
+        model._columns_named = values["columns"]
+        model.categories_ = values["categories"]
         model._restore(values["learned"])
         model.calibration_ = values["calibration"]
         model._check()
@@ -809,7 +819,8 @@ class Ranker(Estimator):
     ) -> tuple[RankingData, Floats | None]:
         """Return the data that `fit` was given, and the base scores of their rows."""
         if isinstance(X, RankingData):
-            data, order = X, np.arange(X.n_rows)
+            data = X
+            order = np.arange(X.n_rows)
         else:
             data, order = _labelled(X, y, qid, group, sample_weight)
         if init_score is None:
@@ -826,7 +837,8 @@ class Ranker(Estimator):
         if isinstance(self.base_, GivenScoresBase) and init_score is None:
             raise InvalidInputError("eval_set: expected eval_init_score beside init_score, got none. Pass both.")
         if isinstance(X, RankingData):
-            data, order = self._matching(self._loaded(X)), None
+            data = self._matching(self._loaded(X))
+            order = None
             check_retrievers(self, X.retriever, X.run_retrievers, "validation data", init_score is None)
         else:
             data, order = data_from_arrays(X, y, query_column(qid, group, X, "eval_"))
@@ -862,7 +874,8 @@ class Ranker(Estimator):
 
     def _check_columns(self, X: NDArray[np.float32], names: tuple[str, ...] | None, what: str) -> None:
         """Refuse columns that are not those of training; warn as scikit-learn does where one side has no names."""
-        kind, trained = type(self).__name__, tuple(self.feature_names_)
+        kind = type(self).__name__
+        trained = tuple(self.feature_names_)
         names = None if names is None else self._as_trained(names)
         if names is None and not self.ordered_:
             raise ModelMismatchError(
@@ -1035,7 +1048,9 @@ def _labelled(
 
 def _validation_arrays(validated: Validated) -> tuple[Any, Any, Any, Any]:
     """Return X, labels, queries and group sizes of the validation data; X may be RankingData."""
-    data, qid, group = validated.data, _only("eval_qid", validated.qid), _only("eval_group", validated.group)
+    data = validated.data
+    qid = _only("eval_qid", validated.qid)
+    group = _only("eval_group", validated.group)
     if isinstance(data, list) and len(data) == 1:
         data = data[0]
     if isinstance(data, RankingData):

@@ -114,7 +114,8 @@ def _sums(X: NDArray[np.float32], rows: Ints, means: Floats) -> Floats:
 
     Shapes: means float64 (n_features,), from which distances are; the result (3, n_features) float64.
     """
-    blocks, X = _blocks(len(rows)), read_only_view(X)
+    blocks = _blocks(len(rows))
+    X = read_only_view(X)
     parts = np.zeros((len(blocks), 3, X.shape[1]))  # added in one order, whichever thread is first
 
     def add(number: int) -> None:

@@ -48,7 +48,8 @@ from rerank.runtime.schema import Choice, Field, Names, Record, SchemaError, Siz
 from rerank.types import Floats, Ints, RankingData, Run, query_rows
 from rerank.types.retriever import UNNAMED, Retriever
 
-RANK, DEPTH = "run.rank", 100
+RANK = "run.rank"
+DEPTH = 100
 
 
 LARGEST = 5.0
@@ -93,8 +94,10 @@ def _standardised(values: Floats, first: NDArray[np.bool_], query: Ints, n_queri
     least = np.full(n_queries, np.inf)
     np.fmin.at(least, query, values)
     values = np.where(np.isnan(values), np.where(np.isfinite(least), least, 0.0)[query], values)
-    of, some = query[first], values[first]
-    lowest, highest = np.full(n_queries, np.inf), np.full(n_queries, -np.inf)
+    of = query[first]
+    some = values[first]
+    lowest = np.full(n_queries, np.inf)
+    highest = np.full(n_queries, -np.inf)
     np.minimum.at(lowest, of, some)
     np.maximum.at(highest, of, some)
     counts = np.maximum(np.bincount(of, minlength=n_queries), 1)
