@@ -18,7 +18,7 @@ from rerank.errors import InvalidInputError, shown
 from rerank.exchange.registry import FormatFault, damage_found
 from rerank.runtime.schema import LARGEST as LARGEST_SCORE
 from rerank.runtime.schema import SchemaError
-from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, Forest, Tree, category_bits, check_forest
+from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, Forest, Tree, category_bits
 from rerank.types import Floats, Ints
 
 LARGEST = np.finfo(np.float32).max
@@ -217,7 +217,7 @@ def joined(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64) -> F
     if len(faulty):
         raise FormatFault(f"features from 0 to {n_features - 1}", str(int(faulty[0])))
     try:
-        check_forest(forest)
+        forest.check()
     except SchemaError as error:
         raise _in_its_tree(trees, error) from None
     if not np.abs(forest.gain).max(initial=0.0) <= LARGEST_GAIN:
@@ -241,7 +241,7 @@ def _in_its_tree(trees: Sequence[Tree], whole: SchemaError) -> FormatFault:
     """Return the fault of the first tree that is wrong by itself."""
     for number, tree in enumerate(trees, 1):
         try:
-            check_forest(Forest.of([tree]))
+            Forest.of([tree]).check()
         except SchemaError as error:
             return FormatFault(error.expected, error.got, where=f"tree {number}: {error.path}")
     return FormatFault(whole.expected, whole.got)

@@ -195,7 +195,7 @@ def tree_model(model: Ranker, format: str) -> TreeModel:
             )
         trees = model.forest_, model.n_features_in_, tuple(model.feature_names_)
         constant, divisor, values = model.constant_, model.divisor_, _values_by_column(model)
-        own = TreeModel(*trees, constant, divisor, model.zero_missing_, model._ordered, values)
+        own = TreeModel(*trees, constant, divisor, model.zero_missing_, model.ordered_, values)
         return replace(own, unlisted_missing=model.unlisted_missing_, first_number=model.first_number_)
     if not isinstance(model, BoostedTrees):
         raise InvalidInputError(f"{format}: expected a ranker of trees, got {model.kind}. Export {KINDS}.")

@@ -25,7 +25,7 @@ from rerank.index.bound import named_runs
 from rerank.index.index import Index
 from rerank.metrics.registry import each_named, named
 from rerank.rankers.parameters import check_names, declared_parameters
-from rerank.rankers.ranker import Ranker, StoredModel, ranker_class
+from rerank.rankers.ranker import STORED_MODEL, Ranker, ranker_class
 from rerank.rankers.store import fitted_model
 from rerank.rankers.warm_start import given_base
 from rerank.retrieval.base import Candidates
@@ -185,7 +185,7 @@ class Study:
             The study.
 
         """
-        base = default if self.base is None else given_base(self.base, StoredModel(), names)
+        base = default if self.base is None else given_base(self.base, STORED_MODEL, names)
         if not isinstance(base, str | Ranker):
             raise _unknown_base(base)
         return replace(self, base=fitted_model(base) if isinstance(base, Ranker) else base)

@@ -66,7 +66,7 @@ _RULE = f"of 1 to {MOST_LETTERS} characters without NUL"
 _MEMBERS = Record(
     {
         "version": Whole(VERSION, VERSION),
-        "features": Names(binds="n_features"),
+        "features": Names(),
         "ideal_labels": Table(Array(np.float64)),
         **STORED,
     },

@@ -32,7 +32,8 @@ def data_from_arrays(X: object, y: object, qid: object, weights: object = None) 
     qid      (n_rows,) query of each row, in any order
     weights  (n_rows,) or None
     """
-    names, matrix = column_names(X), feature_matrix(X)
+    names = column_names(X)
+    matrix = feature_matrix(X)
     for name, column in (("y", y), ("qid", qid), ("sample_weight", weights)):
         check_index(name, column, X)
     queries = _checked_queries(qid, len(matrix))
@@ -310,12 +311,14 @@ def _may_miss(queries: NDArray[Any]) -> bool:
 
 def check_index(what: str, column: object, X: object) -> None:
     """Refuse a column whose index has the labels of X's in another order: values go to rows by position."""
-    of_X, of_column = getattr(X, "index", None), getattr(column, "index", None)
+    of_X = getattr(X, "index", None)
+    of_column = getattr(column, "index", None)
     if of_X is None or of_column is None or callable(of_X) or callable(of_column):  # arrays; a list's index is a method
         return
     if len(of_X) != len(of_column) or np.array_equal(np.asarray(of_X), np.asarray(of_column)):
         return
-    one, other = np.asarray(of_X).tolist(), np.asarray(of_column).tolist()
+    one = np.asarray(of_X).tolist()
+    other = np.asarray(of_column).tolist()
     if sorted(map(repr, one)) == sorted(map(repr, other)):
         row = next(row for row, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
         raise InvalidInputError(
@@ -328,7 +331,8 @@ def _content_ids(X: NDArray[np.float32], y: Floats | None) -> Ids:
     """Return 16 hexadecimal digits made from each row's values: an order that the input's order cannot change."""
     hashes = np.empty(len(X), dtype=np.uint64)
     labels = np.zeros(len(X)) if y is None else y
-    words, bits = X.view(np.uint32), labels.view(np.uint64)
+    words = X.view(np.uint32)
+    bits = labels.view(np.uint64)
 
     def fill(here: slice) -> None:
         _hash_rows(words[here], bits[here], hashes[here])

@@ -8,7 +8,8 @@ Many rankers at once: a second stage, trained with LambdaRank, joins their score
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -35,7 +36,7 @@ from rerank.rankers.parameters import (
     read_value,
     stopping_parameter,
 )
-from rerank.rankers.ranker import PROGRESS, Ranker, StoredModel, ranker_class, register, stored_rankers
+from rerank.rankers.ranker import PROGRESS, Ranker, ranker_class, register, stored_rankers
 from rerank.rankers.sizes import FEW, SOME
 from rerank.rankers.training import (
     ALONE,
@@ -50,7 +51,7 @@ from rerank.rankers.warm_start import NoBase
 from rerank.runtime.numerics import cross_product, gram, inverse, product
 from rerank.runtime.numerics import matrix_dot as dot
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Array, Choice, Field, Items, Number, Record, SchemaError, Sizes, Table, Text, Whole
+from rerank.runtime.schema import Array, Choice, Field, Number, SchemaError, Sizes, Text, Whole
 from rerank.trees.bins import bin_rows
 from rerank.types import Floats, Ints, RankingData, query_rows
 from rerank.types.ranking_data import BOTH, UNLISTED
@@ -75,7 +76,7 @@ class Members(Field):
         """Return the text."""
         if value is None and self.optional:
             return None
-        if isinstance(value, list | tuple) and all(isinstance(each, Ranker) for each in value):
+        if isinstance(value, list | tuple) and all(isinstance(ranker, Ranker) for ranker in value):
             if not value:
                 raise SchemaError("at least one ranker", "none")
             return spell_members(value)
@@ -104,10 +105,10 @@ def read_members(text: str, common: Mapping[str, Any]) -> list[Ranker]:
             raise InvalidInputError(
                 f"members: expected at most {MOST_MEMBERS} rankers, got more in {shown(text)}. Name fewer."
             )
-        given = {**{key: value for key, value in common.items() if key in known}, **parameters}
+        values = {**{key: value for key, value in common.items() if key in known}, **parameters}
         for copy in range(copies):
-            seed = {"random_state": given["random_state"] + copy} if "random_state" in given else {}
-            members.append(learner(**{**given, **seed}))
+            seed = {"random_state": values["random_state"] + copy} if "random_state" in values else {}
+            members.append(learner(**{**values, **seed}))
     return members
 
 
@@ -118,8 +119,8 @@ def spell_members(members: Sequence[Ranker]) -> str:
 
 def _spelled(member: Ranker) -> str:
     declared = declared_parameters(type(member))
-    given = {name: value for name, value in plain_parameters(member).items() if name not in OF_THE_ENSEMBLE}
-    return f"{member.kind}({', '.join(f'{k}={v!r}' for k, v in given.items() if v != declared[k].default)})"
+    parameters = {name: value for name, value in plain_parameters(member).items() if name not in OF_THE_ENSEMBLE}
+    return f"{member.kind}({', '.join(f'{k}={v!r}' for k, v in parameters.items() if v != declared[k].default)})"
 
 
 def _entries(text: str) -> list[ast.expr]:
@@ -134,7 +135,8 @@ def _entry(entry: ast.expr, text: str) -> tuple[int, str, dict[str, Any]]:
     """Return copies, name and parameters."""
     copies: Any = 1
     if isinstance(entry, ast.BinOp) and isinstance(entry.op, ast.Mult) and isinstance(entry.left, ast.Constant):
-        copies, entry = entry.left.value, entry.right
+        copies = entry.left.value
+        entry = entry.right
     call = entry if isinstance(entry, ast.Call) else ast.Call(entry, [], [])
     if not isinstance(call.func, ast.Name) or call.args or type(copies) is not int or copies < 1:
         raise _misspelled(text)
@@ -150,12 +152,14 @@ def _misspelled(text: str) -> InvalidInputError:
     )
 
 
-def new_members(given: str | Sequence[Ranker], common: Mapping[str, Any]) -> list[Ranker]:
+def new_members(members: str | Sequence[Ranker], common: Mapping[str, Any]) -> list[Ranker]:
     """Return the members before they learn; `common` are the parameters of those that are given as text.
 
     Raises InvalidInputError where there is none, or one with a base of its own.
     """
-    members = read_members(given, common) if isinstance(given, str) else [each.unfitted_copy() for each in given]
+    members = (
+        read_members(members, common) if isinstance(members, str) else [member.unfitted_copy() for member in members]
+    )
     if not members or any(member.base is not None for member in members):
         raise InvalidInputError(
             "members: expected at least one ranker, all without a base of their own. Give base to the ranker that "
@@ -194,29 +198,76 @@ def complete_member(owner: Ranker, member: Ranker) -> None:
             "members: expected an imported model of the features of the data, in their order, got others "
             f"({', '.join(names[:3])} ...). Import it with feature_names."
         )
-    member.feature_names_, member.n_features_in_ = owner.feature_names_, owner.n_features_in_
-    member.recipe_, member.fingerprint_ = owner.recipe_, owner.fingerprint_
-    member.retriever_, member.run_retrievers_ = owner.retriever_, owner.run_retrievers_
-    member.base_ = NoBase()
+    member._take_features(owner.feature_names_)
+    member.recipe_ = owner.recipe_
+    member.fingerprint_ = owner.fingerprint_
+    member.retriever_ = owner.retriever_
+    member.run_retrievers_ = owner.run_retrievers_
 
 
-def add_member_contributions(
-    members: Sequence[Ranker], weights: Floats, X: NDArray[np.float32], out: Floats, n_threads: int
-) -> None:
-    """Add the members' contributions (see `Ranker.contributions`), each times its weight, to out (n_rows, n + 1)."""
-    for weight, member in zip(weights.tolist(), members, strict=True):
-        added = np.zeros_like(out)
-        member._add_contributions(X, added, n_threads)
-        out += weight * added
+class Combination(Ranker):
+    """Base class of the rankers that score a document by what their members learned.
 
+    Attributes
+    ----------
+    members_ : list of Ranker
+        The members, without a base of their own.
+    weights_ : ndarray of shape (n_members,), dtype float64
+        Weights of their scores.
 
-def check_members(owner: Ranker, members: Sequence[Ranker]) -> None:
-    """Refuse stored members with other features than the owner, or with a base of their own; raises SchemaError."""
-    for number, member in enumerate(members):
-        if member.feature_names_ != owner.feature_names_ or not isinstance(member.base_, NoBase):
-            raise SchemaError(
-                f"the {owner.kind}'s features, and no base of its own", "others", path=f"members[{number}]"
-            )
+    """
+
+    learned: ClassVar[Mapping[str, Any]] = {**PROGRESS, "members": list[Ranker], "weights": Floats}
+    n_folds: int
+    members_: list[Ranker]
+    weights_: Floats
+
+    @abstractmethod
+    def _new_members(self, n_queries: int) -> list[Ranker]:
+        """Return the members before they learn from so many queries."""
+
+    def _held_out(
+        self, data: TrainingSet, fold: Ints, members: Sequence[Ranker], valid: Callable[[Ranker, TrainingSet], Any]
+    ) -> tuple[Floats, Ints]:
+        """Return what members that learned from the other folds add to the base in each fold.
+
+        fold   of each query, (n_queries,)
+        valid  returns the validation data of a member beside a fold
+        Returns scores (n_rows, n_members) float64, and the best iterations (n_folds, n_members).
+        """
+        rows = fold[query_rows(data.query_ptr)]
+        scores = np.empty((len(data.order), len(members)))
+        iterations = np.zeros((self.n_folds, len(members)), dtype=np.int64)
+        for number in track(range(self.n_folds), "members on folds", self.n_folds):
+            rest = data.select(np.flatnonzero(fold != number))
+            part = data.select(np.flatnonzero(fold == number))
+            for column, member in enumerate(members):
+                learner = learner_of(self, member)
+                learner._learn(rest, valid(member, part))
+                scores[rows == number, column] = learner._scores(part.X)
+                iterations[number, column] = learner.best_iteration_
+        return scores, iterations
+
+    def _keeps_directions(self) -> bool:
+        return any(member._keeps_directions() for member in self._new_members(0))
+
+    def _columns_read(self) -> Ints:
+        none = np.empty(0, np.int64)  # of the base ranker alone, which has no members
+        return np.unique(np.concatenate([none, *(member._columns_read() for member in self.members_)]))
+
+    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        for weight, member in zip(self.weights_.tolist(), self.members_, strict=True):
+            added = np.zeros_like(out)
+            member._add_contributions(X, added, n_threads)
+            out += weight * added
+
+    def _check_learned(self) -> None:
+        """Raise SchemaError for members with other features than these, or with a base of their own."""
+        for number, member in enumerate(self.members_):
+            if member.feature_names_ != self.feature_names_ or not isinstance(member.base_, NoBase):
+                raise SchemaError(
+                    f"the {self.kind}'s features, and no base of its own", "others", path=f"members[{number}]"
+                )
 
 
 LINEAR = "plackettluce(C=0.01)"
@@ -228,7 +279,7 @@ ITERATED = "n_estimators"  # of the members whose number of iterations early sto
 
 @register("auto")
 @dataclass(eq=False, repr=False)
-class Auto(Ranker):
+class Auto(Combination):
     """Chooses by the metric on held-out queries: all members together, one of them, or the base ranker alone.
 
     The members together score a document by the mean of their scores, each divided by its standard deviation within
@@ -272,30 +323,37 @@ class Auto(Ranker):
     n_jobs: int | None = jobs_parameter()
 
     cross_validates: ClassVar[bool] = True
+    learned: ClassVar[Mapping[str, Any]] = {
+        **Combination.learned,
+        "weights": Array(low=0.0),
+        "choices": dict[str, float],
+        "chosen": Text(1000),
+    }
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         members = [learner_of(self, member) for member in self._new_members(len(train.weights))]
         cold = binned_for(members, without_start(train))
         judged = valid or train
-        added = self._held_out(cold, members) if valid is None else _added(members, cold, without_start(valid))
+        added = self._cross_validated(cold, members) if valid is None else _added(members, cold, without_start(valid))
         candidates = _candidates(len(members))
         mixtures, weights, stopping = self._tried(candidates, judged, added, valid is not None, context)
         if valid is None:
             best, metrics = self._best(judged, mixtures)
             self.cross_validated_ = metrics[best]
         else:
-            best, metrics = stopping.best, stopping.history
+            best = stopping.best
+            metrics = stopping.history
         chosen = candidates[best]
-        self.best_iteration_, self.evals_result_ = best, stopping.results()
-        self.chosen_, self.choices_ = _name(chosen), dict(zip(map(_name, candidates), metrics, strict=False))
-        self.members_, self.weights_ = [members[column] for column in chosen], weights[best]
+        self.best_iteration_ = best
+        self.evals_result_ = stopping.results()
+        self.chosen_ = _name(chosen)
+        self.choices_ = dict(zip(map(_name, candidates), metrics, strict=False))
+        self.members_ = [members[column] for column in chosen]
+        self.weights_ = weights[best]
         for member in self.members_:
             if valid is None:
                 member._learn(cold, None)
             complete_member(self, member)
-
-    def _keeps_directions(self) -> bool:
-        return any(member._keeps_directions() for member in self._new_members(0))
 
     def _new_members(self, n_queries: int) -> list[Ranker]:
         trees = TREES if FEW <= n_queries < SOME else OWN_SIZES
@@ -303,26 +361,20 @@ class Auto(Ranker):
         rounds = {"early_stopping_rounds": self.early_stopping_rounds}
         return new_members(f"{LINEAR}, {trees}" if self.members is None else self.members, {**common, **rounds})
 
-    def _held_out(self, data: TrainingSet, members: Sequence[Ranker]) -> Floats:
+    def _cross_validated(self, data: TrainingSet, members: Sequence[Ranker]) -> Floats:
         """Return what each member adds to the base on held-out queries, (n_rows, n_members).
 
         Members whose number of iterations is not given stop early on the fold that is held out, and are set to the
         mean of the folds' numbers.
         """
         fold = fold_of_queries(self.n_folds, data, self.random_state)
-        rows, held_out = fold[query_rows(data.query_ptr)], np.empty((len(data.order), len(members)))
-        stops = [_is_open(member) for member in members]
-        iterations = np.zeros((self.n_folds, len(members)))
-        for number in track(range(self.n_folds), "members on folds", self.n_folds):
-            rest, part = data.select(np.flatnonzero(fold != number)), data.select(np.flatnonzero(fold == number))
-            for column, member in enumerate(members):
-                learner = learner_of(self, member)
-                learner._learn(rest, part if stops[column] else None)
-                held_out[rows == number, column] = learner._scores(part.X)
-                iterations[number, column] = learner.best_iteration_
-        for column in np.flatnonzero(stops).tolist():
-            members[column].set_params(**{ITERATED: max(round(float(iterations[:, column].mean())), 1)})
-        return held_out
+        scores, iterations = self._held_out(
+            data, fold, members, lambda member, part: part if _is_open(member) else None
+        )
+        for column, member in enumerate(members):
+            if _is_open(member):
+                member.set_params(**{ITERATED: max(round(float(iterations[:, column].mean())), 1)})
+        return scores
 
     def _tried(
         self,
@@ -336,7 +388,8 @@ class Auto(Ranker):
         measure = parse_measure(self.metric)
         stopping = EarlyStopping(judged if validates else None, measure, len(candidates), context.callbacks)
         base = WeightedBase(judged, measure) if judged.start_scores.any() else None
-        mixtures, weights = [judged.start_scores], [np.empty(0)]
+        mixtures = [judged.start_scores]
+        weights = [np.empty(0)]
         for candidate in candidates[1:]:
             own = np.ascontiguousarray(added[:, candidate])
             mixing = _mixing(judged, own)
@@ -361,7 +414,8 @@ class Auto(Ranker):
             difference, error = mean_and_error(values[one] - values[other], weights)
             return difference > errors * error
 
-        together, best = len(means) - 1, int(np.argmax(means[1:])) + 1
+        together = len(means) - 1
+        best = int(np.argmax(means[1:])) + 1
         best = best if better(best, together, ERRORS) else together
         if self._prefers_base(data, mixtures[best]) and not better(best, 0):
             best = 0
@@ -379,29 +433,16 @@ class Auto(Ranker):
         nothing = [member._learned_nothing() for member in self.members_]
         return nothing[0] if all(nothing) else ""
 
-    def _columns_read(self) -> Ints:
-        none = np.empty(0, np.int64)  # of the base ranker alone, which has no members
-        return np.unique(np.concatenate([none, *(member._columns_read() for member in self.members_)]))
-
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         scores = np.zeros(len(X))
         for weight, member in zip(self.weights_, self.members_, strict=True):
             scores += weight * member._scores(X)
         return scores
 
-    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
-        add_member_contributions(self.members_, self.weights_, X, out, n_threads)
-
-    def _parts(self) -> dict[str, Field]:
-        members: dict[str, Field] = {
-            "members": Items(StoredModel(), binds="n_members", may_be_empty=True),
-            "weights": Array(np.float64, "n_members", low=0.0),
-        }
-        return {**PROGRESS, **members, "choices": Table(Number()), "chosen": Text(1000)}
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        check_members(self, learned["members"])
-        super()._restore(learned)
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        if len(self.weights_) != len(self.members_):
+            raise SchemaError(f"{len(self.members_)} values", str(len(self.weights_)), path="weights")
 
     def _largest_score(self) -> float:
         largest = [member._largest_score() for member in self.members_]
@@ -439,90 +480,24 @@ def _mixing(data: TrainingSet, held_out: Floats) -> Floats:
 
 
 DEPTH = 30  # that gradients look at
-NO_MEMBERS = np.empty(0, dtype=np.int64)
 RIDGE = 1e-3  # share of each weight's own curvature: members with equal scores get equal weights
 
 
-class LinearStage:
-    """base + sum_m w_m f_m of members' scores f_m.
-
-    Each step is w - learning_rate (H + ridge)^-1 g with g = F'lambda and H = F'diag(h)F, h the curvature of each
-    document (Burges 2010, sections 4 and 7), F the members' scores less their means in each query. So a step does not
-    depend on constants added to members' scores nor on their scale; the ridge is a share of H's own diagonal. A weight
-    of `rising`, the members with monotone constraints, is set to 0 where a step makes it negative: the sum would go
-    against the constraints.
-
-    The first weights are equal, of members' scores divided by their standard deviations, since members of different
-    kinds have different units. A base is added to the sum with a weight of its own (base_scores.py). Of all weights,
-    none at all (the base itself) and the equal ones included, the best by the measure are kept: on the validation
-    queries where there are some, else on the held-out scores themselves.
-    """
-
-    learned_later: ClassVar[Mapping[str, Any]] = {}
-
-    def __init__(
-        self,
-        n_estimators: int,
-        learning_rate: float,
-        metric: Any,
-        early_stopping_rounds: int,
-        rising: Ints = NO_MEMBERS,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.metric = metric
-        self.early_stopping_rounds = early_stopping_rounds
-        self.rising = rising
-
-    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
-        measure, base = parse_measure(self.metric), None
-        if train.start_scores.any():
-            base = WeightedBase(valid or train, parse_measure(self.metric))
-        objective = lambdarank_for(measure, train.lists, train.weights, truncation_level=DEPTH)
-        inputs = train.X[train.order].astype(np.float64)
-        inputs -= inputs.min(axis=0)  # a constant column is 0 exactly
-        scales = np.where(inputs.any(axis=0), inputs.std(axis=0), 1.0)
-        sizes = np.diff(train.query_ptr)
-        means = np.add.reduceat(inputs, train.query_ptr[:-1], axis=0) / sizes[:, None]
-        inputs = (inputs - np.repeat(means, sizes, axis=0)) / scales
-        followed = valid or train
-        judged = None if base is None else base.best_of
-        stopping = EarlyStopping(followed, measure, self.early_stopping_rounds, context.callbacks, judged)
-        held_out = followed.X[followed.order].astype(np.float64)
-        self.weights_ = np.zeros(len(scales))
-        weights = np.full(len(scales), 1.0 / len(scales))  # of the inputs; of the members: / scales
-        for _ in range(self.n_estimators):
-            if stopping.add(product(held_out, weights / scales)):
-                self.weights_ = weights / scales
-            if stopping.over:
-                break
-            weights = weights - self.learning_rate * newton_step(objective, inputs, weights)
-            weights[self.rising] = np.maximum(weights[self.rising], 0.0)
-        if base is not None:
-            learned = product(held_out, self.weights_)
-            self.weights_ *= (base.averaged(learned) if valid is None else base.best(learned)).factor
-        self.best_iteration_, self.evals_result_ = stopping.best, stopping.results() if valid else {}
-
-    def _scores(self, X: NDArray[np.float32]) -> Floats:
-        return product(np.ascontiguousarray(X), self.weights_)
-
-    def _learned_nothing(self) -> str:
-        return "" if self.weights_.any() else "no weight but 0"
-
-    def _learned(self) -> dict[str, Any]:
-        return {"weights": self.weights_.tolist()}
-
-    def _parts(self, columns: str) -> dict[str, Field]:
-        return {"weights": Array(np.float64, columns)}
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.weights_ = learned["weights"]
+def _centred(train: TrainingSet) -> tuple[Floats, Floats]:
+    """Return members' scores less their means in each query, of deviation 1, (n_rows, n_members), and their scales."""
+    inputs = train.X[train.order].astype(np.float64)
+    inputs -= inputs.min(axis=0)  # a constant column is 0 exactly
+    scales = np.where(inputs.any(axis=0), inputs.std(axis=0), 1.0)
+    sizes = np.diff(train.query_ptr)
+    means = np.add.reduceat(inputs, train.query_ptr[:-1], axis=0) / sizes[:, None]
+    return (inputs - np.repeat(means, sizes, axis=0)) / scales, scales
 
 
 def newton_step(objective: LambdaRankObjective | BlockLambdaRankObjective, inputs: Floats, weights: Floats) -> Floats:
-    """Return (H + ridge)^-1 g of `LinearStage` for inputs (n_rows, n_inputs) float64 at weights (n_inputs,) float64."""
+    """Return (H + ridge)^-1 g of a linear stage for inputs (n_rows, n_inputs) at weights (n_inputs,), both float64."""
     scores = product(inputs, weights)
-    grad, hess = np.empty(len(inputs)), np.empty(len(inputs))
+    grad = np.empty(len(inputs))
+    hess = np.empty(len(inputs))
     objective.gradients(scores, grad, hess)
     curvature = gram(inputs, hess)
     sizes = np.sqrt(np.diag(curvature))
@@ -538,7 +513,7 @@ SEEDS = 1000  # between the seed of the members and that of the folds
 
 @register("ensemble")
 @dataclass(eq=False, repr=False)
-class Ensemble(Ranker):
+class Ensemble(Combination):
     """Rankers combined by a second stage that is trained on their held-out scores.
 
     The queries are divided into folds, and each member scores each fold after training on the others. The second stage
@@ -547,6 +522,14 @@ class Ensemble(Ranker):
 
         linear   base + sum_m w_m f_m, w by Newton's steps on LambdaRank's gradients
         boosted  base + LambdaMART(f_1, f_2, ...)
+
+    Each step of the linear stage is w - learning_rate (H + ridge)^-1 g with g = F'lambda and H = F'diag(h)F, h the
+    curvature of each document (Burges 2010, sections 4 and 7), F the members' scores less their means in each query. So
+    a step does not depend on constants added to members' scores nor on their scale; the ridge is a share of H's own
+    diagonal. A weight of a member with monotone constraints is set to 0 where a step makes it negative: the sum would
+    go against the constraints. The first weights are equal, of members' scores divided by their standard deviations. Of
+    all weights, none at all (the base itself) and the equal ones included, the best by the measure are kept: on the
+    validation queries where there are some, else on the held-out scores themselves.
 
     The winning system of the Yahoo! challenge had the members "8*lambdamart(subsample=0.5), 2*lambdarank,
     2*logisticregression".
@@ -588,6 +571,8 @@ class Ensemble(Ranker):
     random_state: int = parameter(0, Whole(0, 2**63), "Random seed of the folds, and of members given as text.")
     n_jobs: int | None = jobs_parameter()
 
+    learned: ClassVar[Mapping[str, Any]] = {**Combination.learned, "stage": Ranker | None}
+
     def _fit_data(self, data: RankingData, *others: Any) -> None:
         _refuse_unlisted(data.zeros, self.members)
         super()._fit_data(data, *others)
@@ -601,94 +586,103 @@ class Ensemble(Ranker):
         return super()._matrix(X)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
-        common = {"metric": self.metric, "random_state": self.random_state}
-        members = [learner_of(self, member) for member in new_members(self.members, common)]
-        stage = self._new_stage([member._keeps_directions() for member in members])
-        cold, cold_valid = binned_for(members, without_start(train)), valid and without_start(valid)
+        members = [learner_of(self, member) for member in self._new_members(len(train.weights))]
+        cold = binned_for(members, without_start(train))
+        cold_valid = valid and without_start(valid)
         fold = fold_of_queries(self.n_folds, train, SEEDS + self.random_state)
-        held_out = np.empty((len(train.order), len(members)), dtype=np.float32)
-        for number in track(range(self.n_folds), "members on folds", self.n_folds):
-            rest, part = cold.select(np.flatnonzero(fold != number)), cold.select(np.flatnonzero(fold == number))
-            rows = np.repeat(fold == number, np.diff(train.query_ptr))
-            for column, member in enumerate(members):
-                learner = learner_of(self, member)
-                learner._learn(rest, cold_valid)
-                held_out[rows, column] = learner._scores(part.X)
+        held_out = self._held_out(cold, fold, members, lambda member, part: cold_valid)[0].astype(np.float32)
         for member in track(members, "members", len(members)):
             member._learn(cold, cold_valid)
             complete_member(self, member)
         self.members_ = members
         stage_valid = None if valid is None else _of_scores(valid, self._shares(valid.X)[valid.order])
-        stage._learn(_of_scores(train, held_out), stage_valid, context)
-        self.stage_, self.best_iteration_, self.evals_result_ = stage, stage.best_iteration_, stage.evals_result_
+        rising = [member._keeps_directions() for member in members]
+        self._learn_stage(_of_scores(train, held_out), stage_valid, context, rising)
 
-    def _new_stage(self, rising: Sequence[bool] = ()) -> LinearStage | LambdaMART:
-        """Return the second stage, unfitted; its scores may not fall with those of the members that are `rising`."""
+    def _learn_stage(
+        self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext, rising: Sequence[bool]
+    ) -> None:
+        """Learn from members' scores; the result may not fall with those of the members that are `rising`."""
+        self.weights_ = np.empty(0)
+        self.stage_: Ranker | None = None
         if self.second == "linear":
-            numbers = np.flatnonzero(rising)
-            return LinearStage(self.n_estimators, self.learning_rate, self.metric, self.early_stopping_rounds, numbers)
-        return LambdaMART(
+            self._learn_weights(train, valid, context, np.flatnonzero(rising))
+            return
+        self.stage_ = LambdaMART(
             n_estimators=self.n_estimators,
             learning_rate=self.learning_rate,
             num_leaves=self.num_leaves,
             metric=self.metric,
             early_stopping_rounds=self.early_stopping_rounds,
-            monotone_constraints=[int(each) for each in rising] if any(rising) else None,
+            monotone_constraints=[int(is_rising) for is_rising in rising] if any(rising) else None,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
         )
+        self.stage_._learn(train, valid, context)
+        self.stage_._take_features(train.names)
+        self.best_iteration_ = self.stage_.best_iteration_
+        self.evals_result_ = self.stage_.evals_result_
 
-    def _keeps_directions(self) -> bool:
-        return any(member._keeps_directions() for member in new_members(self.members, {}))
+    def _learn_weights(
+        self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext, rising: Ints
+    ) -> None:
+        measure = parse_measure(self.metric)
+        base = WeightedBase(valid or train, measure) if train.start_scores.any() else None
+        objective = lambdarank_for(measure, train.lists, train.weights, truncation_level=DEPTH)
+        inputs, scales = _centred(train)
+        followed = valid or train
+        stopping = self._stopping(followed, context, None if base is None else base.best_of)
+        held_out = followed.X[followed.order].astype(np.float64)
+        self.weights_ = np.zeros(len(scales))
+        weights = np.full(len(scales), 1.0 / len(scales))  # of the inputs; of the members: / scales
+        for _ in range(self.n_estimators):
+            if stopping.add(product(held_out, weights / scales)):
+                self.weights_ = weights / scales
+            if stopping.over:
+                break
+            weights = weights - self.learning_rate * newton_step(objective, inputs, weights)
+            weights[rising] = np.maximum(weights[rising], 0.0)
+        if base is not None:
+            learned = product(held_out, self.weights_)
+            self.weights_ *= (base.averaged(learned) if valid is None else base.best(learned)).factor
+        self.best_iteration_ = stopping.best
+        self.evals_result_ = stopping.results() if valid else {}
+
+    def _new_members(self, n_queries: int) -> list[Ranker]:
+        return new_members(self.members, {"metric": self.metric, "random_state": self.random_state})
 
     def _learned_nothing(self) -> str:
-        learned = [member for member in self.members_ if not member._learned_nothing()]
-        return (
-            "" if learned and not self.stage_._learned_nothing() else "no member that betters the base. Choose others"
-        )
+        is_learned = any(not member._learned_nothing() for member in self.members_)
+        is_combined = self.weights_.any() if self.stage_ is None else not self.stage_._learned_nothing()
+        return "" if is_learned and is_combined else "no member that betters the base. Choose others"
 
     def _shares(self, X: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the members' scores, (n_rows, n_members) float32."""
         return np.column_stack([member._scores(X) for member in self.members_]).astype(np.float32)
 
-    def _columns_read(self) -> Ints:
-        return np.unique(np.concatenate([member._columns_read() for member in self.members_]))
-
     def _scores(self, X: NDArray[np.float32]) -> Floats:
-        return self.stage_._scores(self._shares(X))
+        shares = self._shares(X)
+        return product(shares, self.weights_) if self.stage_ is None else self.stage_._scores(shares)
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
         """Add the members' contributions, weighted as their scores are; the score is linear in these."""
-        if not isinstance(self.stage_, LinearStage):
+        if self.stage_ is not None:
             raise InvalidInputError(
                 "contributions: expected an ensemble with a linear second stage, got a boosted one. Train it with "
                 "second='linear'."
             )
-        add_member_contributions(self.members_, self.stage_.weights_, X, out, n_threads)
+        super()._add_contributions(X, out, n_threads)
 
-    def _learned(self) -> dict[str, Any]:
-        return {
-            "best_iteration": self.best_iteration_,
-            "evals_result": self.evals_result_,
-            "members": [member.to_dict() for member in self.members_],
-            "stage": self.stage_._learned(),
-        }
-
-    def _parts(self) -> dict[str, Field]:
-        stage = self._new_stage()
-        stored = Record(stage._parts("n_members"), stage.learned_later)
-        return {**PROGRESS, "members": Items(StoredModel(), binds="n_members"), "stage": stored}
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        check_members(self, learned["members"])
-        self.members_, self.stage_ = learned["members"], self._new_stage()
-        self.stage_._restore(learned["stage"])
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        n_members = len(self.members_)
+        if (len(self.weights_) if self.stage_ is None else self.stage_.n_features_in_) != n_members or not n_members:
+            raise SchemaError(f"a second stage of {n_members} members, at least 1", "another", path="stage")
 
     def _largest_score(self) -> float:
-        if not isinstance(self.stage_, LinearStage):
+        if self.stage_ is not None:
             return self.stage_._largest_score()
-        return dot(np.abs(self.stage_.weights_), np.array([member._largest_score() for member in self.members_]))
+        return dot(np.abs(self.weights_), np.array([member._largest_score() for member in self.members_]))
 
 
 def _refuse_unlisted(zeros: str | None, members: Sequence[object]) -> None:

@@ -16,17 +16,16 @@ strong base, the ratio is then multiplied by 1 + 10 / queries, since so few quer
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 
 from rerank.metrics.base import Measure
 from rerank.rankers.training import TrainingSet, Validation
 from rerank.runtime.numerics import array_exp, array_log
-from rerank.runtime.schema import Field, Number, Record, Sizes, Table
+from rerank.runtime.schema import Number
 from rerank.types import Floats, Ints, query_rows
 
 DEPTH_OF_SPREAD = 30
@@ -61,15 +60,18 @@ def start_in_units(train: TrainingSet, unit: float, by_query: bool) -> tuple[Flo
         return np.zeros(len(scores)), 0.0
     sizes = np.diff(train.query_ptr)
     if by_query:
-        best, query = np.full(len(sizes), -np.inf), query_rows(train.query_ptr)
+        best = np.full(len(sizes), -np.inf)
+        query = query_rows(train.query_ptr)
         np.maximum.at(best, query, scores)
         scores, centre = scores - best[query], 0.0  # exact where scores are equal, as their mean need not be
         scores -= (np.bincount(query, scores, len(sizes)) / np.maximum(sizes, 1))[query]
     else:
-        best, rows = scores.max(), np.repeat(train.weights, sizes)
+        best = scores.max()
+        rows = np.repeat(train.weights, sizes)
         scores = scores - best
         mean = float(np.average(scores, weights=rows if rows.any() else None))
-        scores, centre = scores - mean, float(best + mean)
+        scores = scores - mean
+        centre = float(best + mean)
     scores = scores / unit
     grid = float(np.ldexp(GRID, max(-int(np.frexp(np.abs(scores).max())[1]), 0)))
     return np.rint(scores * grid) / grid, centre
@@ -99,29 +101,13 @@ class BaseWeight:
     measures  metric of each ratio on the held-out queries; empty where there were none
     """
 
-    ratio: float
-    factor: float
-    measures: Mapping[str, float]
+    ratio: Annotated[float, Number(0.0)]
+    factor: Annotated[float, Number(0.0)]
+    measures: dict[str, float]
 
     def __str__(self) -> str:
         figures = ", ".join(f"{name}: {value:.4f}" for name, value in self.measures.items())
         return f"weight of the base {self.ratio:.3g} (measured on held-out queries: {figures or 'none'})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what a model file keeps."""
-        return {"ratio": self.ratio, "factor": self.factor, "measures": dict(self.measures)}
-
-
-class StoredBaseWeight(Field):
-    """A weight as its `to_dict` wrote it, or None."""
-
-    def read(self, value: object, sizes: Sizes) -> BaseWeight | None:
-        """Return the weight."""
-        if value is None:
-            return None
-        stored = Record({"ratio": Number(0.0), "factor": Number(0.0), "measures": Table(Number())})
-        values = stored.read(value, sizes)
-        return BaseWeight(values["ratio"], values["factor"], values["measures"])
 
 
 class WeightedBase:
@@ -130,7 +116,8 @@ class WeightedBase:
     def __init__(self, data: TrainingSet, measure: Measure) -> None:
         """Take queries with the base's scores as their start."""
         self.unit = spread_at_the_top(data)
-        self._data, self._base = data, start_in_units(data, self.unit, by_query=True)[0]
+        self._data = data
+        self._base = start_in_units(data, self.unit, by_query=True)[0]
         self._validation = Validation(data, measure)
         self._weights = data.weights if data.weights.any() else np.ones(len(data.weights))
 
@@ -176,14 +163,16 @@ class WeightedBase:
 
 def deviation_in_queries(scores: Floats, query_ptr: Ints) -> float:
     """Return the root of the mean squared distance of scores (n_rows,) from their query's mean."""
-    query, sizes = query_rows(query_ptr), np.maximum(np.diff(query_ptr), 1)
+    query = query_rows(query_ptr)
+    sizes = np.maximum(np.diff(query_ptr), 1)
     means: Floats = np.bincount(query, scores, len(sizes)) / sizes
     return float(np.sqrt(np.mean((scores - means[query]) ** 2)))
 
 
 def mean_and_error(differences: Floats, weights: Floats) -> tuple[float, float]:
     """Return the weighted mean of the queries' differences (n_queries,), and its standard error."""
-    shares, n_queries = weights / weights.sum(), max(len(differences), 2)
+    shares = weights / weights.sum()
+    n_queries = max(len(differences), 2)
     mean = np.sum(shares * differences)
     variance = np.sum((shares * (differences - mean)) ** 2) * n_queries / (n_queries - 1)
     return float(mean), float(np.sqrt(variance))

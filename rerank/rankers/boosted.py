@@ -29,7 +29,7 @@ from rerank.objectives.pointwise import LogistRankObjective
 from rerank.objectives.preferences import ExponentialPairs, PreferencePairs
 from rerank.objectives.swap_blocks import lambdarank_for, order_matters
 from rerank.rankers.arrays import coded, numbered_names
-from rerank.rankers.base_scores import BaseWeight, StoredBaseWeight, WeightedBase, spread_at_the_top, start_in_units
+from rerank.rankers.base_scores import BaseWeight, WeightedBase, spread_at_the_top, start_in_units
 from rerank.rankers.checkpoint import TrainingState, digest
 from rerank.rankers.parameters import (
     NORMALIZE,
@@ -59,12 +59,12 @@ from rerank.rankers.training import (
 from rerank.retrieval.line_search import TOLERANCE, Lines, best_share
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Field, Flag, Number, Plain, Whole
+from rerank.runtime.schema import Choice, Flag, Number, Plain, Whole
 from rerank.runtime.threads import kernel_threads
 from rerank.trees.bins import BinnedData, Bins, Columns, bin_rows, bin_with, tree_values
 from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength
 from rerank.trees.contributions import add_contributions
-from rerank.trees.forest import MOST_CATEGORIES, Forest, StoredForest, Tree
+from rerank.trees.forest import MOST_CATEGORIES, Forest, Tree
 from rerank.trees.grow import SPLIT_RULES, TreeLimits, newton_steps
 from rerank.trees.score import score_rows
 from rerank.trees.structures import (
@@ -88,7 +88,8 @@ class WatchedRows:
 
     def __init__(self, data: TrainingSet, bins: Bins, n_threads: int) -> None:
         """Take validation data and the bins of the training rows."""
-        self._data, self._sums = data, np.zeros(len(data.order))
+        self._data = data
+        self._sums = np.zeros(len(data.order))
         self._columns = Columns.separate(bins) if is_mapped(data.X) else None
         if self._columns is not None:
             self._blocks = bin_with(self._columns, data.X, data.order, n_threads)
@@ -235,7 +236,12 @@ class BoostedTrees(WeightedRanker):
     )
     n_jobs: int | None = jobs_parameter()
 
-    learned_later: ClassVar[Mapping[str, Any]] = {"constant": 0.0, "base_weight": None}
+    learned: ClassVar[Mapping[str, Any]] = {
+        **PROGRESS,
+        "constant": float,
+        "base_weight": BaseWeight | None,
+        "forest": Forest,
+    }
     averages: ClassVar[bool] = False  # F_k is the mean of the trees' outputs, not their sum
     trains_mapped: ClassVar[bool] = True
 
@@ -318,8 +324,8 @@ class BoostedTrees(WeightedRanker):
             raise InvalidInputError(
                 f"refit: expected a sum of trees without monotone constraints, got {why}. Train anew."
             )
-        given = ranking_data_of(data, "Make it with `RankingData.from_frame`, or call fit.")
-        rows = self._loaded(self._rows_to_score(coded(given, self.categories_), init_score, base))
+        labelled = ranking_data_of(data, "Make it with `RankingData.from_frame`, or call fit.")
+        rows = self._loaded(self._rows_to_score(coded(labelled, self.categories_), init_score, base))
         check_training_data(rows, "data")
         self._check_weights(rows)
         with kernel_threads(self.n_jobs):
@@ -330,13 +336,17 @@ class BoostedTrees(WeightedRanker):
         """Return the leaf values of all trees after `refit`."""
         weight = self.base_weight_
         train = train if weight is None else without_start(train)
-        objective, step_length = self._objective(train), self._step_length(train)
+        objective = self._objective(train)
+        step_length = self._step_length(train)
         unit = self._unit(train) if weight is None else weight.factor
         if unit == 0.0:
             return self.forest_.leaf_value
         constant = self.constant_ / unit if weight is None else objective.constant() or 0.0
-        scores, gradients = train.start_scores / unit + constant, self._gradients(objective)
-        grad, hess, values = np.empty(len(scores)), np.empty(len(scores)), []
+        scores = train.start_scores / unit + constant
+        gradients = self._gradients(objective)
+        grad = np.empty(len(scores))
+        hess = np.empty(len(scores))
+        values = []
         for tree in self.forest_.trees():
             gradients(scores, grad, hess)
             n_leaves = len(tree.leaf_value)
@@ -384,7 +394,8 @@ class BoostedTrees(WeightedRanker):
             _, self.forest_ = self._grow(train, valid, stopping, self._unit(train), context)
             return
         base = WeightedBase(valid or train, parse_measure(self.metric))
-        cold, cold_valid = without_start(train), valid and without_start(valid)
+        cold = without_start(train)
+        cold_valid = valid and without_start(valid)
         data, forest = self._grow(cold, cold_valid, self._stopping(valid, context, base.best_of), 1.0, context)
         if valid is not None:
             weight = base.best(score_rows(forest, valid.X)[valid.order])
@@ -393,7 +404,8 @@ class BoostedTrees(WeightedRanker):
         else:
             weight = base.averaged(self._held_out_scores(cold, half, data, context))
         log.info("%s: %s", self.kind, weight)
-        self.base_weight_, self.constant_ = weight, 0.0
+        self.base_weight_ = weight
+        self.constant_ = 0.0
         self.forest_ = forest.scaled(weight.factor)
 
     def _grow(
@@ -408,7 +420,8 @@ class BoostedTrees(WeightedRanker):
         objective = self._objective(train)
         n_valid = 0 if valid is None else len(valid.order)
         storage = context.storage(len(train.order), train.X.shape[1], n_valid, self._sizes.num_leaves)
-        data, is_category = train.binned, self._is_category(train, valid)
+        data = train.binned
+        is_category = self._is_category(train, valid)
         if data is None or data.max_bin != self.max_bin or (data.columns.bins.is_category != is_category).any():
             data = bin_rows(train.X, train.order, self.max_bin, numba.get_num_threads(), storage, is_category)
         if not len(data.columns.features):
@@ -427,7 +440,8 @@ class BoostedTrees(WeightedRanker):
         watched = None if valid is None else WatchedRows(valid, data.columns.bins, numba.get_num_threads())
         state = self._resumed(booster, train, stopping.data, context)
         self._boost(booster, stopping, watched, unit, state, context)
-        self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
+        self.best_iteration_ = stopping.best
+        self.evals_result_ = stopping.results()
         return data, Forest.of(booster.trees[: stopping.best]).scaled(unit)
 
     def _is_category(self, train: TrainingSet, valid: TrainingSet | None) -> NDArray[np.bool_]:
@@ -461,10 +475,12 @@ class BoostedTrees(WeightedRanker):
         self, train: TrainingSet, fold: Ints, data: BinnedData, context: TrainingContext = ALONE
     ) -> Floats:
         """Return what trees that were grown on one half of the queries add to the other half, (n_rows,) float64."""
-        held_out, fold_of_row = np.zeros(data.n_rows), fold[query_rows(train.query_ptr)]
+        held_out = np.zeros(data.n_rows)
+        fold_of_row = fold[query_rows(train.query_ptr)]
         for number in range(HALVES):
             half = replace(train, weights=np.where(fold == number, 0.0, train.weights))
-            objective, queries = self._objective(half), np.flatnonzero(fold != number)
+            objective = self._objective(half)
+            queries = np.flatnonzero(fold != number)
             start = np.full(data.n_rows, objective.constant() or 0.0)
             booster = self._booster(half, objective, start, data, context, queries)
             label = f"trees on held-out queries, {number + 1} of {HALVES}"
@@ -519,12 +535,12 @@ class BoostedTrees(WeightedRanker):
             raise InvalidInputError(
                 f"monotone_constraints: expected split='newton' beside them, got {self.split!r}. Leave split out."
             )
-        given = self.monotone_constraints
-        if isinstance(given, str) and given == FEATURES:
+        monotone = self.monotone_constraints
+        if isinstance(monotone, str) and monotone == FEATURES:
             from rerank.features.base import directions
 
-            given = directions(getattr(self, "recipe_", None), train.names)
-        constraints = SplitConstraints.of(train.names, given, self.interaction_constraints)
+            monotone = directions(getattr(self, "recipe_", None), train.names)
+        constraints = SplitConstraints.of(train.names, monotone, self.interaction_constraints)
         both = np.flatnonzero(is_category & (constraints.direction != 0))
         if len(both):
             raise InvalidInputError(
@@ -539,7 +555,8 @@ class BoostedTrees(WeightedRanker):
         """Return the state of the checkpoint, an empty one without it."""
         if context.checkpoint is None:
             return TrainingState([], [])
-        bins, pairs = booster.data.columns.bins, train.pairs or ()
+        bins = booster.data.columns.bins
+        pairs = train.pairs or ()
         parts: list[NDArray[Any]] = [train.query_ptr, train.labels, train.weights, train.ideal_labels, train.ideal_ptr]
         parts += [
             train.row_weights,
@@ -641,9 +658,6 @@ class BoostedTrees(WeightedRanker):
             f"no split in {self.forest_.n_trees} trees. Lower min_child_samples ({self._sizes.min_child_samples}) or "
             f"min_child_weight ({self.min_child_weight:g}), or give more queries"
         )
-
-    def _parts(self, columns: str = "n_features") -> dict[str, Field]:
-        return {**PROGRESS, "constant": Number(), "base_weight": StoredBaseWeight(), "forest": StoredForest(columns)}
 
     def _largest_score(self) -> float:
         return abs(self.constant_) + self.forest_.largest_score()
@@ -773,7 +787,7 @@ class MART(BoostedTrees):
         if train.pairs is None:
             kind = objective_class(self.objective)
             if len(train.row_weights) and not kind.weighs_rows:
-                able = ", ".join(name for name, each in known_objectives().items() if each.weighs_rows)
+                able = ", ".join(name for name, objective in known_objectives().items() if objective.weighs_rows)
                 raise InvalidInputError(
                     f"objective: expected {able} beside weights of rows, got {self.objective!r}. Choose one of them, "
                     "or give all rows of a query one weight."
@@ -866,7 +880,8 @@ class _Targets:
     """Gradients at g = 0 of the squared distance of a tree g from the targets: its leaves become their means."""
 
     def __init__(self, objective: Objective, keep: bool) -> None:
-        self._objective, self._keep = objective, keep
+        self._objective = objective
+        self._keep = keep
         self._sums: Floats | float = 0.0
         self._counts: Floats | float = 0.0
 
@@ -877,4 +892,5 @@ class _Targets:
         grad += self._sums
         hess += self._counts
         if self._keep:
-            self._sums, self._counts = grad.copy(), hess.copy()
+            self._sums = grad.copy()
+            self._counts = hess.copy()

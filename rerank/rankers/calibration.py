@@ -20,9 +20,9 @@ Regression, Statistics in Biopharmaceutical Research 9(3), 2017).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,10 +30,10 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import ranks
 from rerank.metrics.reliability import Reliability
-from rerank.rankers.standardize import Standardizer, StoredStandardizer
+from rerank.rankers.standardize import Standardizer
 from rerank.runtime.numerics import array_exp, cross_product, gram, inverse, product, softplus
 from rerank.runtime.numerics import matrix_dot as dot
-from rerank.runtime.schema import LARGEST, Array, Field, Names, Number, Record, SchemaError, Sizes, Text, Whole
+from rerank.runtime.schema import LARGEST, Array, Names, Number, SchemaError, Whole, at
 from rerank.types import Floats, Ints, RankingData, pointers, query_rows
 from rerank.types.ids import joined_rows, query_order
 
@@ -41,7 +41,8 @@ MANY = 1000  # positive rows from which the shape is free
 RIDGE = 1.0  # penalty of half a squared coefficient, beside the sum of the rows' costs
 LOWEST = 1e-6  # least probability: float32 tells about a million smaller values apart, for the order of documents
 LEAST_CURVATURE = 1e-12  # share of the rows' weights
-MOST_STEPS, MOST_HALVINGS = 100, 40
+MOST_STEPS = 100
+MOST_HALVINGS = 40
 CONVERGED = 1e-9  # share of the cost that a step still saves
 
 
@@ -55,7 +56,7 @@ class LogisticMap:
 
     coefficients: Floats
     margins: Floats
-    shares: Floats
+    shares: Annotated[Floats, Array(low=0.0, high=1.0)]
 
     @classmethod
     def fit(
@@ -86,29 +87,13 @@ class LogisticMap:
         clipped: Floats = np.clip(shares, LOWEST, 1.0 - LOWEST)
         return clipped
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the map as plain JSON values."""
-        return {name: getattr(self, name).tolist() for name in ("coefficients", "margins", "shares")}
-
-
-@dataclass(frozen=True)
-class StoredMap(Field):
-    """A `LogisticMap` of `n_inputs` inputs, before which there are `n_ordered` with coefficients of at least 0."""
-
-    n_ordered: int
-
-    def read(self, value: Any, sizes: Sizes) -> LogisticMap:
-        """Return the map."""
-        shares = Array(np.float64, "n_points", low=0.0, high=1)
-        points = {"margins": Array(np.float64, binds="n_points"), "shares": shares}
-        coefficients = Array(np.float64, lambda sizes: self.n_ordered + sizes["n_inputs"] + 1)
-        stored = LogisticMap(**Record({"coefficients": coefficients, **points}).read(value, sizes))
-        if (stored.coefficients[: self.n_ordered] < 0.0).any():
-            raise SchemaError("coefficients of at least 0", "others", path="coefficients")
+    def check(self) -> None:
+        """Raise SchemaError unless the points rise."""
+        if len(self.shares) != len(self.margins):
+            raise SchemaError(f"{len(self.margins)} values", str(len(self.shares)), path="shares")
         for name, least in (("margins", np.nextafter(0.0, 1.0)), ("shares", 0.0)):
-            if (np.diff(getattr(stored, name)) < least).any():
+            if (np.diff(getattr(self, name)) < least).any():
                 raise SchemaError("numbers that rise", "others", path=name)
-        return stored
 
 
 def logistic(margins: Floats) -> Floats:
@@ -143,7 +128,8 @@ class _Rows:
         A bounded coefficient stays at 0 while its gradient is positive; the others take Newton's step, halved until the
         cost falls (D. Bertsekas, Projected Newton Methods, SIAM Journal on Control and Optimization 20(2), 1982).
         """
-        rows, weights = np.column_stack([self.inputs, np.ones(len(self.inputs))]), self.weights
+        rows = np.column_stack([self.inputs, np.ones(len(self.inputs))])
+        weights = self.weights
         number = np.arange(rows.shape[1])
         bounded = number < self.n_ordered
         penalty = np.where(bounded, RIDGE, RIDGE * self.shared) * (number < rows.shape[1] - 1)
@@ -163,7 +149,9 @@ class _Rows:
             step = np.zeros(len(now))
             step[free] = product(inverse(hessian), gradient[free])
             moved, lower = _shorter(cost, now, value, step, bounded)
-            saved, now, value = value - lower, moved, lower
+            saved = value - lower
+            now = moved
+            value = lower
             if saved <= CONVERGED * value:
                 break
         return now
@@ -189,13 +177,15 @@ def _isotonic(margins: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Flo
     from scipy.optimize import isotonic_regression
 
     distinct, rows = np.unique(margins, return_inverse=True)
-    counts, hits = np.bincount(rows), np.bincount(rows, positive.astype(np.float64))
+    counts = np.bincount(rows)
+    hits = np.bincount(rows, positive.astype(np.float64))
     first = np.asarray(isotonic_regression(hits / counts, weights=counts).blocks)[:-1]
-    n_rows, n_positive = np.add.reduceat(counts, first), np.add.reduceat(hits, first)
+    n_rows = np.add.reduceat(counts, first)
+    n_positive = np.add.reduceat(hits, first)
     means = np.add.reduceat(distinct * counts, first) / n_rows
     shares = np.maximum.accumulate((n_positive + 0.5) / (n_rows + 1.0))
-    kept = np.append(True, np.diff(means) > 0.0)
-    return means[kept], shares[kept]
+    rising = np.append(True, np.diff(means) > 0.0)
+    return means[rising], shares[rising]
 
 
 FIRST = 20  # documents whose scores describe a list: more would depend on how many are retrieved
@@ -230,7 +220,7 @@ class Scale:
     """Mean and standard deviation of a model's scores of its training rows."""
 
     mean: float
-    deviation: float
+    deviation: Annotated[float, Number(LEAST_DEVIATION)]
 
     @classmethod
     def of(cls, scores: Floats) -> Self:
@@ -271,8 +261,8 @@ class Lists:
 
     def without(self, rows: NDArray[np.bool_]) -> Self:
         """Return the lists without some rows, (n_rows,)."""
-        kept = np.concatenate([[0], np.cumsum(~rows)])
-        return type(self)(kept[self.query_ptr], self.scores[~rows], self.columns[~rows])
+        new_rows = np.concatenate([[0], np.cumsum(~rows)])
+        return type(self)(new_rows[self.query_ptr], self.scores[~rows], self.columns[~rows])
 
     def select(self, queries: Ints) -> Self:
         """Return the lists of some queries, by number."""
@@ -291,7 +281,9 @@ class Lists:
 
     def _profile(self, order: Ints, column: NDArray[np.float32]) -> Floats:
         """Return the mean of a predictor (n_rows,) over the first three and ten documents, (n_queries, 2)."""
-        rank, query, values = ranks(self.query_ptr), query_rows(self.query_ptr), column[order].astype(np.float64)
+        rank = ranks(self.query_ptr)
+        query = query_rows(self.query_ptr)
+        values = column[order].astype(np.float64)
         means = np.full((len(self.query_ptr) - 1, len(PROFILE)), np.nan)
         for number, depth in enumerate(PROFILE):
             some = (rank < depth) & ~np.isnan(values)
@@ -303,13 +295,17 @@ class Lists:
 
     def _scores_described(self, order: Ints) -> Floats:
         """Return best score, lead, mean and deviation of the first documents, and log of their number, by query."""
-        rank, query = ranks(self.query_ptr), query_rows(self.query_ptr)
+        rank = ranks(self.query_ptr)
+        query = query_rows(self.query_ptr)
         sizes = np.minimum(np.diff(self.query_ptr), FIRST)
-        some, divisors = rank < FIRST, np.maximum(sizes, 1)
-        first, of = self.scores[order][some], query[some]
+        some = rank < FIRST
+        divisors = np.maximum(sizes, 1)
+        first = self.scores[order][some]
+        of = query[some]
         mean = np.bincount(of, first, len(sizes)) / divisors
         deviation = np.sqrt(np.bincount(of, (first - mean[of]) ** 2, len(sizes)) / divisors)
-        best, second = np.full(len(sizes), np.nan), np.full(len(sizes), np.nan)
+        best = np.full(len(sizes), np.nan)
+        second = np.full(len(sizes), np.nan)
         best[of[rank[some] == 0]] = first[rank[some] == 0]
         second[of[rank[some] == 1]] = first[rank[some] == 1]
         lead = np.where(np.isnan(second), 0.0, best - second)
@@ -335,9 +331,13 @@ class Maps:
         documents = self.documents.probabilities(_document_inputs(lists, described, inputs))
         return documents, np.where(np.diff(lists.query_ptr) > 0, self.lists.probabilities(inputs), 0.0)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the maps as plain JSON values."""
-        return {name: getattr(self, name).to_dict() for name in ("standardizer", "documents", "lists")}
+    def check_sizes(self, n_predictors: int) -> None:
+        """Raise SchemaError unless the maps are those of lists with so many predictors, and keep the order."""
+        n_described = LIST_INPUTS + len(PROFILE) * n_predictors
+        self.standardizer.check_sizes(n_described, len(self.lists.coefficients) - 1)
+        ordered = self.documents.coefficients[:ORDERED]
+        if len(self.documents.coefficients) != ORDERED + len(self.lists.coefficients) or (ordered < 0.0).any():
+            raise SchemaError("coefficients of all inputs, those of scores at least 0", "others", path="documents")
 
 
 @dataclass(frozen=True, eq=False)
@@ -366,10 +366,10 @@ class Calibration:
     """
 
     target: float
-    folds: int
-    n_queries: int
-    n_relevant: int
-    predictors: tuple[str, ...]
+    folds: Annotated[int, Whole(2, MOST)]
+    n_queries: Annotated[int, Whole(1, MOST)]
+    n_relevant: Annotated[int, Whole(1, MOST)]
+    predictors: Annotated[tuple[str, ...], Names(may_be_empty=True)]
     scale: Scale
     candidates: Maps
     texts: Maps | None
@@ -389,33 +389,32 @@ class Calibration:
         texts  whether the lists were handed over, and are not the model's candidates; lists of up to FIRST documents
                are read alike: features that compare documents of a list have other values in short ones
         """
-        lists, sizes = Lists.of(data, self.scale.measured(scores), self.predictors), np.diff(data.query_ptr)
-        of_documents, of_lists = np.empty(data.n_rows), np.empty(len(sizes))
+        lists = Lists.of(data, self.scale.measured(scores), self.predictors)
+        sizes = np.diff(data.query_ptr)
+        of_documents = np.empty(data.n_rows)
+        of_lists = np.empty(len(sizes))
         as_texts = np.full(len(sizes), self.texts is not None) & (texts | (sizes <= FIRST))
         for maps, chosen in ((self.candidates, ~as_texts), (self.texts, as_texts)):
             if maps is not None and chosen.any():
-                rows, some = chosen[query_rows(data.query_ptr)], lists
+                rows = chosen[query_rows(data.query_ptr)]
+                some = lists
                 if not chosen.all():
                     some = lists.select(np.flatnonzero(chosen))
                 of_documents[rows], of_lists[chosen] = maps.probabilities(some)
         return Probabilities(in_order_of(scores, data.query_ptr, of_documents), of_lists)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the calibration as plain JSON values."""
-        bins = {name: getattr(self.reliability, name).tolist() for name in ("predicted", "observed", "counts")}
-        return {
-            "target": self.target,
-            "folds": self.folds,
-            "n_queries": self.n_queries,
-            "n_relevant": self.n_relevant,
-            "predictors": list(self.predictors),
-            "mean": self.scale.mean,
-            "deviation": self.scale.deviation,
-            "candidates": self.candidates.to_dict(),
-            "texts": None if self.texts is None else self.texts.to_dict(),
-            "reliability": {**bins, "brier": self.reliability.brier},
-            "checksum": self.checksum,
-        }
+    def check(self) -> None:
+        """Raise SchemaError unless all parts belong together."""
+        for name in ("candidates", "texts"):
+            maps = getattr(self, name)
+            if maps is not None:
+                with at(name):
+                    maps.check_sizes(len(self.predictors))
+        bins = self.reliability
+        shares = np.concatenate([bins.predicted, bins.observed, [bins.brier]])
+        lengths = {len(bins.predicted), len(bins.observed), len(bins.counts)}
+        if len(lengths) != 1 or ((shares < 0.0) | (shares > 1.0)).any() or (bins.counts < 1).any():
+            raise SchemaError("shares and counts of bins", "others", path="reliability")
 
 
 @dataclass(frozen=True, eq=False)
@@ -438,14 +437,16 @@ class OutOfFold:
     def select(self, fold: int, held_out: bool) -> OutOfFold:
         """Return the queries of a fold, or all others."""
         queries = (self.fold == fold) == held_out
-        rows, numbers = queries[query_rows(self.lists.query_ptr)], np.flatnonzero(queries)
+        rows = queries[query_rows(self.lists.query_ptr)]
+        numbers = np.flatnonzero(queries)
         emptied = None if self.emptied is None else self.emptied.select(fold, held_out)
         chosen = {"lists": self.lists.select(numbers), "fold": self.fold[numbers], "relevant": self.relevant[rows]}
         return replace(self, **chosen, emptied=emptied)
 
     def too_few(self) -> str:
         """Return why too little is relevant to learn from; empty where there is enough."""
-        n_relevant, n_lists = int(self.relevant.sum()), int(self._answered().sum())
+        n_relevant = int(self.relevant.sum())
+        n_lists = int(self._answered().sum())
         if min(n_relevant, n_lists) >= LEAST:
             return ""
         return (
@@ -462,7 +463,8 @@ class OutOfFold:
             raise InvalidInputError(f"calibration: {self.too_few()}.")
         promised = np.empty(len(self.relevant))
         for fold in np.unique(self.fold).tolist():
-            rest, part = self.select(fold, False), self.select(fold, True)
+            rest = self.select(fold, False)
+            part = self.select(fold, True)
             rows = (self.fold == fold)[query_rows(self.lists.query_ptr)]
             promised[rows] = rest.maps().probabilities(part.lists)[0]
         of_texts = None if texts is None or texts.too_few() else texts.maps()
@@ -495,42 +497,6 @@ class OutOfFold:
         return Maps(standardizer, documents, LogisticMap.fit(both, positive, 0, weights))
 
 
-class StoredCalibration(Field):
-    """A calibration as `Calibration.to_dict` wrote it, of a model with `feature_names`; None where it is null."""
-
-    _parts: ClassVar[Mapping[str, Field]] = {
-        "target": Number(),
-        "folds": Whole(2, MOST),
-        "n_queries": Whole(1, MOST),
-        "n_relevant": Whole(1, MOST),
-        "predictors": Names(binds="n_predictors", may_be_empty=True),
-        "mean": Number(),
-        "deviation": Number(LEAST_DEVIATION),
-    }
-    _reliability: ClassVar[Record] = Record(
-        {
-            "predicted": Array(np.float64, binds="n_bins", low=0.0, high=1),
-            "observed": Array(np.float64, "n_bins", low=0.0, high=1),
-            "counts": Array(np.int64, "n_bins", low=1),
-            "brier": Number(0.0, 1.0),
-        }
-    )
-
-    def read(self, value: Any, sizes: Sizes) -> Calibration | None:
-        """Return the calibration."""
-        if value is None:
-            return None
-        parts = {
-            **self._parts,
-            "candidates": _StoredMaps(),
-            "texts": _StoredMaps(optional=True),
-            "reliability": self._reliability,
-        }
-        values = Record({**parts, "checksum": Text()}).read(value, {})
-        scale, bins = Scale(values.pop("mean"), values.pop("deviation")), values.pop("reliability")
-        return Calibration(**values, scale=scale, reliability=Reliability(**bins))
-
-
 def in_order_of(scores: Floats, query_ptr: Ints, probabilities: Floats) -> Floats:
     """Return probabilities (n_rows,) whose order within queries is that of the scores, both compared as float32.
 
@@ -541,36 +507,24 @@ def in_order_of(scores: Floats, query_ptr: Ints, probabilities: Floats) -> Float
         return probabilities
     with np.errstate(over="ignore"):
         keys = scores.astype(np.float32)
-    order, query = query_order(query_ptr, -keys), query_rows(query_ptr)
+    order = query_order(query_ptr, -keys)
+    query = query_rows(query_ptr)
     sorted_keys = keys[order]
     starts = np.append(True, (sorted_keys[1:] != sorted_keys[:-1]) | (query[1:] != query[:-1]))  # of equal scores
     first = np.flatnonzero(starts)
     bits = probabilities.astype(np.float32)[order].view(np.int32).astype(np.int64)  # ordered as the numbers are
-    distinct, apart = np.minimum.reduceat(bits, first), np.arange(len(first)) - (query[first] << 33)
+    distinct = np.minimum.reduceat(bits, first)
+    apart = np.arange(len(first)) - (query[first] << 33)
     lowered = np.minimum.accumulate(distinct + apart) - apart
     result = np.empty(len(order), np.float32)
     result[order] = lowered.astype(np.int32).view(np.float32)[np.cumsum(starts) - 1]
     return result.astype(np.float64)
 
 
-@dataclass(frozen=True)
-class _StoredMaps(Field):
-    """Maps as `Maps.to_dict` wrote them, with `n_predictors` predictors; None too where it is optional."""
-
-    optional: bool = False
-
-    def read(self, value: object, sizes: Sizes) -> Maps | None:
-        """Return the maps."""
-        if value is None and self.optional:
-            return None
-        own = {"n_features": LIST_INPUTS + len(PROFILE) * sizes["n_predictors"]}
-        fields = {"standardizer": StoredStandardizer(), "documents": StoredMap(ORDERED), "lists": StoredMap(0)}
-        return Maps(**Record(fields).read(value, own))
-
-
 def _document_inputs(lists: Lists, described: Floats, of_lists: Floats) -> Floats:
     """Return the inputs of each document, (n_rows, ORDERED + n_inputs): those of its list follow its own."""
     query = query_rows(lists.query_ptr)
-    best, mean = described[query, 0], described[query, 2]
+    best = described[query, 0]
+    mean = described[query, 2]
     z_scores = (lists.scores - mean) / np.maximum(described[query, 3], FLATTEST)
     return np.column_stack([lists.scores, lists.scores - best, z_scores, of_lists[query]])

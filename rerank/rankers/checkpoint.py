@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.runtime import container
+from rerank.runtime.codec import field_of, plain
 from rerank.runtime.container import Kind
 from rerank.runtime.mapped_rows import row_blocks
-from rerank.runtime.schema import Numbers, Plain, Record, Text, Whole
-from rerank.trees.forest import Forest, StoredForest, Tree
+from rerank.runtime.schema import Numbers, Plain, Record, SchemaError, Text
+from rerank.trees.forest import Forest, Tree
 from rerank.version import __version__
 
 SECONDS = 30.0  # between two checkpoints
@@ -30,16 +31,15 @@ LARGEST_SHARE = 0.05  # of the time that writing takes
 REMEDY = "Remove it to train from the start."
 KIND = Kind(
     "rerank checkpoint",
-    1,
+    2,
     "a checkpoint of `rerank train`",
     "Name another file, or remove it to train from the start.",
     Record(
         {
             "package": Text(),
             "about": Plain(optional=False),
-            "n_features": Whole(0, 2**31, binds="n_features"),
             "history": Numbers(),
-            "forest": StoredForest(),
+            "forest": field_of(Forest),
         }
     ),
 )
@@ -77,7 +77,8 @@ class Checkpoint:
     def __init__(self, path: str | Path, seconds: float = SECONDS) -> None:
         if not seconds >= 0.0:
             raise InvalidInputError(f"checkpoint: expected seconds of at least 0, got {shown(seconds)}. Change them.")
-        self.path, self.seconds = Path(path), seconds
+        self.path = Path(path)
+        self.seconds = seconds
         self._about: Mapping[str, Any] = {}
         self._n_features = 0
         self._next = 0.0
@@ -107,7 +108,8 @@ class Checkpoint:
             If the file cannot be written.
 
         """
-        self._about, self._n_features = about, n_features
+        self._about = about
+        self._n_features = n_features
         state = self._restored() if self.path.exists() else TrainingState([], [])
         self.write(state)
         return state
@@ -137,9 +139,8 @@ class Checkpoint:
         stored = {
             "package": __version__,
             "about": dict(self._about),
-            "n_features": self._n_features,
             "history": list(state.history),
-            "forest": Forest.of(state.trees).to_dict(),
+            "forest": plain(Forest.of(state.trees)),
         }
         container.write(self.path, KIND, stored, {})
         now = time.monotonic()
@@ -161,7 +162,12 @@ class Checkpoint:
                 raise ModelMismatchError(
                     f"{self.path}: expected a checkpoint of this training, got one with {_other(name)}. {REMEDY}"
                 )
-        history, trees = stored["history"], stored["forest"].trees()
+        history = stored["history"]
+        trees = stored["forest"].trees()
+        try:
+            stored["forest"].check_features(self._n_features)
+        except SchemaError as error:
+            raise KIND.value_error(self.path, error.within("forest")) from None
         if history and len(history) != len(trees) + 1:
             raise KIND.error(self.path, "a damaged one")
         return TrainingState(trees, history)

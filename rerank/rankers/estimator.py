@@ -46,7 +46,7 @@ class Estimator:
         for name in _names(type(self)):
             value = getattr(self, name)
             if deep and hasattr(value, "get_params") and not isinstance(value, type):
-                parameters.update((f"{name}__{inner}", each) for inner, each in value.get_params().items())
+                parameters.update((f"{name}__{inner}", parameter) for inner, parameter in value.get_params().items())
             parameters[name] = value
         return parameters
 
@@ -84,10 +84,10 @@ class Estimator:
         return self
 
     def __repr__(self) -> str:
-        defaults = {name: each.default for name, each in inspect.signature(type(self)).parameters.items()}
+        defaults = {name: parameter.default for name, parameter in inspect.signature(type(self)).parameters.items()}
         values = self.get_params(deep=False)
-        given = {name: value for name, value in values.items() if not _same(value, defaults.get(name))}
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in given.items())})"
+        changed = {name: value for name, value in values.items() if not _same(value, defaults.get(name))}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
     def summary(self) -> str:
         """Return one line: whether the estimator is fitted, and what it learned.
@@ -237,12 +237,12 @@ def _names(kind: type) -> tuple[str, ...]:
 def _metadata_names(kind: type, method: str) -> tuple[str, ...]:
     """Return the keyword arguments of a method."""
     parameters = inspect.signature(getattr(kind, method)).parameters.values()
-    return tuple(each.name for each in parameters if each.kind is each.KEYWORD_ONLY)
+    return tuple(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)
 
 
 def _unfitted(value: object) -> Any:
-    if isinstance(value, list | tuple) and any(isinstance(each, Estimator) for each in value):
-        return type(value)(each.unfitted_copy() if isinstance(each, Estimator) else each for each in value)
+    if isinstance(value, list | tuple) and any(isinstance(member, Estimator) for member in value):
+        return type(value)(member.unfitted_copy() if isinstance(member, Estimator) else member for member in value)
     return value
 
 

@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import comb
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,11 +44,11 @@ from rerank.files.lists import QrelsLike, RunLike, qrels_of
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.plackett_luce import PlackettLuceObjective
-from rerank.rankers.auto import Auto
+from rerank.rankers.auto import Auto, complete_member
 from rerank.rankers.base_scores import deviation_in_queries, mean_and_error
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.imported import ImportedWeights
-from rerank.rankers.judged_lists import JudgedLists, StoredJudgedLists
+from rerank.rankers.judged_lists import JudgedLists
 from rerank.rankers.ranker import Ranker, register_fitted
 from rerank.rankers.store import fitted_model
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries
@@ -66,7 +66,7 @@ from rerank.retrieval.fusion import (
 )
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import cross_product, gram, product
-from rerank.runtime.schema import Field, SchemaError
+from rerank.runtime.schema import SchemaError
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
 
@@ -75,10 +75,13 @@ DEPTH = 100  # documents of each run that are learned from
 ROWS_AT_ONCE = 1 << 18  # of runs that a model is applied to
 LEARNED = "rerank fuse"  # the source of weights in model files
 STRENGTHS = (np.inf, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003)  # of infinity: equal weights
-FOLDS, REPEATS = 5, 2
+FOLDS = 5
+REPEATS = 2
 STEPS, MOST_SHARES = 10, 1001  # of the grid of convex combinations
 FACTORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # of `judged`, both of deviation 1
-MOST_STEPS, MOST_ROUNDS, TOLERANCE = 50, 100, 1e-6
+MOST_STEPS = 50
+MOST_ROUNDS = 100
+TOLERANCE = 1e-6
 TIE = 1e-12  # between means that are equal
 NORMS: Mapping[str, tuple[str, ...]] = {"zscore": ("deviations",), "minmax": ("minmax",)}
 BOTH = ("deviations", "reciprocal_rank")
@@ -132,8 +135,10 @@ def learn_fusion(
 
     """
     _check_choices(norm, trees, judged, random_state)
-    of_judged, lists = source_data(runs, qrels, DEPTH), None
-    data, features = of_judged.select(_learned_queries(of_judged)), BOTH if norm is None else NORMS[norm]
+    of_judged = source_data(runs, qrels, DEPTH)
+    lists = None
+    data = of_judged.select(_learned_queries(of_judged))
+    features = BOTH if norm is None else NORMS[norm]
     _check_coverage(data)
     measure = parse_measure(metric)
     weights = _learned_weights(data, features, measure, random_state)
@@ -142,7 +147,8 @@ def learn_fusion(
         with_judged = lists.added(data)
         weight = _weight_of_judged(with_judged, weights.predict(data), measure, random_state)
         if weight:
-            data, weights = with_judged, _weights([*weights.weights_, weight], with_judged)
+            data = with_judged
+            weights = _weights([*weights.weights_, weight], with_judged)
         else:
             lists = None
     tried = norm is None and len(data) >= FEW if trees is None else trees
@@ -192,22 +198,27 @@ class Fusion(Auto):
 
     """
 
+    learned: ClassVar[Mapping[str, Any]] = {**Auto.learned, "judged": JudgedLists | None}
     judged_: JudgedLists | None = None
 
     @classmethod
     def of(cls, weights: ImportedWeights, judged: JudgedLists, measure: Measure) -> Fusion:
         """Return the fusion of weights alone, which were chosen by a measure."""
-        parameters, base = {"metric": measure.name}, ModelBase(weights).to_dict()
-        stored = {**weights.to_dict(), "ranker": cls.kind, "parameters": parameters, "base": base}
-        learned = {
-            "best_iteration": 0,
-            "evals_result": {},
-            "members": [],
-            "weights": [],
-            "choices": {},
-            "chosen": "base",
-        }
-        return cls.from_dict({**stored, "learned": {**learned, "judged": judged.to_dict()}})
+        model = cls(metric=measure.name)
+        complete_member(weights, model)
+        model.base_ = ModelBase(weights)
+        model._restore(
+            {
+                "best_iteration": 0,
+                "evals_result": {},
+                "members": [],
+                "weights": np.empty(0),
+                "choices": {},
+                "chosen": "base",
+                "judged": judged,
+            }
+        )
+        return model
 
     @classmethod
     def with_trees(
@@ -226,11 +237,8 @@ class Fusion(Auto):
         lacks_judged = JUDGED not in data.feature_names and {*data.feature_names} >= {*self.feature_names_[:-1]}
         return super()._matching(self.judged_.added(data) if self.judged_ is not None and lacks_judged else data)
 
-    def _parts(self) -> dict[str, Field]:
-        return {**super()._parts(), "judged": StoredJudgedLists()}
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        super()._restore(learned)
+    def _check_learned(self) -> None:
+        super()._check_learned()
         made = data_names(count_sources(self.feature_names_))
         if tuple(self.feature_names_) != (made if self.judged_ is None else (*made, JUDGED)):
             raise SchemaError("the features of runs in their order", "others")
@@ -287,11 +295,15 @@ def apply_fusion(model: Ranker | str | Path, runs: Sequence[RunLike], name: str 
         If the model was learned from another number of runs, or from the same ones in another order.
 
     """
-    model, records = fitted_model(model), checked_runs(runs)
+    model = fitted_model(model)
+    records = checked_runs(runs)
     _check_sources(model, records)
     _log_judged(model, records)
     query_ids = list(dict.fromkeys(query_id for run in records for query_id in run))
-    sizes = [sum(run.rows(each).stop - run.rows(each).start for run in records if each in run) for each in query_ids]
+    sizes = [
+        sum(run.rows(query_id).stop - run.rows(query_id).start for run in records if query_id in run)
+        for query_id in query_ids
+    ]
     parts = []
     for first, last in query_blocks(pointers(sizes), ROWS_AT_ONCE):
         some = [run.select(run.query_numbers(query_ids[first:last])) for run in records]
@@ -331,12 +343,12 @@ def _check_sources(model: Ranker, runs: Sequence[Run]) -> None:
             "system, in the order of training."
         )
     made = [model.run_retrievers_.get(name) for name in source_names(count)]
-    given = [run.retriever for run in runs]
-    tags = [str(each) for each in made]
-    if made != given and len(set(tags)) == count and set(tags) == {str(each) for each in given}:
+    applied = [run.retriever for run in runs]
+    tags = [str(retriever) for retriever in made]
+    if made != applied and len(set(tags)) == count and set(tags) == {str(retriever) for retriever in applied}:
         raise ModelMismatchError(
-            f"runs: expected the order of training ({', '.join(tags)}), got {', '.join(map(str, given))}. Give them in "
-            "that order."
+            f"runs: expected the order of training ({', '.join(tags)}), got {', '.join(map(str, applied))}. Give them "
+            "in that order."
         )
 
 
@@ -355,8 +367,9 @@ class _Problem:
         names = [
             f"{name}.{feature}" for feature in features for name in source_names(count_sources(data.feature_names))
         ]
-        columns, kept = [data.feature_names.index(name) for name in names], np.tile(_informative(data), len(features))
-        inputs = np.nan_to_num(data.X[train.order][:, columns].astype(np.float64)) * _units(names) * kept
+        columns = [data.feature_names.index(name) for name in names]
+        informative = np.tile(_informative(data), len(features))
+        inputs = np.nan_to_num(data.X[train.order][:, columns].astype(np.float64)) * _units(names) * informative
         start = np.array([float(not name.endswith(BOTH[1])) for name in names])
         return cls(train, inputs, start * inputs.any(axis=0))
 
@@ -368,12 +381,14 @@ class _Problem:
 
     def solve(self, strength: float, weights: Floats) -> Floats:
         """Return the weights of the minimum, found from others."""
-        train, query = self.train, query_rows(self.train.query_ptr)
+        train = self.train
+        query = query_rows(self.train.query_ptr)
         relevant = np.maximum(np.bincount(query[train.labels > 0], minlength=len(train.weights)), 1)
         objective = PlackettLuceObjective(
             train.query_ptr, train.weights / relevant / max(float(train.weights.sum()), 1e-30), train.labels
         )
-        grad, hess = np.empty(len(self.inputs)), np.empty(len(self.inputs))
+        grad = np.empty(len(self.inputs))
+        hess = np.empty(len(self.inputs))
 
         def cost(at: Floats) -> float:
             away = at - self.start
@@ -384,14 +399,16 @@ class _Problem:
         for _ in range(MOST_STEPS):
             slope = cross_product(self.inputs, grad[:, None])[:, 0] + strength * (weights - self.start)
             curvature = gram(self.inputs, hess) + strength * np.eye(len(weights))
-            lowest, share = np.empty_like(weights), 1.0
+            lowest = np.empty_like(weights)
+            share = 1.0
             _fill_bounded_minimum(curvature, slope, weights, lowest)
             step = lowest - weights
             while share > TOLERANCE and not (new := cost(weights + share * step)) <= value:
                 share *= 0.5
             if share <= TOLERANCE or value - new <= TOLERANCE * abs(value):
                 break
-            weights, value = np.maximum(weights + share * step, 0.0), new
+            weights = np.maximum(weights + share * step, 0.0)
+            value = new
         return weights
 
 
@@ -431,14 +448,16 @@ class _Convex:
     @classmethod
     def of(cls, data: RankingData, measure: Measure) -> _Convex:
         """Return the combinations of the runs of data, in the finest steps that are not too many."""
-        problem, n_runs = _Problem.of(data, SCALED), count_sources(data.feature_names)
+        problem = _Problem.of(data, SCALED)
+        n_runs = count_sources(data.feature_names)
         steps = max((n for n in range(1, STEPS + 1) if comb(n + n_runs - 1, n) <= MOST_SHARES), default=1)
         bars = np.array(list(combinations(range(steps + n_runs - 1), n_runs - 1)))
         edges = np.pad(bars, ((0, 0), (1, 1)), constant_values=((0, 0), (-1, steps + n_runs - 1)))
-        shares, validation = (np.diff(edges) - 1) / steps, Validation(problem.train, measure)
+        shares = (np.diff(edges) - 1) / steps
+        validation = Validation(problem.train, measure)
         if problem.start.any():
             shares = shares[shares[:, problem.start == 0.0].sum(axis=1) == 0.0]
-        return cls(shares, np.array([validation.values(product(problem.inputs, each)) for each in shares]))
+        return cls(shares, np.array([validation.values(product(problem.inputs, share)) for share in shares]))
 
     def best(self, queries: Ints) -> int:
         """Return the number of the combination with the best mean over some queries; of equal ones, the most even."""
@@ -449,7 +468,8 @@ class _Convex:
 
 def _learned_weights(data: RankingData, features: Sequence[str], measure: Measure, seed: int) -> ImportedWeights:
     """Return the weights of the strength that is best on held-out queries, with those of the convex combination."""
-    problem, n_queries = _Problem.of(data, features), len(data)
+    problem = _Problem.of(data, features)
+    n_queries = len(data)
     with kernel_threads(1):  # threads would wait for one another longer than they compute
         strength = _best_strength(problem, measure, seed)
         inputs = problem.start if np.isinf(strength) else problem.solve(strength, problem.start)
@@ -475,13 +495,15 @@ def _weight_of_judged(data: RankingData, scores: Floats, measure: Measure, seed:
 
     The factor of the grid that is best on the other folds has to better a fold's queries by more than a standard error.
     """
-    judged, n_queries = data.column(JUDGED), len(data)
+    judged = data.column(JUDGED)
+    n_queries = len(data)
     if not judged.any() or n_queries < 2 * FOLDS:
         return 0.0
     unit = deviation_in_queries(scores, data.query_ptr) / np.sqrt(np.mean(judged * judged))
     train = TrainingSet.of(data, np.zeros(data.n_rows))
-    validation, fold = Validation(train, measure), fold_of_queries(FOLDS, train, seed)
-    values = np.array([validation.values((scores + each * unit * judged)[train.order]) for each in FACTORS])
+    validation = Validation(train, measure)
+    fold = fold_of_queries(FOLDS, train, seed)
+    values = np.array([validation.values((scores + factor * unit * judged)[train.order]) for factor in FACTORS])
     held_out = np.empty(n_queries)
     for number in range(FOLDS):
         held_out[fold == number] = values[_first_best(values[:, fold != number]), fold == number]
@@ -517,8 +539,10 @@ def _best_strength(problem: _Problem, measure: Measure, seed: int) -> float:
     for repeat in range(REPEATS):
         fold = fold_of_queries(FOLDS, problem.train, seed + repeat)
         for number in range(FOLDS):
-            rest, held = problem.select(np.flatnonzero(fold != number)), problem.select(np.flatnonzero(fold == number))
-            validation, weights = Validation(held.train, measure), problem.start
+            rest = problem.select(np.flatnonzero(fold != number))
+            held = problem.select(np.flatnonzero(fold == number))
+            validation = Validation(held.train, measure)
+            weights = problem.start
             for place, strength in enumerate(STRENGTHS):
                 weights = weights if np.isinf(strength) else rest.solve(strength, weights)
                 values[place] += float(validation.values(product(held.inputs, weights)).sum())

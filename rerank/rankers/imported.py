@@ -14,26 +14,12 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.rankers.arrays import column_names, feature_matrix, is_sparse, numbered_names
 from rerank.rankers.parameters import Jobs, jobs_parameter
-from rerank.rankers.ranker import Ranker, register_fitted
+from rerank.rankers.ranker import PROGRESS, Ranker, register_fitted
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet
-from rerank.rankers.warm_start import NoBase
 from rerank.runtime.mapped_rows import changed_rows
-from rerank.runtime.schema import (
-    LARGEST,
-    Array,
-    Choice,
-    Field,
-    Flag,
-    Names,
-    Number,
-    Plain,
-    SchemaError,
-    Text,
-    Whole,
-    at,
-)
+from rerank.runtime.schema import LARGEST, Choice, Field, Names, Number, Plain, SchemaError, Whole, at
 from rerank.trees.contributions import add_contributions
-from rerank.trees.forest import Forest, StoredForest
+from rerank.trees.forest import Forest
 from rerank.trees.score import score_rows
 from rerank.trees.structures import check_codes
 from rerank.types import Floats, Ints, RankingData
@@ -50,8 +36,23 @@ def stored_name(name: str) -> str:
     return name.replace(" ", "_")
 
 
+class _Learned(Ranker):
+    """What another system learned: attributes, which are no parameters."""
+
+    source_: str
+    constant_: float
+    divisor_: float
+    zero_missing_: Ints
+    sums_: str
+    forest_: Forest
+    missing_values_: Floats
+    unlisted_missing_: bool
+    first_number_: int
+    weights_: Floats
+
+
 @dataclass(eq=False, repr=False)
-class Imported(Ranker):
+class Imported(_Learned):
     """Base class of rankers that another system trained."""
 
     n_jobs: int | None = jobs_parameter()
@@ -69,11 +70,9 @@ class Imported(Ranker):
         """
         model = cls()
         with at("feature_names"):
-            model.feature_names_ = Names("n_features").read(list(feature_names), {})
-        model.n_features_in_ = len(feature_names)
-        model.recipe_, model.fingerprint_ = Plain().read(recipe, {}), None
-        model.retriever_, model.run_retrievers_, model.base_ = None, {}, NoBase()
-        model._restore(learned)
+            model._take_features(Names().read(list(feature_names), {}))
+        model.recipe_ = Plain().read(recipe, {})
+        model._restore({"evals_result": {}, **learned})
         return model
 
     def fit(self, *arguments: Any, **named: Any) -> NoReturn:
@@ -90,7 +89,7 @@ class Imported(Ranker):
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         """Check the number of features; as a member of an ensemble the model is not trained again."""
         self._check_fitted()
-        if not self._ordered:
+        if not self.ordered_:
             raise InvalidInputError(
                 "members: expected models whose features are in the order of training, got one whose file only names "
                 "them. Import it with feature_names."
@@ -170,11 +169,18 @@ class ImportedTrees(Imported):
     """
 
     what: ClassVar[str] = "trees"
-    learned_later: ClassVar[Mapping[str, Any]] = {
-        "ordered": True,
-        "missing_values": np.empty(0),
-        "unlisted_missing": False,
-        "first_number": 1,
+    learned: ClassVar[Mapping[str, Any]] = {
+        **PROGRESS,
+        "source": str,
+        "constant": float,
+        "divisor": Number(1e-300, LARGEST),
+        "zero_missing": Ints,
+        "sums": Choice(lambda: SUMS),
+        "forest": Forest,
+        "ordered": bool,
+        "missing_values": Floats,
+        "unlisted_missing": bool,
+        "first_number": Whole(-1, 1),
     }
 
     @classmethod
@@ -193,6 +199,7 @@ class ImportedTrees(Imported):
             feature_names,
             recipe,
             {
+                "best_iteration": trees.forest.n_trees,
                 "source": source,
                 "constant": trees.constant,
                 "divisor": trees.divisor,
@@ -262,7 +269,8 @@ class ImportedTrees(Imported):
 
         LightGBM and XGBoost number columns from 0, so that one that they trained on such a file has one column more.
         """
-        numbers, n_features = numbered_names(data.n_features), self.n_features_in_
+        numbers = numbered_names(data.n_features)
+        n_features = self.n_features_in_
         by_number = data.zeros is not None and tuple(self.feature_names_) == numbered_names(n_features)
         if not by_number or data.n_features >= n_features or data.feature_names != numbers or self.first_number_ == 1:
             return data
@@ -296,50 +304,11 @@ class ImportedTrees(Imported):
     def _learned_nothing(self) -> str:
         return "" if len(self.forest_.feature) and self.forest_.leaf_value.any() else "trees without a split"
 
-    def _learned(self) -> dict[str, Any]:
-        return {
-            "source": self.source_,
-            "constant": self.constant_,
-            "divisor": self.divisor_,
-            "zero_missing": self.zero_missing_.tolist(),
-            "sums": str(self.forest_.leaf_value.dtype),
-            "forest": self.forest_.to_dict(),
-            **({} if self._ordered else {"ordered": False}),
-            **({"missing_values": self.missing_values_.tolist()} if len(self.missing_values_) else {}),
-            **({"unlisted_missing": True} if self.unlisted_missing_ else {}),
-            **({"first_number": self.first_number_} if self.first_number_ != 1 else {}),
-        }
-
-    def _parts(self) -> dict[str, Field]:
-        features = Array(np.int64, low=0, high=lambda sizes: sizes["n_features"] - 1)
-        return {
-            "source": Text(),
-            "constant": Number(),
-            "divisor": Number(1e-300, LARGEST),
-            "zero_missing": features,
-            "sums": Choice(lambda: SUMS),
-            "forest": StoredForest(),
-            "ordered": Flag(),
-            "missing_values": Array(np.float64),
-            "unlisted_missing": Flag(),
-            "first_number": Whole(-1, 1),
-        }
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.source_: str = learned["source"]
-        self.constant_: float = learned["constant"]
-        self.divisor_: float = learned["divisor"]
-        self.zero_missing_: Ints = learned["zero_missing"]
-        self._ordered: bool = learned["ordered"]
-        self.missing_values_: Floats = learned["missing_values"]
-        self.unlisted_missing_: bool = learned["unlisted_missing"]
-        self.first_number_: int = learned["first_number"]
-        if (np.diff(self.zero_missing_) <= 0).any():
+    def _check_learned(self) -> None:
+        super()._check_learned()
+        if (np.diff(np.concatenate([[-1], self.zero_missing_, [self.n_features_in_]])) <= 0).any():
             raise SchemaError("ascending features, each once", "others", path="zero_missing")
-        forest: Forest = learned["forest"]
-        self.forest_ = replace(forest, leaf_value=forest.leaf_value.astype(SUMS[learned["sums"]]))
-        self.best_iteration_: int = forest.n_trees
-        self.evals_result_: dict[str, Any] = {}
+        self.forest_ = replace(self.forest_, leaf_value=self.forest_.leaf_value.astype(SUMS[self.sums_]))
 
     def _largest_score(self) -> float:
         largest: float = self.forest_.largest_score() / min(self.divisor_, 1.0)
@@ -371,6 +340,7 @@ class ImportedWeights(Imported):
     """
 
     what: ClassVar[str] = "weights"
+    learned: ClassVar[Mapping[str, Any]] = {**PROGRESS, "source": str, "constant": float, "weights": Floats}
 
     @classmethod
     def of(
@@ -386,7 +356,12 @@ class ImportedWeights(Imported):
 
         Raises InvalidInputError for feature names or a recipe that a model file could not hold.
         """
-        learned = {"source": source, "constant": constant, "weights": np.array(weights, dtype=np.float64)}
+        learned = {
+            "best_iteration": 0,
+            "source": source,
+            "constant": constant,
+            "weights": np.array(weights, dtype=np.float64),
+        }
         return cls._of(feature_names, recipe, learned)
 
     def weights(self) -> Floats:
@@ -412,15 +387,9 @@ class ImportedWeights(Imported):
     def _learned_nothing(self) -> str:
         return "" if self.weights_.any() else "no weight but 0"
 
-    def _parts(self) -> dict[str, Field]:
-        return {"source": Text(), "constant": Number(), "weights": Array(np.float64, "n_features")}
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.source_: str = learned["source"]
-        self.constant_: float = learned["constant"]
-        self.weights_: Floats = learned["weights"]
-        self.best_iteration_: int = 0
-        self.evals_result_: dict[str, Any] = {}
+    def _check_learned(self) -> None:
+        if len(self.weights_) != self.n_features_in_:
+            raise SchemaError(f"{self.n_features_in_} values", str(len(self.weights_)), path="weights")
 
     def _largest_score(self) -> float:
         return LARGEST_VALUE * float(np.abs(self.weights_).sum()) + abs(self.constant_)

@@ -18,10 +18,10 @@ K. Järvelin and J. Kekäläinen, Cumulated gain-based evaluation of IR techniqu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Annotated, Self
 
 import numpy as np
 
@@ -29,12 +29,27 @@ from rerank.metrics.base import ranks
 from rerank.retrieval.fusion import JUDGED
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_log2
-from rerank.runtime.schema import Array, Field, Names, Record, SchemaError, Sizes
+from rerank.runtime.schema import Array, Field, Names, SchemaError, Sizes
 from rerank.types import Floats, Ints, Qrels, RankingData, pointers, query_rows
 from rerank.types.ids import ID_RULE, Ids, are_pointers, by_number, first_broken, first_broken_query, id_array
 
 FIRST = 10  # documents of a list that are compared
 DEPTH = 100  # documents of each run that are fused for it
+
+
+@dataclass(frozen=True)
+class StoredIds(Field):
+    """Different ids, of which `first_broken` returns the first that cannot be one."""
+
+    first_broken: Callable[[list[str]], str | None]
+
+    def read(self, value: object, sizes: Sizes) -> Ids:
+        """Return the ids."""
+        names = list(Names().read(value, sizes))
+        broken = self.first_broken(names)
+        if broken is not None:
+            raise SchemaError(f"ids {ID_RULE}", f"{broken[:20]!r}")
+        return id_array(names)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,23 +71,24 @@ class JudgedLists:
 
     """
 
-    query_ids: Ids
-    doc_ids: Ids
+    query_ids: Annotated[Ids, StoredIds(first_broken_query)]
+    doc_ids: Annotated[Ids, StoredIds(first_broken)]
     list_ptr: Ints
-    listed: Ints
+    listed: Annotated[Ints, Array(np.int64, low=0)]
     relevant_ptr: Ints
-    relevant: Ints
-    labels: Ints
+    relevant: Annotated[Ints, Array(np.int64, low=0)]
+    labels: Annotated[Ints, Array(np.int64, low=1)]
 
     @classmethod
     def of(cls, data: RankingData, qrels: Qrels) -> Self:
         """Return the queries with relevant documents of the features of several runs (`source_data`)."""
         judged = qrels.select(qrels.query_numbers(np.sort(data.query_ids).tolist()))
-        kept = judged.labels > 0
-        counts = np.bincount(query_rows(judged.query_ptr)[kept], minlength=len(judged))
-        query_ids, counts = judged.query_ids[counts > 0], counts[counts > 0]
+        relevant = judged.labels > 0
+        counts = np.bincount(query_rows(judged.query_ptr)[relevant], minlength=len(judged))
+        query_ids = judged.query_ids[counts > 0]
+        counts = counts[counts > 0]
         list_ptr, firsts = _first_documents(data.select(data.query_numbers(query_ids.tolist())))
-        doc_ids, documents = np.unique(np.concatenate([firsts, judged.doc_ids[kept]]), return_inverse=True)
+        doc_ids, documents = np.unique(np.concatenate([firsts, judged.doc_ids[relevant]]), return_inverse=True)
         return cls(
             query_ids=query_ids,
             doc_ids=doc_ids,
@@ -80,7 +96,7 @@ class JudgedLists:
             listed=documents[: len(firsts)],
             relevant_ptr=pointers(counts),
             relevant=documents[len(firsts) :],
-            labels=judged.labels[kept],
+            labels=judged.labels[relevant],
         )
 
     def added(self, data: RankingData) -> RankingData:
@@ -93,7 +109,9 @@ class JudgedLists:
         list_ptr, firsts = _first_documents(data)
         own = _numbers(self.query_ids, data.query_ids)
         lists = list_ptr, _numbers(self.doc_ids, firsts), _unit_discounts(list_ptr), own
-        docs, cosines, out = _numbers(self.doc_ids, data.doc_ids), np.zeros(len(self.query_ids)), np.zeros(data.n_rows)
+        docs = _numbers(self.doc_ids, data.doc_ids)
+        cosines = np.zeros(len(self.query_ids))
+        out = np.zeros(data.n_rows)
         _fill_judged(data.query_ptr, docs, lists, self._postings, self._judgements, cosines, out)
         return out
 
@@ -109,54 +127,26 @@ class JudgedLists:
         ptr, order = by_number(self.relevant, len(self.doc_ids))
         return ptr, query_rows(self.relevant_ptr)[order], self.labels[order].astype(np.float64)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the judged queries as plain JSON values."""
-        return {name: getattr(self, name).tolist() for name in _STORED}
-
-
-class StoredJudgedLists(Field):
-    """Judged queries as `JudgedLists.to_dict` wrote them; None where it is null."""
-
-    def read(self, value: object, sizes: Sizes) -> JudgedLists | None:
-        """Return the judged queries, checked completely."""
-        if value is None:
-            return None
-        values = Record(_STORED).read(value, sizes)
-        for name, first in (("query_ids", first_broken_query), ("doc_ids", first_broken)):
-            if (broken := first(list(values[name]))) is not None:
-                raise SchemaError(f"ids {ID_RULE}", f"{broken[:20]!r}", path=name)
-            values[name] = id_array(list(values[name]))
-            if (values[name][1:] <= values[name][:-1]).any():
+    def check(self) -> None:
+        """Raise SchemaError unless all parts belong together."""
+        for name in ("query_ids", "doc_ids"):
+            ids = getattr(self, name)
+            if (ids[1:] <= ids[:-1]).any():
                 raise SchemaError("ids in ascending order", "others", path=name)
-        for name, rows, most in (("list_ptr", "listed", FIRST), ("relevant_ptr", "relevant", len(values["relevant"]))):
-            pointer, documents = values[name], values[rows]
-            is_rising = are_pointers(pointer, len(values["query_ids"]), len(documents))
-            if not is_rising or (np.diff(pointer) > most).any():
+        if len(self.labels) != len(self.relevant):
+            raise SchemaError(f"{len(self.relevant)} values", str(len(self.labels)), path="labels")
+        n_docs = len(self.doc_ids)
+        for name, rows, most in (("list_ptr", "listed", FIRST), ("relevant_ptr", "relevant", len(self.relevant))):
+            pointer = getattr(self, name)
+            documents = getattr(self, rows)
+            if not are_pointers(pointer, len(self.query_ids), len(documents)) or (np.diff(pointer) > most).any():
                 raise SchemaError(
                     f"rising numbers from 0 to {len(documents)}, {most} apart at most", "others", path=name
                 )
-            if len(np.unique(query_rows(pointer) * len(values["doc_ids"]) + documents)) < len(documents):
+            if (documents >= n_docs).any():
+                raise SchemaError(f"whole numbers from 0 to {n_docs - 1}", "others", path=rows)
+            if len(np.unique(query_rows(pointer) * n_docs + documents)) < len(documents):
                 raise SchemaError("each document once in a query", "one twice", path=rows)
-        return JudgedLists(**values)
-
-
-def _after_queries(sizes: Mapping[str, int]) -> int:
-    return sizes["n_judged"] + 1
-
-
-def _last_document(sizes: Mapping[str, int]) -> int:
-    return sizes["n_judged_docs"] - 1
-
-
-_STORED: dict[str, Field] = {
-    "query_ids": Names("n_judged"),
-    "doc_ids": Names("n_judged_docs"),
-    "list_ptr": Array(np.int64, _after_queries, low=0),
-    "listed": Array(np.int64, low=0, high=_last_document),
-    "relevant_ptr": Array(np.int64, _after_queries, low=0),
-    "relevant": Array(np.int64, binds="n_relevant", low=0, high=_last_document),
-    "labels": Array(np.int64, "n_relevant", low=1),
-}
 
 
 def _first_documents(data: RankingData) -> tuple[Ints, Ids]:

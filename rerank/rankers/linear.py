@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -36,13 +36,13 @@ from rerank.objectives.pointwise import Logistic
 from rerank.rankers.base_scores import spread_at_the_top, start_in_units
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.ranker import PROGRESS, register
-from rerank.rankers.standardize import BLOCK, FURTHEST, Standardizer, StoredStandardizer
+from rerank.rankers.standardize import BLOCK, FURTHEST, Standardizer
 from rerank.rankers.store import WeightedRanker
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet, check_pairs, pair_counts
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import cross_product, gram, inverse, product
 from rerank.runtime.numerics import matrix_dot as dot
-from rerank.runtime.schema import Array, Field, Number, Whole
+from rerank.runtime.schema import Number, Whole
 from rerank.types import Floats, Ints, query_rows
 
 MOST_MOVES = 10_000  # in one round
@@ -66,14 +66,18 @@ def minimise_by_bundle(
     value_and_gradient  the whole cost and a slope of it
     follow              is called with the best weights (n_weights,) after each round; its StopIteration ends the search
     """
-    weights, least = np.zeros(n_weights), np.inf
+    weights = np.zeros(n_weights)
+    least = np.inf
     best = weights
-    tangents, offsets, shares = np.empty((0, n_weights)), np.empty(0), np.empty(0)
+    tangents = np.empty((0, n_weights))
+    offsets = np.empty(0)
+    shares = np.empty(0)
     products = np.empty((0, 0))
     for _ in range(max_iter):
         value, gradient = value_and_gradient(weights)
         if value < least:
-            best, least = weights, value
+            best = weights
+            least = value
         slope = gradient - weights
         tangents = np.vstack([tangents, slope])
         offsets = np.append(offsets, value - 0.5 * dot(weights, weights) - dot(slope, weights))
@@ -203,7 +207,8 @@ def minimise_smooth(
             break
         moved, value, new_gradient = found
         pairs.append((moved - weights, new_gradient - gradient))
-        weights, gradient = moved, new_gradient
+        weights = moved
+        gradient = new_gradient
         try:
             follow(weights)
         except StopIteration:
@@ -213,7 +218,8 @@ def minimise_smooth(
 
 def _direction(gradient: Floats, guess: Guess, pairs: deque[tuple[Floats, Floats]]) -> Floats:
     """Return minus the approximate inverse Hessian, a guess and what the pairs change in it, times the gradient."""
-    direction, shares = -gradient, []
+    direction = -gradient
+    shares = []
     for step, change in reversed(pairs):
         share = dot(step, direction) / dot(step, change)
         direction = direction - share * change
@@ -231,7 +237,9 @@ def _wolfe_step(
     slope = dot(gradient, direction)
     if not slope < 0.0:
         return None
-    low, high, length = 0.0, np.inf, 1.0
+    low = 0.0
+    high = np.inf
+    length = 1.0
     for _ in range(MOST_TRIALS):
         moved = weights + length * direction
         there, new_gradient = value_and_gradient(moved)
@@ -280,6 +288,12 @@ class LinearRanker(WeightedRanker):
     n_jobs: int | None = jobs_parameter()
 
     has_intercept: ClassVar[bool] = False
+    learned: ClassVar[Mapping[str, Any]] = {
+        **PROGRESS,
+        "standardizer": Standardizer,
+        "weights": Floats,
+        "intercept": float,
+    }
 
     @abstractmethod
     def _objective(self, train: TrainingSet) -> LabelObjective:
@@ -297,7 +311,8 @@ class LinearRanker(WeightedRanker):
 
         The weight of the input that says whether the feature is missing is added.
         """
-        n_features, sizes = self.n_features_in_, np.abs(self.weights_)
+        n_features = self.n_features_in_
+        sizes = np.abs(self.weights_)
         importances: Floats = sizes[:n_features].copy()
         importances[self.standardizer_.missing] += sizes[n_features:]
         return importances
@@ -323,9 +338,11 @@ class LinearRanker(WeightedRanker):
                 raise StopIteration
 
         self._minimise(cost, follow)
-        self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
+        self.best_iteration_ = stopping.best
+        self.evals_result_ = stopping.results()
         n_inputs = self.standardizer_.n_inputs
-        self.weights_, self.intercept_ = unit * best[:n_inputs], unit * float(best[n_inputs:].sum()) - centre
+        self.weights_ = unit * best[:n_inputs]
+        self.intercept_ = unit * float(best[n_inputs:].sum()) - centre
 
     def _held_out(self, valid: TrainingSet | None, unit: float) -> Callable[[Floats], Floats]:
         """Return what gives the scores of the validation rows under other weights; of no rows where there are none."""
@@ -356,9 +373,8 @@ class LinearRanker(WeightedRanker):
     def _learned_nothing(self) -> str:
         return "" if self.weights_.any() else f"no weight but 0. Raise C ({self.C:g}) or give other features"
 
-    def _parts(self) -> dict[str, Field]:
-        inputs = {"standardizer": StoredStandardizer(), "weights": Array(np.float64, "n_inputs")}
-        return {**PROGRESS, **inputs, "intercept": Number()}
+    def _check_learned(self) -> None:
+        self.standardizer_.check_sizes(self.n_features_in_, len(self.weights_))
 
     def _largest_score(self) -> float:
         return FURTHEST * float(np.abs(self.weights_).sum()) + abs(self.intercept_)
@@ -371,7 +387,8 @@ def _slope(objective: Objective, base: Floats) -> float:
     """
     if not base.any():
         return 1.0
-    grad, hess = np.empty_like(base), np.empty_like(base)
+    grad = np.empty_like(base)
+    hess = np.empty_like(base)
 
     def value_and_gradient(change: Floats) -> tuple[float, Floats]:
         scores = (1.0 + change[0]) * base + change[1]
@@ -411,13 +428,18 @@ class Cost:
         self, inputs: NDArray[np.float32], start: Floats, objective: LabelObjective, C: float, intercept: bool
     ):
         """Take standardized inputs (n_rows, n_inputs) and the starting scores (n_rows,), in units of the objective."""
-        self._inputs, self._start, self._objective, self._C = inputs, start, objective, C
-        self._grad, self._hess = np.empty(len(start)), np.empty(len(start))
+        self._inputs = inputs
+        self._start = start
+        self._objective = objective
+        self._C = C
+        self._grad = np.empty(len(start))
+        self._hess = np.empty(len(start))
         self.n_weights = inputs.shape[1] + intercept
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """Return 1/2 |w|^2 + C cost and its gradient, (n_weights,) float64."""
-        scores, n_inputs = self._start + linear_scores(self._inputs, weights), self._inputs.shape[1]
+        scores = self._start + linear_scores(self._inputs, weights)
+        n_inputs = self._inputs.shape[1]
         free = np.where(np.arange(self.n_weights) < n_inputs, weights, 0.0)
         cost = self._objective.cost_and_gradients(scores, self._grad, self._hess)
         slope = np.full(self.n_weights, self._grad.sum())

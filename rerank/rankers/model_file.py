@@ -9,7 +9,7 @@ from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, 
 from rerank.runtime.schema import Field, SchemaError
 from rerank.runtime.strict_json import ParseFault, parse_json
 
-FORMAT, VERSION = "rerank-model", 1
+FORMAT, VERSION = "rerank-model", 2
 REMEDY = "Train the model again, or fetch the file again."
 
 
@@ -37,7 +37,7 @@ def read_model_file(path: str | Path, model: Field) -> Any:
     if type(version) is not int or version != VERSION:
         raise ModelMismatchError(
             f"{source}: expected model version {VERSION}, got {shown(version)}. "
-            "Update rerank, or train the model again."
+            "Train the model again (`rerank train`), or update rerank."
         )
     try:
         return model.read(stored, {})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +31,13 @@ from rerank.rankers.parameters import (
     watched_metric,
 )
 from rerank.rankers.ranker import PROGRESS, register
-from rerank.rankers.standardize import BLOCK, Standardizer, StoredStandardizer
+from rerank.rankers.standardize import BLOCK, Standardizer
 from rerank.rankers.store import WeightedRanker
 from rerank.rankers.training import ALONE, EarlyStopping, PreferenceRows, TrainingContext, TrainingSet, pair_counts
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import cross_product, exp, product
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Array, Field, Flag, Number, Sizes, Whole
+from rerank.runtime.schema import Flag, Number, Whole
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats
 
@@ -50,7 +50,7 @@ class Net:
     """
 
     weights: Floats
-    n_hidden: int
+    n_hidden: Annotated[int, Whole(1, 1_000_000)]
 
     @classmethod
     def drawn(cls, n_inputs: int, n_hidden: int, random: np.random.Generator) -> Net:
@@ -161,6 +161,8 @@ class NetRanker(WeightedRanker):
     random_state: int = parameter(0, SEED, "Random seed of the initial weights and of the order of the queries.")
     n_jobs: int | None = parameter(None, Jobs(), "Number of threads for prediction; training uses one.")
 
+    learned: ClassVar[Mapping[str, Any]] = {**PROGRESS, "standardizer": Standardizer, "net": Net}
+
     @abstractmethod
     def _objective(self, query: TrainingSet) -> Objective | None:
         """Return what is minimised over one query of two documents or more; None where it has no pairs."""
@@ -183,7 +185,8 @@ class NetRanker(WeightedRanker):
                 )
             stopping = self._stopping(valid, context)
             net = self._train(queries, stopping, self._held_out(valid, unit))
-        self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
+        self.best_iteration_ = stopping.best
+        self.evals_result_ = stopping.results()
         self.net_ = net.scaled(unit)
 
     def _queries(self, train: TrainingSet, unit: float) -> list[_Query]:
@@ -223,7 +226,8 @@ class NetRanker(WeightedRanker):
     def _gradient(self, net: Net, query: _Query) -> Floats:
         """Return dC/dw of one query, and that of the penalty reg_lambda / 2 |w|^2."""
         activations = net.activations(query.inputs)
-        lambdas, curvatures = np.empty(len(activations)), np.empty(len(activations))
+        lambdas = np.empty(len(activations))
+        curvatures = np.empty(len(activations))
         query.objective.gradients(query.start + product(activations, net.output), lambdas, curvatures)
         return net.gradient(query.inputs, activations, lambdas) + self.reg_lambda * net.weights
 
@@ -236,34 +240,12 @@ class NetRanker(WeightedRanker):
     def _learned_nothing(self) -> str:
         return "" if self.net_.output.any() else "no output weight but 0. Raise learning_rate or give other features"
 
-    def _learned(self) -> dict[str, Any]:
-        return {
-            "best_iteration": self.best_iteration_,
-            "evals_result": self.evals_result_,
-            "standardizer": self.standardizer_.to_dict(),
-            "weights": self.net_.weights.tolist(),
-            "hidden_units": self.net_.n_hidden,
-        }
-
-    def _parts(self) -> dict[str, Field]:
-        return {
-            **PROGRESS,
-            "standardizer": StoredStandardizer(),
-            "hidden_units": Whole(1, 1_000_000, binds="n_hidden"),
-            "weights": Array(np.float64, _n_weights),
-        }
-
-    def _restore(self, learned: Mapping[str, Any]) -> None:
-        self.best_iteration_, self.evals_result_ = learned["best_iteration"], learned["evals_result"]
-        self.standardizer_ = learned["standardizer"]
-        self.net_ = Net(learned["weights"], learned["hidden_units"])
+    def _check_learned(self) -> None:
+        n_inputs, rest = divmod(len(self.net_.weights), self.net_.n_hidden)
+        self.standardizer_.check_sizes(self.n_features_in_, -1 if rest else n_inputs - 2)
 
     def _largest_score(self) -> float:
         return float(np.abs(self.net_.output).sum())
-
-
-def _n_weights(sizes: Sizes) -> int:
-    return (sizes["n_inputs"] + 2) * sizes["n_hidden"]
 
 
 class _Query(NamedTuple):
@@ -280,7 +262,8 @@ class Adam:
     def __init__(self, n_weights: int) -> None:
         """Start with no gradient."""
         self.count = 0
-        self._mean, self._square = np.zeros(n_weights), np.zeros(n_weights)
+        self._mean = np.zeros(n_weights)
+        self._square = np.zeros(n_weights)
         self._no_mean, self._no_square = 1.0, 1.0  # shares of the running means that are of no gradient
 
     def next(self, weights: Floats, gradient: Floats, rate: float) -> Floats:
@@ -290,7 +273,8 @@ class Adam:
         self._square += (1.0 - SQUARE_DECAY) * (gradient**2 - self._square)
         self._no_mean *= MEAN_DECAY  # not a power of the C library, which depends on the processor
         self._no_square *= SQUARE_DECAY
-        mean, square = self._mean / (1.0 - self._no_mean), self._square / (1.0 - self._no_square)
+        mean = self._mean / (1.0 - self._no_mean)
+        square = self._square / (1.0 - self._no_square)
         return weights - rate * mean / (np.sqrt(square) + TINY)
 
 

@@ -158,17 +158,17 @@ def declared_parameters(ranker: type) -> dict[str, Parameter]:
 def documentation(parameters: Iterable[Parameter]) -> str:
     """Return the hyper-parameters as the section `Parameters` of a docstring (numpydoc)."""
     lines = ["Parameters", "----------"]
-    for each in parameters:
-        lines.append(f"{each.name} : {each.type_name}, default={each.default!r}")
-        text = f"{each.help} Accepted: {each.accepts}." if each.accepts else each.help
+    for declared in parameters:
+        lines.append(f"{declared.name} : {declared.type_name}, default={declared.default!r}")
+        text = f"{declared.help} Accepted: {declared.accepts}." if declared.accepts else declared.help
         lines += [f"    {line}" for line in wrap(text, _WIDTH, break_on_hyphens=False)]
     return "\n".join(lines)
 
 
-def check_names(ranker: str, given: Iterable[str], known: Iterable[str]) -> None:
+def check_names(ranker: str, chosen: Iterable[str], known: Iterable[str]) -> None:
     """Refuse names that are no hyper-parameters of a ranker."""
     names = list(known)
-    for name in given:
+    for name in chosen:
         if name not in names:
             raise UnknownParameterError(
                 f"{ranker}: expected a known parameter, got {shown(name)}. {remedy(name, names)}"
@@ -258,10 +258,10 @@ def plain_parameters(ranker: HasParameters) -> dict[str, Any]:
     return read_parameters(ranker.parameter_fields, {name: getattr(ranker, name) for name in ranker.parameter_fields})
 
 
-def read_parameters(fields: Mapping[str, Field], given: Mapping[str, Any]) -> dict[str, Any]:
+def read_parameters(fields: Mapping[str, Field], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given parameters as plain values; raises SchemaError for one that cannot be used."""
     values = {}
-    for name, value in given.items():
+    for name, value in parameters.items():
         try:
             values[name] = fields[name].read(value, {})
         except SchemaError as error:

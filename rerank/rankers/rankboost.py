@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,10 +23,10 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_log, array_log1p
 from rerank.runtime.numerics import matrix_dot as dot
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Field, Number, Whole
+from rerank.runtime.schema import Choice, Number, Whole
 from rerank.trees.bins import MOST_CODES, WIDTH, Columns, learn_bins
 from rerank.trees.contributions import add_contributions
-from rerank.trees.forest import Forest, StoredForest, Tree
+from rerank.trees.forest import Forest, Tree
 from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints
 
@@ -65,6 +66,7 @@ class RankBoost(Ranker):
     """
 
     learns_from_pairs: ClassVar[bool] = True
+    learned: ClassVar[Mapping[str, Any]] = {**PROGRESS, "forest": Forest}
 
     n_estimators: int = parameter(300, Whole(1, 1_000_000), "Maximum number of weak rankers.")
     learning_rate: float = parameter(
@@ -98,7 +100,8 @@ class RankBoost(Ranker):
         alpha = _base_alpha(objective, start)
         stopping = self._stopping(valid, context)
         trees = self._boost(search, objective, alpha * start, valid, spread / alpha, stopping)
-        self.best_iteration_, self.evals_result_ = stopping.best, stopping.results()
+        self.best_iteration_ = stopping.best
+        self.evals_result_ = stopping.results()
         self.forest_ = Forest.of(trees[: self.best_iteration_])
 
     def _objective(self, train: TrainingSet) -> PairwiseExponential | ExponentialPairs:
@@ -118,7 +121,8 @@ class RankBoost(Ranker):
     ) -> list[Tree]:
         """Add weak rankers until the number is reached, none agrees with D, or the validation no longer rises."""
         trees: list[Tree] = []
-        grad, hess = np.empty_like(scores), np.empty_like(scores)
+        grad = np.empty_like(scores)
+        hess = np.empty_like(scores)
         valid_scores = np.empty(0) if valid is None else valid.start_scores.copy()
         before = objective.cost(scores)
         for _ in track(range(self.n_estimators), "weak rankers", self.n_estimators):
@@ -151,9 +155,6 @@ class RankBoost(Ranker):
     def _learned_nothing(self) -> str:
         learned = self.forest_.leaf_value.any()
         return "" if learned else "no threshold that orders more pairs rightly than wrongly. Give other features"
-
-    def _parts(self) -> dict[str, Field]:
-        return {**PROGRESS, "forest": StoredForest()}
 
     def _largest_score(self) -> float:
         return self.forest_.largest_score()
@@ -210,12 +211,14 @@ class _Search:
 
     def _digits(self, feature: int) -> Ints:
         """Return the digit of a feature (see `rerank.trees.bins`) for each code of its column."""
-        stride, n_digits = self._columns.stride[feature], self._columns.n_digits[feature]
+        stride = self._columns.stride[feature]
+        n_digits = self._columns.n_digits[feature]
         return np.arange(MOST_CODES) // stride % n_digits  # type: ignore[no-any-return]
 
     def chosen(self, weak: _Weak) -> NDArray[np.bool_]:
         """Return h of every training row."""
-        digits, column = self._digits(weak.feature), int(self._columns.column[weak.feature])
+        digits = self._digits(weak.feature)
+        column = int(self._columns.column[weak.feature])
         absent = self._bins.missing[weak.feature] & (digits == self._columns.missing_digit[weak.feature])
         by_byte = np.where(absent, weak.missing, digits > weak.edge)
         return by_byte[self._blocks[column // WIDTH][:, column % WIDTH]]  # type: ignore[no-any-return]
@@ -247,7 +250,8 @@ def _base_alpha(objective: PairwiseExponential | ExponentialPairs, base: Floats)
 
 def _least(objective: PairwiseExponential | ExponentialPairs, scores: Floats, h: Floats | NDArray[np.bool_]) -> float:
     """Return the alpha with Z'(alpha) = 0: Z is convex, and its slope is the gradient along h."""
-    grad, hess = np.empty_like(scores), np.empty_like(scores)
+    grad = np.empty_like(scores)
+    hess = np.empty_like(scores)
 
     def slope(alpha: float) -> float:
         objective.gradients(scores + alpha * h, grad, hess)

@@ -32,7 +32,7 @@ from rerank.rankers.arrays import (
     query_column,
     zeros_of,
 )
-from rerank.rankers.calibration import Calibration, Probabilities, StoredCalibration
+from rerank.rankers.calibration import Calibration, Probabilities
 from rerank.rankers.estimator import Estimator, not_fitted
 from rerank.rankers.model_file import FORMAT, VERSION
 from rerank.rankers.parameters import check_parameters, declared_parameters, documentation, plain_parameters
@@ -49,6 +49,7 @@ from rerank.rankers.training import (
     check_training_data,
 )
 from rerank.rankers.warm_start import (
+    Base,
     CandidateRunBase,
     GivenScoresBase,
     NoBase,
@@ -60,12 +61,12 @@ from rerank.rankers.warm_start import (
     resolve_base,
     run_scores,
 )
+from rerank.runtime.codec import field_of, plain, restored
 from rerank.runtime.mapped_rows import changed_rows, is_mapped, row_blocks
 from rerank.runtime.output import whole_file
 from rerank.runtime.registry import Registry
 from rerank.runtime.schema import (
     LARGEST,
-    Anything,
     Choice,
     Field,
     Flag,
@@ -76,6 +77,7 @@ from rerank.runtime.schema import (
     SchemaError,
     Sizes,
     Table,
+    Text,
     Whole,
     at,
 )
@@ -85,30 +87,13 @@ from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData, Run
 from rerank.types.query_table import counted
 from rerank.types.ranking_data import Preferences
-from rerank.types.retriever import RETRIEVERS, retriever_members
+from rerank.types.retriever import RETRIEVERS, Retriever, retriever_members
 
 log = logging.getLogger("rerank")
 DEEPEST = 50  # models inside one another
 PROGRESS: dict[str, Field] = {  # of the training of any ranker
     "best_iteration": Whole(0, 1_000_000),
     "evals_result": Table(Table(Numbers())),
-}
-_PARTS: dict[str, Field] = {
-    "feature_names": Names(binds="n_features"),
-    "recipe": Plain(),
-    "fingerprint": Plain(),
-    **RETRIEVERS,
-    "columns": Flag(),
-    "learned": Anything(),
-    "calibration": StoredCalibration(),
-    "categories": Table(CategoryValues()),
-}
-_OPTIONAL: dict[str, Any] = {
-    "retriever": None,
-    "run_retrievers": {},
-    "columns": False,
-    "calibration": None,
-    "categories": {},
 }
 _COUNTED = ("documents", "terms")  # of the index, in its fingerprint
 _NAMING = ("fields", "families", "features", "numbers", "functions", "runs")  # the features' names show these parts
@@ -132,7 +117,7 @@ class Validated:
     init_score: Any
 
     @property
-    def given(self) -> bool:
+    def is_there(self) -> bool:
         """Whether there are validation data; raises InvalidInputError where only parts of them are given."""
         for name in ("qid", "group", "init_score"):
             if self.data is None and getattr(self, name) is not None:
@@ -174,19 +159,26 @@ class Ranker(Estimator):
     weighs_rows: ClassVar[bool] = False  # takes weights of documents, and not only of queries
     trains_mapped: ClassVar[bool] = False  # reads features block by block, keeps to a memory limit, has checkpoints
     cross_validates: ClassVar[bool] = False  # without an eval_set, chooses by held-out queries; see cross_validated_
-    learned_later: ClassVar[Mapping[str, Any]] = {}  # parts that older model files lack, and their values
+    learned: ClassVar[Mapping[str, Any]]  # annotations of what was learned, by attribute without the last underscore
     cross_validated_: float  # metric of the choice on the held-out training queries
     parameter_fields: ClassVar[Mapping[str, Field]]  # of the constructor's arguments but `base`
     metric: Any
     early_stopping_rounds: int
     base: Any
     n_jobs: int | None
+    feature_names_: tuple[str, ...]
+    n_features_in_: int
+    recipe_: Any
+    fingerprint_: Any
+    retriever_: Retriever | None
+    run_retrievers_: dict[str, Retriever]
+    base_: Base
     best_iteration_: int
     evals_result_: dict[str, dict[str, list[float]]]
     calibration_: Calibration | None = None
     categories_: Mapping[str, Sequence[Any]] = MappingProxyType({})
     _columns_named = False  # whether training had a data frame, whose columns have names
-    _ordered = True  # whether the order of the features is known: the file of an imported model may only name them
+    ordered_ = True  # whether the order of the features is known: the file of an imported model may only name them
 
     @abstractmethod
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
@@ -259,22 +251,31 @@ class Ranker(Estimator):
         """Return why the model gives all documents the same score, as an error has it; empty where it does not."""
         return ""
 
-    @abstractmethod
-    def _parts(self) -> dict[str, Field]:
-        """Return the fields of what was learned, each by the name of its attribute without the last underscore."""
-
     def _learned(self) -> dict[str, Any]:
         """Return what was learned as plain JSON values."""
-        return {name: _plain(getattr(self, f"{name}_")) for name in self._parts()}
-
-    def _learned_fields(self) -> Record:
-        """Return the declaration of what `_learned` returns; sizes hold `n_features`."""
-        return Record(self._parts(), self.learned_later)
+        return {name: plain(getattr(self, f"{name}_")) for name in self.learned}
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
-        """Set the attributes from what `_learned` returned, as its fields read it."""
+        """Set the attributes of what was learned."""
         for name, value in learned.items():
             setattr(self, f"{name}_", value)
+
+    def _check_learned(self) -> None:
+        """Raise SchemaError unless what a file says that was learned belongs together."""
+        forest = getattr(self, "forest_", None)
+        if isinstance(forest, Forest):
+            with at("forest"):
+                forest.check_features(self.n_features_in_)
+
+    def _take_features(self, names: tuple[str, ...]) -> None:
+        """Take features of unknown origin, without a base."""
+        self.feature_names_ = names
+        self.n_features_in_ = len(names)
+        self.recipe_ = None
+        self.fingerprint_ = None
+        self.retriever_ = None
+        self.run_retrievers_ = {}
+        self.base_ = NoBase()
 
     @abstractmethod
     def _largest_score(self) -> float:
@@ -343,9 +344,9 @@ class Ranker(Estimator):
         """
         check_parameters(self)
         rows: Any = data_of(X)
-        given = training or TrainingOptions()
-        self._check_supported(given, preferences is not None)
-        context = TrainingContext.of(callbacks, given)
+        options = training or TrainingOptions()
+        self._check_supported(options, preferences is not None)
+        context = TrainingContext.of(callbacks, options)
         pairs = PreferenceRows.of(preferences, rows)
         if pairs is not None and rows.labels is None:
             rows = replace(rows, labels=np.zeros(rows.n_rows))
@@ -357,13 +358,13 @@ class Ranker(Estimator):
         learner._columns_named = not isinstance(rows, RankingData) and column_names(rows) is not None
         validated = Validated(data_of(eval_set), eval_qid, eval_group, eval_init_score)
         learner._fit_data(data, scores, pairs, validated, context)
-        kept = {name: value for name, value in vars(self).items() if not name.endswith("_")}  # none of an earlier fit
-        self.__dict__ = {**kept, **vars(learner), **self.get_params(deep=False)}
+        unlearned = {name: value for name, value in vars(self).items() if not name.endswith("_")}
+        self.__dict__ = {**unlearned, **vars(learner), **self.get_params(deep=False)}
         return self
 
-    def _check_supported(self, given: TrainingOptions, with_preferences: bool) -> None:
+    def _check_supported(self, options: TrainingOptions, with_preferences: bool) -> None:
         """Refuse what only other rankers can do."""
-        for name, value in (("memory", given.memory), ("checkpoint", given.checkpoint)):
+        for name, value in (("memory", options.memory), ("checkpoint", options.checkpoint)):
             if value is not None and not self.trains_mapped:
                 raise UnknownParameterError(
                     f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
@@ -387,7 +388,7 @@ class Ranker(Estimator):
         data = self._loaded(data)
         check_training_data(data, "training data")
         self._check_weights(data)
-        base = given_base(self.base, StoredModel(), data.feature_names)
+        base = given_base(self.base, STORED_MODEL, data.feature_names)
         if isinstance(base, Ranker) and hasattr(base, "base_"):
             check_retrievers(base, data.retriever, data.run_retrievers, "training data")
             has_sets = isinstance(forest := getattr(base, "forest_", None), Forest) and len(forest.categories) > 0
@@ -398,15 +399,18 @@ class Ranker(Estimator):
                     "them; for a base without them, give codes (Series.cat.codes) and categorical_feature."
                 )
         self.base_, start = (GivenScoresBase(), init_score) if init_score is not None else resolve_base(base, data)
-        self.feature_names_, self.n_features_in_ = data.feature_names, data.n_features
-        self.recipe_, self.fingerprint_ = data.recipe, data.fingerprint
-        self.retriever_, self.run_retrievers_ = data.retriever, dict(data.run_retrievers)
+        self.feature_names_ = data.feature_names
+        self.n_features_in_ = data.n_features
+        self.recipe_ = data.recipe
+        self.fingerprint_ = data.fingerprint
+        self.retriever_ = data.retriever
+        self.run_retrievers_ = dict(data.run_retrievers)
         if self.retriever_ is not None and self.retriever_.depth is None:  # as many documents are reranked by default
             self.retriever_ = replace(self.retriever_, depth=int(np.diff(data.query_ptr).max()))
         if self.retriever_ is None and isinstance(self.base_, CandidateRunBase) and isinstance(base, Run):
             self.retriever_ = base.retriever  # of a run whose scores are the data's
         note_unknown_start(self)
-        valid = validated.given and self._validation_set(validated, base)
+        valid = validated.is_there and self._validation_set(validated, base)
         check_start(start)
         with kernel_threads(self.n_jobs):
             train = replace(TrainingSet.of(data, start, pairs), base_worth=self.base_.worth)
@@ -470,13 +474,13 @@ class Ranker(Estimator):
 
         """
         self._check_fitted()
-        given: Any = self._with_codes(X)
-        bare = not isinstance(given, RankingData) and init_score is None and base is None
+        rows: Any = self._with_codes(X)
+        bare = not isinstance(rows, RankingData) and init_score is None and base is None
         if bare and isinstance(self.base_, NoBase):
-            rows = self._matrix(given)  # no record of them is needed: one row is scored in half the time
+            rows = self._matrix(rows)  # no record of them is needed: one row is scored in half the time
             with kernel_threads(self.n_jobs, len(rows)):
                 return 0.0 + self._scores(rows)
-        data = self._rows_to_score(given, init_score, base)
+        data = self._rows_to_score(rows, init_score, base)
         with kernel_threads(self.n_jobs, data.n_rows):
             return self._start(data, init_score, base) + self._scores_of(data.X)
 
@@ -693,7 +697,7 @@ class Ranker(Estimator):
         """
         try:
             stored = self.to_dict()
-            StoredModel().read(stored, {})
+            restored(Ranker, stored)
         except SchemaError as error:
             raise InvalidInputError(f"model: {error}") from None
         text = json.dumps({"format": FORMAT, "version": VERSION, **stored}, ensure_ascii=False, allow_nan=False)
@@ -717,11 +721,11 @@ class Ranker(Estimator):
             "recipe": Plain().read(self.recipe_, {}),
             "fingerprint": Plain().read(self.fingerprint_, {}),
             **retriever_members(self.retriever_, self.run_retrievers_),
-            **({"columns": True} if self._columns_named else {}),
+            "columns": self._columns_named,
             "base": self.base_.to_dict(),
             "learned": self._learned(),
-            **({} if self.calibration_ is None else {"calibration": self.calibration_.to_dict()}),
-            **({"categories": dict(self.categories_)} if self.categories_ else {}),
+            "calibration": plain(self.calibration_),
+            "categories": plain(self.categories_),
         }
 
     @classmethod
@@ -744,58 +748,56 @@ class Ranker(Estimator):
             If it is not a model of this ranker.
 
         """
-        return cls.read(stored, StoredModel(), {})
-
-    @classmethod
-    def read(cls, stored: object, inner: Field, sizes: Sizes) -> Self:
-        """Return the model that `to_dict` wrote, checked completely; raises SchemaError.
-
-        Parameters
-        ----------
-        stored : object
-            What a model file holds.
-        inner : Field
-            Reads the models inside it.
-        sizes : dict
-            `depth`: how many models it is inside.
-
-        """
-        sizes = {"depth": sizes.get("depth", 0)}
-        kind = {"ranker": Choice(lambda: [cls.kind]), "parameters": Record(cls.parameter_fields, partial=True)}
-        parts = {**kind, **_PARTS, "base": StoredBase(inner)}
-        values = Record(parts, optional=_OPTIONAL).read(stored, sizes)
-        model = cls(**values["parameters"])
-        model.feature_names_, model.n_features_in_ = values["feature_names"], len(values["feature_names"])
-        _check_members(values["recipe"], "recipe", _NAMING, Names(may_be_empty=True))
-        _check_members(values["fingerprint"], "fingerprint", _COUNTED, Whole(0, 2**62))
-        model.recipe_, model.fingerprint_ = values["recipe"], values["fingerprint"]
-        model.retriever_, model.run_retrievers_ = values["retriever"], values["run_retrievers"]
-        model.base_, model._columns_named, model.categories_ = values["base"], values["columns"], values["categories"]
-        if not set(model.categories_) <= set(model.feature_names_):
-            raise SchemaError("features of the model", shown(sorted(model.categories_)), path="categories")
-        with at("base"):
-            model.base_.check_features(model.feature_names_)
-        with at("learned"):
-            model._restore(model._learned_fields().read(values["learned"], sizes))
-            if not model._largest_score() <= LARGEST:
-                raise SchemaError(f"scores up to {LARGEST:.3g}", f"some up to {model._largest_score():.3g}")
-        with at("calibration"):
-            model._set_calibration(values["calibration"], stored)
+        model: Self = restored(cls, stored)
         return model
 
-    def _set_calibration(self, calibration: Calibration | None, stored: Any) -> None:
-        """Set the calibration of this very model; refuse one of another.
+    @classmethod
+    def restored(cls, stored: Any, sizes: Sizes) -> Ranker:
+        """Return the model of this class or one below it that `to_dict` wrote; raises SchemaError.
 
-        stored  as read: a model inside it may have parameters now that it did not have when it was written
+        sizes  `depth`: how many models it is inside
         """
-        if calibration is None:
+        sizes = {"depth": sizes.get("depth", 0) + 1}
+        if sizes["depth"] > DEEPEST + 1:
+            raise SchemaError(f"at most {DEEPEST} models inside one another", "more")
+        kinds = {name: kind for name, kind in stored_rankers().items() if issubclass(kind, cls)}
+        with at("ranker"):
+            kind = kinds[Choice(lambda: kinds).read(stored.get("ranker") if isinstance(stored, Mapping) else None, {})]
+        values = _record_of(kind).read(stored, sizes)
+        model = kind(**values["parameters"])
+        model._take_features(values["feature_names"])
+        model.recipe_ = values["recipe"]
+        model.fingerprint_ = values["fingerprint"]
+        model.retriever_ = values["retriever"]
+        model.run_retrievers_ = values["run_retrievers"]
+        model.base_ = values["base"]
+        model._columns_named = values["columns"]
+        model.categories_ = values["categories"]
+        model._restore(values["learned"])
+        model.calibration_ = values["calibration"]
+        model._check()
+        return model
+
+    def _check(self) -> None:
+        """Raise SchemaError unless the parts of a restored model belong together."""
+        _check_members(self.recipe_, "recipe", _NAMING, Names(may_be_empty=True))
+        _check_members(self.fingerprint_, "fingerprint", _COUNTED, Whole(0, 2**62))
+        if not set(self.categories_) <= set(self.feature_names_):
+            raise SchemaError("features of the model", shown(sorted(self.categories_)), path="categories")
+        with at("base"):
+            self.base_.check_features(self.feature_names_)
+        with at("learned"):
+            self._check_learned()
+            if not self._largest_score() <= LARGEST:
+                raise SchemaError(f"scores up to {LARGEST:.3g}", f"some up to {self._largest_score():.3g}")
+        if self.calibration_ is None:
             return
-        unknown = [name for name in calibration.predictors if name not in self.feature_names_]
-        if unknown:
-            raise SchemaError("features of the model", shown(unknown[0]), path="predictors")
-        if calibration.checksum != (checksum := _checksum(stored)):
-            raise SchemaError(f"that of the model (checksum {checksum})", f"that of {calibration.checksum}")
-        self.calibration_ = replace(calibration, checksum=self.checksum())  # as it is stored from now on
+        with at("calibration"):
+            unknown = [name for name in self.calibration_.predictors if name not in self.feature_names_]
+            if unknown:
+                raise SchemaError("features of the model", shown(unknown[0]), path="predictors")
+            if self.calibration_.checksum != (checksum := self.checksum()):
+                raise SchemaError(f"that of the model (checksum {checksum})", f"that of {self.calibration_.checksum}")
 
     def _warn_of_nothing(self) -> None:
         """Log a warning where the model adds the same to every document."""
@@ -817,7 +819,8 @@ class Ranker(Estimator):
     ) -> tuple[RankingData, Floats | None]:
         """Return the data that `fit` was given, and the base scores of their rows."""
         if isinstance(X, RankingData):
-            data, order = X, np.arange(X.n_rows)
+            data = X
+            order = np.arange(X.n_rows)
         else:
             data, order = _labelled(X, y, qid, group, sample_weight)
         if init_score is None:
@@ -834,7 +837,8 @@ class Ranker(Estimator):
         if isinstance(self.base_, GivenScoresBase) and init_score is None:
             raise InvalidInputError("eval_set: expected eval_init_score beside init_score, got none. Pass both.")
         if isinstance(X, RankingData):
-            data, order = self._matching(self._loaded(X)), None
+            data = self._matching(self._loaded(X))
+            order = None
             check_retrievers(self, X.retriever, X.run_retrievers, "validation data", init_score is None)
         else:
             data, order = data_from_arrays(X, y, query_column(qid, group, X, "eval_"))
@@ -870,9 +874,10 @@ class Ranker(Estimator):
 
     def _check_columns(self, X: NDArray[np.float32], names: tuple[str, ...] | None, what: str) -> None:
         """Refuse columns that are not those of training; warn as scikit-learn does where one side has no names."""
-        kind, trained = type(self).__name__, tuple(self.feature_names_)
+        kind = type(self).__name__
+        trained = tuple(self.feature_names_)
         names = None if names is None else self._as_trained(names)
-        if names is None and not self._ordered:
+        if names is None and not self.ordered_:
             raise ModelMismatchError(
                 f"{what}: expected columns with names (a data frame, RankingData), got an array: the file of the model "
                 "does not say the order of its features. Import it with feature_names, in the order of training."
@@ -950,12 +955,12 @@ def _checksum(stored: Mapping[str, Any]) -> str:
 
 def ranking_data_of(data: RankingData | str | Path, remedy: str) -> RankingData:
     """Return data, read where a path is given; raise InvalidInputError with the remedy for anything else."""
-    given = data_of(data)
-    if not isinstance(given, RankingData):
+    record = data_of(data)
+    if not isinstance(record, RankingData):
         raise InvalidInputError(
-            f"data: expected RankingData or the path of its file, got {type(given).__name__}. {remedy}"
+            f"data: expected RankingData or the path of its file, got {type(record).__name__}. {remedy}"
         )
-    return given
+    return record
 
 
 _REGISTRY: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")
@@ -975,7 +980,9 @@ def register(name: str) -> Callable[[R], R]:
     def add(ranker: R) -> R:
         parameters = declared_parameters(ranker)
         ranker.kind = name
-        ranker.parameter_fields = {key: each.field for key, each in parameters.items() if each.field is not None}
+        ranker.parameter_fields = {
+            key: declared.field for key, declared in parameters.items() if declared.field is not None
+        }
         text, heading, references = inspect.cleandoc(ranker.__doc__ or "").partition("References\n----------\n")
         sections = (text.rstrip(), documentation(parameters.values()), f"{heading}{references}".rstrip())
         ranker.__doc__ = "\n\n".join(filter(None, sections)) + "\n"
@@ -999,19 +1006,25 @@ def stored_rankers() -> dict[str, type[Ranker]]:
     return dict(sorted({**known_rankers(), **_FITTED.known()}.items()))
 
 
-class StoredModel(Field):
-    """A ranker as `Ranker.to_dict` wrote it, inside `depth` other models."""
+STORED_MODEL = field_of(Ranker)
 
-    def read(self, value: object, sizes: Sizes) -> Ranker:
-        """Return the ranker."""
-        depth = sizes.get("depth", -1) + 1
-        if depth > DEEPEST:
-            raise SchemaError(f"at most {DEEPEST} models inside one another", "more")
-        if not isinstance(value, Mapping):
-            raise SchemaError("an object", shown(value))
-        with at("ranker"):
-            kind = Choice(stored_rankers).read(value.get("ranker"), {})
-        return stored_rankers()[kind].read(value, self, {"depth": depth})
+
+def _record_of(kind: type[Ranker]) -> Record:
+    """Return what reads the file of a ranker's model."""
+    parts = {
+        "ranker": Text(),
+        "parameters": Record(kind.parameter_fields, partial=True),
+        "feature_names": Names(),
+        "recipe": Plain(),
+        "fingerprint": Plain(),
+        **RETRIEVERS,
+        "columns": Flag(),
+        "base": StoredBase(STORED_MODEL),
+        "learned": field_of(kind.learned),
+        "calibration": field_of(Calibration | None),
+        "categories": Table(CategoryValues()),
+    }
+    return Record(parts, {"retriever": None, "run_retrievers": {}})
 
 
 def rankers_of_pairs() -> list[str]:
@@ -1022,15 +1035,6 @@ def rankers_of_pairs() -> list[str]:
 def rankers_of_parts() -> list[str]:
     """Return the names of the rankers that read mapped features, keep to a memory limit and have checkpoints."""
     return [name for name, ranker in known_rankers().items() if ranker.trains_mapped]
-
-
-def _plain(value: object) -> Any:
-    """Return a part of what was learned as JSON has it."""
-    if isinstance(value, list):
-        return [_plain(each) for each in value]
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return value.to_dict() if hasattr(value, "to_dict") else value
 
 
 def _labelled(
@@ -1044,7 +1048,9 @@ def _labelled(
 
 def _validation_arrays(validated: Validated) -> tuple[Any, Any, Any, Any]:
     """Return X, labels, queries and group sizes of the validation data; X may be RankingData."""
-    data, qid, group = validated.data, _only("eval_qid", validated.qid), _only("eval_group", validated.group)
+    data = validated.data
+    qid = _only("eval_qid", validated.qid)
+    group = _only("eval_group", validated.group)
     if isinstance(data, list) and len(data) == 1:
         data = data[0]
     if isinstance(data, RankingData):
@@ -1065,16 +1071,16 @@ def _only(name: str, values: Any) -> Any:
     return values[0] if one else values
 
 
-def _check_recipe(trained: Mapping[str, Any] | None, given: Mapping[str, Any] | None) -> None:
+def _check_recipe(trained: Mapping[str, Any] | None, applied: Mapping[str, Any] | None) -> None:
     """Refuse features of the same names that were computed in another way: other parameters or normalization."""
     for key, value in (trained or {}).items():
         if key == "history" and value is None:
             continue  # none of the model's features is learned from judgements
-        same = given is None or key not in given or given[key] == (trained or {})[key]
+        same = applied is None or key not in applied or applied[key] == (trained or {})[key]
         if not same and key not in _NAMING:
             raise ModelMismatchError(
                 f"data: expected features made with the model's recipe ({key}: {(trained or {})[key]}), got another "
-                f"({key}: {(given or {})[key]}). Make the data with the model's recipe."
+                f"({key}: {(applied or {})[key]}). Make the data with the model's recipe."
             )
 
 
@@ -1098,11 +1104,11 @@ def _difference(trained: tuple[str, ...], names: tuple[str, ...]) -> str:
 
 def _some_columns(X: NDArray[np.float32], columns: list[int]) -> NDArray[np.float32]:
     """Return some columns of X, C-contiguous, 0 for column -1; those of a mapped X are in a temporary file."""
-    kept = np.array(columns) >= 0
+    known = np.array(columns) >= 0
 
     def chosen(block: NDArray[np.float32]) -> NDArray[np.float32]:
         out = np.zeros((len(block), len(columns)), dtype=np.float32)
-        out[:, kept] = block[:, np.array(columns)[kept]]
+        out[:, known] = block[:, np.array(columns)[known]]
         return out
 
     return changed_rows(X, chosen, "features of the model")

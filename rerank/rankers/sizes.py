@@ -41,10 +41,10 @@ def by_queries(name: str) -> str:
     return f"None: {smaller} queries, else {getattr(OF_MANY, name)}."
 
 
-def sizes_of(given: Any, n_queries: int, n_rows: int) -> Sizes:
+def sizes_of(ranker: Any, n_queries: int, n_rows: int) -> Sizes:
     """Return the sizes of trees that learn from some queries and rows; a ranker's own where they are not None."""
     sizes = next((sizes for below, sizes in BELOW.items() if n_queries < below), OF_MANY)
     most = max(n_rows // SHARE_OF_ROWS, LEAST_ROWS)
     sizes = replace(sizes, min_child_samples=min(sizes.min_child_samples, most))
-    chosen = {name: getattr(given, name) for name in asdict(sizes) if getattr(given, name) is not None}
+    chosen = {name: getattr(ranker, name) for name in asdict(sizes) if getattr(ranker, name) is not None}
     return replace(sizes, **chosen)

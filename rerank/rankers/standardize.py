@@ -7,7 +7,7 @@ features (rerank/features) and of runs (rerank/retrieval/fusion.py) is another: 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import numba
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
-from rerank.runtime.schema import Array, Field, Record, SchemaError, Sizes
+from rerank.runtime.schema import Array, SchemaError
 from rerank.runtime.threads import in_threads
 from rerank.types import Floats, Ints
 
@@ -45,7 +45,7 @@ class Standardizer:
     """
 
     means: Floats
-    scales: Floats
+    scales: Annotated[Floats, Array(low=0.0, high=1e100)]
     missing: Ints
 
     @classmethod
@@ -94,30 +94,16 @@ class Standardizer:
         in_threads(fill, _blocks(len(rows)), numba.get_num_threads())
         return out
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return plain lists, for JSON."""
-        return {"means": self.means.tolist(), "scales": self.scales.tolist(), "missing": self.missing.tolist()}
-
-
-class StoredStandardizer(Field):
-    """A standardizer as `Standardizer.to_dict` wrote it; binds `n_inputs`."""
-
-    def read(self, value: object, sizes: Sizes) -> Standardizer:
-        """Return the standardizer of `n_features` features."""
-        standardizer = Standardizer(**_STORED.read(value, sizes))
-        if (np.diff(standardizer.missing) <= 0).any():
-            raise SchemaError("ascending features, each once", "others", path="missing")
-        sizes["n_inputs"] = standardizer.n_inputs
-        return standardizer
-
-
-_STORED = Record(
-    {
-        "means": Array(np.float64, "n_features"),
-        "scales": Array(np.float64, "n_features", low=0.0, high=1e100),
-        "missing": Array(np.int64, low=0, high=lambda sizes: sizes["n_features"] - 1),
-    }
-)
+    def check_sizes(self, n_features: int, n_weights: int) -> None:
+        """Raise SchemaError unless it is that of so many features, and of weights for its inputs."""
+        for name in ("means", "scales"):
+            if len(getattr(self, name)) != n_features:
+                raise SchemaError(f"{n_features} values", str(len(getattr(self, name))), path=f"standardizer.{name}")
+        bounds = np.concatenate([[-1], self.missing, [n_features]])
+        if (np.diff(bounds) <= 0).any():
+            raise SchemaError("ascending features, each once", "others", path="standardizer.missing")
+        if n_weights != self.n_inputs:
+            raise SchemaError(f"{self.n_inputs} values", str(n_weights), path="weights")
 
 
 def _blocks(n_rows: int) -> list[slice]:
@@ -129,7 +115,8 @@ def _sums(X: NDArray[np.float32], rows: Ints, means: Floats) -> Floats:
 
     Shapes: means float64 (n_features,), from which distances are; the result (3, n_features) float64.
     """
-    blocks, X = _blocks(len(rows)), read_only_view(X)
+    blocks = _blocks(len(rows))
+    X = read_only_view(X)
     parts = np.zeros((len(blocks), 3, X.shape[1]))  # added in one order, whichever thread is first
 
     def add(number: int) -> None:

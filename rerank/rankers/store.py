@@ -1,6 +1,6 @@
 """Model files: JSON with a version, the features' names, the recipe and the index's fingerprint.
 
-Each ranker declares its parameters and what it learned (`rerank.runtime.schema`); saving and loading check a model
+Each ranker declares its parameters and what it learned (`rerank.runtime.codec`); saving and loading check a model
 completely against the declaration.
 
 Rankers whose scores are a function of one vector of numbers: nets, linear rankers, boosted trees.
@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from rerank.errors import InvalidInputError, shown
 from rerank.files.source import reads_files
 from rerank.rankers.model_file import read_model_file
-from rerank.rankers.ranker import Ranker, StoredModel
+from rerank.rankers.ranker import STORED_MODEL, Ranker
 from rerank.types import Floats
 
 
@@ -47,7 +47,7 @@ def read_model(path: str | Path) -> Ranker:
         Where there is no file.
 
     """
-    model: Ranker = read_model_file(path, StoredModel())
+    model: Ranker = read_model_file(path, STORED_MODEL)
     return model
 
 

@@ -39,7 +39,8 @@ from rerank.types.ids import query_order
 from rerank.types.ranking_data import Preferences, folds_of_groups, numbered_groups
 
 log = logging.getLogger("rerank")
-SMALLEST_BASE, LARGEST_BASE = 1e-30, 1e30
+SMALLEST_BASE = 1e-30
+LARGEST_BASE = 1e30
 FEW_FEATURES = 8
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
 
@@ -72,18 +73,18 @@ class PreferenceRows(NamedTuple):
         columns = (preferences.query_ids, preferences.better, preferences.worse)
         pairs = zip(*(column.tolist() for column in columns), strict=True)
         rows = np.array([(row_of.get((query, x), -1), row_of.get((query, y), -1)) for query, x, y in pairs])
-        kept = np.flatnonzero((rows >= 0).all(axis=1))
-        if not len(kept):
+        found = np.flatnonzero((rows >= 0).all(axis=1))
+        if not len(found):
             raise InvalidInputError(
                 "preferences: expected pairs of documents that the training data hold, got none. Check that both "
                 "name the same queries and documents."
             )
-        if len(kept) < len(rows):
+        if len(found) < len(rows):
             log.info(
-                "preferences: %d of %d pairs have documents that are not in the data", len(rows) - len(kept), len(rows)
+                "preferences: %d of %d pairs have documents that are not in the data", len(rows) - len(found), len(rows)
             )
-        kept = kept[np.argsort(rows[kept, 0], kind="stable")]
-        return cls(rows[kept, 0], rows[kept, 1], preferences.probabilities[kept])
+        found = found[np.argsort(rows[found, 0], kind="stable")]
+        return cls(rows[found, 0], rows[found, 1], preferences.probabilities[found])
 
     def of_query(self, rows: Ints) -> PreferenceRows:
         """Return the pairs of the query whose documents are these rows of the data, by position among them.
@@ -100,7 +101,8 @@ class PreferenceRows(NamedTuple):
         """Return the pairs by canonical row; order (n_rows,) are the data's rows in canonical order."""
         position = np.empty(len(order), dtype=np.int64)
         position[order] = np.arange(len(order))
-        better, worse = position[self.better], position[self.worse]
+        better = position[self.better]
+        worse = position[self.worse]
         sums = np.lexsort((self.probabilities, worse, better))  # in one order, whatever that of the data
         return PreferenceRows(better[sums], worse[sums], self.probabilities[sums])
 
@@ -245,7 +247,8 @@ def _order_by_content(data: RankingData, rows: list[Ints], of_query: Floats, of_
         lambda query: data.labels[rows[query]].tobytes(),  # type: ignore[index]
         lambda query: np.append(of_rows[rows[query]], of_query[query]).tobytes(),
     )
-    digests, undecided = [b""] * len(rows), list(range(len(rows)))
+    digests = [b""] * len(rows)
+    undecided = list(range(len(rows)))
     for content in contents:
         for query in undecided:
             digests[query] += blake2b(content(query), digest_size=16).digest()
@@ -328,11 +331,13 @@ class Validation:
 
     def __init__(self, data: TrainingSet, measure: Measure) -> None:
         """Take canonical data and the measure that early stopping watches."""
-        self.data, self.measure = data, measure
+        self.data = data
+        self.measure = measure
         sizes = np.diff(data.query_ptr)
         depth = sizes.max(initial=0) if measure.cutoff is None else measure.cutoff
         self._out_ptr = pointers(np.minimum(sizes, depth))
-        self._labels, self._deepest = np.empty(self._out_ptr[-1]), np.diff(self._out_ptr).max(initial=0)
+        self._labels = np.empty(self._out_ptr[-1])
+        self._deepest = np.diff(self._out_ptr).max(initial=0)
 
     def value(self, scores: Floats) -> float:
         """Return the measure's mean over the queries, weighted as they are, for scores (n_rows,) float64."""
@@ -351,9 +356,11 @@ class Validation:
     def _sort_labels(self, scores: Floats, queries: tuple[int, int]) -> None:
         """Do what `_rank_labels` does to some queries, where keeping the best rows in order would take long."""
         query_ptr = self.data.query_ptr[queries[0] : queries[1] + 1]
-        rows, query = slice(query_ptr[0], query_ptr[-1]), query_rows(query_ptr - query_ptr[0])
+        rows = slice(query_ptr[0], query_ptr[-1])
+        query = query_rows(query_ptr - query_ptr[0])
         order = query_order(query_ptr - query_ptr[0], -scores[rows])
-        rank, depth = np.arange(len(query)) + query_ptr[0] - query_ptr[query], np.diff(self._out_ptr)[queries[0] :]
+        rank = np.arange(len(query)) + query_ptr[0] - query_ptr[query]
+        depth = np.diff(self._out_ptr)[queries[0] :]
         out = slice(self._out_ptr[queries[0]], self._out_ptr[queries[1]])
         self._labels[out] = self.data.labels[rows][order][rank < depth[query]]
 
@@ -475,11 +482,12 @@ class TrainingContext:
     keeps_checkpoint: bool = False
 
     @classmethod
-    def of(cls, callbacks: Iterable[Callback] | None, given: TrainingOptions) -> Self:
+    def of(cls, callbacks: Iterable[Callback] | None, options: TrainingOptions) -> Self:
         """Return the arguments of `fit` as a context."""
-        checkpoint, keeps = given.checkpoint, isinstance(given.checkpoint, Checkpoint)
+        checkpoint = options.checkpoint
+        keeps = isinstance(options.checkpoint, Checkpoint)
         file = checkpoint if checkpoint is None or isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-        most = None if given.memory is None else parse_bytes(given.memory)
+        most = None if options.memory is None else parse_bytes(options.memory)
         return cls(_checked_callbacks(callbacks), most, private_bytes(), file, keeps)
 
     def storage(self, n_rows: int, n_features: int, n_valid: int, num_leaves: int) -> Storage:
@@ -559,7 +567,10 @@ class EarlyStopping:
 
         judged  gives the scores that are measured of those to come, (n_rows,) float64; None: these themselves
         """
-        self._measure, self._rounds, self._callbacks, self._judged = measure, rounds, callbacks, judged
+        self._measure = measure
+        self._rounds = rounds
+        self._callbacks = callbacks
+        self._judged = judged
         self._validation = None if valid is None else Validation(valid, measure)
         self.history = [] if self._validation is None else [self._validation.value(self._validation.data.start_scores)]
         self.best = self._iteration = 0
@@ -588,7 +599,8 @@ class EarlyStopping:
 
     def resume(self, history: Sequence[float], iterations: int) -> None:
         """Go on after an earlier training of so many iterations, whose history is given."""
-        self._iteration, self.history = iterations, list(history)
+        self._iteration = iterations
+        self.history = list(history)
         self.best = self.history.index(max(self.history)) if self.history else iterations
 
     @property

@@ -32,6 +32,7 @@ class Unsupervised(Ranker):
 
     """
 
+    learned: ClassVar[Mapping[str, Any]] = PROGRESS
     parameter_fields: ClassVar[Mapping[str, Field]] = {}
     base: ClassVar[str] = UNSUPERVISED  # type: ignore[misc]  # which holds the sum
     metric: ClassVar[str] = "nDCG@10"  # type: ignore[misc]  # of `score`
@@ -65,9 +66,9 @@ class Unsupervised(Ranker):
 
         """
         model = cls()
-        model.feature_names_, model.n_features_in_ = names, len(names)
+        model._take_features(names)
         model.recipe_, model.fingerprint_ = recipe, fingerprint
-        model.retriever_, model.run_retrievers_ = retriever, {}
+        model.retriever_ = retriever
         model.base_ = UnsupervisedBase.of(names)
         model.best_iteration_, model.evals_result_ = 0, {}
         return model
@@ -90,9 +91,6 @@ class Unsupervised(Ranker):
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
         return
-
-    def _parts(self) -> dict[str, Field]:
-        return PROGRESS
 
     def _largest_score(self) -> float:
         return 0.0

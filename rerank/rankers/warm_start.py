@@ -32,7 +32,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol
 
@@ -42,12 +42,14 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.files.trec import read_run
 from rerank.rankers.model_file import read_model_file
+from rerank.runtime.codec import plain
 from rerank.runtime.registry import Registry
 from rerank.runtime.schema import Choice, Field, Names, Record, SchemaError, Sizes, Text
 from rerank.types import Floats, Ints, RankingData, Run, query_rows
 from rerank.types.retriever import UNNAMED, Retriever
 
-RANK, DEPTH = "run.rank", 100
+RANK = "run.rank"
+DEPTH = 100
 LARGEST = 5.0
 SCORES = {  # with the family of each
     "bm25.contents": "letor",
@@ -87,8 +89,10 @@ def _standardised(values: Floats, first: NDArray[np.bool_], query: Ints, n_queri
     least = np.full(n_queries, np.inf)
     np.fmin.at(least, query, values)
     values = np.where(np.isnan(values), np.where(np.isfinite(least), least, 0.0)[query], values)
-    of, some = query[first], values[first]
-    lowest, highest = np.full(n_queries, np.inf), np.full(n_queries, -np.inf)
+    of = query[first]
+    some = values[first]
+    lowest = np.full(n_queries, np.inf)
+    highest = np.full(n_queries, -np.inf)
     np.minimum.at(lowest, of, some)
     np.maximum.at(highest, of, some)
     counts = np.maximum(np.bincount(of, minlength=n_queries), 1)
@@ -158,8 +162,8 @@ class Base(ABC):
         return frozenset()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the model file keeps."""
-        return {"kind": self.kind}
+        """Return what the model file keeps: the kind, and the fields of the dataclass."""
+        return {"kind": self.kind, **{name: plain(value) for name, value in vars(self).items()}}
 
 
 @dataclass(frozen=True)
@@ -212,10 +216,6 @@ class FeatureBase(Base):
         """Return the column's name."""
         return frozenset({self.name})
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the model file keeps."""
-        return {"kind": self.kind, "name": self.name}
-
 
 @dataclass(frozen=True)
 class UnsupervisedBase(Base):
@@ -259,10 +259,6 @@ class UnsupervisedBase(Base):
         """Return the names of the features."""
         return frozenset(self.features)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the model file keeps."""
-        return {"kind": self.kind, "features": list(self.features)}
-
 
 @dataclass(frozen=True)
 class CandidateRunBase(Base):
@@ -294,10 +290,6 @@ class OtherRunBase(Base):
             f"base: expected the scores of run {self.name!r}, got none. Give that run for these queries (base=, "
             "--base run:FILE)."
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the model file keeps."""
-        return {"kind": self.kind, "name": self.name}
 
 
 @dataclass(frozen=True)
@@ -345,10 +337,6 @@ class ModelBase(Base):
         """Return those of the inner model."""
         return self.model.features_read()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what the model file keeps: the inner model, whole."""
-        return {"kind": self.kind, "model": self.model.to_dict()}
-
 
 def run_scores(run: Run, data: RankingData) -> Floats:
     """Return the run's score of every row of the data.
@@ -385,7 +373,7 @@ def given_base(base: Any, model: Field, names: tuple[str, ...] | None = None) ->
     if isinstance(base, Mapping):
         return Run.of(base)
     read = (reader(base, names) for reader in _READERS.known().values())
-    return next((each for each in read if each is not None), base)
+    return next((converted for converted in read if converted is not None), base)
 
 
 def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
@@ -423,36 +411,37 @@ def _as_base(base: Any, names: tuple[str, ...]) -> Base | Run:
 
 
 class StoredBase(Field):
-    """A base as its `to_dict` wrote it; `load` reads an inner model."""
+    """A base as its `to_dict` wrote it; `model` reads an inner model."""
 
-    def __init__(self, load: Field) -> None:
-        kinds: dict[str, Field] = {"kind": Choice(lambda: _MAKERS)}
-        self._records = {
-            ModelBase.kind: Record({**kinds, "model": load}),
-            FeatureBase.kind: Record({**kinds, "name": Text()}),
-            OtherRunBase.kind: Record({**kinds, "name": Text()}),
-            UnsupervisedBase.kind: Record({**kinds, "features": Names()}),
-        }
-        self._bare = Record(kinds)
+    def __init__(self, model: Field) -> None:
+        self._fields = {"name": Text(), "features": Names(), "model": model}
 
     def read(self, value: object, sizes: Sizes) -> Base:
         """Return the base."""
+        kinds: dict[str, Any] = {base.kind: base for base in _BASES}
         kind = value.get("kind") if isinstance(value, Mapping) else None
-        record = self._records.get(kind, self._bare) if isinstance(kind, str) else self._bare
+        names = [field.name for field in fields(kinds[kind])] if isinstance(kind, str) and kind in kinds else []
+        record = Record({"kind": Choice(lambda: kinds), **{name: self._fields[name] for name in names}})
         stored = record.read(value, sizes)
-        return _MAKERS[stored.pop("kind")](**stored)
+        base: Base = kinds[stored.pop("kind")](**stored)
+        return base
 
 
-_MAKERS: dict[str, Callable[..., Base]] = {
-    cls.kind: cls
-    for cls in (NoBase, FeatureBase, UnsupervisedBase, CandidateRunBase, OtherRunBase, GivenScoresBase, ModelBase)
-}
+_BASES: tuple[Any, ...] = (
+    NoBase,
+    FeatureBase,
+    UnsupervisedBase,
+    CandidateRunBase,
+    OtherRunBase,
+    GivenScoresBase,
+    ModelBase,
+)
 log = logging.getLogger("rerank")
 
 
 def trained_retriever(model: Model) -> Retriever | None:
     """Return what retrieved the candidates that a model, or the model it starts from, was trained on."""
-    return next((each.retriever_ for each in _with_bases(model) if each.retriever_ is not None), None)
+    return next((start.retriever_ for start in _with_bases(model) if start.retriever_ is not None), None)
 
 
 def check_retrievers(
@@ -471,16 +460,16 @@ def check_retrievers(
     Raises ModelMismatchError.
     """
     differing: dict[tuple[str, Retriever | None, Retriever | None], bool] = {}
-    for each in _with_bases(model) if starts_there else [model]:
-        start = each.base_.source if starts_there else None
-        parts = [("candidates", each.retriever_, retriever, start == CANDIDATES)]
-        for name, made in each.run_retrievers_.items():
+    for start_model in _with_bases(model) if starts_there else [model]:
+        start = start_model.base_.source if starts_there else None
+        parts = [("candidates", start_model.retriever_, retriever, start == CANDIDATES)]
+        for name, made in start_model.run_retrievers_.items():
             parts.append((f"run {name}", made, run_retrievers.get(name), start == name))
-        for part, trained, given, is_start in parts:
+        for part, trained, applied, is_start in parts:
             if is_start:
-                _refuse_other(part, trained, given, what)
-            if trained != given and (trained is not None or is_start):
-                differing[part, trained, given] = is_start or differing.get((part, trained, given), False)
+                _refuse_other(part, trained, applied, what)
+            if trained != applied and (trained is not None or is_start):
+                differing[part, trained, applied] = is_start or differing.get((part, trained, applied), False)
     for pair, is_start in differing.items():
         _note_other(*pair, is_start)
 
@@ -513,22 +502,22 @@ def _with_bases(model: Model) -> Iterator[Model]:
         yield from _with_bases(model.base_.model)
 
 
-def _refuse_other(part: str, trained: Retriever | None, given: Retriever | None, what: str) -> None:
+def _refuse_other(part: str, trained: Retriever | None, applied: Retriever | None, what: str) -> None:
     """Refuse BM25 of other parameters than those of the scores that a model starts from."""
-    if trained and given and trained.known and given.known and trained != given:
-        field = "" if trained.field == given.field else f" on field {trained.field}"
+    if trained and applied and trained.known and applied.known and trained != applied:
+        field = "" if trained.field == applied.field else f" on field {trained.field}"
         raise ModelMismatchError(
-            f"{what}: expected {part} of {trained}, whose scores the model starts from, got {part} of {given}. "
+            f"{what}: expected {part} of {trained}, whose scores the model starts from, got {part} of {applied}. "
             f"Retrieve with k1 {trained.k1!r} and b {trained.b!r}{field}, or train the model on such a run."
         )
 
 
-def _note_other(part: str, trained: Retriever | None, given: Retriever | None, is_start: bool) -> None:
+def _note_other(part: str, trained: Retriever | None, applied: Retriever | None, is_start: bool) -> None:
     unknown = "an unknown retriever"
     _note(
-        f"model: trained on {part} of {trained or unknown}, applied to {part} of {given or unknown}; "
+        f"model: trained on {part} of {trained or unknown}, applied to {part} of {applied or unknown}; "
         f"{'the scores it starts from' if is_start else 'features'} may differ",
-        logging.WARNING if trained and given else logging.INFO,
+        logging.WARNING if trained and applied else logging.INFO,
     )
 
 

@@ -1,8 +1,8 @@
 """Declarations of stored values: fields that check parameters, models and records when they are read.
 
 A field reads a plain value (of JSON, or a constructor's argument) and returns the value it represents, or raises
-SchemaError. `sizes` holds the lengths that other fields depend on, such as `n_features`: a field that
-`binds` a name sets it, and the fields that a record declares behind it may use it.
+SchemaError. `sizes` holds what fields know of what they are inside of: the lengths of a file's arrays, the number of
+models around a model.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ DEEPEST = 32  # brackets of plain JSON inside one another
 UNBOUNDED = 1_000_000  # whole numbers with a bound this high or higher are documented without one
 REMEDY = "Correct it."
 Sizes = dict[str, int]
-Size = str | Callable[[Sizes], int] | None
 
 
 class SchemaError(InvalidInputError):
@@ -85,7 +84,6 @@ class Number(Field):
     low: float = -LARGEST
     high: float = LARGEST
     optional: bool = False
-    binds: str = ""
 
     def accepts(self) -> str:
         """Return the range."""
@@ -101,8 +99,6 @@ class Number(Field):
         is_one = isinstance(value, taken) and not isinstance(value, bool)
         if not is_one or not self.low <= value <= self.high:
             raise SchemaError(f"{'' if is_one else f'{what} from '}{' to '.join(self._bounds())}", shown(value))
-        if self.binds:
-            sizes[self.binds] = returned(value)
         return returned(value)
 
     def _bounds(self) -> tuple[str, str]:
@@ -173,7 +169,6 @@ class Choice(Field):
 class Names(Field):
     """A list of different texts, each read by a field; an empty one only where it `may_be_empty`."""
 
-    binds: str = ""
     each: Field = Text()
     may_be_empty: bool = False
 
@@ -186,8 +181,6 @@ class Names(Field):
         repeated = first_repeated(value)
         if repeated is not None:
             raise SchemaError("each name once", f"{shown(value[repeated])} again", path=f"[{repeated}]")
-        if self.binds:
-            sizes[self.binds] = len(value)
         return tuple(value)
 
 
@@ -199,33 +192,19 @@ class Array(Field):
     ----------
     dtype : numpy dtype
         np.float64, np.float32, np.int64, np.int32 or np.bool_.
-    size : str, callable or None
-        Its length: the name of a size, a function of the sizes, or None for any length.
-    binds : str
-        Name of the size that its length sets.
     low, high : float
         Bounds of the values, both included.
 
     """
 
     dtype: Any = np.float64
-    size: Size = None
-    binds: str = ""
     low: float = -LARGEST
-    high: float | Callable[[Sizes], int] = LARGEST
+    high: float = LARGEST
 
     def read(self, value: Any, sizes: Sizes) -> NDArray[Any]:
-        """Return the array, its length, types and values checked."""
+        """Return the array, its types and values checked."""
         if not isinstance(value, list):
             raise SchemaError("a list", shown(value))
-        length = None if self.size is None else sizes[self.size] if isinstance(self.size, str) else self.size(sizes)
-        if length is not None and len(value) != length:
-            raise SchemaError(f"{length} values", str(len(value)))
-        if self.binds:
-            sizes[self.binds] = len(value)
-        return self._values(value, sizes)
-
-    def _values(self, value: list[Any], sizes: Sizes) -> NDArray[Any]:
         kind, types = np.dtype(self.dtype).kind, set(map(type, value))
         what, allowed, wide = _KINDS[kind]
         if not types <= allowed:
@@ -233,8 +212,8 @@ class Array(Field):
             raise SchemaError(what, shown(value[number]), path=f"[{number}]")
         if kind == "b":
             return np.array(value, dtype=np.bool_)
-        low, high = self.low, self.high(sizes) if callable(self.high) else self.high
-        if kind == "i":
+        low, high = self.low, self.high
+        if kind in "iu":
             limits = np.iinfo(self.dtype)
             low, high = max(low, limits.min), min(high, limits.max)
         try:
@@ -251,6 +230,7 @@ class Array(Field):
 _KINDS: dict[str, tuple[str, set[type], Any]] = {
     "b": ("true or false", {bool}, np.bool_),
     "i": ("a whole number", {int}, np.int64),
+    "u": ("a whole number", {int}, np.int64),
     "f": ("a number", {float, int}, np.float64),
 }
 
@@ -311,7 +291,6 @@ class Items(Field):
     """A list of values, all of one field; an empty one only where it `may_be_empty`."""
 
     each: Field
-    binds: str = ""
     may_be_empty: bool = False
 
     def read(self, value: Any, sizes: Sizes) -> list[Any]:
@@ -319,8 +298,6 @@ class Items(Field):
         if not isinstance(value, list) or not (value or self.may_be_empty):
             least = "" if self.may_be_empty else " of at least one value"
             raise SchemaError(f"a list{least}", shown(value))
-        if self.binds:
-            sizes[self.binds] = len(value)
         return [_inside(f"[{number}]", self.each, each, sizes) for number, each in enumerate(value)]
 
 

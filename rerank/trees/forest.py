@@ -5,13 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.runtime.schema import Array, Field, Record, SchemaError, Sizes
+from rerank.runtime.schema import Array, SchemaError, Sizes
 from rerank.types import Floats, Ints, pointers
+
+MOST_ROWS = 2**40  # of a leaf
+MOST_CATEGORIES = 2**16  # of a feature: their codes are below it
+WORD_BITS = 32
+_LARGEST_GAIN = 1e300  # sums of gains stay finite
+
+
+@dataclass(frozen=True)
+class _Counts(Array):
+    """Rows of leaves."""
+
+    def read(self, value: Any, sizes: Sizes) -> Ints | Floats:
+        """Return the numbers, whole ones as int64."""
+        return _counts(super().read(value, sizes))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,10 +93,10 @@ class Forest:
     missing_left: NDArray[np.bool_]
     left: NDArray[np.int32]
     right: NDArray[np.int32]
-    gain: Floats
+    gain: Annotated[Floats, Array(low=-_LARGEST_GAIN, high=_LARGEST_GAIN)]
     leaf_value: Floats
-    leaf_count: Ints | Floats | None = None
-    category_words: Ints | None = None
+    leaf_count: Annotated[Ints | Floats, _Counts(low=0, high=MOST_ROWS)] | None = None
+    category_words: Annotated[Ints, Array(np.int64, low=0, high=MOST_CATEGORIES // WORD_BITS)] | None = None
     category_bits: NDArray[np.uint32] | None = None
 
     @classmethod
@@ -147,41 +161,25 @@ class Forest:
         """Return the total gain of each feature's splits, (n_features,) float64."""
         return np.bincount(self.feature, weights=self.gain, minlength=n_features).astype(np.float64)
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return plain lists, for JSON; float32 and float64 values come back exactly."""
-        values = {column.name: getattr(self, column.name) for column in fields(self)}
-        return {name: array.tolist() for name, array in values.items() if array is not None}
+    def check(self) -> None:
+        """Raise SchemaError unless every tree is binary and its root reaches each of its nodes and leaves once."""
+        _check_lengths(self)
+        _check_pointers(self)
+        _check_children(self)
+        _check_sets(self)
+
+    def check_features(self, n_features: int) -> None:
+        """Raise SchemaError for a feature that a model of so many does not have."""
+        wrong = np.flatnonzero((self.feature < 0) | (self.feature >= n_features))
+        if len(wrong):
+            got = str(self.feature[wrong[0]])
+            raise SchemaError(f"a whole number from 0 to {n_features - 1}", got, path=f"feature[{wrong[0]}]")
 
     def largest_score(self) -> float:
         """Return a bound of the scores' size: the sum of each tree's largest leaf value."""
         if not self.n_trees:
             return 0.0
         return float(np.maximum.reduceat(np.abs(self.leaf_value), self.leaf_ptr[:-1]).sum())
-
-
-class StoredForest(Field):
-    """A forest as `Forest.to_dict` wrote it.
-
-    Parameters
-    ----------
-    columns : str
-        Name of the size that holds the number of features.
-
-    """
-
-    def __init__(self, columns: str = "n_features") -> None:
-        self._columns = columns
-
-    def read(self, value: object, sizes: Sizes) -> Forest:
-        """Return the forest, checked: the root of each tree reaches each of its nodes and leaves once."""
-        stored = _STORED.read(value, {"n_columns": sizes[self._columns]})
-        if stored["leaf_count"] is not None:
-            stored["leaf_count"] = _counts(stored["leaf_count"])
-        if stored["category_bits"] is not None:
-            stored["category_bits"] = stored["category_bits"].astype(np.uint32)
-        forest = Forest(**stored)
-        check_forest(forest)
-        return forest
 
 
 def _joined_sets(trees: Sequence[Tree]) -> dict[str, Any]:
@@ -225,35 +223,15 @@ def set_members(forest: Forest) -> tuple[Ints, Ints]:
     return node[word], (WORD_BITS * (filled - words[node]))[word] + bit
 
 
-def check_forest(forest: Forest) -> None:
-    """Raise SchemaError unless every tree is binary and its root reaches each of its nodes and leaves once."""
-    _check_pointers(forest)
-    _check_children(forest)
-    _check_sets(forest)
-
-
-_LARGEST_GAIN = 1e300  # sums of gains stay finite
-MOST_ROWS = 2**40  # of a leaf
-MOST_CATEGORIES = 2**16  # of a feature: their codes are below it
-WORD_BITS = 32
-_STORED = Record(
-    {
-        "feature": Array(np.int32, binds="n_nodes", low=0, high=lambda sizes: sizes["n_columns"] - 1),
-        "threshold": Array(np.float32, "n_nodes"),
-        "missing_left": Array(np.bool_, "n_nodes"),
-        "left": Array(np.int32, "n_nodes", low=-(2**31), high=2**31 - 1),
-        "right": Array(np.int32, "n_nodes", low=-(2**31), high=2**31 - 1),
-        "gain": Array(np.float64, "n_nodes", low=-_LARGEST_GAIN, high=_LARGEST_GAIN),
-        "leaf_value": Array(np.float64, binds="n_leaves"),
-        "leaf_count": Array(np.float64, "n_leaves", low=0, high=MOST_ROWS),
-        "node_ptr": Array(np.int64, binds="n_pointers", low=0, high=lambda sizes: sizes["n_nodes"]),
-        "leaf_ptr": Array(np.int64, "n_pointers", low=0, high=lambda sizes: sizes["n_leaves"]),
-        "category_words": Array(np.int64, "n_nodes", low=0, high=MOST_CATEGORIES // WORD_BITS),
-        "category_bits": Array(np.int64, low=0, high=2**WORD_BITS - 1),
-    },
-    # models of earlier versions have no counts, and only those with categories have sets
-    {"leaf_count": None, "category_words": None, "category_bits": None},
-)
+def _check_lengths(forest: Forest) -> None:
+    """Raise SchemaError unless nodes, leaves and trees have the same number in all columns."""
+    of_leaves, of_trees = ("leaf_value", "leaf_count"), ("node_ptr", "leaf_ptr")
+    for column in fields(forest):
+        first = "leaf_value" if column.name in of_leaves else "node_ptr" if column.name in of_trees else "feature"
+        length = len(getattr(forest, first))
+        values = getattr(forest, column.name)
+        if column.name != "category_bits" and values is not None and len(values) != length:
+            raise SchemaError(f"{length} values", str(len(values)), path=column.name)
 
 
 def _check_pointers(forest: Forest) -> None:

@@ -134,7 +134,7 @@ def test_names_are_text_in_markdown_and_in_pages() -> None:
 def test_card_of_a_damaged_model_names_the_place(member: str, value: object, path: str | None, tmp_path: Path) -> None:
     stored = rerank.LambdaMART(n_estimators=2, min_child_samples=2).fit(data_of(120)).to_dict()
     file = tmp_path / "model.json"
-    file.write_text(json.dumps({"format": "rerank-model", "version": 1, **stored, member: value}))
+    file.write_text(json.dumps({"format": "rerank-model", "version": 2, **stored, member: value}))
     if path is None:
         assert str(rerank.model_card(file)).startswith("# Model card")
         return

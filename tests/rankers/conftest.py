@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rerank.rankers.ranker import Ranker, StoredModel
+from rerank.rankers.ranker import Ranker
+from rerank.runtime.codec import restored
 from rerank.types import RankingData, pointers
 from rerank.types.ids import id_array
 
@@ -50,5 +51,5 @@ def test() -> RankingData:
 
 def model_from_dict(stored: Any) -> Ranker:
     """Return the ranker that `to_dict` described."""
-    model: Ranker = StoredModel().read(stored, {})
+    model: Ranker = restored(Ranker, stored)
     return model

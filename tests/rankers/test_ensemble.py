@@ -11,10 +11,10 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.swap_blocks import lambdarank_for
-from rerank.rankers.auto import Ensemble, LinearStage, newton_step, read_members, spell_members
+from rerank.rankers.auto import Ensemble, newton_step, read_members, spell_members
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.store import read_model
-from rerank.rankers.training import TrainingSet
+from rerank.rankers.training import ALONE, TrainingSet
 from rerank.types import Qrels, query_rows
 
 TREES = "2*lambdamart(n_estimators=15, num_leaves=6, subsample=0.5), lambdamart(n_estimators=5, num_leaves=3)"
@@ -44,7 +44,7 @@ def test_ensemble_learns_and_comes_back_whole(train, valid, test, tmp_path, seco
 def test_stored_ensemble_is_refused_when_its_weights_make_scores_too_large(train) -> None:
     stored = Ensemble(**SMALL).fit(train).to_dict()
     Ensemble.from_dict(stored)
-    stored["learned"]["stage"]["weights"][0] = 1e38
+    stored["learned"]["weights"][0] = 1e38
     stored["learned"]["members"][0]["learned"]["forest"]["leaf_value"][0] = 1e38
     with pytest.raises(InvalidInputError, match=r"learned: expected scores up to 3\.4e\+38, got some up to"):
         Ensemble.from_dict(stored)
@@ -54,7 +54,7 @@ def test_ensemble_is_the_same_for_any_order_of_queries_and_threads(train) -> Non
     order = np.random.default_rng(0).permutation(len(train))
     one = Ensemble(**SMALL).fit(train)
     two = Ensemble(**{**SMALL, "n_jobs": 2}).fit(train.select(order))
-    np.testing.assert_allclose(one.stage_.weights_, two.stage_.weights_, rtol=1e-9)
+    np.testing.assert_allclose(one.weights_, two.weights_, rtol=1e-9)
     assert one.members_[0]._learned() == two.members_[0]._learned()
 
 
@@ -66,7 +66,7 @@ def test_second_stage_learns_from_held_out_scores(train) -> None:
     by_heart = LambdaMART(n_estimators=150, num_leaves=60, min_child_samples=1, learning_rate=0.3)
     sober = LambdaMART(n_estimators=20, num_leaves=4)
     model = Ensemble([by_heart, sober], n_jobs=1).fit(data)
-    shares = model._shares(data.X).std(axis=0) * np.abs(model.stage_.weights_)
+    shares = model._shares(data.X).std(axis=0) * np.abs(model.weights_)
     assert shares[1] > shares[0]
 
 
@@ -76,8 +76,8 @@ def _stage(train, factor=1.0, shift=0.0, warm=False, columns=3):
     rows = TrainingSet.of(train, start)
     scores = np.nan_to_num(rows.X[:, :columns]) * np.asarray(factor) + np.asarray(shift)
     scores = scores.astype(np.float32)
-    stage = LinearStage(30, 0.3, "nDCG@10", 100)
-    stage._learn(replace(rows, X=scores), None)
+    stage = Ensemble(n_estimators=30, learning_rate=0.3)
+    stage._learn_weights(replace(rows, X=scores), None, ALONE, np.empty(0, np.int64))
     return stage
 
 
@@ -172,7 +172,7 @@ def test_the_winner_of_the_yahoo_challenge_can_be_expressed(train, valid, test, 
     assert [member.kind for member in model.members_].count("lambdamart") == 8
     assert [member.kind for member in model.members_].count("lambdarank") == 2
     assert [member.kind for member in model.members_].count("logisticregression") == 2
-    assert model.stage_.weights_.shape == (12,)
+    assert model.weights_.shape == (12,)
     assert len({str(member._learned()) for member in model.members_}) >= 11  # the logistic regressions are one
     model.save(tmp_path / "model.json")
     np.testing.assert_array_equal(read_model(tmp_path / "model.json").predict(test), model.predict(test))

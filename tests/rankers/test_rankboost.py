@@ -10,7 +10,8 @@ from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.objectives.preferences import ExponentialPairs
 from rerank.rankers.rankboost import LARGEST_ALPHA, RankBoost
 from rerank.rankers.training import TrainingSet
-from rerank.trees.forest import StoredForest
+from rerank.runtime.codec import restored
+from rerank.trees.forest import Forest
 from rerank.trees.score import score_rows
 from rerank.types import query_rows
 from tests.oracles import rankboost as oracle
@@ -131,7 +132,7 @@ def _head(forest, n):
     stored = forest.to_dict()
     two = {"node_ptr": n + 1, "leaf_ptr": n + 1, "leaf_value": 2 * n, "leaf_count": 2 * n}
     stored = {name: values[: two.get(name, n)] for name, values in stored.items()}
-    return StoredForest().read(stored, {"n_features": 1 + int(forest.feature.max())})
+    return restored(Forest, stored)
 
 
 def test_alpha_is_bounded_where_a_feature_is_perfect() -> None:

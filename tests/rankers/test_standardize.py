@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.rankers.standardize import FURTHEST, Standardizer, StoredStandardizer
+from rerank.rankers.standardize import FURTHEST, Standardizer
+from rerank.runtime.codec import plain, restored
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_only_the_rows_named_are_learned_from_and_kept(X) -> None:
 
 def test_standardizer_comes_back_from_json(X) -> None:
     standardizer = _learned(X)
-    again = StoredStandardizer().read(json.loads(json.dumps(standardizer.to_dict())), {"n_features": X.shape[1]})
+    again = restored(Standardizer, json.loads(json.dumps(plain(standardizer))))
     np.testing.assert_array_equal(again.inputs(X), standardizer.inputs(X))
 
 

@@ -63,7 +63,9 @@ def test_files_that_are_no_models_are_refused(model, tmp_path) -> None:
     model.save(path)
     stored = json.loads(path.read_text())
     path.write_text(json.dumps({**stored, "version": 99}))
-    with pytest.raises(ModelMismatchError, match=r"expected model version 1, got 99\. Update rerank"):
+    with pytest.raises(
+        ModelMismatchError, match=r"expected model version 2, got 99\. Train the model again \(`rerank train`\)"
+    ):
         read_model(path)
     del stored["learned"]
     path.write_text(json.dumps(stored))

@@ -11,11 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InvalidInputError
+from rerank.runtime.codec import plain, restored
 from rerank.runtime.schema import SchemaError
 from rerank.trees.bins import Columns, bin_with, learn_bins, tree_values
 from rerank.trees.boost import NEWTON
 from rerank.trees.contributions import add_contributions
-from rerank.trees.forest import Forest, StoredForest, Tree, category_bits
+from rerank.trees.forest import Forest, Tree, category_bits
 from rerank.trees.grow import Grower, TreeLimits
 from rerank.trees.score import score_rows
 from rerank.trees.structures import CategoryFeatures, CategoryValues, SplitConstraints, category_mask, check_codes
@@ -189,13 +190,13 @@ def test_contributions_of_sets_are_shapley_values(seed: int, n_leaves: int) -> N
 def _stored() -> dict[str, list]:
     random = np.random.default_rng(7)
     forest = Forest.of([random_sets(random_tree(random, 12, 4), random, 70) for _ in range(3)])
-    return json.loads(json.dumps(forest.to_dict()))
+    return json.loads(json.dumps(plain(forest)))
 
 
 def test_sets_come_back_from_a_file() -> None:
     stored = _stored()
-    forest = StoredForest().read(stored, {"n_features": 4})
-    assert forest.to_dict() == stored
+    forest = restored(Forest, stored)
+    assert plain(forest) == stored
     assert set(forest.categories.tolist()) == {1, 2}
 
 
@@ -205,7 +206,7 @@ def test_sets_come_back_from_a_file() -> None:
         ("category_words", lambda words: [*words[:-1], 2049], "category_words"),
         ("category_words", lambda words: words[:-1], "category_words"),
         ("category_words", lambda words: [words[0] + 1, *words[1:]], r"category_bits: expected \d+ words"),
-        ("category_words", lambda words: None, "category_words: expected a list"),
+        ("category_words", lambda words: None, "category_words: expected both"),
         (
             "category_bits",
             lambda bits: [*bits[:-1], 0],
@@ -219,14 +220,14 @@ def test_damaged_sets_are_refused(name: str, change, message: str) -> None:
     stored = _stored()
     stored[name] = change(stored[name])
     with pytest.raises(SchemaError, match=message):
-        StoredForest().read(stored, {"n_features": 4})
+        restored(Forest, stored)
 
 
 def test_sets_without_their_words_are_refused() -> None:
     stored = _stored()
     del stored["category_words"]
     with pytest.raises(SchemaError, match="expected both category_words and category_bits, got one of them"):
-        StoredForest().read(stored, {"n_features": 4})
+        restored(Forest, stored)
 
 
 def test_features_are_named_or_numbered() -> None:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rerank.runtime.codec import plain, restored
 from rerank.trees import score
-from rerank.trees.forest import Forest, StoredForest, Tree, category_bits
+from rerank.trees.forest import Forest, Tree, category_bits
 from rerank.trees.score import FEW_ROWS, bit_forest, score_rows
 from tests.oracles import trees as oracle
 
@@ -220,5 +221,5 @@ def test_scores_equal_the_oracle_for_any_forest(seed: int, sizes: list[int], n_f
 
 def test_forest_comes_back_exactly_from_json() -> None:
     forest, X = _forest(2, (31, 1, 5))
-    again = StoredForest().read(json.loads(json.dumps(forest.to_dict())), {"n_features": 1 + int(forest.feature.max())})
+    again = restored(Forest, json.loads(json.dumps(plain(forest))))
     np.testing.assert_array_equal(score_rows(forest, X), score_rows(again, X))

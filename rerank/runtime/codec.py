@@ -1,0 +1,110 @@
+"""Dataclasses as plain JSON values and back, by their annotations: what model files and checkpoints hold.
+
+    int, float, bool, str           a finite number, true or false, text
+    X | None, list[X], dict[str, X], NDArray[np.float64]
+    a dataclass                     an object with the names of its fields; one with a default may be missing
+    a class with `restored`         what its class method `restored(value, sizes)` returns
+    Annotated[X, field]             what a field of `rerank.runtime.schema` reads: bounds, choices, names
+    {name: X}                       an object with these names; X may be a field itself
+
+A dataclass with a method `check` is checked once, whole. Errors (SchemaError) say where the fault is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from rerank.runtime.schema import Array, Field, Flag, Items, Number, Record, Sizes, Table, Text, Whole
+
+LARGEST_WHOLE = 2**63 - 1
+_LEAVES: dict[Any, Field] = {
+    int: Whole(-LARGEST_WHOLE, LARGEST_WHOLE),
+    float: Number(),
+    bool: Flag(),
+    str: Text(),
+}
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {name: plain(inner) for name, inner in value.items()}
+    return [plain(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def restored(kind: Any, value: Any) -> Any:
+    """Return the value of an annotation that `plain` wrote; raises SchemaError with the path of the fault."""
+    return field_of(kind).read(value, {})
+
+
+def field_of(kind: Any) -> Field:
+    """Return what reads the values of an annotation; a field reads its own."""
+    if isinstance(kind, Field):
+        return kind
+    if isinstance(kind, Mapping):
+        return Record({name: field_of(inner) for name, inner in kind.items()})
+    return _field_of(kind)
+
+
+@cache
+def _field_of(kind: Any) -> Field:
+    origin = get_origin(kind)
+    arguments = get_args(kind)
+    if origin is Annotated:
+        return arguments[1]  # type: ignore[no-any-return]
+    if origin in (Union, UnionType):
+        return _Optional(_field_of(arguments[0]))
+    if origin is np.ndarray:
+        return Array(get_args(arguments[1])[0])
+    if origin is list:
+        return Items(_field_of(arguments[0]), may_be_empty=True)
+    if origin is dict:
+        return Table(_field_of(arguments[1]))
+    return _LEAVES.get(kind) or _Object(kind)
+
+
+class _Optional(Field):
+    """None, or a value of a field."""
+
+    def __init__(self, field: Field) -> None:
+        self._field = field
+
+    def read(self, value: Any, sizes: Sizes) -> Any:
+        """Return the value."""
+        return None if value is None else self._field.read(value, sizes)
+
+
+class _Object(Field):
+    """A dataclass, or a class with `restored`."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+
+    def read(self, value: Any, sizes: Sizes) -> Any:
+        """Return the object, checked."""
+        if hasattr(self._kind, "restored"):
+            return self._kind.restored(value, sizes)
+        found = self._kind(**_record(self._kind).read(value, sizes))
+        if hasattr(found, "check"):
+            found.check()
+        return found
+
+
+@cache
+def _record(kind: Any) -> Record:
+    """Return what reads the fields of a dataclass."""
+    hints = get_type_hints(kind, include_extras=True)
+    defaults = {field.name: field.default for field in fields(kind) if field.default is not MISSING}
+    return Record({field.name: _field_of(hints[field.name]) for field in fields(kind)}, defaults)
