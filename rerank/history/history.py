@@ -6,8 +6,6 @@ copy of itself. To leave out the query alone would not do: a document has one re
 than for all other queries, which gives its label away.
 
 History files (`rerank.runtime.container`): the arrays of `History.arrays`; `words` are the bytes of a JSON list.
-
-Reading of history files, see `rerank.history.store`.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class SeenIds:
 
 
 def _hash(doc_id: str) -> NDArray[np.uint64]:
-    """Return the hash of an id, two words of which the first is odd, see `rerank.lucene.hash_table`."""
+    """Return the hash of an id, two words of which the first is odd."""
     digest = hashlib.blake2b(doc_id.encode("utf8"), digest_size=16).digest()
     words = np.frombuffer(bytes([digest[0] | 1]) + digest[1:], dtype="<u8")
     return words.astype(np.uint64)

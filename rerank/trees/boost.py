@@ -185,7 +185,7 @@ class BoostSettings:
     extra_trees : bool
         Whether each leaf tries one random split of each feature in place of all of them.
     by_gradient : bool
-        Whether `subsample` is a share of the rows, which are drawn by their gradients (`rerank.trees.mvs`).
+        Whether `subsample` is a share of the rows, which are drawn by their gradients (MVS).
     averaged : bool
         Whether scores are a mean, h_k = (k h_(k-1) + learning_rate g_k) / (k + 1), g_k the tree, as GBRank's. The sum
         h_0 + learning_rate (g_1 + ... + g_k) is (k + 1) h_k, and so ranks alike.

@@ -32,10 +32,10 @@ AREAS = {
     "measures": ("metrics/*.py", "evaluation/*.py"),
     "features": ("features/*.py", "vectors/*.py", "history/*.py", "retrieval/**/*.py"),
     "readers": ("files/*.py", "types/*.py"),
-    "rankers": ("rankers/*.py", "combination/*.py"),
+    "rankers": ("rankers/*.py",),
     "service": ("service/*.py",),
     "exchange": ("exchange/*.py",),
-    "workflows": ("workflows/*.py", "index/*.py", "pipeline/*.py", "training/*.py", "experiments/*.py"),
+    "pipeline": ("index/*.py", "pipeline/*.py", "training/*.py", "experiments/*.py"),
 }
 ARITHMETIC = {ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "*"}
 COMPARISON = {ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "=="}

@@ -42,11 +42,12 @@ def run(*command: str | Path, folder: Path = ROOT) -> str:
 def run_tests(python: Path, scratch: Path, whole_pyserini: bool) -> str:
     """Run tests and examples of plugins and the service's clients outside the checkout; return the report."""
     tests = scratch / "tests"
-    for name in ("plugins", "workflows", "service"):
+    for name in ("plugins", "service"):
         shutil.copytree(ROOT / "tests" / name, tests / name)
     (tests / "__init__.py").touch()
     shutil.copy(ROOT / "tests" / "files" / "test_irds.py", tests / "plugins")
-    shutil.copy(ROOT / "tests" / "examples.py", tests)
+    for name in ("examples.py", "indexed.py", "tiny.py"):
+        shutil.copy(ROOT / "tests" / name, tests)
     shutil.copytree(ROOT / "docs" / "guides", scratch / "docs" / "guides")
     files = tests / "plugins", tests / "service" / "test_clients.py"
     left_out = ["--ignore", tests / "plugins" / "test_lightgbm.py"]  # which runs with all tests: it needs no framework

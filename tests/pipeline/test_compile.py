@@ -14,12 +14,12 @@ STUDY = """
 import gc, json, sys
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from rerank.features.registry import index_family_names
+from rerank.features.recipe import index_family_names
 from rerank.features.recipe import Recipe
 from rerank.history.history import History
-from rerank.rankers.lambdamart import LambdaMART
-from rerank.workflows.compile import PARTS
-from rerank.workflows.index import Index
+from rerank.rankers.boosted import LambdaMART
+from rerank.pipeline.compile import PARTS
+from rerank.index.index import Index
 
 def called():
     ours = [found for found in gc.get_objects() if isinstance(found, Dispatcher)]

@@ -1,4 +1,4 @@
-"""The tiny collection and its index, as the workflows' tests have them, and a model of it."""
+"""The tiny collection and its index, as other tests have them, and a model of it."""
 
 from __future__ import annotations
 
