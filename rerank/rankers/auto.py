@@ -48,8 +48,7 @@ from rerank.rankers.training import (
     without_start,
 )
 from rerank.rankers.warm_start import NoBase
-from rerank.runtime.numerics import cross_product, gram, inverse, product
-from rerank.runtime.numerics import matrix_dot as dot
+from rerank.runtime.numerics import array_dot, cross_product, gram, inverse, product
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Array, Choice, Field, Number, SchemaError, Sizes, Text, Whole
 from rerank.trees.bins import bin_rows
@@ -682,7 +681,7 @@ class Ensemble(Combination):
     def _largest_score(self) -> float:
         if self.stage_ is not None:
             return self.stage_._largest_score()
-        return dot(np.abs(self.weights_), np.array([member._largest_score() for member in self.members_]))
+        return array_dot(np.abs(self.weights_), np.array([member._largest_score() for member in self.members_]))
 
 
 def _refuse_unlisted(zeros: str | None, members: Sequence[object]) -> None:

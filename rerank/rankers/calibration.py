@@ -31,8 +31,7 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.base import ranks
 from rerank.metrics.reliability import Reliability
 from rerank.rankers.standardize import Standardizer
-from rerank.runtime.numerics import array_exp, cross_product, gram, inverse, product, softplus
-from rerank.runtime.numerics import matrix_dot as dot
+from rerank.runtime.numerics import array_dot, array_exp, cross_product, gram, inverse, product, softplus
 from rerank.runtime.schema import LARGEST, Array, Names, Number, SchemaError, Whole, at
 from rerank.types import Floats, Ints, RankingData, pointers, query_rows
 from rerank.types.ids import joined_rows, query_order
@@ -136,7 +135,7 @@ class _Rows:
         sign = np.where(self.positive, -1.0, 1.0)
 
         def cost(at: Floats) -> float:
-            return dot(weights, softplus(sign * product(rows, at))) + 0.5 * dot(penalty, at * at)
+            return array_dot(weights, softplus(sign * product(rows, at))) + 0.5 * array_dot(penalty, at * at)
 
         now = np.zeros(rows.shape[1])
         value = cost(now)

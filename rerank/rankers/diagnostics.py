@@ -16,7 +16,7 @@ from rerank.files.lists import RunLike
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.training import TrainingSet, Validation, check_training_data
-from rerank.runtime.numerics import matrix_dot as dot
+from rerank.runtime.numerics import array_dot
 from rerank.runtime.progress import track
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, RankingData
@@ -176,12 +176,14 @@ def local_optimality(
     value_at = _value_at(model, data, measure, base)
     if not weights.any():
         raise InvalidInputError("model: expected weights other than 0, got none. Train it for longer.")
-    random, length, values = np.random.default_rng(random_state), step * math.sqrt(dot(weights, weights)), np.empty(n)
+    random = np.random.default_rng(random_state)
+    length = step * math.sqrt(array_dot(weights, weights))
+    values = np.empty(n)
     with kernel_threads(None, data.n_rows):
         value = value_at(weights)
         for number in track(range(n), "directions", n):
             direction = random.standard_normal(len(weights))
-            values[number] = value_at(weights + length * direction / math.sqrt(dot(direction, direction)))
+            values[number] = value_at(weights + length * direction / math.sqrt(array_dot(direction, direction)))
     rises, falls = int((values > value + ROUNDING).sum()), int((values < value - ROUNDING).sum())
     confidence = 0.0 if rises else 1.0 - (1.0 - p0) ** falls
     unchanged = n - rises - falls

@@ -40,8 +40,7 @@ from rerank.rankers.standardize import BLOCK, FURTHEST, Standardizer
 from rerank.rankers.store import WeightedRanker
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet, check_pairs, pair_counts
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.numerics import cross_product, gram, inverse, product
-from rerank.runtime.numerics import matrix_dot as dot
+from rerank.runtime.numerics import array_dot, cross_product, gram, inverse, product
 from rerank.runtime.schema import Number, Whole
 from rerank.types import Floats, Ints, query_rows
 
@@ -80,18 +79,18 @@ def minimise_by_bundle(
             least = value
         slope = gradient - weights
         tangents = np.vstack([tangents, slope])
-        offsets = np.append(offsets, value - 0.5 * dot(weights, weights) - dot(slope, weights))
+        offsets = np.append(offsets, value - 0.5 * array_dot(weights, weights) - array_dot(slope, weights))
         shares = np.append(shares, 0.0 if len(shares) else 1.0)
         row = product(tangents, slope)
         products = np.block([[products, row[:-1, None]], [row[None]]])
-        allowed = max(0.5 * tolerance**2 * dot(best, best), LEAST_GAP * abs(least))
+        allowed = max(0.5 * tolerance**2 * array_dot(best, best), LEAST_GAP * abs(least))
         _share_out(products, offsets, SHARE_OF_GAP * allowed, MOST_MOVES, shares)
         weights = -cross_product(shares[:, None], tangents)[0]
         try:
             follow(best)
         except StopIteration:
             return
-        bound = dot(offsets, shares) - 0.5 * dot(weights, weights)
+        bound = array_dot(offsets, shares) - 0.5 * array_dot(weights, weights)
         if least - bound <= allowed:
             return
 
@@ -197,7 +196,7 @@ def minimise_smooth(
     value, gradient = value_and_gradient(weights)
     pairs: deque[tuple[Floats, Floats]] = deque(maxlen=PAIRS)
     for number in range(max_iter):
-        if dot(gradient, gradient) <= tolerance**2 * dot(weights, weights):
+        if array_dot(gradient, gradient) <= tolerance**2 * array_dot(weights, weights):
             break
         if number & (number - 1) == 0:
             guess = guess_here()
@@ -221,12 +220,12 @@ def _direction(gradient: Floats, guess: Guess, pairs: deque[tuple[Floats, Floats
     direction = -gradient
     shares = []
     for step, change in reversed(pairs):
-        share = dot(step, direction) / dot(step, change)
+        share = array_dot(step, direction) / array_dot(step, change)
         direction = direction - share * change
         shares.append(share)
     direction = guess(direction)
     for (step, change), share in zip(pairs, reversed(shares), strict=True):
-        direction = direction + (share - dot(change, direction) / dot(step, change)) * step
+        direction = direction + (share - array_dot(change, direction) / array_dot(step, change)) * step
     return direction
 
 
@@ -234,7 +233,7 @@ def _wolfe_step(
     value_and_gradient: ValueAndGradient, weights: Floats, value: float, gradient: Floats, direction: Floats
 ) -> tuple[Floats, float, Floats] | None:
     """Return weights further along the direction, their cost and gradient; None where no trial meets the conditions."""
-    slope = dot(gradient, direction)
+    slope = array_dot(gradient, direction)
     if not slope < 0.0:
         return None
     low = 0.0
@@ -243,7 +242,7 @@ def _wolfe_step(
     for _ in range(MOST_TRIALS):
         moved = weights + length * direction
         there, new_gradient = value_and_gradient(moved)
-        new_slope = dot(new_gradient, direction)
+        new_slope = array_dot(new_gradient, direction)
         falls = there <= value + LEAST_FALL * length * slope
         level = there <= value + ROUNDING * abs(value) and new_slope <= (2.0 * LEAST_FALL - 1.0) * slope
         if not (falls or level):
@@ -393,18 +392,18 @@ def _slope(objective: Objective, base: Floats) -> float:
     def value_and_gradient(change: Floats) -> tuple[float, Floats]:
         scores = (1.0 + change[0]) * base + change[1]
         objective.gradients(scores, grad, hess)
-        return objective.cost(scores), np.array([dot(grad, base), grad.sum()])
+        return objective.cost(scores), np.array([array_dot(grad, base), grad.sum()])
 
     def derivative(slope: float) -> float:
         objective.gradients(slope * base, grad, hess)
-        return dot(grad, base)
+        return array_dot(grad, base)
 
     if objective.constant() is None:
         return least_convex(derivative, 1.0 / WIDEST, WIDEST)
     objective.gradients(base, grad, hess)
-    mixed = dot(hess, base)
+    mixed = array_dot(hess, base)
     guess = partial(
-        product, inverse(np.array([[dot(hess * base, base), mixed], [mixed, hess.sum()]]) + TINY * np.eye(2))
+        product, inverse(np.array([[array_dot(hess * base, base), mixed], [mixed, hess.sum()]]) + TINY * np.eye(2))
     )
     least = minimise_smooth(value_and_gradient, 2, lambda: guess, TOLERANCE, MOST_STEPS, lambda change: None)
     return float(np.clip(1.0 + least[0], 1.0 / WIDEST, WIDEST))
@@ -444,7 +443,7 @@ class Cost:
         cost = self._objective.cost_and_gradients(scores, self._grad, self._hess)
         slope = np.full(self.n_weights, self._grad.sum())
         slope[:n_inputs] = cross_product(self._grad[:, None], self._inputs)[0]
-        return 0.5 * dot(free, free) + self._C * cost, free + self._C * slope
+        return 0.5 * array_dot(free, free) + self._C * cost, free + self._C * slope
 
     def inverse_hessian(self) -> Guess:
         """Return what multiplies (n_weights,) with about the inverse Hessian at the weights that were given last.

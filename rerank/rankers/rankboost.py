@@ -20,8 +20,7 @@ from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter,
 from rerank.rankers.ranker import PROGRESS, Ranker, register
 from rerank.rankers.training import ALONE, EarlyStopping, TrainingContext, TrainingSet, check_pairs, pair_counts
 from rerank.runtime.kernels import kernel
-from rerank.runtime.numerics import array_log, array_log1p
-from rerank.runtime.numerics import matrix_dot as dot
+from rerank.runtime.numerics import array_dot, array_log, array_log1p
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Choice, Number, Whole
 from rerank.trees.bins import MOST_CODES, WIDTH, Columns, learn_bins
@@ -255,7 +254,7 @@ def _least(objective: PairwiseExponential | ExponentialPairs, scores: Floats, h:
 
     def slope(alpha: float) -> float:
         objective.gradients(scores + alpha * h, grad, hess)
-        return dot(grad, h)
+        return array_dot(grad, h)
 
     return least_convex(slope, -LARGEST_ALPHA, LARGEST_ALPHA)
 

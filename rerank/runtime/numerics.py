@@ -389,7 +389,7 @@ def _filled(fill: Callable[[Floats, Floats], None], values: ArrayLike) -> Floats
     return out.reshape(given.shape)
 
 
-def matrix_dot(left: Floats, right: NDArray[Any]) -> float:
+def array_dot(left: Floats, right: NDArray[Any]) -> float:
     """Return the sum of the products of two vectors."""
     return float((left * right).sum())
 

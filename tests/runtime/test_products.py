@@ -6,8 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from rerank.runtime.numerics import BLOCK, cross_product, gram, inverse, product
-from rerank.runtime.numerics import matrix_dot as dot
+from rerank.runtime.numerics import BLOCK, array_dot, cross_product, gram, inverse, product
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -19,7 +18,7 @@ def test_products_are_those_of_numpy(shape: tuple[int, int], dtype: type) -> Non
     np.testing.assert_allclose(product(left, right), left.astype(float) @ right, atol=1e-12)
     np.testing.assert_allclose(product(left, right[:, 0].copy()), left.astype(float) @ right[:, 0], atol=1e-12)
     np.testing.assert_allclose(cross_product(left, others), left.astype(float).T @ others, atol=1e-10)
-    np.testing.assert_allclose(dot(others[:, 0], left[:, 0]), others[:, 0] @ left[:, 0].astype(float), atol=1e-10)
+    np.testing.assert_allclose(array_dot(others[:, 0], left[:, 0]), others[:, 0] @ left[:, 0].astype(float), atol=1e-10)
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (1, 1), (7, 40), (500, 70)])
