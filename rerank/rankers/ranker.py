@@ -752,7 +752,7 @@ class Ranker(Estimator):
         return model
 
     @classmethod
-    def restored(cls, stored: Any, sizes: Sizes) -> Ranker:
+    def _restored(cls, stored: Any, sizes: Sizes) -> Ranker:
         """Return the model of this class or one below it that `to_dict` wrote; raises SchemaError.
 
         sizes  `depth`: how many models it is inside

@@ -3,7 +3,7 @@
     int, float, bool, str           a finite number, true or false, text
     X | None, list[X], dict[str, X], NDArray[np.float64]
     a dataclass                     an object with the names of its fields; one with a default may be missing
-    a class with `restored`         what its class method `restored(value, sizes)` returns
+    a class with `_restored`         what its class method `_restored(value, sizes)` returns
     Annotated[X, field]             what a field of `rerank.runtime.schema` reads: bounds, choices, names
     {name: X}                       an object with these names; X may be a field itself
 
@@ -87,15 +87,15 @@ class _Optional(Field):
 
 
 class _Object(Field):
-    """A dataclass, or a class with `restored`."""
+    """A dataclass, or a class with `_restored`."""
 
     def __init__(self, kind: Any) -> None:
         self._kind = kind
 
     def read(self, value: Any, sizes: Sizes) -> Any:
         """Return the object, checked."""
-        if hasattr(self._kind, "restored"):
-            return self._kind.restored(value, sizes)
+        if hasattr(self._kind, "_restored"):
+            return self._kind._restored(value, sizes)
         found = self._kind(**_record(self._kind).read(value, sizes))
         if hasattr(found, "check"):
             found.check()
