@@ -3,7 +3,7 @@
     int, float, bool, str           a finite number, true or false, text
     X | None, list[X], dict[str, X], NDArray[np.float64]
     a dataclass                     an object with the names of its fields; one with a default may be missing
-    a class with `_restored`         what its class method `_restored(value, sizes)` returns
+    a class with `_restored`        what its class method `_restored(value, sizes)` returns
     Annotated[X, field]             what a field of `rerank.runtime.schema` reads: bounds, choices, names
     {name: X}                       an object with these names; X may be a field itself
 

@@ -10,7 +10,7 @@ from rerank.objectives.pairwise_exponential import PairwiseExponential
 from rerank.objectives.preferences import ExponentialPairs
 from rerank.rankers.rankboost import LARGEST_ALPHA, RankBoost
 from rerank.rankers.training import TrainingSet
-from rerank.runtime.codec import restored
+from rerank.runtime.codec import plain, restored
 from rerank.trees.forest import Forest
 from rerank.trees.score import score_rows
 from rerank.types import query_rows
@@ -129,7 +129,7 @@ def _bounds(train):
 
 
 def _head(forest, n):
-    stored = forest.to_dict()
+    stored = plain(forest)
     two = {"node_ptr": n + 1, "leaf_ptr": n + 1, "leaf_value": 2 * n, "leaf_count": 2 * n}
     stored = {name: values[: two.get(name, n)] for name, values in stored.items()}
     return restored(Forest, stored)
