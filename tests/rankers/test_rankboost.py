@@ -131,7 +131,7 @@ def _bounds(train):
 def _head(forest, n):
     stored = plain(forest)
     two = {"node_ptr": n + 1, "leaf_ptr": n + 1, "leaf_value": 2 * n, "leaf_count": 2 * n}
-    stored = {name: values[: two.get(name, n)] for name, values in stored.items()}
+    stored = {name: values[: two.get(name, n)] for name, values in stored.items() if values is not None}
     return restored(Forest, stored)
 
 
