@@ -179,7 +179,8 @@ def _measured(
     from rerank.evaluation.evaluate import evaluate
 
     evaluated = evaluate if cluster is None else cluster.evaluate
-    measures, rules = options.parsed_measures(), options.rules()
+    measures = options.parsed_measures()
+    rules = options.rules()
     results = {}
     for path, run in runs:
         with errors_with_files({f"run {run.name}": path}):

@@ -184,7 +184,8 @@ def _opened(
     if "index" not in paths:
         yield read_data(paths["data"]), None, None
         return
-    topics, qrels = read_topics(paths["topics"]), read_qrels(paths["qrels"])
+    topics = read_topics(paths["topics"])
+    qrels = read_qrels(paths["qrels"])
     with opened_cluster(options.cluster) as workers, opened_index(paths["index"], workers) as index:
         yield index, topics, qrels
 

@@ -99,7 +99,9 @@ def _explained(options: Options) -> Explanation:
 
     applied = options.applied()
     assert options.query is not None
-    ranker, queries, base = applied.ranker(), read_topics(applied.topics), read_base_run(applied.base)
+    ranker = applied.ranker()
+    queries = read_topics(applied.topics)
+    base = read_base_run(applied.base)
     file = applied.run_file()
     run = None if file is None else read_run(file)
     files = applied.files(base) | {"query": applied.topics, "documents": "--documents", "contributions": applied.model}

@@ -129,9 +129,11 @@ def command(options: Options) -> None:
     _check_options(options)
     reports = [check_report_path(path) for path in options.reports]
     check_outputs({"--output": options.output, **{f"--report {path}": path for path in reports}})
-    queries, pairs = read_topics(options.topics), read_run(options.run)
+    queries = read_topics(options.topics)
+    pairs = read_run(options.run)
     judgements = None if options.qrels is None else read_qrels(options.qrels)
-    recipe, others = None if options.recipe is None else Recipe.from_toml(options.recipe), read_named_runs(options.runs)
+    recipe = None if options.recipe is None else Recipe.from_toml(options.recipe)
+    others = read_named_runs(options.runs)
     with (
         opened_cluster(options.cluster) as workers,
         opened_index(options.index, workers, runs=others, threads=options.threads) as index,

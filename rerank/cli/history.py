@@ -33,7 +33,8 @@ def command(options: Options) -> None:
     from rerank.files.trec import read_qrels
     from rerank.index.index import Index
 
-    queries, judgements = read_topics(options.topics), read_qrels(options.qrels)
+    queries = read_topics(options.topics)
+    judgements = read_qrels(options.qrels)
     with (
         Index.open(options.index, threads=options.threads) as opened,
         errors_with_files({"qrels": options.qrels}),

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 Labels = Mapping[str, Mapping[str, int]]  # by query and document
 LONGEST = 2000  # characters of a document's text
 LABELS = ("0", "1", "2", "3")
-SKIP, BACK, QUIT = "s", "b", "q"
+SKIP = "s"
+BACK = "b"
+QUIT = "q"
 PROMPT = "label (0-3, s skip, b back, q save and quit): "
 MEASURES = ("nDCG@10",)
 log = logging.getLogger("rerank")
@@ -107,11 +109,9 @@ def command(options: Options) -> None:
     if str(options.output) == "-":
         raise click.UsageError("--output: expected a file, got - (stdout). Name a file.")
     judge = None if options.judge is None else Judge.of(options.judge)
-    topics, runs, judgements = (
-        read_topics(options.topics),
-        read_named_runs(options.run_files),
-        Judgements(options.output),
-    )
+    topics = read_topics(options.topics)
+    runs = read_named_runs(options.run_files)
+    judgements = Judgements(options.output)
     people = None if options.audit is None else read_qrels(options.audit)
     others = {} if options.qrels is None else read_labels(options.qrels)
     with Index.open(options.index, runs=runs, threads=options.threads) as index:

@@ -122,7 +122,8 @@ def _write_utf8() -> None:
 
 @contextmanager
 def _log_to_stderr(level: int) -> Iterator[None]:
-    log, handler = logging.getLogger("rerank"), logging.StreamHandler(sys.stderr)
+    log = logging.getLogger("rerank")
+    handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("rerank: %(message)s"))
     before = log.level
     log.addHandler(handler)

@@ -107,7 +107,8 @@ class Number(click.types.FloatParamType):
     """A number from `low` to `high`; NaN is none."""
 
     def __init__(self, low: float, high: float = math.inf) -> None:
-        self.low, self.high = low, high
+        self.low = low
+        self.high = high
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the number of an option's text."""
@@ -395,7 +396,8 @@ def given_parameters(
     from rerank.rankers.ranker import ranker_class
     from rerank.runtime.schema import SchemaError
 
-    verb, values = click.get_current_context().info_name, {}
+    verb = click.get_current_context().info_name
+    values = {}
     fields = {**(more or {}), **ranker_class(ranker).parameter_fields}
     known = fields.keys() - elsewhere.keys()
     for text in texts:
@@ -560,5 +562,6 @@ class ModelOptions(CandidateOptions):
 
     def files(self, base_run: Run | None) -> dict[str, str | Path | None]:
         """Return the file of each object that errors are about, for `errors_with_files`."""
-        run, of_model = self.run_file(), dict.fromkeys(("model", "data", "recipe", "base", "candidates"), self.model)
+        run = self.run_file()
+        of_model = dict.fromkeys(("model", "data", "recipe", "base", "candidates"), self.model)
         return {**of_model, "run": run, **base_file(self.base, base_run)}

@@ -29,7 +29,9 @@ def command(options: Options) -> None:
     from rerank.files.trec import write_run
     from rerank.rankers.store import read_model
 
-    loaded, rows, start = read_model(options.model), read_data(options.data), read_base_run(options.base)
+    loaded = read_model(options.model)
+    rows = read_data(options.data)
+    start = read_base_run(options.base)
     with errors_with_files({"data": options.data, "base": options.model, **base_file(options.base, start)}):
         ranked = loaded.rank(rows, base=start)
     write_run(ranked, options.output)

@@ -93,8 +93,11 @@ def command(options: Options) -> None:
     from rerank.rankers.store import read_model
 
     _check_options(options)
-    ranker, queries, base_run = options.ranker(), read_topics(options.topics), read_base_run(options.base)
-    file, least = options.run_file(), Cutoff.of(options.min_score, options.abstain)
+    ranker = options.ranker()
+    queries = read_topics(options.topics)
+    base_run = read_base_run(options.base)
+    file = options.run_file()
+    least = Cutoff.of(options.min_score, options.abstain)
     run = None if file is None else read_run(file)
     files = {**options.files(base_run), "first_k": "--first-k", "first stage": options.first, "scores": file or "--run"}
     with opened_cluster(options.cluster) as workers, options.opened(workers) as index:

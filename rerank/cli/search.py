@@ -62,7 +62,8 @@ def _lines(index: Index, query: str, run: Run) -> list[str]:
     if index.passages is not None:
         bodies = tuple(passage.text for passage in index.best_passages(run, {QUERY: query}))
     terms = frozenset(index.searcher.analyze([query])[0])
-    matcher, lines = Matcher(index.searcher.analyze, bodies), []
+    matcher = Matcher(index.searcher.analyze, bodies)
+    lines = []
     hits = zip(run.doc_ids.tolist(), run.scores.tolist(), titles, bodies, strict=True)
     for rank, (doc_id, score, title, body) in enumerate(hits, start=1):
         lines.append(f"{rank:3d}  {score:10.4f}  {doc_id}  {title}".rstrip())

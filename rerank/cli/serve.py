@@ -155,7 +155,8 @@ def _settings(options: Options) -> Settings:
     from rerank.service.settings import Limits, Settings
 
     token, (kind, log_queries) = _token(options.token_file, options.no_token, options.host), _log(options.log)
-    index, models = options.index or Path(), options.models
+    index = options.index or Path()
+    models = options.models
     if options.demo:
         from rerank.experiments.demo import demo_files
 

@@ -187,7 +187,8 @@ def _train_on_index(options: Options) -> None:
     from rerank.training.train import default_ranker, train
 
     folder, topics, qrels = options.data
-    queries, judgements = read_topics(topics), read_qrels(qrels)
+    queries = read_topics(topics)
+    judgements = read_qrels(qrels)
     tuning, bm25 = _tuning(options)
     n_judged = sum(query_id in judgements for query_id in queries)
     chosen = RANKER if options.parameters or tuning is not None else default_ranker(n_judged)

@@ -72,14 +72,16 @@ class Cells:
     def of(cls, clicks: Clicks, rows: NDArray[np.bool_] | None = None) -> Cells:
         """Return the counts of a log, or of some of its rows."""
         chosen = clicks if rows is None else clicks.select(rows)
-        n_documents, n_positions = max(len(clicks.doc_ids), 1), clicks.n_positions
+        n_documents = max(len(clicks.doc_ids), 1)
+        n_positions = clicks.n_positions
         keys = chosen.query.astype(np.int64)
         for values, size in ((chosen.document, n_documents), (chosen.position - 1, n_positions), (chosen.clicked, 2)):
             keys *= size
             keys += values
         keys.sort()
         starts = np.flatnonzero(np.diff(keys, prepend=-1) != 0)
-        counts, cell = np.diff(starts, append=len(keys)), keys[starts] >> 1
+        counts = np.diff(starts, append=len(keys))
+        cell = keys[starts] >> 1
         first = np.flatnonzero(np.diff(cell, prepend=-1) != 0)
         impressions = np.add.reduceat(counts, first) if len(first) else counts
         clicked = np.bincount(np.cumsum(np.diff(cell, prepend=-1) != 0) - 1, counts * (keys[starts] & 1), len(first))
@@ -257,7 +259,8 @@ class ClickEstimates(Shown):
             raise InvalidInputError(
                 "data: expected rows that the log showed, got none. Give features of the log's queries and documents."
             )
-        pairs, rows = pairs[np.argsort(rows)], np.sort(rows)
+        pairs = pairs[np.argsort(rows)]
+        rows = np.sort(rows)
         shown_rows = replace(data.of_rows(rows), labels=self.values[pairs], ideal_labels=None, ideal_ptr=None)
         return shown_rows.select(np.flatnonzero(np.diff(shown_rows.query_ptr) > 0)), pairs
 
@@ -431,7 +434,8 @@ def beta_values(clicks: Floats, impressions: Floats, prior: float) -> tuple[Floa
     return values, np.sqrt(values * (1.0 - values) / (total + 1.0))
 
 
-ROUNDS, TOLERANCE = 500, 1e-7
+ROUNDS = 500
+TOLERANCE = 1e-7
 FEW_CLICKS = 30  # of documents that moved, below which a position is told of
 
 
@@ -452,7 +456,8 @@ class Examination:
 
 def examination(cells: Cells) -> Examination:
     """Return the examination of each position."""
-    clicks, impressions = cells.by_place(cells.clicks), cells.by_place(cells.impressions)
+    clicks = cells.by_place(cells.clicks)
+    impressions = cells.by_place(cells.impressions)
     moved = _moved(cells)
     theta = _fitted(moved, _adjacent_chain(moved))
     group = _connected(moved)
@@ -491,7 +496,8 @@ def _adjacent_chain(moved: Cells) -> Floats:
 
 def _fitted(moved: Cells, theta: Floats) -> Floats:
     """Return the solution of the equation of the module, where there are clicks."""
-    clicks, of_pair = moved.by_place(moved.clicks), moved.by_pair(moved.clicks)
+    clicks = moved.by_place(moved.clicks)
+    of_pair = moved.by_pair(moved.clicks)
     for _ in range(ROUNDS if len(moved.pair) else 0):
         expected = moved.by_pair(moved.impressions * theta[moved.place])[moved.pair]
         norm = moved.by_place(moved.impressions * of_pair[moved.pair] / expected)

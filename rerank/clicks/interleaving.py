@@ -160,7 +160,8 @@ def _interleaved(
     """Return the result of sessions, whose credit is positive where the first ranker has more."""
     from scipy.stats import binomtest
 
-    wins, losses = int((credit > 0).sum()), int((credit < 0).sum())
+    wins = int((credit > 0).sum())
+    losses = int((credit < 0).sum())
     low, high = np.quantile(_bootstrap_means(credit, samples, random), ENDS)
     p_value = float(binomtest(wins, wins + losses).pvalue) if wins + losses else 1.0
     ties = len(credit) - wins - losses
@@ -174,7 +175,8 @@ def _assigned(
 
     starts = clicks.list_ptr[:-1]
     inverse = np.maximum.reduceat(np.where(clicks.clicked, 1.0 / clicks.position, 0.0), starts)
-    of_session, side = session[starts], np.zeros(int(session.max()) + 1, dtype=np.int64)
+    of_session = session[starts]
+    side = np.zeros(int(session.max()) + 1, dtype=np.int64)
     side[session] = sides
     means = np.bincount(of_session, inverse) / np.bincount(of_session)
     first, second = (np.round(means[side == number], DIGITS) for number in range(2))

@@ -125,7 +125,8 @@ def off_policy_value(
         The estimate, or the reason why there is none.
 
     """
-    run, rules = run_of(run), rules or ValueRules()
+    run = run_of(run)
+    rules = rules or ValueRules()
     cells = Cells.of(clicks)
     if theta is None:
         seen = examination(cells)
@@ -137,13 +138,16 @@ def off_policy_value(
     in_run = np.array([query in run for query in clicks.query_ids.tolist()], dtype=np.bool_)
     known = in_run[cells.query][cells.pair]
     counts = cells.clicks * known
-    total, squares = counts @ weights, counts @ weights**2
+    total = counts @ weights
+    squares = counts @ weights**2
     effective = float(total**2 / squares) if squares > 0 else 0.0
     unseen = _unseen(clicks, cells, run, rules.depth)
     discounts = _discounts(clicks, cells, run, rules)
     ratios, searches = _by_query(clicks, cells, cells.by_pair(counts * weights), discounts)
     refusal = _refusal(rules, effective, unseen, len(ratios))
-    value, low, high = float("nan"), float("nan"), float("nan")
+    value = float("nan")
+    low = float("nan")
+    high = float("nan")
     if not refusal:
         value = float(np.average(ratios, weights=searches))
         low, high = _interval(ratios, searches, rules.samples, rules.seed)
@@ -189,7 +193,8 @@ def _unseen(clicks: Clicks, cells: Cells, run: Run, depth: int) -> float:
 
 def _interval(values: Floats, weights: Floats, samples: int, seed: int) -> tuple[float, float]:
     """Return the ends of the 95 % percentile interval of the weighted mean; units (n_units,) are drawn at random."""
-    random, n = np.random.default_rng(seed), len(values)
+    random = np.random.default_rng(seed)
+    n = len(values)
     size = max(1, NUMBERS_AT_ONCE // n)
     means = []
     for first in range(0, samples, size):

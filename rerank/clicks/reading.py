@@ -49,7 +49,9 @@ from rerank.types.ids import ID_RULE, MOST_LETTERS, ODD, first_broken, id_array,
 
 CHUNK_BYTES = 1 << 25
 ROWS_AT_ONCE = 1 << 18
-CSV, TSV, PARQUET = ".csv", ".tsv", ".parquet"
+CSV = ".csv"
+TSV = ".tsv"
+PARQUET = ".parquet"
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "query": ("query", "query_id", "qid", "user_query"),
     "document": ("document", "doc_id", "docno", "doc", "object_id"),
@@ -215,7 +217,8 @@ class Codes:
 
     def __init__(self, key: Callable[[str], str | None] = str, named_by_key: bool = False) -> None:
         self.names: list[str] = []
-        self._key, self._named_by_key = key, named_by_key
+        self._key = key
+        self._named_by_key = named_by_key
         self._of_text: dict[str, int] = {}
         self._of_key: dict[str, int] = {}
 
@@ -245,7 +248,9 @@ class RawLog:
     parts: list[dict[str, NDArray[Any]]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.documents, self.sessions, self.rankers = Codes(), Codes(), Codes()
+        self.documents = Codes()
+        self.sessions = Codes()
+        self.rankers = Codes()
 
     def append(self, batch: Batch) -> None:
         """Append the rows of a batch."""
@@ -543,7 +548,8 @@ def _running_back(columns: Columns) -> int:
     return int(np.count_nonzero(same & (np.diff(columns["time"]) < 0.0)))
 
 
-IMPRESSION, CLICK = "impression", "click"
+IMPRESSION = "impression"
+CLICK = "click"
 
 
 def log_objects(path: Path) -> Iterator[tuple[int, dict[str, Any] | None]]:
@@ -767,13 +773,15 @@ def read_clicks(
         log.warning("%s: %s", paths[0], note)
     if not columns or not len(columns["query"]):
         raise FileFormatError(paths[0], None, "expected impressions, got none that can be used. Name another log.")
-    queries, docs = id_array(raw.queries.names), id_array(raw.documents.names)
+    queries = id_array(raw.queries.names)
+    docs = id_array(raw.documents.names)
     return Clicks(query_ids=queries, doc_ids=docs, **columns, rankers=tuple(raw.rankers.names))
 
 
 def _append_all(raw: RawLog, paths: Iterable[Path]) -> list[str]:
     """Append all files to a log; return what is to be told of them."""
-    ubi, ubi_path = UbiLog(), None
+    ubi = UbiLog()
+    ubi_path = None
     notes: list[str] = []
     for path in paths:
         if _is_ubi_file(path):

@@ -263,7 +263,9 @@ def preference_pairs(clicks: Clicks) -> tuple[Preferences, Ints]:
     """
     keys, counts = _counted_pairs(clicks)
     size = max(len(clicks.doc_ids), 1)
-    query, first, second = keys // size // size, keys // size % size, keys % size
+    query = keys // size // size
+    first = keys // size % size
+    second = keys % size
     other = (query * size + second) * size + first
     place = np.minimum(np.searchsorted(keys, other), len(keys) - 1)
     reverse = np.where(keys[place] == other, counts[place], 0)
@@ -288,12 +290,15 @@ def _counted_pairs(clicks: Clicks) -> tuple[Ints, Ints]:
     firsts = clicks.list_ptr[:-1][query_rows(clicks.list_ptr)]
     rows = np.flatnonzero(clicks.clicked)
     above = rows - firsts[rows]
-    keys, counts = np.empty(0, np.int64), np.empty(0, np.int64)
+    keys = np.empty(0, np.int64)
+    counts = np.empty(0, np.int64)
     blocks = np.searchsorted(np.cumsum(above), np.arange(PAIRS_AT_ONCE, above.sum() + PAIRS_AT_ONCE, PAIRS_AT_ONCE))
     for part in np.split(np.arange(len(rows)), np.unique(blocks)):
-        below, higher = np.repeat(rows[part], above[part]), joined_rows(firsts[rows[part]], above[part])[0]
+        below = np.repeat(rows[part], above[part])
+        higher = joined_rows(firsts[rows[part]], above[part])[0]
         skipped = ~clicks.clicked[higher]
-        below, higher = below[skipped], higher[skipped]
+        below = below[skipped]
+        higher = higher[skipped]
         size = len(clicks.doc_ids)
         own = (clicks.query[below].astype(np.int64) * size + clicks.document[below]) * size + clicks.document[higher]
         distinct, counted = np.unique(own, return_counts=True)

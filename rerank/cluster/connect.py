@@ -44,7 +44,8 @@ def connect(address: str, security: Any = None) -> tuple[Any, list[Any]]:
 
 
 def _refused(address: str, error: Exception) -> ClusterError:
-    told, remedy = _told(error), "Start `dask scheduler`, and name its address"
+    told = _told(error)
+    remedy = "Start `dask scheduler`, and name its address"
     if address.startswith("tls://") or "tls" in told.lower() or "ssl" in told.lower():
         remedy = "Check the address, and give its certificates (--cluster FILE.toml)"
     return ClusterError(

@@ -107,7 +107,8 @@ class ClusterIndex(Index):
         self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None
     ) -> tuple[RankingData, Iterator[NDArray[np.float32]]]:
         """Return everything but the features, and the features part by part."""
-        run, topics = run_of(run), topics_of(topics)
+        run = run_of(run)
+        topics = topics_of(topics)
         check_topics(run, topics)
         others = runs_beside(run, self)
         run = run.take(run.trec_order())

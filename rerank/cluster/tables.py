@@ -59,7 +59,8 @@ def evaluate_parts(
     sizes = {query_id: n_rows for query_id, n_rows in counts if n_rows and query_id in qrels}
     if not sizes:
         return evaluate(qrels, run, measures, **options)  # which raises
-    answered, ranges = list(sizes), query_parts(list(sizes.values()), len(cluster.workers()))
+    answered = list(sizes)
+    ranges = query_parts(list(sizes.values()), len(cluster.workers()))
     missing = [query_id for query_id in qrels if query_id not in sizes] if options.get("complete") else []
     groups = [answered[part] + (missing if number == 0 else []) for number, part in enumerate(ranges)]
     parts = [partial(_part, qrels, run, group) for group in groups]

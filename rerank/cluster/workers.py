@@ -55,7 +55,8 @@ class Workers:
 
     def close(self) -> None:
         """Close the connection, and the processes of `local:N`; a client that was given stays open."""
-        closed, self._closed_after = self._closed_after, []
+        closed = self._closed_after
+        self._closed_after = []
         for each in closed:
             with suppress(OSError, TimeoutError, RuntimeError):  # the scheduler may have gone before
                 each.close()
@@ -235,13 +236,17 @@ class _Tasks:
     """The tasks of one job: some are submitted ahead, and lost ones again."""
 
     def __init__(self, cluster: Workers, packed: bytes, parts: Sequence[Callable[[], Mapping[str, Any]]]) -> None:
-        self._cluster, self._packed, self._parts = cluster, packed, parts
-        self._key, self._shared = uuid4().hex, None
+        self._cluster = cluster
+        self._packed = packed
+        self._parts = parts
+        self._key = uuid4().hex
+        self._shared = None
         self._submitted: deque[tuple[int, Any]] = deque()
 
     def results(self) -> Iterator[Any]:
         """Yield the results in order."""
-        following, ahead = 0, TASKS_PER_WORKER * len(self._cluster.workers())
+        following = 0
+        ahead = TASKS_PER_WORKER * len(self._cluster.workers())
         try:
             while following < len(self._parts) or self._submitted:
                 while following < len(self._parts) and len(self._submitted) < ahead:

@@ -200,7 +200,8 @@ def _base_scores(data: Source) -> Iterator[Finding]:
 
 def _features(data: Source) -> Iterator[Finding]:
     """Features that are missing, constant, or equal to an earlier one."""
-    X, names = data.content.X, data.content.feature_names
+    X = data.content.X
+    names = data.content.feature_names
     shares = np.isnan(X).mean(axis=0)
     if shares.any():
         worst = int(shares.argmax())

@@ -294,7 +294,8 @@ def moves(qrels: Qrels, before: Run, after: Run, query_id: str, n: int = 10) -> 
     for a document that is not retrieved. Documents with the same rank in both runs are left out.
     """
     labels = qrels[query_id]
-    old, new = _ranks(before, query_id), _ranks(after, query_id)
+    old = _ranks(before, query_id)
+    new = _ranks(after, query_id)
     moves_of_query = [Move(doc, labels.get(doc), old.get(doc), new.get(doc)) for doc in {**old, **new}]
     changed = [move for move in moves_of_query if move.before != move.after]
 
@@ -313,7 +314,8 @@ def _ranks(run: Run, query_id: str) -> dict[str, int]:
     if query_id not in run:
         return {}
     rows = run.rows(query_id)
-    doc_ids, scores = run.doc_ids[rows], run.scores[rows]
+    doc_ids = run.doc_ids[rows]
+    scores = run.scores[rows]
     order = trec_order(pointers([len(doc_ids)]), scores, doc_ids)
     return {doc_id: rank for rank, doc_id in enumerate(doc_ids[order].tolist(), start=1)}
 
@@ -348,7 +350,9 @@ def query_details(
     runs    the compared runs, by the same names
     topics  texts by query id
     """
-    measure, qrels, topics = comparison.measures[0], Qrels.of(qrels), topics or {}
+    measure = comparison.measures[0]
+    qrels = Qrels.of(qrels)
+    topics = topics or {}
     baseline = Run.of(runs[comparison.baseline])
     details = []
     for name in comparison.systems:
@@ -383,7 +387,8 @@ class RunCurves:
 
 def run_curves(qrels: Qrels | Mapping[str, Mapping[str, int]], run: Run, result: EvaluationResult) -> RunCurves:
     """Return the curves of an evaluated run, for the first measure of `result` with a cutoff, or nDCG."""
-    qrels, options = Qrels.of(qrels), asdict(result.options)
+    qrels = Qrels.of(qrels)
+    options = asdict(result.options)
     measure = next((kind for kind in result.kinds.values() if kind.cutoff is not None), parse_measure("nDCG@10"))
     points = [IPrec(recall=recall, rel=result.options.level) for recall in RECALLS]
     precision = evaluate(qrels, run, points, **options)
@@ -500,11 +505,13 @@ def notes(comparison: Comparison) -> list[str]:
 
 def _exceptions(comparison: Comparison) -> list[str]:
     """Return notes of measures without a difference, and of runs that answer other queries than the baseline."""
-    baseline, of_baseline = comparison.baseline, len(comparison.results[comparison.baseline].query_ids)
+    baseline = comparison.baseline
+    of_baseline = len(comparison.results[comparison.baseline].query_ids)
     others = [measure for measure in comparison.measures if measure not in comparison.compared]
     lines = [f"no difference of {', '.join(others)}: the figure is no mean over queries"] if others else []
     for run in comparison.systems:
-        n_shared, n_queries = comparison.n_shared(run), len(comparison.results[run].query_ids)
+        n_shared = comparison.n_shared(run)
+        n_queries = len(comparison.results[run].query_ids)
         if n_shared < max(n_queries, of_baseline):
             lines.append(
                 f"{run} answers {n_queries} queries, {baseline} {of_baseline}: differences are over the {n_shared} of "

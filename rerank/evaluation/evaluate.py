@@ -122,7 +122,8 @@ class EvaluationResult(Shown):
     @property
     def per_query(self) -> dict[str, dict[str, Any]]:
         """`per_query[measure][query id]` is one value, or text for measures that return text."""
-        names, columns = self.query_ids.tolist(), {**self.values, **self.texts}
+        names = self.query_ids.tolist()
+        columns = {**self.values, **self.texts}
         return {name: dict(zip(names, values.tolist(), strict=True)) for name, values in columns.items()}
 
     def vector(self, measure: object) -> Floats:
@@ -140,7 +141,8 @@ class EvaluationResult(Shown):
     @property
     def policies(self) -> dict[str, str]:
         """Conventions of the evaluation, by subject."""
-        options, n_queries = self.options, len(self.query_ids)
+        options = self.options
+        n_queries = len(self.query_ids)
         queries = "all that are judged, a missing one counts 0" if options.complete else "judged and in the run"
         unjudged = "struck from the list" if options.judged_only else "not relevant"
         policies = {
@@ -206,7 +208,8 @@ def evaluate(
 
     """
     with_empty = isinstance(run, Mapping)
-    run, options = run_of(run), EvalOptions(complete, depth, judged_only, level)
+    run = run_of(run)
+    options = EvalOptions(complete, depth, judged_only, level)
     parsed = {measure.name: measure for measure in parse_measures(measures, level)}
     if not parsed:
         raise InvalidInputError("measures: expected at least one, got none. Name e.g. nDCG@10.")
@@ -271,8 +274,10 @@ def ranked_lists(
         )
     evaluated, counts = _evaluated_rows(run.query_ptr, answered, ordered, known, options)
     if evaluated is not None:
-        ordered, known = ordered[evaluated], None if known is None else known[evaluated]
-    query_ids, counts = run.query_ids[answered], counts[answered]
+        ordered = ordered[evaluated]
+        known = None if known is None else known[evaluated]
+    query_ids = run.query_ids[answered]
+    counts = counts[answered]
     if options.complete:
         present = set(query_ids.tolist())
         missing = [query_id for query_id in qrels if query_id not in present]
@@ -284,7 +289,8 @@ def ranked_lists(
 
 def _ranked_labels(qrels: Qrels, run: Run, with_judged: bool) -> tuple[Floats, NDArray[np.bool_] | None]:
     """Return the label of every row in trec_eval's order, and whether it is judged (None without `with_judged`)."""
-    labels, judged = np.zeros(run.n_rows), np.zeros(run.n_rows if with_judged else 0, dtype=np.bool_)
+    labels = np.zeros(run.n_rows)
+    judged = np.zeros(run.n_rows if with_judged else 0, dtype=np.bool_)
     rows, qrels_rows = qrels.matches(run.query_ids, run.query_ptr, run.stored_ids)
     labels[rows] = qrels.labels[qrels_rows]
     if with_judged:
@@ -345,7 +351,8 @@ def reliability(qrels: QrelsLike, run: RunLike, *, target: int = 1, bins: int = 
         If no query is judged, or a score is not from 0 to 1.
 
     """
-    qrels, run = qrels_of(qrels), run_of(run)
+    qrels = qrels_of(qrels)
+    run = run_of(run)
     judged = run.select(np.flatnonzero([query_id in qrels for query_id in run]))
     if not judged.n_rows:
         raise InvalidInputError(

@@ -54,7 +54,8 @@ def bootstrap_intervals(
 
     Shapes: differences float64 (n_queries, n_columns); low, high float64 (n_columns,).
     """
-    n, random = len(differences), np.random.default_rng(seed)
+    n = len(differences)
+    random = np.random.default_rng(seed)
     means = []
     for size in _block_sizes(samples, n):
         rows = random.integers(0, n, (size, n)) + np.arange(size)[:, None] * n
@@ -156,7 +157,8 @@ def corrected(p_values: Sequence[float], correction: str) -> list[float]:
     Y. Benjamini and Y. Hochberg, Controlling the False Discovery Rate, Journal of the Royal Statistical Society B 57,
     1995.
     """
-    p, n = np.asarray(p_values, dtype=np.float64), len(p_values)
+    p = np.asarray(p_values, dtype=np.float64)
+    n = len(p_values)
     if correction not in CORRECTIONS:
         raise unknown_name("correction", correction, CORRECTIONS)
     if correction == "bonferroni":
@@ -174,7 +176,8 @@ def corrected(p_values: Sequence[float], correction: str) -> list[float]:
 
 def _summarised(difference: Floats, low: float, high: float, randomised: float) -> PairedDifference:
     rounded = np.round(difference, DIGITS)
-    wins, losses = int((rounded > 0).sum()), int((rounded < 0).sum())
+    wins = int((rounded > 0).sum())
+    losses = int((rounded < 0).sum())
     t, t_p, wilcoxon_p = _tests(rounded)
     return PairedDifference(
         len(difference),
@@ -249,7 +252,8 @@ class Agreement(Shown):
 
     def summary(self) -> str:
         """Return the number of documents and kappa in one line."""
-        n_documents, n_equal = int(self.counts.sum()), int(self.counts.trace())
+        n_documents = int(self.counts.sum())
+        n_equal = int(self.counts.trace())
         equal = f"{n_equal:,} with the same label, quadratic-weighted kappa {self.kappa:.3f}"
         return f"Agreement: {counted(n_documents, 'document')}, {equal}"
 
@@ -310,7 +314,8 @@ def agreement(people: QrelsLike, machine: QrelsLike) -> Agreement:
         If no document is judged by both.
 
     """
-    people, machine = qrels_of(people), qrels_of(machine)
+    people = qrels_of(people)
+    machine = qrels_of(machine)
     rows, others = people.matches(machine.query_ids, machine.query_ptr, machine.doc_ids)
     if not len(rows):
         raise InvalidInputError(
@@ -361,7 +366,9 @@ def prediction_powered(
     3rd edition, 1977, chapter 12), which adds the covariance of the two means to the variance.
 
     """
-    people, machine, run = qrels_of(people), qrels_of(machine), run_of(run)
+    people = qrels_of(people)
+    machine = qrels_of(machine)
+    run = run_of(run)
     parsed = parse_measure(measure)
     if parsed.averaging != MEAN:
         raise InvalidInputError(
@@ -377,7 +384,8 @@ def prediction_powered(
     by_machine = evaluate(machine, run, [parsed], complete=True)
     by_people = evaluate(people.select(people.query_numbers(shared)), run, [parsed], complete=True)
     both = np.flatnonzero(np.isin(by_machine.query_ids, by_people.query_ids))  # results are in the order of the ids
-    name, means = parsed.name, (by_machine[parsed], by_people[parsed])
+    name = parsed.name
+    means = (by_machine[parsed], by_people[parsed])
     value, half = mean_and_half_width(by_machine.vector(name), both, by_people.vector(name), level)
     return Estimate(name, value, value - half, value + half, *means, len(by_machine.query_ids), len(both))
 

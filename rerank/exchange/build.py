@@ -145,8 +145,10 @@ def split_tree(
 
     leaf_count  (n_leaves,) training rows of each leaf, or their hessians; None, or only zeros, where the file has none
     """
-    feature, threshold = splits.feature, splits.threshold.copy()
-    words, bits = np.zeros(len(feature), dtype=np.int64), [np.empty(0, dtype=np.uint32)]
+    feature = splits.feature
+    threshold = splits.threshold.copy()
+    words = np.zeros(len(feature), dtype=np.int64)
+    bits = [np.empty(0, dtype=np.uint32)]
     for node, categories in sorted(splits.sets.items()):
         threshold[node] = 0.0 if len(categories) else -np.inf
         if len(categories):
@@ -175,7 +177,8 @@ def _usable(leaf_count: Ints | Floats | None) -> Ints | Floats | None:
 
 def leaf_tree(value: float) -> Tree:
     """Return a tree of one leaf."""
-    none, values = np.empty(0, dtype=np.int64), np.array([value], dtype=np.float64)
+    none = np.empty(0, dtype=np.int64)
+    values = np.array([value], dtype=np.float64)
     return split_tree(Splits(none, none.astype(np.float32), none.astype(np.bool_)), none, none, values)
 
 
@@ -276,7 +279,8 @@ def tree_of(root: object, read: Callable[[Any], Leaf | Node]) -> Tree:
     children: list[list[int]] = []
     while waiting:
         raw, parent, side = waiting.pop()
-        index, node = len(rows), read(raw)
+        index = len(rows)
+        node = read(raw)
         if parent >= 0:
             children[parent][side] = index
         children.append([0, 0])
@@ -308,12 +312,15 @@ def nested(
     node: Callable[[int, int, Made, Made], Made],
 ) -> Made:
     """Return a tree built from its leaves up."""
-    first, first_leaf = int(forest.node_ptr[tree]), int(forest.leaf_ptr[tree])
+    first = int(forest.node_ptr[tree])
+    first_leaf = int(forest.leaf_ptr[tree])
     if first == int(forest.node_ptr[tree + 1]):
         return leaf(first_leaf, 0)
     nodes = slice(first, int(forest.node_ptr[tree + 1]))
-    left, right = forest.left[nodes].tolist(), forest.right[nodes].tolist()
-    order, depth = [0], {0: 0}
+    left = forest.left[nodes].tolist()
+    right = forest.right[nodes].tolist()
+    order = [0]
+    depth = {0: 0}
     for index in order:
         for child in (left[index], right[index]):
             if child >= 0:

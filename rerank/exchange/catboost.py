@@ -28,7 +28,8 @@ from rerank.trees.forest import MOST_CATEGORIES, Tree
 from rerank.types import Ints
 
 DEEPEST = 16
-FLOAT, ONE_HOT = "FloatFeature", "OneHotFeature"
+FLOAT = "FloatFeature"
+ONE_HOT = "OneHotFeature"
 BINARY = b"CBM1"  # begins a .cbm file
 
 
@@ -117,7 +118,8 @@ class _Trees:
             np.array(missing_left)[level],
             {node: sets[level[node]] for node in np.flatnonzero(is_set).tolist()},
         )
-        left, right = np.where(is_set, second, first), np.where(is_set, first, second)
+        left = np.where(is_set, second, first)
+        right = np.where(is_set, first, second)
         return split_tree(splits, left, right, values, leaf_count=counts)
 
     def _split(self, split: Any) -> tuple[int, float, bool, Ints | None]:
@@ -149,11 +151,15 @@ def _codes_by_hash() -> dict[int, list[int]]:
 
 def _city_hash(text: bytes) -> int:
     """Return CityHash64 (version 1.0) of 1 to 8 bytes."""
-    size, k2, k3, k_mul = len(text), 0x9AE16A3B2F90404F, 0xC949D7C7509E6557, 0x9DDFEA08EB382D69
+    size = len(text)
+    k2 = 0x9AE16A3B2F90404F
+    k3 = 0xC949D7C7509E6557
+    k_mul = 0x9DDFEA08EB382D69
     if size < 4:
         mixed = (text[0] + (text[size >> 1] << 8)) * k2 % 2**64 ^ (size + (text[-1] << 2)) * k3 % 2**64
         return (mixed ^ mixed >> 47) * k2 % 2**64
-    u, v = size + (int.from_bytes(text[:4], "little") << 3), int.from_bytes(text[-4:], "little")
+    u = size + (int.from_bytes(text[:4], "little") << 3)
+    v = int.from_bytes(text[-4:], "little")
     a = (u ^ v) * k_mul % 2**64
     b = (v ^ a ^ a >> 47) * k_mul % 2**64
     return (b ^ b >> 47) * k_mul % 2**64

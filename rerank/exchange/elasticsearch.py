@@ -58,7 +58,8 @@ class Elasticsearch(Format):
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the body; the query of a feature that the engine does not compute is a placeholder."""
-        forest, names = summed(model, "elasticsearch").forest, model.feature_names or numbered_names(model.n_features)
+        forest = summed(model, "elasticsearch").forest
+        names = model.feature_names or numbered_names(model.n_features)
         trees = replace(forest, leaf_count=whole_counts(forest, self.name)).trees()
         trained = [
             {"tree": {"feature_names": list(names), "target_type": "regression", "tree_structure": _stored(tree)}}

@@ -15,7 +15,8 @@ from rerank.errors import InvalidInputError, unknown_name
 from rerank.runtime.schema import Number, Record, SchemaError, Table, Text
 from rerank.types.retriever import CONTENTS
 
-STATIC, NO_FIELD = "static", "query.terms"
+STATIC = "static"
+NO_FIELD = "query.terms"
 PARAMETER = "keywords"  # of a search request of OpenSearch, with the text that is searched for
 _MOST_NAMED = 10
 # The keys of a recipe that decide on a query, with their ranges and defaults in rerank.features.recipe.

@@ -48,7 +48,9 @@ from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, pointers
 
 CATEGORICAL, DEFAULT_LEFT = 1, 2  # bits of decision_type; the next two are the kind of missing value
-NONE, ZERO, NAN = 0, 1, 2
+NONE = 0
+ZERO = 1
+NAN = 2
 ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
 ENDS = ("end of trees", "feature importances:")  # of version 3 and later, and of older ones
 FRAME = b"\npandas_categorical:"  # begins the last line of a model of a data frame
@@ -149,7 +151,8 @@ def _category_values(content: bytes, header: Mapping[str, str]) -> dict[int, lis
     _, found, text = content.rpartition(FRAME)
     if not found:
         return {}
-    infos, named = header.get("feature_infos", "").split(), _CATEGORICAL.search(content)
+    infos = header.get("feature_infos", "").split()
+    named = _CATEGORICAL.search(content)
     columns = [column for column, info in enumerate(infos) if info != "none" and not info.startswith("[")]
     columns = columns if named is None else [int(column) for column in named[1].split(b",")]
     try:
@@ -235,7 +238,8 @@ def _tree(fields: Mapping[str, str], zero: _ZeroFeatures) -> Tree:
     gain = numbers(fields["split_gain"].split(), n_nodes) if "split_gain" in fields else None
     counts = wholes(fields["leaf_count"].split(), len(values), MOST_ROWS) if "leaf_count" in fields else None
     limits = _limits(threshold)
-    kind, missing_left = kinds >> 2, (kinds & DEFAULT_LEFT) > 0
+    kind = kinds >> 2
+    missing_left = (kinds & DEFAULT_LEFT) > 0
     zero_left = limits >= 0.0
     zero.add(feature[~is_set], kind[~is_set], (zero_left != missing_left)[~is_set])
     missing_left = np.where(kind == NONE, zero_left, missing_left) & ~is_set

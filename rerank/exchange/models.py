@@ -113,7 +113,8 @@ def export_model(
     if not kind.writes:
         writers = ", ".join(each.name for each in known_formats().values() if each.writes)
         raise cannot_say(format, "a format that can be written", "one that is only read", f"Known: {writers}.")
-    options, trees = WriteOptions(name, model.recipe_), None
+    options = WriteOptions(name, model.recipe_)
+    trees = None
     if isinstance(model, LinearRanker | ImportedWeights):
         linear = linear_model(model, format)
         if vectors:
@@ -179,7 +180,8 @@ def _feature_set(model: Ranker, trees: TreeModel | None, format: str) -> bytes:
 
     trees  of the model, None for a linear one, which reads a missing value as 0
     """
-    engine, names = engine_of_format(format), tuple(model.feature_names_)
+    engine = engine_of_format(format)
+    names = tuple(model.feature_names_)
     settings = engine.checked(names, model.recipe_)
     known = map(engine.feature, names)
     as_zero = [column for column, feature in enumerate(known) if feature and feature[0].missing_is_zero]

@@ -63,7 +63,9 @@ def _attributes(forest: Forest) -> dict[str, Any]:
     """Return the operator's lists, the nodes of each tree before its leaves."""
     parts: dict[str, list[Any]] = {}
     for number, tree in enumerate(forest.trees()):
-        n_nodes, n_leaves, zeros = len(tree.feature), len(tree.leaf_value), [0] * len(tree.leaf_value)
+        n_nodes = len(tree.feature)
+        n_leaves = len(tree.leaf_value)
+        zeros = [0] * len(tree.leaf_value)
         left, right = flat_children(tree)
         columns: dict[str, list[Any]] = {
             "nodes_treeids": [number] * (n_nodes + n_leaves),

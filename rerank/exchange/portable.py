@@ -36,7 +36,8 @@ def portable_template(name: str) -> str:
 
 def _columns(engine: Engine) -> tuple[list[str], list[str]]:
     """Return the families of an engine's features, and the patterns of their columns except those of numbers."""
-    families, patterns = [], []
+    families = []
+    patterns = []
     for name, member in known_families().items():
         of_family = {feature.name for feature in default_features(name)}
         known = [feature.name for feature in engine.features if feature.name in of_family]

@@ -50,7 +50,8 @@ def parsed_xml(text: str, first_line: int = 1) -> ElementTree.Element:
 
 def read_ensemble(ensemble: ElementTree.Element) -> tuple[list[Tree], list[float], int]:
     """Return trees whose missing values are read as 0, their weights, and the largest feature id (from 1)."""
-    weights, ids = [], [1]
+    weights = []
+    ids = [1]
 
     def read(split: ElementTree.Element) -> Leaf | Node:
         if split.find("output") is not None:
@@ -90,7 +91,8 @@ def _tree_lines(forest: Forest, tree: int, thresholds: Floats32, values: Floats)
 
 
 TREES = ("LambdaMART", "MART", "Random Forests")
-ASCENT, REGRESSION = "Coordinate Ascent", "Linear Regression"
+ASCENT = "Coordinate Ascent"
+REGRESSION = "Linear Regression"
 DEEPEST = 900  # splits: RankLib reads them by recursion
 _FEATURE = re.compile(r"0|[1-9][0-9]{0,8}")
 HEAD = re.compile(r"(?:\s*##[^\n]*\n)+")
@@ -127,7 +129,8 @@ class RankLib(Format):
         if kind != "Random Forests" and len(ensembles) > 1:
             raise FormatFault("one ensemble", str(len(ensembles)), line)
         trees: list[Tree] = []
-        n_features, exact = len(names or ()), True
+        n_features = len(names or ())
+        exact = True
         for ensemble in ensembles:
             own, weights, largest = read_ensemble(ensemble)
             n_features = max(n_features, largest)

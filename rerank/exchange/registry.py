@@ -84,7 +84,11 @@ class FormatFault(ValueError):
 
     def __init__(self, expected: str, got: str, line: int | None = None, remedy: str = REMEDY, where: str = "") -> None:
         super().__init__(expected, got)
-        self.expected, self.got, self.line, self.remedy, self.where = expected, got, line, remedy, where
+        self.expected = expected
+        self.got = got
+        self.line = line
+        self.remedy = remedy
+        self.where = where
 
     def within(self, where: str, line: int | None = None) -> FormatFault:
         """Say of which part of the file the fault is; return the fault."""

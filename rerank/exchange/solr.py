@@ -68,7 +68,8 @@ class Solr(Format):
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel | LinearModel:
         """Return the model of a file; raises FormatFault."""
         stored = parse_json(content)
-        kind, params = stored["class"], stored["params"]
+        kind = stored["class"]
+        params = stored["params"]
         if kind not in (CLASS, LINEAR):
             raise FormatFault(f"{CLASS} or {LINEAR}", shown(kind))
         features = tuple(_feature(feature) for feature in stored["features"])
@@ -91,7 +92,8 @@ class Solr(Format):
         forest = summed(model, "solr").forest
         check_depth(forest, DEEPEST, "solr")
         names = model.feature_names or numbered_names(model.n_features)
-        limits, values = without_slack(forest.threshold, forest.feature, names), single(forest.leaf_value)
+        limits = without_slack(forest.threshold, forest.feature, names)
+        values = single(forest.leaf_value)
         roots = [_stored(forest, tree, names, limits, values) for tree in range(forest.n_trees)]
         if model.constant:
             roots.append({"value": decimal(float(single(model.constant)))})
@@ -112,12 +114,15 @@ def without_slack(thresholds: Floats32, features: NDArray[np.int32], names: tupl
     """
     with np.errstate(over="ignore"):
         nearest = (thresholds.astype(np.float64) - float(SLACK)).astype(np.float32)
-        adjusted, done = nearest.copy(), nearest + SLACK == thresholds
-        below, above = nearest, nearest
+        adjusted = nearest.copy()
+        done = nearest + SLACK == thresholds
+        below = nearest
+        above = nearest
         for _ in range(TRIES):
             if done.all():
                 break
-            below, above = np.nextafter(below, np.float32(-np.inf)), np.nextafter(above, np.float32(np.inf))
+            below = np.nextafter(below, np.float32(-np.inf))
+            above = np.nextafter(above, np.float32(np.inf))
             for candidate in (below, above):
                 fits = ~done & (candidate + SLACK == thresholds)
                 adjusted[fits], done = candidate[fits], done | fits

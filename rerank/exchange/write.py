@@ -100,8 +100,11 @@ def whole_counts(forest: Forest, format: str) -> Floats:
 
 def node_counts(tree: Tree) -> tuple[Floats, Floats]:
     """Return the counts of the nodes (n_nodes,) and leaves (n_leaves,) of a tree that knows those of its leaves."""
-    left, right, leaves = tree.left.tolist(), tree.right.tolist(), np.asarray(tree.leaf_count, dtype=np.float64)
-    counts, order = np.zeros(len(left)), [0] if left else []
+    left = tree.left.tolist()
+    right = tree.right.tolist()
+    leaves = np.asarray(tree.leaf_count, dtype=np.float64)
+    counts = np.zeros(len(left))
+    order = [0] if left else []
     for node in order:  # parents before their children
         order += [child for child in (left[node], right[node]) if child >= 0]
     for node in reversed(order):
@@ -143,9 +146,11 @@ def with_split_leaves(model: TreeModel) -> TreeModel:
     A leaf value is a multiple of a step, with which sums in float32 are exact, and a rest. The trees of the rests come
     first, as long as the sum is small; rounding then happens only where the sum grows to another power of 2.
     """
-    forest, constant = model.forest, model.constant
+    forest = model.forest
+    constant = model.constant
     step = 2.0 ** (np.ceil(np.log2(max(forest.largest_score() + abs(constant), 1e-30))) - 23)
-    whole, whole_constant = np.round(forest.leaf_value / step) * step, float(np.round(constant / step) * step)
+    whole = np.round(forest.leaf_value / step) * step
+    whole_constant = float(np.round(constant / step) * step)
     rests = replace(forest, leaf_value=forest.leaf_value - whole)
     parts = [
         Forest.of([leaf_tree(constant - whole_constant)]),
@@ -194,7 +199,9 @@ def tree_model(model: Ranker, format: str) -> TreeModel:
                 "Import its booster (get_booster()), and give NaN.",
             )
         trees = model.forest_, model.n_features_in_, tuple(model.feature_names_)
-        constant, divisor, values = model.constant_, model.divisor_, _values_by_column(model)
+        constant = model.constant_
+        divisor = model.divisor_
+        values = _values_by_column(model)
         own = TreeModel(*trees, constant, divisor, model.zero_missing_, model.ordered_, values)
         return replace(own, unlisted_missing=model.unlisted_missing_, first_number=model.first_number_)
     if not isinstance(model, BoostedTrees):
@@ -248,7 +255,8 @@ def _after(base: TreeModel, own: TreeModel, format: str) -> TreeModel:
         )
     names = own.feature_names or ()
     column = np.array([names.index(name) for name in base.feature_names or ()], dtype=np.int32)
-    first, second = base.forest, own.forest
+    first = base.forest
+    second = own.forest
     moved = replace(first, feature=column[first.feature], leaf_value=first.leaf_value.astype(np.float64) / base.divisor)
     return replace(own, forest=_in_a_row([moved, second]), constant=base.constant + own.constant)
 
@@ -277,7 +285,8 @@ def boundary_rows(forest: Forest, n_features: int, n_rows: int, seed: int = 0) -
     """Return rows (n_rows, n_features) float32: values on thresholds, one float to either side, missing, 0, others."""
     random = np.random.default_rng(seed)
     X = np.empty((n_rows, n_features), dtype=np.float32)
-    lowest, highest = -LARGEST, LARGEST
+    lowest = -LARGEST
+    highest = LARGEST
     node, category = set_members(forest)
     compares = np.diff(forest.category_sets()[0]) == 0
     for feature in range(n_features):

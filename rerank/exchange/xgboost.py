@@ -63,7 +63,8 @@ from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, pointers
 
 logger = logging.getLogger("rerank")
-TREES, DART = "gbtree", "dart"
+TREES = "gbtree"
+DART = "dart"
 NO_PARENT = 2**31 - 1
 IDENTITY = (
     *("rank:", "reg:linear", "reg:squarederror", "reg:squaredlogerror", "reg:pseudohubererror"),
@@ -146,7 +147,8 @@ class XGBoost(Format):
 def _model(stored: Any, is_estimator: bool) -> TreeModel:
     """Return the model of a file's content, or of an estimator's; raises FormatFault."""
     learner = stored["learner"]
-    parameters, booster = learner["learner_model_param"], learner["gradient_booster"]
+    parameters = learner["learner_model_param"]
+    booster = learner["gradient_booster"]
     if booster["name"] not in (TREES, DART):
         remedy = "Train the model again with booster=gbtree."
         raise FormatFault("the booster gbtree or dart", shown(booster["name"]), remedy=remedy)
@@ -282,7 +284,8 @@ def _of_reached(is_leaf: NDArray[np.bool_], splits: Splits, children: tuple[Ints
 
 def _stored_tree(tree: Tree, number: int, n_features: int) -> dict[str, Any]:
     order, left, right, parents = _siblings(tree.left.tolist(), tree.right.tolist())
-    inner, indices = order >= 0, np.where(order >= 0, order, 0)
+    inner = order >= 0
+    indices = np.where(order >= 0, order, 0)
     values = single(tree.leaf_value)[np.where(inner, 0, ~order)]
     limits, gains, features, missing = (
         np.append(column, np.zeros(1, column.dtype))[indices]  # one more for a tree without a node
@@ -321,7 +324,8 @@ def _stored_tree(tree: Tree, number: int, n_features: int) -> dict[str, Any]:
 
 def _siblings(left: list[int], right: list[int]) -> tuple[Any, list[int], list[int], list[int]]:
     """Return nodes and ~leaves from the root down, siblings side by side as XGBoost needs them, with their links."""
-    order, parents = [0 if left else -1], [NO_PARENT]
+    order = [0 if left else -1]
+    parents = [NO_PARENT]
     lefts: list[int] = []
     for index, child in enumerate(order):
         lefts.append(len(order) if child >= 0 else -1)
@@ -333,7 +337,8 @@ def _siblings(left: list[int], right: list[int]) -> tuple[Any, list[int], list[i
 
 
 DEEPEST = 200  # splits: each is two brackets, and readers of JSON allow from 500 to 1,000
-_NUMBERED, _NUMBER = re.compile(r"f(0|[1-9][0-9]{0,5})"), re.compile(r"[1-9][0-9]{0,5}")
+_NUMBERED = re.compile(r"f(0|[1-9][0-9]{0,5})")
+_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 
 
 @register("xgboost-dump")
@@ -359,7 +364,8 @@ class XGBoostDump(Format):
         trees = each_tree(raw, lambda root: tree_of(root, lambda node: _read(node, features, zero)))
         stored_names, column, is_ordered = features.ordered()
         trees = [replace(tree, feature=column[tree.feature].astype(np.int32)) for tree in trees]
-        forest, n_features = joined(trees, len(stored_names), np.float32), len(stored_names)
+        forest = joined(trees, len(stored_names), np.float32)
+        n_features = len(stored_names)
         has_names = stored_names != numbered_names(n_features)
         return TreeModel(
             forest,
@@ -385,7 +391,8 @@ def dumped_trees(model: TreeModel, format: str) -> list[dict[str, Any]]:
     forest = with_tests_below(summed(model, format).forest)
     check_depth(forest, DEEPEST, format)
     names = model.feature_names or numbered_names(model.n_features)
-    limits, values = forest.threshold.astype(float).tolist(), single(forest.leaf_value).tolist()
+    limits = forest.threshold.astype(float).tolist()
+    values = single(forest.leaf_value).tolist()
     trees = [_dumped(forest, tree, names, limits, values) for tree in range(forest.n_trees)]
     if model.constant:
         trees.insert(0, {"nodeid": 0, "leaf": float(single(model.constant))})
@@ -433,7 +440,9 @@ def _read(node: Any, features: _Features, zero: bool) -> Leaf | Node:
         return Leaf(single_number(node["leaf"]), float(node.get("cover", 0.0)))
     first, second = node["children"]
     children = {first["nodeid"]: first, second["nodeid"]: second}
-    yes, no, missing = node["yes"], node["no"], node["missing"]
+    yes = node["yes"]
+    no = node["no"]
+    missing = node["missing"]
     if {yes, no} != set(children) or missing not in (yes, no):
         got = f"yes {shown(yes)}, no {shown(no)}, missing {shown(missing)}"
         raise FormatFault("two children that yes and no name, one of them missing", got)
@@ -445,7 +454,8 @@ def _read(node: Any, features: _Features, zero: bool) -> Leaf | Node:
 def _dumped(
     forest: Forest, tree: int, names: tuple[str, ...], limits: list[float], values: list[float]
 ) -> dict[str, Any]:
-    first, n_nodes = int(forest.node_ptr[tree]), int(forest.node_ptr[tree + 1] - forest.node_ptr[tree])
+    first = int(forest.node_ptr[tree])
+    n_nodes = int(forest.node_ptr[tree + 1] - forest.node_ptr[tree])
     first_leaf = int(forest.leaf_ptr[tree])
 
     def leaf(index: int, depth: int) -> dict[str, Any]:

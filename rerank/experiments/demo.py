@@ -163,7 +163,8 @@ def _words(name: str) -> str:
 def demo_files(folder: Path | None = None) -> tuple[Path, Path]:
     """Return the index and the model of the embedded collection; they are made if they are not there."""
     folder = _demo_folder() if folder is None else folder
-    index, model = folder / "index", folder / "demo.json"
+    index = folder / "index"
+    model = folder / "demo.json"
     if not model.is_file():
         log.info("building the demo's index and model in %s (only the first time) ...", folder)
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -185,7 +186,8 @@ def _make(folder: Path) -> None:
         names = list(collection.topics)[: _TRAINED + _VALIDATED]
         topics = {name: collection.topics[name] for name in names}
         data = index.features(index.search(topics, k=STUDY.k), topics, collection.qrels)
-    train, valid = data.select(range(_TRAINED)), data.select(range(_TRAINED, len(data)))
+    train = data.select(range(_TRAINED))
+    valid = data.select(range(_TRAINED, len(data)))
     model = LambdaMART(n_estimators=200, metric="RR@10", base="run", colsample_bytree=0.3, early_stopping_rounds=30)
     model.fit(train, eval_set=valid)
     model.save(folder / "demo.json")

@@ -163,7 +163,8 @@ def run_experiment(
     >>> rerank.run_experiment("data.npz", base="model:model.json", runs={"dense": "dense.run"})
 
     """
-    study, folder = Study.of(study, settings), None if output is None else check_output_folder(output)
+    study = Study.of(study, settings)
+    folder = None if output is None else check_output_folder(output)
     with opened_source(source, topics) as opened:
         given = StudyInputs.of(opened, topics, qrels, runs)
         study = given.study(study)
@@ -184,7 +185,9 @@ def run_experiment(
 
 def _trial(prepared: Prepared, folds: dict[str, int], tuning: Tuning | None) -> Trial:
     study, (histories, data_of) = prepared.study, prepared.data_of(folds)
-    runs, models, tries = dict(prepared.runs), {}, {}
+    runs = dict(prepared.runs)
+    models = {}
+    tries = {}
     if isinstance(study.base, Ranker):
         given = FoldTraining(data_of, folds, partial(_not_trained, study.base), learns_from_all=True)
         runs[BASE] = held_out(prepared.workers, given, BASE)[2]

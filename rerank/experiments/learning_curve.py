@@ -29,7 +29,8 @@ from rerank.types import Floats, Run
 from rerank.types.query_table import text_table
 
 RANKERS = ("plackettluce", "lambdamart")
-TABLE, PICTURE = "curve.tsv", "curve.svg"
+TABLE = "curve.tsv"
+PICTURE = "curve.svg"
 HEADER = ("system", "queries", "mean", "lowest", "highest")
 STEPS = (1, 2, 5)  # of the numbers of queries, times a power of ten
 MORE = 50  # judged queries whose gain is estimated
@@ -114,8 +115,10 @@ class LearningCurve:
         points = self.systems[system]
         if len(points) < LEAST_POINTS:
             return None
-        queries, sizes = np.array([float(point.queries) for point in points]), np.array(self.fold_sizes, dtype=float)
-        folds, ends = np.array([point.folds for point in points]), self.n_judged + np.array([0.0, more])
+        queries = np.array([float(point.queries) for point in points])
+        sizes = np.array(self.fold_sizes, dtype=float)
+        folds = np.array([point.folds for point in points])
+        ends = self.n_judged + np.array([0.0, more])
         without = 1.0 - np.eye(len(sizes))  # a row for each fold that is left out
         gains = [
             float(np.diff(power_law(queries, (folds * weights).sum(axis=1) / weights.sum(), ends))[0])
@@ -220,7 +223,8 @@ def learning_curve(
 
 def nested_order(folds: Mapping[str, int], fold: int, random_state: int) -> list[str]:
     """Return the queries of the other folds in random order, of which the first n have about an equal share of each."""
-    random, places = np.random.default_rng([random_state, fold]), {}
+    random = np.random.default_rng([random_state, fold])
+    places = {}
     for other in sorted(set(folds.values()) - {fold}):
         names = sorted(query_id for query_id, number in folds.items() if number == other)
         for place, number in enumerate(random.permutation(len(names)).tolist()):
@@ -263,7 +267,8 @@ def power_law(queries: Floats, means: Floats, at: Floats) -> Floats:
 
 def _points(prepared: Prepared, folds: Mapping[str, int], ranker: str) -> Iterator[CurvePoint]:
     """Yield the points of a ranker, which starts from the study's base."""
-    study, sizes = prepared.study, training_sizes(folds)
+    study = prepared.study
+    sizes = training_sizes(folds)
     base = None if study.base == NO_BASE else study.base
     training = prepared.training(prepared.data_of(folds)[1], folds, ranker, base)
     orders = [nested_order(folds, fold, study.random_state) for fold in range(training.number)]

@@ -117,7 +117,8 @@ class LearnedData:
 
     def __call__(self, fold: int) -> FoldData:
         """Return the data of a fold."""
-        data, learned = self.given.data, self.histories[fold]
+        data = self.given.data
+        learned = self.histories[fold]
         data.X[:, [data.feature_names.index(name) for name in self.names]] = self.columns[fold]
         return replace(self.given, data=replace(data, recipe={**(data.recipe or {}), "history": learned.checksum}))
 
@@ -253,7 +254,8 @@ def _of_index(
 
 def _of_data(data: RankingData, study: Study) -> tuple[SameData, dict[str, Run]]:
     """Return the data, and the run that they were made from where they hold its scores."""
-    runs, made = {}, data.retriever
+    runs = {}
+    made = data.retriever
     if data.base_scores is not None:
         is_bm25 = made is not None and made.known
         runs[OF_BM25 if is_bm25 else FIRST_STAGE] = data.run(

@@ -23,7 +23,8 @@ from rerank.runtime.output import staged_folder, whole_file
 from rerank.runtime.schema import Items, Plain, Record, SchemaError, Table, Text, Whole
 from rerank.version import __version__
 
-FORMAT, VERSION = "rerank study", 2
+FORMAT = "rerank study"
+VERSION = 2
 SETTINGS = "settings.json"
 PACKAGES = ("numpy", "numba", "scipy")
 _PATH = Text(10_000)
@@ -52,7 +53,8 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
     Raises MissingFileError if there are none, FileFormatError if a part is missing or invalid.
     """
-    path, what = folder / SETTINGS, "a file that `rerank experiment` wrote"
+    path = folder / SETTINGS
+    what = "a file that `rerank experiment` wrote"
     if not path.is_file():
         raise MissingFileError(path, what)
     try:

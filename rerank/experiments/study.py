@@ -143,7 +143,8 @@ class Study:
     @property
     def trained(self) -> dict[str, str | Ranker | None]:
         """What each system that is trained starts from, by its name in tables and files."""
-        name, base = ranker_class(self.ranker).__name__, self.base
+        name = ranker_class(self.ranker).__name__
+        base = self.base
         if base == NO_BASE:
             return {name: None}
         kind = MODEL if isinstance(base, Ranker) else OF_BM25 if base == RUN else str(base).partition(":")[0]

@@ -235,7 +235,8 @@ def _use(model: Ranker, use: str) -> str:
 
 
 def _training_data(model: Ranker) -> list[Row]:
-    made, calibration = model.fingerprint_ or {}, model.calibration_
+    made = model.fingerprint_ or {}
+    calibration = model.calibration_
     counts = getattr(getattr(model, "forest_", None), "leaf_count", None)
     n_rows = "" if counts is None else f"{int(counts[: model.forest_.leaf_ptr[1]].sum()):,}"  # type: ignore[attr-defined]
     counts_of = ", ".join(f"{made[name]:,} {name}" for name in ("documents", "terms") if made.get(name) is not None)
@@ -266,7 +267,8 @@ def _given_data(data: RankingData | None) -> list[Row]:
 
 
 def _features(model: Ranker) -> list[Row]:
-    recipe, read = model.recipe_ or {}, model.features_read()
+    recipe = model.recipe_ or {}
+    read = model.features_read()
     rows = [("number", f"{model.n_features_in_:,}, of which {len(read):,} have an effect")]
     for part in ("fields", "families", "functions", "numbers", "runs"):
         if recipe.get(part):
@@ -287,7 +289,8 @@ def _measures(model: Ranker) -> list[Row]:
 def _measured(model: Ranker, data: RankingData | None, measures: Iterable[Any]) -> list[Row]:
     if data is None or data.labels is None:
         return []
-    scores, rows = model.predict(data), []
+    scores = model.predict(data)
+    rows = []
     for measure in parse_measures(measures or [model.metric]):
         value = f"{query_values(data, scores, measure).mean():.4f}"
         start = "" if data.base_scores is None else query_values(data, data.base_scores, measure).mean()

@@ -249,7 +249,8 @@ NAMED_EVIDENCE = 6
 NAMED, OPPOSED = 3, 2  # features that the sentence names: those for the difference, and those against it
 TABLE_ROWS = 20
 LEAST_SHARE = 1e-6  # of the largest contribution: smaller ones are rounding
-NO_FEATURE, BASE = "(no feature)", "(base)"
+NO_FEATURE = "(no feature)"
+BASE = "(base)"
 
 
 def bars(explanation: Explanation, n: int) -> list[tuple[str, float]]:
@@ -302,14 +303,16 @@ def ranks_sentence(explanation: Explanation) -> str:
 def reasons_sentence(explanation: Explanation) -> str:
     """Return the sentence that names the features with the largest contributions for and against the first document."""
     first, second = explanation.documents
-    other, gap = second.doc_id or f"the mean of its {explanation.n_candidates} candidates", explanation.difference
+    other = second.doc_id or f"the mean of its {explanation.n_candidates} candidates"
+    gap = explanation.difference
     parts = [(feature.difference, _phrase(explanation, feature)) for feature in explanation.features]
     parts.append((explanation.rest, _base_phrase(explanation)))
     parts = [part for part in sorted(parts, key=lambda part: -abs(part[0])) if _counts(explanation, part[0])]
     if not parts:
         reason = ": equal scores are ordered by document id, descending" if second.doc_id else ""
         return f"No feature distinguishes {first.doc_id} from {other}{reason}."
-    adds, takes = [part for part in parts if part[0] > 0], [part for part in parts if part[0] < 0]
+    adds = [part for part in parts if part[0] > 0]
+    takes = [part for part in parts if part[0] < 0]
     leading, opposing = (adds, takes) if gap >= 0 else (takes, adds)
     side = _side_by_score(explanation)
     head = f"is {side} {other} by {abs(gap):.4g}"
@@ -356,7 +359,8 @@ def _of_both(explanation: Explanation, values: Sequence[float]) -> str:
 
 def _listed(parts: list[tuple[float, str]], most: int) -> str:
     """Return the first phrases, and the sum of the others."""
-    others, total = len(parts) - most, sum(value for value, _ in parts[most:])
+    others = len(parts) - most
+    total = sum(value for value, _ in parts[most:])
     verb = "add" if total > 0 else "take"
     more = [f"{others} others {verb} {abs(total):.4g} together"] if others > 1 else [text for _, text in parts[most:]]
     return "; ".join([*(text for _, text in parts[:most]), *more])
@@ -404,7 +408,8 @@ def table_rows(explanation: Explanation, n: int | None = None) -> tuple[list[str
     """Return header and rows of text: the n features that differ most, then the others, no feature, and the sums."""
     counted = [_counts(explanation, feature.difference) for feature in explanation.features]
     n_listed = sum(counted) if n is None else min(n, sum(counted))
-    listed, others = explanation.features[:n_listed], explanation.features[n_listed:]
+    listed = explanation.features[:n_listed]
+    others = explanation.features[n_listed:]
     rows = [
         [feature.name, *map(number, feature.values), *_signed(*feature.contributions, feature.difference)]
         for feature in listed
@@ -533,7 +538,8 @@ def explain(
     base = None if base is None else run_of(base)
     with opened(index) as searched:
         model = applied_model(model, searched, union=run is None)
-        topic, k = _topic(topics_of(topics), query), depth_of(model, k)
+        topic = _topic(topics_of(topics), query)
+        k = depth_of(model, k)
         if run is not None:
             run = _of_query(run_of(run), query)
         candidates = find_candidates(searched, model, topic, run, k, base)
@@ -564,7 +570,8 @@ def _judged(
     empty = np.zeros(0, dtype=np.int64)
     tokens = index.searcher.analyze([topic[query_id]])
     asked = gather_candidates(index.forward, tokens, np.zeros(2, dtype=np.int64), empty, np.zeros(0))
-    learned, numbers = history.on(index.forward), index.forward.doc_numbers(id_array(list(doc_ids)))
+    learned = history.on(index.forward)
+    numbers = index.forward.doc_numbers(id_array(list(doc_ids)))
     return {
         doc_id: tuple(learned.judged_relevant(asked, 0, query_id, number, JUDGED_QUERIES))
         for doc_id, number in zip(doc_ids, numbers.tolist(), strict=True)

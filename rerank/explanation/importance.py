@@ -68,8 +68,10 @@ class HeldOutSplit:
     def __init__(self, data: RankingData, measure: Measure, trees: int, threads: int | None) -> None:
         fold_of = assign_folds(data, 3, 0, groups=groups_by_id(data))
         fold = np.array([fold_of[query_id] for query_id in data])
-        self.train, self.held_out = data.select(np.flatnonzero(fold)), data.select(np.flatnonzero(fold == 0))
-        self.measure, self._threads = measure, threads
+        self.train = data.select(np.flatnonzero(fold))
+        self.held_out = data.select(np.flatnonzero(fold == 0))
+        self.measure = measure
+        self._threads = threads
         self._settings = {**MODEL, "n_estimators": trees, "n_jobs": threads, "metric": measure.name}
         self.model = LambdaMART(**self._settings).fit(self.train)
         self.values = query_values(self.held_out, self.model.predict(self.held_out), measure)
@@ -103,7 +105,8 @@ class HeldOutSplit:
         return losses
 
 
-TREES, QUICK_TREES = 100, 30
+TREES = 100
+QUICK_TREES = 30
 TOP, QUICK_TOP = 10, 3  # features that are left out one by one
 TIMED_ROWS = 20_000
 
@@ -471,7 +474,8 @@ class Dependence:
         ]
 
     def _chart(self) -> Element:
-        series, known = self._series(), self._known()
+        series = self._series()
+        known = self._known()
         heights = [height for one in series for _, height in one.points]
         x = Axis(self.feature, ticks(known[0].value, known[-1].value))
         y = Axis("score, less its mean", ticks(min(heights), max(heights)))
@@ -509,7 +513,8 @@ def dependence(model: Ranker | str | Path, data: RankingData | str | Path, featu
         If the data lack features of the model.
 
     """
-    model, data = fitted_model(model), data_of(data)
+    model = fitted_model(model)
+    data = data_of(data)
     if feature not in model.feature_names_:
         raise InvalidInputError(
             f"feature: expected one of the model's {len(model.feature_names_)} features, got {shown(feature)}. "

@@ -145,7 +145,8 @@ class Candidates:
         n_rows     about the number of rows of a batch; at least one query
         n_matches  row-term pairs of a batch, which bound the memory of `match`; a single query may have more
         """
-        first, n_queries = 0, len(self.query_lengths)
+        first = 0
+        n_queries = len(self.query_lengths)
         match_ptr = pointers(np.diff(self.query_ptr) * np.diff(self.term_ptr))
         while first < n_queries:
             last = int(np.searchsorted(self.query_ptr, self.query_ptr[first] + n_rows, side="right")) - 1

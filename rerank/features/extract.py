@@ -42,7 +42,9 @@ _log = logging.getLogger("rerank")
 _BATCH_ROWS = 1 << 16
 # Rows of a part, for which all families are computed one after the other: with fewer rows, calls of kernels take longer
 # than the work; with more, postings and matches leave the processor's cache from family to family.
-_LEAST_PART, _MOST_PART, _PARTS_A_THREAD = 1 << 12, 1 << 14, 4
+_LEAST_PART = 1 << 12
+_MOST_PART = 1 << 14
+_PARTS_A_THREAD = 4
 _COPIED_ROWS = 1 << 10  # which stay in the processor's cache until all of their columns are copied
 _FEW_PAIRS = 1 << 8  # starting a thread takes longer than it saves
 Groups = Sequence[tuple[int, ColumnGroup]]
@@ -168,7 +170,8 @@ class _PlanKey:
     """A recipe and the fields without positions, hashable; a recipe's mapping of normalisations is not."""
 
     def __init__(self, recipe: Recipe, without: tuple[str, ...]) -> None:
-        self.recipe, self.without = recipe, without
+        self.recipe = recipe
+        self.without = without
         self._values = (*(_hashable(getattr(recipe, part.name)) for part in fields(recipe)), without)
 
     def __hash__(self) -> int:
@@ -260,7 +263,8 @@ def _prepare(
     recipe = resolve_recipe(recipe, forward, records)
     run = run.take(run.trec_order())
     check_scores(run)
-    tokens, runs = tokens_of(run, query_terms), records.runs
+    tokens = tokens_of(run, query_terms)
+    runs = records.runs
     other_runs = {name: scores_in(runs[name], run) for name in recipe.runs} if runs else {}
     candidates = gather_candidates(
         forward, tokens, run.query_ptr, doc_numbers(forward, run), run.scores, other_runs, records.documents
@@ -319,7 +323,8 @@ def _blocks(
     X: NDArray[np.float32] | None,
 ) -> Iterator[NDArray[np.float32]]:
     """Yield the features batch by batch: as rows of X (n_rows, n_features), or as new arrays where X is None."""
-    batches, n_rows = list(candidates.batches(_BATCH_ROWS)), candidates.n_rows
+    batches = list(candidates.batches(_BATCH_ROWS))
+    n_rows = candidates.n_rows
     with kernel_threads(threads, FEW_ROWS if n_rows >= _FEW_PAIRS else n_rows) as n_threads:
         _log.debug("features of %d rows on %d threads", n_rows, n_threads)
         for rows, batch in track(batches, "features"):
@@ -378,7 +383,8 @@ def _fill_groups(
     forward: ForwardIndex, batch: Candidates, groups: Groups, recipe: Recipe, out: NDArray[np.float32]
 ) -> None:
     """Fill groups of columns; those of one field are adjacent, and the field is matched once for all of them."""
-    block, computed = None, list[tuple[int, NDArray[np.float32]]]()
+    block = None
+    computed = list[tuple[int, NDArray[np.float32]]]()
     for first, group in groups:
         if group.field is not None:
             if block is None or block.field is not forward.fields[group.field]:

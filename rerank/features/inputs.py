@@ -70,7 +70,8 @@ class Records:
 
 def resolve_recipe(recipe: Recipe, forward: ForwardIndex, records: Records) -> Recipe:
     """Return the recipe with explicit names; functions over documents need an index that stores its documents."""
-    recipe, documents = _with_learned(recipe, records), records.documents
+    recipe = _with_learned(recipe, records)
+    documents = records.documents
     unusable = [name for name, function in functions().items() if function.over == "document"]
     if unusable and documents is not None and documents(np.array([_first_document(forward)]))[0] is not None:
         unusable = []
@@ -93,7 +94,9 @@ def _first_document(forward: ForwardIndex) -> int:
 
 def _with_learned(recipe: Recipe, records: Records) -> Recipe:
     """Return the recipe with the families that the records allow, and the checksums and names of those in use."""
-    vectors, history, encoded = records.vectors, records.history, records.encoded
+    vectors = records.vectors
+    history = records.history
+    encoded = records.encoded
     check_spaces(recipe, None if vectors is None else vectors.checksum, None if encoded is None else encoded.name)
     in_history = [name for name in recipe.families or () if family(name).needs_history]
     _check_learned("history", "it", recipe.history, None if history is None else history.checksum, in_history)

@@ -36,9 +36,12 @@ if TYPE_CHECKING:
 
 _EXACT_LENGTHS = 24  # SmallFloat.NUM_FREE_VALUES: the encoding of lengths below it is the identity
 Result = TypeVar("Result")
-TABLE_BITS, MOST_IN_TABLE, TRIALS = 12, 32, 8
+TABLE_BITS = 12
+MOST_IN_TABLE = 32
+TRIALS = 8
 FACTOR = np.uint64(0x9E3779B1)  # 2^32 divided by the golden ratio, odd
-LOW, SHIFT = np.uint64(0xFFFFFFFF), np.uint64(32 - TABLE_BITS)
+LOW = np.uint64(0xFFFFFFFF)
+SHIFT = np.uint64(32 - TABLE_BITS)
 SCANNED = 128  # postings for each query term, up to which a document is scanned: faster than a search
 PREFETCHED = 256  # postings of a document
 _SCALE = 10_000.0  # Anserini rounds the scores of its hits to four decimals
@@ -127,7 +130,8 @@ def vector_norms(field: FieldArrays) -> Floats:
 @cache
 def _lucene_length_table() -> NDArray[np.int32]:
     code = np.arange(256 - _EXACT_LENGTHS, dtype=np.int64)
-    mantissa, shift = code & 7, (code >> 3) - 1
+    mantissa = code & 7
+    shift = (code >> 3) - 1
     steps = np.where(shift < 0, mantissa, (mantissa | 8) << np.maximum(shift, 0))
     free = np.arange(_EXACT_LENGTHS, dtype=np.int64)
     return np.concatenate([free, _EXACT_LENGTHS + steps]).astype(np.int32)
@@ -183,7 +187,8 @@ class FieldBlock:
     @cached_property
     def matches(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The arrays `tf` and `first_tokens`."""
-        candidates, field = self.candidates, self.field
+        candidates = self.candidates
+        field = self.field
         tf, first_tokens = np.empty((2, self.tf_ptr[-1]), dtype=np.int32)
         _fill_matches(
             (candidates.query_ptr, candidates.docs, candidates.term_ptr, candidates.terms),
@@ -216,7 +221,8 @@ class FieldBlock:
         n_matches  row-term pairs of a block; a single row is never split. Only a block of one query is split, as
                    `Candidates.batches` leaves no other block with so many.
         """
-        n_rows, candidates = self.candidates.n_rows, self.candidates
+        n_rows = self.candidates.n_rows
+        candidates = self.candidates
         size = max(n_matches // max(len(candidates.terms), 1), 1)
         if len(candidates.query_lengths) != 1 or n_rows <= size:
             yield slice(0, n_rows), self
@@ -273,7 +279,8 @@ def match(candidates: Candidates, field: FieldArrays) -> FieldBlock:
     doc_freq, collection_freq = _statistics(candidates.terms, field.collection or field)
     if field.collection is not None:
         new = _new_terms_of_rows(candidates, field, doc_freq == 0)
-        doc_freq, collection_freq = np.maximum(doc_freq, new), np.maximum(collection_freq, new)
+        doc_freq = np.maximum(doc_freq, new)
+        collection_freq = np.maximum(collection_freq, new)
     return FieldBlock(
         candidates=candidates,
         field=field,
@@ -321,8 +328,11 @@ def _fill_matches(queries, postings, tf_ptr, tf, first_tokens):  # type: ignore[
     doc_ptr, doc_terms, freqs = postings
     table = np.zeros(1 << TABLE_BITS, np.uint8)
     for query in range(len(query_ptr) - 1):
-        index, last, of_query = tf_ptr[query], query_ptr[query + 1], terms[term_ptr[query] : term_ptr[query + 1]]
-        n_terms, factor = len(of_query), _fill_table(of_query, table)
+        index = tf_ptr[query]
+        last = query_ptr[query + 1]
+        of_query = terms[term_ptr[query] : term_ptr[query + 1]]
+        n_terms = len(of_query)
+        factor = _fill_table(of_query, table)
         slots = np.zeros((3, min(n_terms, MOST_IN_TABLE) + 1), np.int32)
         slots[0, 0] = -1  # no term
         for number in range(slots.shape[1] - 1):
@@ -332,7 +342,8 @@ def _fill_matches(queries, postings, tf_ptr, tf, first_tokens):  # type: ignore[
                 prefetch(doc_ptr, docs[row + 4])
             if row + 2 < last:
                 _prefetch_postings(doc_ptr[docs[row + 2]], doc_ptr[docs[row + 2] + 1], doc_terms, freqs)
-            low, end = doc_ptr[docs[row]], doc_ptr[docs[row] + 1]
+            low = doc_ptr[docs[row]]
+            end = doc_ptr[docs[row] + 1]
             if factor > 0 and end - low <= n_terms * SCANNED:
                 _scan(low, end, doc_terms, freqs, table, factor, slots)
                 for number in range(n_terms):
@@ -386,7 +397,8 @@ def _scan(low, end, doc_terms, freqs, table, factor, slots):  # type: ignore[no-
     """
     n_tokens = 0
     for posting in range(low, end):
-        term, freq = doc_terms[posting], freqs[posting]
+        term = doc_terms[posting]
+        freq = freqs[posting]
         slot = table[_hash(term, factor)]
         slot = slot if slots[0, slot] == term else np.uint8(0)
         slots[1, slot], slots[2, slot] = freq, n_tokens
@@ -396,9 +408,11 @@ def _scan(low, end, doc_terms, freqs, table, factor, slots):  # type: ignore[no-
 @helper()
 def _search(low, end, doc_terms, freqs, terms, index, tf, first_tokens):  # type: ignore[no-untyped-def]
     """Fill the matches of a document from `index` on; both lists of terms ascend."""
-    n_tokens, counted = 0, low
+    n_tokens = 0
+    counted = low
     for number in range(len(terms)):
-        wanted, high = terms[number], end
+        wanted = terms[number]
+        high = end
         while low < high:
             middle = (low + high) >> 1
             if doc_terms[middle] < wanted:
@@ -448,8 +462,10 @@ def bm25_scores(
 
 def _sums(part: FieldBlock, k1: np.float32, b: np.float32) -> Floats:
     """Return BM25 of the rows of a block, (n_rows,): a float32 for each term, added up in float64."""
-    candidates, one = part.candidates, np.float32(1)
-    sizes, query = np.diff(candidates.term_ptr), query_rows(candidates.query_ptr)
+    candidates = part.candidates
+    one = np.float32(1)
+    sizes = np.diff(candidates.term_ptr)
+    query = query_rows(candidates.query_ptr)
     first = part.tf_ptr[query] + (np.arange(len(query)) - candidates.query_ptr[query]) * sizes[query]
     doc_freq = part.doc_freq.astype(np.float64)
     idf = np.log(1.0 + (part.field.n_docs_with - doc_freq + 0.5) / (doc_freq + 0.5)).astype(np.float32)
@@ -461,7 +477,8 @@ def _sums(part: FieldBlock, k1: np.float32, b: np.float32) -> Floats:
         for term in range(int(sizes.max(initial=0))):
             held = np.flatnonzero(term < sizes[query])
             tf = part.tf[first[held] + term].astype(np.float32)
-            held, tf = held[tf > 0], tf[tf > 0]
+            held = held[tf > 0]
+            tf = tf[tf > 0]
             weight = weights[candidates.term_ptr[query[held]] + term]
             total[held] += weight - weight / (one + tf * inverse[held])
     return total

@@ -42,7 +42,9 @@ def query_groups(forward: ForwardIndex, tokens: Sequence[Sequence[str]]) -> Ints
     number = {word: place for place, word in enumerate(words)}
     rows = [sorted((number[word], count) for word, count in counter.items()) for counter in counters]
     flat = np.array([pair for row in rows for pair in row], dtype=np.int32).reshape(-1, 2)
-    query_words, freqs, word_ptr = flat[:, 0], flat[:, 1], pointers([len(row) for row in rows])
+    query_words = flat[:, 0]
+    freqs = flat[:, 1]
+    word_ptr = pointers([len(row) for row in rows])
     idf = word_idf(forward, words) if CONTENTS in forward.fields else np.ones(len(words))
     weights = unit_weights(freqs, idf[query_words], word_ptr)
     same: dict[object, int] = {}
@@ -64,13 +66,15 @@ def near_duplicates(
     n_queries = len(first)
     vectors = csr_array((weights, query_words, word_ptr), shape=(n_queries, int(query_words.max(initial=-1)) + 1))
     by_word = vectors.T.tocsr()
-    left, right = [np.arange(n_queries)], [first]
+    left = [np.arange(n_queries)]
+    right = [first]
     for start in range(0, n_queries, _BLOCK):
         products = (vectors[start : start + _BLOCK] @ by_word).tocoo()
         near = np.flatnonzero(products.data >= cosine)
         left.append(products.coords[0][near] + start)
         right.append(products.coords[1][near])
-    rows, columns = np.concatenate(left), np.concatenate(right)
+    rows = np.concatenate(left)
+    columns = np.concatenate(right)
     graph = csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=(n_queries, n_queries))
     _, groups = connected_components(graph, directed=False)
     return np.asarray(groups, dtype=np.int64)
@@ -96,7 +100,8 @@ def word_idf(forward: ForwardIndex, words: Sequence[str]) -> Floats:
 
 def known_idf(forward: ForwardIndex, terms: Ints) -> Floats:
     """Return the idf of terms by number, (n_terms,) float64; -1 has the idf of a term of one document."""
-    idf, most = term_idf(forward), float(array_log(max(forward.n_docs, 1)))
+    idf = term_idf(forward)
+    most = float(array_log(max(forward.n_docs, 1)))
     if not len(idf):
         return np.full(len(terms), most)
     values = np.where(terms >= 0, idf[np.maximum(terms, 0)], 0.0)

@@ -43,11 +43,14 @@ from rerank.types.ids import (
 CHUNK_BYTES = 1 << 21  # with smaller chunks threads wait for the GIL, larger ones do not fit into the cache
 KEPT_BYTES = 31 << 20  # just below the maximum of glibc's dynamic mmap threshold
 WIDEST = 256  # bytes of a column; wider ones are read line by line
-QUERY, DOC = 0, 2
+QUERY = 0
+DOC = 2
 Bytes = NDArray[np.bytes_]
 PADDING = WIDEST + 8  # blanks after a chunk, so that its last columns can be read as words
 FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)
-_BYTE, _EACH, _HIGH = np.uint64(0xFF), np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+_BYTE = np.uint64(0xFF)
+_EACH = np.uint64(0x0101010101010101)
+_HIGH = np.uint64(0x8080808080808080)
 _PAIRS = np.uint64(0x000000FF000000FF)
 
 
@@ -189,7 +192,8 @@ def _parts(path: Path, layout: Layout, chunk_bytes: int) -> Iterator[Rows]:
         for line, chunk in chunks(path, chunk_bytes):
             if line == 1:
                 layout, header = _layout_of(chunk, layout)
-                line, chunk = line + bool(header), chunk[header:]
+                line = line + bool(header)
+                chunk = chunk[header:]
             waiting.append(pool.submit(split, line, chunk))
             if len(waiting) > 2 * NUMPY_THREADS:
                 yield waiting.popleft().result()
@@ -201,7 +205,8 @@ def _layout_of(chunk: bytes, layout: Layout) -> tuple[Layout, int]:
     """Return the layout of a file by its first row, and the number of bytes of a line that names the columns."""
     rows = (raw for raw in io.BytesIO(chunk) if raw.strip() and not raw.startswith(b"#"))
     first = next(rows, b"")
-    fields, three = first.split(), layout.three
+    fields = first.split()
+    three = layout.three
     if three is None or len(fields) != len(three.columns):
         return layout, 0
     if chunk.startswith(first) and is_header(fields[0].decode("utf-8", "replace")):
@@ -369,9 +374,11 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
         raise _wrong_columns(fields, layout, "Ids may hold no white space")
     value = layout.parse(fields[layout.value])
     if value is None:
-        name, value_text = layout.columns[layout.value], shown(fields[layout.value])
+        name = layout.columns[layout.value]
+        value_text = shown(fields[layout.value])
         raise LineFault(f"expected {layout.wanted} as {name}, got {value_text}. Correct the {name}.")
-    query, doc = text(fields[QUERY]), text(fields[layout.doc])
+    query = text(fields[QUERY])
+    doc = text(fields[layout.doc])
     for name, broken, rule in (
         ("query", first_broken_query([query]), QUERY_RULE),
         ("document", first_broken([doc]), ID_RULE),
@@ -399,7 +406,8 @@ def parse_decimals(
     first = windows[starts]
     negative = (first & _BYTE) == ord("-")
     if negative.any():
-        starts, lengths = starts + negative, lengths - negative
+        starts = starts + negative
+        lengths = lengths - negative
         first = windows[starts]
     dot = first ^ _EACH * np.uint64(ord("."))
     dot = (dot - _EACH) & ~dot & _HIGH  # the lowest set bit marks the first dot
@@ -426,10 +434,13 @@ def _quotients(digits: Words, decimals: Ints) -> tuple[Floats, NDArray[np.bool_]
     floating point numbers accurately). Others are divided in double-double arithmetic (Dekker 1971); a quotient that
     may be halfway between two float64 is not certain.
     """
-    quotients, certain = digits / _POWERS[decimals], np.ones(len(digits), dtype=np.bool_)
+    quotients = digits / _POWERS[decimals]
+    certain = np.ones(len(digits), dtype=np.bool_)
     large = np.flatnonzero(digits >> np.uint64(53))
     if len(large):
-        upper, power, quotient = digits[large].astype(np.float64), _POWERS[decimals[large]], quotients[large]
+        upper = digits[large].astype(np.float64)
+        power = _POWERS[decimals[large]]
+        quotient = quotients[large]
         lower = (digits[large] - upper.astype(np.uint64)).view(np.int64)
         product, (high, low), (power_high, power_low) = quotient * power, _halves(quotient), _halves(power)
         error = ((high * power_high - product) + high * power_low + low * power_high) + low * power_low

@@ -102,7 +102,8 @@ def data_set_topics(name: str) -> Topics:
     """Return the topics of a data set."""
     texts: dict[str, str] = {}
     for query in _entries(name, "queries"):
-        query_id, text = str(query.query_id), " ".join(_default_text(query).split())
+        query_id = str(query.query_id)
+        text = " ".join(_default_text(query).split())
         if query_id in texts:
             raise _fault(name, f"expected each query id once, got {shown(query_id)} again")
         if not text:
@@ -114,7 +115,9 @@ def data_set_topics(name: str) -> Topics:
 
 def data_set_qrels(name: str) -> Qrels:
     """Return the judgements of a data set; see `data_set_topics` for parameters and errors."""
-    query_ids, doc_ids, labels = [], [], []
+    query_ids = []
+    doc_ids = []
+    labels = []
     for judgement in _entries(name, "qrels"):
         label = getattr(judgement, "relevance", None)
         if not isinstance(label, int | float) or label != int(label):
@@ -130,7 +133,8 @@ def data_set_qrels(name: str) -> Qrels:
     queries = query_rows(qrels.query_ptr)
     row = repeated_row(queries, qrels.doc_ids)
     if row is not None:
-        doc_id, query_id = str(qrels.doc_ids[row]), str(qrels.query_ids[queries[row]])
+        doc_id = str(qrels.doc_ids[row])
+        query_id = str(qrels.query_ids[queries[row]])
         raise _fault(name, f"expected each document of a query once, got {shown(doc_id)} of {shown(query_id)} again")
     return qrels
 
@@ -262,7 +266,8 @@ class CorpusDocument(dict[str, Any]):
 
     def __init__(self, location: str, read_again: Callable[[], Iterator[CorpusDocument]]) -> None:
         super().__init__()
-        self.location, self._read_again = location, read_again
+        self.location = location
+        self._read_again = read_again
 
     def first_location(self) -> str:
         """Return the location of the first document with this id, for the error about a repeated id."""
@@ -302,7 +307,8 @@ def read_documents(
     name = data_set_name(path)
     if name is not None:
         return _of_data_set(name, fields)
-    files, encoding = _json_files(Path(path)), check_encoding(encoding)
+    files = _json_files(Path(path))
+    encoding = check_encoding(encoding)
     wanted = None if fields is None else frozenset(fields)
 
     def documents() -> Iterator[CorpusDocument]:
@@ -505,7 +511,8 @@ class SgmlFiles:
 
 def sgml_files(path: str | Path) -> SgmlFiles:
     """Return the files of a corpus by what becomes of them."""
-    path, sorted_files = Path(path), SgmlFiles([], [], [], [])
+    path = Path(path)
+    sorted_files = SgmlFiles([], [], [], [])
     for file in corpus_files(path):
         parts = file.relative_to(path).parts if path.is_dir() else ()
         if _SKIPPED_FOLDERS.intersection(part.lower() for part in parts[:-1]) or (
@@ -558,7 +565,8 @@ def _documents(path: Path, encoding: str) -> Iterator[SgmlDocument]:
             else:
                 _refuse_outside(path, first_line, "".join(parts))
                 open_line = line
-            parts, first_line = [], line
+            parts = []
+            first_line = line
         parts += (content[end:], "\n")
         n_letters = 0 if end else n_letters
         n_letters += len(content)

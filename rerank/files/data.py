@@ -64,7 +64,8 @@ def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Non
 
 
 def _kind(mapped: bool) -> Kind:
-    what, remedy = "ranking data that rerank wrote", "Write the file anew."
+    what = "ranking data that rerank wrote"
+    remedy = "Write the file anew."
     return Kind("rerank data", 1, what, remedy, Record(STORED, NOT_STORED), lambda _: _declared(mapped), _check)
 
 
@@ -115,13 +116,15 @@ def data_shape(path: str | Path | Sequence[str | Path]) -> tuple[int, int] | Non
     files = data_files(path, DATA_ENDINGS)
     if not all(file.name.endswith((".npz", PARQUET)) for file in files):
         return None
-    rows, columns = 0, 0
+    rows = 0
+    columns = 0
     for file in files:
         is_parquet = file.name.endswith(PARQUET)
         shape = parquet_shape(file) if is_parquet else container.shape_of(check_file(file, _WHAT), KIND, "X")
         if len(shape) != 2:
             raise KIND.error(file, f"X of shape {shape}")
-        rows, columns = rows + shape[0], max(columns, shape[1])
+        rows = rows + shape[0]
+        columns = max(columns, shape[1])
     return rows, columns
 
 

@@ -57,7 +57,9 @@ from rerank.types.ranking_data import Preferences
 
 MOST_DIGITS = 18  # of the number of a fold
 COLUMNS = "(qid, better docid, worse docid[, probability])"
-QUERY_KEY, DOCUMENT_KEY, TEXT_KEY = "qid", "id", "text"
+QUERY_KEY = "qid"
+DOCUMENT_KEY = "id"
+TEXT_KEY = "text"
 PERSON = "person"
 _VERSION = 1
 _REMEDY = "Restore it, or delete it to judge without it"

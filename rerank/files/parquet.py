@@ -58,8 +58,10 @@ from rerank.types.frames import (
 from rerank.types.ids import MOST_LETTERS
 
 ENDING = ".parquet"
-METADATA, VERSION = b"rerank", 1
-ROWS_OF_GROUP, ROWS_AT_ONCE = 1 << 16, 1 << 14
+METADATA = b"rerank"
+VERSION = 1
+ROWS_OF_GROUP = 1 << 16
+ROWS_AT_ONCE = 1 << 14
 NUMBERS = (LABEL, BASE_SCORE, WEIGHT)
 _REMEDY = "Write the file anew."
 _RULE = f"of 1 to {MOST_LETTERS} characters without NUL"
@@ -135,7 +137,8 @@ def _groups(data: RankingData, blocks: Iterable[NDArray[np.float32]] | None) -> 
     """Yield the first row and the features of each row group: whole queries, whatever the blocks."""
     parts = (block for _, block in row_blocks(data.X)) if blocks is None else iter(blocks)
     waiting: list[NDArray[np.float32]] = []
-    first, n_waiting = 0, 0
+    first = 0
+    n_waiting = 0
     while first < data.n_rows:
         last_query = int(np.searchsorted(data.query_ptr, first + ROWS_OF_GROUP, side="left"))
         last = int(data.query_ptr[min(last_query, len(data))])
@@ -145,7 +148,9 @@ def _groups(data: RankingData, blocks: Iterable[NDArray[np.float32]] | None) -> 
             n_waiting += len(block)
         rows = np.concatenate(waiting) if len(waiting) > 1 else waiting[0]
         yield first, rows[: last - first]
-        waiting, n_waiting, first = [rows[last - first :]], n_waiting - (last - first), last
+        waiting = [rows[last - first :]]
+        n_waiting = n_waiting - (last - first)
+        first = last
 
 
 def _group_columns(data: RankingData, first: int, X: NDArray[np.float32]) -> dict[str, Any]:
@@ -165,7 +170,9 @@ def _metadata(data: RankingData) -> str:
     if data.n_features:
         members["features"] = list(data.feature_names)
     if data.ideal_labels is not None and data.ideal_ptr is not None:
-        labels, ptr, sizes = data.ideal_labels.tolist(), data.ideal_ptr.tolist(), np.diff(data.query_ptr)
+        labels = data.ideal_labels.tolist()
+        ptr = data.ideal_ptr.tolist()
+        sizes = np.diff(data.query_ptr)
         members["ideal_labels"] = {name: labels[ptr[q] : ptr[q + 1]] for q, name in enumerate(data) if sizes[q]}
     return json.dumps({**members, **stored_members(data)}, ensure_ascii=False, allow_nan=False)
 

@@ -310,7 +310,8 @@ def joined(files: Sequence[Path], parts: Iterable[RankingData], mapped: bool) ->
 
 def joined_parts(parts: Sequence[RankingData], rows: RowFile | list[NDArray[np.float32]] | None = None) -> RankingData:
     """Return the queries of all parts as one record; `rows` holds the features where the parts do not."""
-    first, names = parts[0], max((part.feature_names for part in parts), key=len)
+    first = parts[0]
+    names = max((part.feature_names for part in parts), key=len)
     labels = None if first.labels is None else _concatenated([part.labels for part in parts])
     bases = None if first.base_scores is None else _concatenated([part.base_scores for part in parts])
     has_ideal = any(part.ideal_labels is not None for part in parts)
@@ -333,7 +334,8 @@ def joined_parts(parts: Sequence[RankingData], rows: RowFile | list[NDArray[np.f
 
 def _zeros(parts: Sequence[RankingData]) -> str | None:
     """Return what a 0 of all parts is; parts with fewer features than others do not list the rest."""
-    kinds, widths = {part.zeros for part in parts}, {part.n_features for part in parts}
+    kinds = {part.zeros for part in parts}
+    widths = {part.n_features for part in parts}
     return kinds.pop() if len(kinds) == 1 and (len(widths) == 1 or kinds != {LISTED}) else BOTH
 
 
@@ -371,7 +373,8 @@ def _concatenated(columns: Sequence[NDArray[Any] | None]) -> NDArray[np.float64]
 def _check_same(file: Path, part: RankingData, first_file: Path, first: RankingData) -> None:
     """Refuse a part that does not belong to the first one."""
     if part.feature_names != first.feature_names and not (_numbered(part) and _numbered(first)):
-        one, other = part.feature_names, first.feature_names
+        one = part.feature_names
+        other = first.feature_names
         missing = next((name for name in other if name not in one), None)
         got = f"none named {shown(missing)}" if missing is not None else f"{len(one)} features, of {len(other)} there"
         got = "the same in another order" if sorted(one) == sorted(other) else got

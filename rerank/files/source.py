@@ -84,7 +84,8 @@ def _path_of(given: Any, opened: ExitStack) -> str | os.PathLike[str]:
         raise InvalidInputError(
             f"path: expected a path or an open file, got {shown(repr(given))}. Pass the name of the file."
         )
-    content, name = given.read(), getattr(given, "name", None)
+    content = given.read()
+    name = getattr(given, "name", None)
     folder = opened.enter_context(TemporaryDirectory(prefix="rerank-"))
     copy = Path(folder) / (Path(name).name if isinstance(name, str) else "file")
     copy.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -136,12 +137,15 @@ def _system_errors(path: Path, expected: str) -> Iterator[None]:
 def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
     """Yield the number of the first line and the complete lines of each chunk of about `size` bytes."""
     with open_source(path) as handle:
-        line, rest, first = 1, b"", True
+        line = 1
+        rest = b""
+        first = True
         while block := handle.read(size):
             block = rest + (block.removeprefix(BYTE_ORDER_MARK) if first else block)
             first = False
             end = block.rfind(b"\n") + 1
-            chunk, rest = block[:end], block[end:]
+            chunk = block[:end]
+            rest = block[end:]
             if len(rest) > MOST_BYTES:
                 raise _too_long(path, line + chunk.count(b"\n"))
             if chunk:
@@ -313,9 +317,11 @@ def _objects_of_text(path: Path, encoding: str) -> Iterator[tuple[int, dict[str,
     at = _after_blanks(content, 0)
     in_array = content[at] == "["
     at = _after_blanks(content, at + in_array)
-    line, counted = 1, 0
+    line = 1
+    counted = 0
     while content[at : at + 1] not in ("]" if in_array else "", ""):
-        line, counted = line + content.count("\n", counted, at), at
+        line = line + content.count("\n", counted, at)
+        counted = at
         try:
             _, end = _DECODER.raw_decode(content, at)
         except (json.JSONDecodeError, RecursionError):

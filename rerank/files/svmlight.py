@@ -69,7 +69,8 @@ from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
 
 log = logging.getLogger("rerank")
 VERSION = 1
-FEATURES, MEMBERS = "features:", "rerank:"
+FEATURES = "features:"
+MEMBERS = "rerank:"
 _WIDEST = float(np.finfo(np.float64).max)
 _OPTIONAL: dict[str, Any] = {
     "labels": True,
@@ -121,7 +122,8 @@ class Header:
                 raise FileFormatError(
                     self.path, line, f"expected one comment `# {beginning}`, got another. Remove one of the two."
                 )
-            self.line, content = line, words.removeprefix(beginning.encode())
+            self.line = line
+            content = words.removeprefix(beginning.encode())
             if beginning == FEATURES:
                 self.feature_names = of_line(self.path, line, _names, content.split())
             else:
@@ -232,7 +234,8 @@ class Pairs:
 
 def split_rows(path: Path, first_line: int, chunk: bytes, header: Header, in_header: bool) -> Rows:
     """Parse a chunk of complete lines."""
-    rows, pairs = Rows(), []
+    rows = Rows()
+    pairs = []
     for line, raw in enumerate(chunk.split(b"\n"), first_line):
         body, _, comment = raw.partition(b"#")
         columns = body.split(None, 2)
@@ -301,7 +304,8 @@ def _parsed_pairs(joined: bytes) -> tuple[Ints, Floats] | None:
     numbers = _numbers(joined.replace(b":", b" "))
     if numbers is None or len(numbers) != len(separators) + 1:
         return None
-    features, values = numbers[::2], numbers[1::2]
+    features = numbers[::2]
+    values = numbers[1::2]
     if not _are_features(features).all() or np.isinf(_as_float32(values)).any():
         return None
     return features.astype(np.int64), values
@@ -349,7 +353,8 @@ def _first_wrong_pair(path: Path, lines: list[int], pairs: list[bytes]) -> FileF
 def _fault(pair: bytes) -> str:
     """Return what is wrong with a pair, empty for nothing."""
     name, colon, rest = pair.partition(b":")
-    feature, value = finite_number(name), number_or_nan(rest)
+    feature = finite_number(name)
+    value = number_or_nan(rest)
     if not colon:
         return f"expected feature:value, got {shown(pair)}. Write the feature's number before it."
     if feature is None or not _are_features(np.array([feature])).all():
@@ -367,7 +372,8 @@ def _fault(pair: bytes) -> str:
 
 def _dense(path: Path, pairs: Pairs, most_bytes: int) -> NDArray[np.float32]:
     """Return the features of rows, (n_rows, largest feature)."""
-    features, n_rows = pairs.features, len(pairs.lines)
+    features = pairs.features
+    n_rows = len(pairs.lines)
     row = np.repeat(np.arange(n_rows), pairs.counts)
     largest = int(features.max(initial=0))
     if 4 * n_rows * largest > most_bytes:
@@ -413,7 +419,8 @@ def read_rows(path: str | Path, header: Header, mapped: bool = False) -> tuple[R
     The table has the columns label and base (NaN where a row has none); the query id of a row without `qid:` is "".
     """
     path = check_file(path, "a file of feature rows")
-    table, lines = RowTable.new(mapped, f"the features of {path}"), [np.empty(0, np.int64)]
+    table = RowTable.new(mapped, f"the features of {path}")
+    lines = [np.empty(0, np.int64)]
     for line, chunk in chunks(path):
         rows = split_rows(path, line, chunk, header, not table.docs)
         if rows.lines:
@@ -457,7 +464,8 @@ def svmlight_text(data: RankingData) -> tuple[bytes, bytes]:
 
 def _block_lines(data: RankingData, first: int, X: NDArray[np.float32]) -> Iterator[str]:
     """Yield the rows from number `first` on, whose features are X, as text; queries without rows are left out."""
-    ptr, last = data.query_ptr, first + len(X)
+    ptr = data.query_ptr
+    last = first + len(X)
     for query in range(int(np.searchsorted(ptr, first, "right")) - 1, int(np.searchsorted(ptr, last, "left"))):
         rows = slice(*ptr[query : query + 2].tolist())
         yield from _row_lines(data, str(data.query_ids[query]), rows, X[rows.start - first : rows.stop - first])
@@ -466,14 +474,16 @@ def _block_lines(data: RankingData, first: int, X: NDArray[np.float32]) -> Itera
 def _record(path: Path, table: RowTable, lines: Ints, header: Header, n_features: int) -> RankingData:
     bases = _bases(path, table.column("base"), lines)
     names, query, order = row_queries(path, table, lines)
-    docs, labels = _named_by_comments(table, query), table.column("label")
+    docs = _named_by_comments(table, query)
+    labels = table.column("label")
     refuse_repeats(path, names, query, docs, lines)
     rows = slice(None) if order is None else order
     query_ids = id_array(names)
     X = table.matrix(max(table.width, n_features, len(header.feature_names or ())), order)
     stored = (path, header.line, query_ids)
     weights = of_queries(*stored, "weights", header.members["weights"])
-    of_rows, ptr = of_queries(*stored, "weights", header.members["row_weights"]), query_ptr(query, len(names))
+    of_rows = of_queries(*stored, "weights", header.members["row_weights"])
+    ptr = query_ptr(query, len(names))
     if of_rows is not None:
         wrong = np.flatnonzero(np.diff(ptr) != [len(each) for each in of_rows])
         if len(wrong):
@@ -535,10 +545,12 @@ def _bases(path: Path, bases: Floats, lines: Ints) -> Floats | None:
 
 def row_queries(path: Path, table: RowTable, lines: Ints) -> tuple[list[str], Ints, Ints | None]:
     """Return the query ids, each row's query, and the order that groups the rows, as `numbered` does."""
-    names, lengths = table.names, np.array(table.lengths, dtype=np.int64)
+    names = table.names
+    lengths = np.array(table.lengths, dtype=np.int64)
     if set(names) == {NO_QUERY}:
         sizes = [(str(number), size) for number, size in enumerate(_companion_sizes(path, lines), 1) if size]
-        names, lengths = [name for name, _ in sizes], np.array([size for _, size in sizes], dtype=np.int64)
+        names = [name for name, _ in sizes]
+        lengths = np.array([size for _, size in sizes], dtype=np.int64)
     elif NO_QUERY in names:
         first = int(lengths[: names.index(NO_QUERY)].sum())
         raise FileFormatError(

@@ -245,14 +245,16 @@ def _trec_blocks(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int
 
 def _xml_topics(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """Yield the first line and the text of each <topic>, from its attributes to its end."""
-    numbers, text = [line for line, _ in lines], "\n".join(content for _, content in lines)
+    numbers = [line for line, _ in lines]
+    text = "\n".join(content for _, content in lines)
     for topic in _TOPIC.finditer(text):
         yield numbers[text.count("\n", 0, topic.start())], f"{topic[1]}>{topic[2]}"
 
 
 def _xml_entry(block: str) -> tuple[str, str]:
     attributes, _, content = block.partition(">")
-    number, own = _NUMBER_OF.search(attributes), _NUMBER.search(content)
+    number = _NUMBER_OF.search(attributes)
+    own = _NUMBER.search(content)
     query_id = number[1] if number else own[2] if own else ""
     if not query_id.strip():
         raise LineFault('expected the number of the topic that begins here, got none. Write <topic number="1">.')

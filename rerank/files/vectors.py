@@ -17,7 +17,8 @@ from rerank.files.source import check_file, filled_lines, reads_files
 from rerank.runtime.schema import first_repeated
 from rerank.types.ids import ID_RULE, Ids, first_broken, id_array
 
-IDS, VECTOR = ("id", "query_id", "qid", "doc_id", "docno"), ("vector", "embedding")
+IDS = ("id", "query_id", "qid", "doc_id", "docno")
+VECTOR = ("vector", "embedding")
 MOST_DIMENSIONS = 4096
 
 

@@ -155,7 +155,8 @@ class IndexHistory:
 
         Only those queries are returned that the query's features may come from; at most `most`.
         """
-        judged, asked = self.judged, self.query(candidates, query, query_id)
+        judged = self.judged
+        asked = self.query(candidates, query, query_id)
         weight_of = dict(zip(asked.words.tolist(), asked.weights.tolist(), strict=True))
         nearest = []
         hidden = set(asked.hidden.tolist())
@@ -179,7 +180,8 @@ class IndexHistory:
     def query(self, candidates: Candidates, query: int, query_id: str = "") -> HistoryQuery:
         """Return a query of the candidates as the learned families need it."""
         first, last = candidates.term_ptr[query : query + 2].tolist()
-        terms, freqs = candidates.terms[first:last], candidates.query_freq[first:last]
+        terms = candidates.terms[first:last]
+        freqs = candidates.query_freq[first:last]
         idf = known_idf(self.forward, terms)
         weights = (1.0 + array_log(freqs)) * idf
         norm = np.sqrt((weights**2).sum()) or 1.0
@@ -236,7 +238,8 @@ class LearnedFamily(RunFamily):
 
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 3 * n_scores)."""
-        history, vectors = candidates.history, candidates.vectors
+        history = candidates.history
+        vectors = candidates.vectors
         if not isinstance(history, IndexHistory):
             raise TypeError("features that are learned from judgements need a history")
         values = np.full((candidates.n_rows, len(self.scores)), np.nan, dtype=np.float32)
@@ -318,7 +321,9 @@ def _emit(docs, scores, near_docs, cosines, rows, out):  # type: ignore[no-untyp
     for index in range(len(docs)):
         score_of[docs[index]] = scores[index]
     for row in range(len(rows)):
-        doc, total, norm = rows[row], 0.0, 0.0
+        doc = rows[row]
+        total = 0.0
+        norm = 0.0
         if score_of[doc] > 0.0:
             out[row, 0] = score_of[doc]
         for number in range(near_docs.shape[1]):
@@ -335,7 +340,8 @@ def _emit(docs, scores, near_docs, cosines, rows, out):  # type: ignore[no-untyp
 def _relate(query_ptr, values, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n_rows, 3 * n_scores) with each score, its rank and its gap; NaN where the score is."""
     for query in range(len(query_ptr) - 1):
-        first, last = query_ptr[query], query_ptr[query + 1]
+        first = query_ptr[query]
+        last = query_ptr[query + 1]
         for score in range(values.shape[1]):
             present = np.empty(last - first, np.float32)
             count = 0

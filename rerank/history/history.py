@@ -195,7 +195,8 @@ class History:
             If no topic is judged, or the index holds no relevant document.
 
         """
-        topics, qrels = topics_of(topics), qrels_of(qrels)
+        topics = topics_of(topics)
+        qrels = qrels_of(qrels)
         query_ids = [query_id for query_id in topics if query_id in qrels]
         terms = index.searcher.analyze([topics[query_id] for query_id in query_ids]) if query_ids else []
         query_terms = dict(zip(query_ids, terms, strict=True))
@@ -359,9 +360,11 @@ def _on(history: History, forward: ForwardIndex) -> IndexHistory:
             f"history: expected the index that it was learned on ({name}: {shown(history.fingerprint.get(name))}), got "
             f"another ({name}: {shown(fingerprint.get(name))}). Learn a history on this index (rerank history)."
         )
-    judged, neighbours = history.judged, history.neighbours
+    judged = history.judged
+    neighbours = history.neighbours
     if not np.array_equal(numbers, np.arange(forward.n_docs)):
-        judged, neighbours = judged.renumbered(numbers), neighbours.renumbered(numbers, forward.n_docs)
+        judged = judged.renumbered(numbers)
+        neighbours = neighbours.renumbered(numbers, forward.n_docs)
     return IndexHistory(judged, history.folds, neighbours, forward)
 
 

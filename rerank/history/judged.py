@@ -132,7 +132,8 @@ class Judged:
     def keys(self) -> list[Key]:
         """Return the key of each query, see `key_of`."""
         texts = [self.words[word] for word in self.query_words.tolist()]
-        counts, ptr = self.freqs.tolist(), self.word_ptr.tolist()
+        counts = self.freqs.tolist()
+        ptr = self.word_ptr.tolist()
         return [key_of(texts[first:last], counts[first:last]) for first, last in pairwise(ptr)]
 
     def near_duplicates(self, weights: Floats, cosine: float) -> Ints:
@@ -162,7 +163,8 @@ class Judged:
 
     def renumbered(self, numbers: Ints) -> Judged:
         """Return the queries for other document numbers: document d becomes numbers[d]."""
-        docs, query = numbers[self.docs].astype(np.int32), query_rows(self.doc_ptr)
+        docs = numbers[self.docs].astype(np.int32)
+        query = query_rows(self.doc_ptr)
         order = np.lexsort((docs, query))
         return replace(self, docs=docs[order], labels=self.labels[order])
 
@@ -176,7 +178,9 @@ def _relevant(
     forward: ForwardIndex, query_ids: Sequence[str], qrels: Qrels
 ) -> tuple[NDArray[np.int32], NDArray[np.float32], list[int]]:
     """Return relevant documents of the index, their labels, and how many each query has."""
-    docs, labels, counts = [], [], []
+    docs = []
+    labels = []
+    counts = []
     for query_id in query_ids:
         rows = qrels.rows(query_id)
         positive = np.flatnonzero(qrels.labels[rows] > 0)
@@ -216,7 +220,8 @@ class Neighbours:
 
     def renumbered(self, numbers: Ints, n_docs: int) -> Neighbours:
         """Return the neighbours for other document numbers: document d becomes numbers[d], -1 for none."""
-        docs, cosines = np.full((n_docs, NEAREST), -1, np.int32), np.zeros((n_docs, NEAREST), np.float32)
+        docs = np.full((n_docs, NEAREST), -1, np.int32)
+        cosines = np.zeros((n_docs, NEAREST), np.float32)
         held = np.flatnonzero(numbers >= 0)
         docs[numbers[held]] = np.where(self.docs[held] >= 0, numbers[self.docs[held]], -1)
         cosines[numbers[held]] = self.cosines[held]
@@ -225,9 +230,11 @@ class Neighbours:
 
 def heaviest_terms(forward: ForwardIndex, threads: int = 1) -> DocTerms:
     """Return the heaviest terms of each document, ties by term number; weights have norm 1."""
-    field, idf = forward.fields[CONTENTS], term_idf(forward)
+    field = forward.fields[CONTENTS]
+    idf = term_idf(forward)
     ptr = pointers(np.minimum(np.diff(field.doc_ptr), TERMS))
-    terms, weights = np.empty(ptr[-1], np.int32), np.empty(ptr[-1], np.float32)
+    terms = np.empty(ptr[-1], np.int32)
+    weights = np.empty(ptr[-1], np.float32)
     postings = (read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs))
 
     def fill(docs: slice) -> None:
@@ -260,7 +267,8 @@ def _fill_heaviest(postings, idf, ptr, first, last, out_terms, out_weights):  # 
     """Fill terms (ascending) and weights of the documents [first, last)."""
     doc_ptr, terms, freqs = postings
     for doc in range(first, last):
-        start, count = doc_ptr[doc], doc_ptr[doc + 1] - doc_ptr[doc]
+        start = doc_ptr[doc]
+        count = doc_ptr[doc + 1] - doc_ptr[doc]
         weights = np.empty(count, np.float64)
         for index in range(count):
             weights[index] = (1.0 + log(np.float64(freqs[start + index]))) * idf[terms[start + index]]
@@ -279,11 +287,13 @@ def _fill_nearest(forward, inverted, most, first, last, out_docs, out_cosines): 
     """Fill the nearest documents of the documents [first, last)."""
     ptr, terms, weights = forward
     term_ptr, docs, doc_weights = inverted
-    sums, touched = np.zeros(len(ptr) - 1, np.float64), np.empty(len(ptr) - 1, np.int32)
+    sums = np.zeros(len(ptr) - 1, np.float64)
+    touched = np.empty(len(ptr) - 1, np.int32)
     for doc in range(first, last):
         n_touched = 0
         for index in range(ptr[doc], ptr[doc + 1]):
-            term, weight = terms[index], np.float64(weights[index])
+            term = terms[index]
+            weight = np.float64(weights[index])
             if term_ptr[term + 1] - term_ptr[term] > most or weight <= 0.0:
                 continue
             for posting in range(term_ptr[term], term_ptr[term + 1]):

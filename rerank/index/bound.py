@@ -55,7 +55,10 @@ if TYPE_CHECKING:
     from rerank.vectors.vectors import Vectors
 
 
-VECTORS, HISTORY, LANGUAGE, PASSAGES = "vectors", "history.npz", "language", "passages"
+VECTORS = "vectors"
+HISTORY = "history.npz"
+LANGUAGE = "language"
+PASSAGES = "passages"
 _MOST_CHARACTERS = 1000  # of the name of an encoder
 FEWEST_WORDS = 20  # of queries whose language is judged
 _log = logging.getLogger("rerank")
@@ -172,7 +175,9 @@ class BoundIndex(InOrder):
                 f"index: expected an index or its folder, got {shown(repr(path))}. Arguments are in the order index, "
                 "model, topics, run."
             )
-        self.path, self.threads, self.check_models = Path(path), threads, check_models
+        self.path = Path(path)
+        self.threads = threads
+        self.check_models = check_models
         commit = open_commit(self.path)
         self.language = kept_language(self.path, commit) if language is None else language
         self._opened = _Opened(self.path, self.language, commit)
@@ -229,7 +234,8 @@ class BoundIndex(InOrder):
     @property
     def main_field(self) -> str:
         """The text field that holds over half of the words of `contents`; `contents` where none does; starts Java."""
-        joined, stored = self.searcher.joined_fields, self.forward.fingerprint["fields"]
+        joined = self.searcher.joined_fields
+        stored = self.forward.fingerprint["fields"]
         names = [name for name in (self.forward.fields if joined is None else joined) if name != CONTENTS]
         longest = max(names, key=lambda name: stored[name]["tokens"], default=CONTENTS)
         return longest if 2 * stored[longest]["tokens"] > stored[CONTENTS]["tokens"] else CONTENTS
@@ -500,7 +506,8 @@ class BoundIndex(InOrder):
         """Return the arguments of `extract`."""
         from rerank.features.inputs import Records
 
-        run, topics = run_of(run), topics_of(topics)
+        run = run_of(run)
+        topics = topics_of(topics)
         check_topics(run, topics)
         qrels = None if qrels is None else qrels_of(qrels)
         if qrels is not None:
@@ -608,7 +615,8 @@ class BoundIndex(InOrder):
             If the index does not keep its documents.
 
         """
-        stored, doc_ids = self.stored_documents(numbers), self.forward.doc_ids[numbers]
+        stored = self.stored_documents(numbers)
+        doc_ids = self.forward.doc_ids[numbers]
         missing = [doc_id for doc_id, text in zip(doc_ids.tolist(), stored, strict=True) if text is None]
         if any(missing):  # a deleted document has the empty id
             raise InvalidInputError(
@@ -631,7 +639,8 @@ class BoundIndex(InOrder):
             If its features were computed on another index.
 
         """
-        trained_on, fingerprint = model.fingerprint_, dict(self.forward.fingerprint)
+        trained_on = model.fingerprint_
+        fingerprint = dict(self.forward.fingerprint)
         if not self.check_models or trained_on is None or dict(trained_on) == fingerprint:
             return
         name, trained, value = next(fingerprint_differences("", dict(trained_on), fingerprint))
@@ -777,7 +786,9 @@ def fingerprint_differences(
 ) -> Iterator[tuple[str, Any, Any]]:
     """Yield the dotted names of the parts in which two fingerprints differ, with both values."""
     for key in dict.fromkeys((*opened, *trained_on)):
-        name, before, after = f"{prefix}{key}", trained_on.get(key), opened.get(key)
+        name = f"{prefix}{key}"
+        before = trained_on.get(key)
+        after = opened.get(key)
         if isinstance(before, Mapping) and isinstance(after, Mapping):
             yield from fingerprint_differences(f"{name}.", before, after)
         elif before != after:

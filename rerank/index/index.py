@@ -214,7 +214,8 @@ class Index(Shown, BoundIndex):
 
     def _with_vectors(self, learned: bool | None, threads: int | None) -> Self:
         """Return the index with vectors where they are asked for, or with None where its size is between the bounds."""
-        n_docs, n_postings = self.forward.n_docs, len(self.forward.fields[CONTENTS].terms)
+        n_docs = self.forward.n_docs
+        n_postings = len(self.forward.fields[CONTENTS].terms)
         if learned is None:
             learned = n_docs >= LEAST_DOCUMENTS and n_postings <= MOST_POSTINGS
             if n_postings > MOST_POSTINGS:

@@ -105,7 +105,8 @@ class Matcher:
 
 def _parts(word: re.Match[str], terms: frozenset[str]) -> Spans:
     """Return the parts of a run of letters that are terms, as in languages without spaces."""
-    text, marked = word.group().casefold(), set[int]()
+    text = word.group().casefold()
+    marked = set[int]()
     for term in terms:
         for part in re.finditer(f"(?={re.escape(term)})", text):
             marked.update(range(part.start(), part.start() + len(term)))
@@ -121,7 +122,8 @@ def excerpt(text: str, spans: Spans, longest: int) -> tuple[str, Spans]:
     if not longest or len(text) <= longest:
         return text, spans
     margin = longest // 8
-    begins, ends = [begin for begin, _ in spans], [end for _, end in spans]
+    begins = [begin for begin, _ in spans]
+    ends = [end for _, end in spans]
     starts = [0, *(max(0, begin - margin) for begin in begins)]
     counts = [bisect_right(ends, start + longest) - bisect_left(begins, start) for start in starts]
     first = min(starts[counts.index(max(counts))], len(text) - longest)
@@ -201,10 +203,12 @@ def _best(index: BoundIndex, terms: Sequence[str], texts: list[str], field: str)
             f"{index.path}: expected positions of {field}, which passages are found by, got an index without. Index "
             "with positions (-storePositions)."
         )
-    sizes, n_texts = index.passages or Passages(), len(texts)
+    sizes = index.passages or Passages()
+    n_texts = len(texts)
     documents = [TextDocument({field: text}, ()) for text in texts]
     forward = index.text_analyser.index(documents, id_array(position_ids(n_texts)), {}, index.threads)
-    query_ptr, rows = np.array([0, n_texts], dtype=np.int64), np.arange(n_texts)
+    query_ptr = np.array([0, n_texts], dtype=np.int64)
+    rows = np.arange(n_texts)
     block = match(gather_candidates(forward, [terms], query_ptr, rows, np.zeros(n_texts)), forward.fields[field])
     columns = np.empty((n_texts, N_COLUMNS), dtype=np.float32)
     first = fill_passages(block, Recipe(), sizes, columns) * sizes.stride
@@ -214,6 +218,7 @@ def _best(index: BoundIndex, terms: Sequence[str], texts: list[str], field: str)
     places = index.searcher.places(texts, first.tolist(), last.tolist())
     passages = []
     for row, (text, (begin, end)) in enumerate(zip(texts, places, strict=True)):
-        begin, end = 0 if first[row] == 0 else begin, len(text) if last[row] == spans[row] else end
+        begin = 0 if first[row] == 0 else begin
+        end = len(text) if last[row] == spans[row] else end
         passages.append(Passage(text[begin:end], scores[row], begin, end))
     return passages

@@ -81,7 +81,9 @@ def given_texts(query: str | Mapping[str, str], documents: Any, scores: Any = No
     if isinstance(query, str):
         if not query.strip():
             raise InvalidInputError(f"query: expected text, got {shown(query)}. Write the query.")
-        query, documents, scores = {QUERY: query}, {QUERY: documents}, None if scores is None else {QUERY: scores}
+        query = {QUERY: query}
+        documents = {QUERY: documents}
+        scores = None if scores is None else {QUERY: scores}
         of_query = "documents"
     else:
         of_query = "documents of query {!r}"
@@ -175,7 +177,8 @@ def _run(documents: Mapping[str, Mapping[str, Any]], scores: Floats, name: str) 
 
 def text_features(index: BoundIndex, given: GivenTexts, options: TextOptions) -> RankingData:
     """Return the features of texts, batch by batch of queries; see `Index.text_features`."""
-    searcher, forward = index.searcher, index.forward
+    searcher = index.searcher
+    forward = index.forward
     if given.run is None and options.retriever.field not in forward.fields:
         raise unknown_name("field", options.retriever.field, forward.fields)
     reader = GivenReader(forward, searcher.joined_fields, options.plain_field or index.main_field, options.runs)
@@ -199,7 +202,9 @@ def _batches(given: GivenTexts, reader: GivenReader) -> Iterator[dict[str, dict[
         n_characters += sum([sum(map(len, each.document.texts.values())) for each in read.values()])
         if n_rows >= _BATCH_ROWS or n_characters >= _BATCH_CHARACTERS:
             yield batch
-            batch, n_rows, n_characters = {}, 0, 0
+            batch = {}
+            n_rows = 0
+            n_characters = 0
     if batch:
         yield batch
 
@@ -232,7 +237,8 @@ def _batch_features(
     else:
         scores = np.concatenate([given.run.scores[given.run.rows(query_id)] for query_id in batch])
     run = replace(run, scores=scores)
-    order, records = run.trec_order(), _records(index, batch, given, options)
+    order = run.trec_order()
+    records = _records(index, batch, given, options)
     return extract(
         replace(texts, rows=order),
         terms,
@@ -251,7 +257,8 @@ def _records(
     options: TextOptions,
 ) -> Records:
     """Return what features need beside the texts of some queries."""
-    documents, needs = [each for named in batch.values() for each in named.values()], Needs.of(options.recipe)
+    documents = [each for named in batch.values() for each in named.values()]
+    needs = Needs.of(options.recipe)
     return Records(
         runs={**index.runs, **_runs_of_texts(batch, options.runs)},
         documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
@@ -288,7 +295,8 @@ def _encoded(index: BoundIndex, documents: Sequence[GivenDocument], queries: Map
         return None
     from rerank.vectors.encoder import Encoded
 
-    fields, joined_fields = index.forward.fields, index.searcher.joined_fields
+    fields = index.forward.fields
+    joined_fields = index.searcher.joined_fields
     of_queries = encoder.encode(list(queries.values()))
     texts = [stored_text(each.json(), fields, joined_fields) for each in documents]
     vectors = encoder.encode(texts, of_queries.shape[1])

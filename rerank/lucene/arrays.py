@@ -96,15 +96,16 @@ def _declared(values: Mapping[str, Any]) -> dict[str, Stored]:
         "term_ptr": mapped(np.int64, "n_term_ptr"),
     }
     for number, field in enumerate(values["fields"]):
-        n_terms, n_postings, n_tokens = (lambda sizes: sizes["n_term_ptr"] - 1), f"n_postings{number}", field["tokens"]
+        n_postings = f"n_postings{number}"
+        n_tokens = field["tokens"]
         of_field = {
             "doc_ptr": mapped(np.int64, lambda sizes: sizes["n_docs"] + 1),
             "terms": mapped(np.int32, n_postings),
             "freqs": mapped(np.int32, n_postings),
             "position_ptr": mapped(np.int64, lambda sizes: sizes["n_docs"] + 1),
             "lengths": mapped(np.int32, "n_docs"),
-            "doc_freq": mapped(np.int32, n_terms),
-            "collection_freq": mapped(np.int64, n_terms),
+            "doc_freq": mapped(np.int32, lambda sizes: sizes["n_term_ptr"] - 1),
+            "collection_freq": mapped(np.int64, lambda sizes: sizes["n_term_ptr"] - 1),
         }
         if field["positions"]:
             of_field["positions"] = mapped(np.int32, n_tokens)
@@ -139,7 +140,8 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool) -> Ids:
     commit = commit_hash(index)
     from rerank.lucene.transpose import RawField, write_field
 
-    raw, parts = folder / "raw", folder / "parts"
+    raw = folder / "raw"
+    parts = folder / "parts"
     raw.mkdir(parents=True)
     parts.mkdir()
     report = _export(index, raw)
@@ -227,7 +229,8 @@ def ids_from_bytes(text: bytes | memoryview, lengths: NDArray[np.int32]) -> Ids:
 def _padded(text: NDArray[np.uint8], lengths: NDArray[np.int32]) -> NDArray[np.bytes_]:
     """Return concatenated ids as an array of bytes, whose width is a multiple of eight."""
     width = max(-(-int(lengths.max(initial=1)) // 8) * 8, 8)
-    ids, start = np.zeros((len(lengths), width), dtype=np.uint8), 0
+    ids = np.zeros((len(lengths), width), dtype=np.uint8)
+    start = 0
     for first in range(0, len(lengths), _BLOCK):
         of_block = lengths[first : first + _BLOCK]
         end = start + int(of_block.sum(dtype=np.int64))
@@ -288,7 +291,8 @@ def _check_shards(index: Path, doc_ids: Ids, order: Ints, sizes: list[int]) -> N
     shard = np.searchsorted(pointers(sizes)[1:], order, side="right")
     repeated = (doc_ids[1:] == doc_ids[:-1]) & (shard[1:] != shard[:-1]) & (doc_ids[1:] != "")
     if repeated.any():
-        row, shards = int(np.argmax(repeated)), index_folders(index)
+        row = int(np.argmax(repeated))
+        shards = index_folders(index)
         raise IndexFolderError(
             f"{index}: expected each id in one shard, got {str(doc_ids[row])!r} in {shards[shard[row]].name} and "
             f"{shards[shard[row + 1]].name}. Delete it from one of them ({np.count_nonzero(repeated)} such ids in all)."
@@ -296,7 +300,8 @@ def _check_shards(index: Path, doc_ids: Ids, order: Ints, sizes: list[int]) -> N
 
 
 def _write_numbers(raw: Path, folder: Path, report: dict[str, Any], order: Ints) -> None:
-    n_docs, n_numbers = len(order), len(report["numbers"])
+    n_docs = len(order)
+    n_numbers = len(report["numbers"])
     out = np.lib.format.open_memmap(folder / "numbers.npy", mode="w+", dtype=np.float64, shape=(n_numbers, n_docs))
     for row in range(n_numbers if n_docs else 0):
         out[row] = np.fromfile(raw / "numbers", np.float64, n_docs, offset=8 * n_docs * row)[order]

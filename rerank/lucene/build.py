@@ -45,7 +45,9 @@ def build_index(
     the order of `fields` (by default title, body, then the others in the document's order). Anserini leaves out
     documents with empty contents: they are counted and a warning is logged.
     """
-    target, workers, names = Path(folder), java_threads(threads), _names_of(shards)
+    target = Path(folder)
+    workers = java_threads(threads)
+    names = _names_of(shards)
     check_language(language)
     check_target(target, overwrite)
     with staged_folder(target) as staging:
@@ -73,7 +75,10 @@ def build_index_from_sgml(
     TrecCollection reads (TEXT, HEADLINE, TITLE, HL, HEAD, TTL, DD, DATE, LP, LEADPARA). Anserini reads files of Unix
     compress (.Z), which are not checked; a warning is logged.
     """
-    source, target, workers, names = Path(path), Path(folder), java_threads(threads), _names_of(shards)
+    source = Path(path)
+    target = Path(folder)
+    workers = java_threads(threads)
+    names = _names_of(shards)
     if not source.exists():
         raise MissingFileError(source, "a file or folder of TREC SGML")
     check_language(language)
@@ -176,7 +181,8 @@ class _Job:
 def _index_shards(staging: Path, names: Sequence[str] | None, job: _Job, n_documents: Sequence[int] | None) -> None:
     """Index the files of each shard, one shard after the other; None for `names` is an index without shards."""
     build = secrets.token_hex(16)
-    counts, total = Counter[str](), None if n_documents is None else sum(n_documents)
+    counts = Counter[str]()
+    total = None if n_documents is None else sum(n_documents)
     with progress_bar("indexing", total) as advance:
         for name in names or [""]:
             note = None if names is None else {"build": build, "shards": len(names)}

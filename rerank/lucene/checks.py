@@ -71,7 +71,8 @@ def _field_fault(field: FieldArrays, n_terms: int) -> str | None:
         return "doc_ptr.npy does not rise from 0 to the number of postings"
     if not np.array_equal(np.diff(field.position_ptr), field.lengths) or field.position_ptr[0] != 0:
         return "position_ptr.npy does not fit lengths.npy"
-    doc_freq, collection_freq = np.zeros(n_terms, np.int64), np.zeros(n_terms, np.int64)
+    doc_freq = np.zeros(n_terms, np.int64)
+    collection_freq = np.zeros(n_terms, np.int64)
     doc_ptr, terms, freqs, lengths = (
         read_only_view(part) for part in (field.doc_ptr, field.terms, field.freqs, field.lengths)
     )
@@ -95,12 +96,14 @@ def _are_pointers(pointers: NDArray[Any], end: int) -> bool:
 def _terms_ascend(vocabulary: Any, term_ptr: Any) -> bool:
     """Return whether each term begins with a whole character and is greater than the one before it in byte order."""
     for term in range(len(term_ptr) - 1):
-        start, end = term_ptr[term], term_ptr[term + 1]
+        start = term_ptr[term]
+        end = term_ptr[term + 1]
         if start < end and vocabulary[start] & 0xC0 == 0x80:
             return False
         if term == 0:
             continue
-        index, previous = start, term_ptr[term - 1]
+        index = start
+        previous = term_ptr[term - 1]
         while index < end and previous < start and vocabulary[index] == vocabulary[previous]:
             index += 1
             previous += 1
@@ -116,9 +119,11 @@ def _count_terms(doc_ptr: Any, terms: Any, freqs: Any, lengths: Any, doc_freq: A
     doc_freq, collection_freq  (n_terms,) int64, OUT, 0 before: counted from the postings
     """
     for doc in range(len(lengths)):
-        last, total = -1, 0
+        last = -1
+        total = 0
         for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
-            term, freq = terms[posting], freqs[posting]
+            term = terms[posting]
+            freq = freqs[posting]
             if term <= last or term >= len(doc_freq) or freq < 1:
                 return False
             last = term

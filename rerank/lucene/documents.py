@@ -106,7 +106,8 @@ class CorpusFiles:
     """
 
     def __init__(self, folders: Sequence[Path], ending: str) -> None:
-        self._folders, self._ending = folders, ending
+        self._folders = folders
+        self._ending = ending
         self._parts: list[list[str]] = [[] for _ in folders]
         self.counts = [0] * len(folders)
 

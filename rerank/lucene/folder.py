@@ -45,7 +45,8 @@ _BLOCK = 1 << 22
 _MOST_SECONDS = 1.0  # after which the log says how long it took
 _log = logging.getLogger("rerank")
 SUBFOLDER, RESOURCES = "rerank", "rerank-resources"  # of the forward arrays; of vectors and history
-ARRAYS, ARRAYS_NOTE = "forward.npz", "verified.json"
+ARRAYS = "forward.npz"
+ARRAYS_NOTE = "verified.json"
 MARKER = "rerank-unfinished.json"
 MOST_SHARDS = 1000
 _NAME = re.compile(r"shard-\d{3,}")
@@ -97,7 +98,8 @@ def check_checksums(folder: Path, indexes: Sequence[Path], arrays: Path) -> None
     notes = [note_path(folder)] if not arrays.is_dir() else [arrays / NOTE, note_path(folder)]
     if is_noted(notes, state):
         return
-    start, sizes = time.perf_counter(), [size for size, *_ in state.values()]
+    start = time.perf_counter()
+    sizes = [size for size, *_ in state.values()]
     blocks = _compared_blocks(folder, files)
     for _ in track(blocks, "checksums of Lucene's files", sum(-(-size // _BLOCK) for size in sizes)):
         pass
@@ -125,12 +127,14 @@ def _committed_files(index: Path) -> list[Path]:
 def _compared_blocks(folder: Path, files: Sequence[Path]) -> Iterator[None]:
     """Read files in blocks and yield after each; raise IndexFolderError for a file that has another checksum."""
     for path in files:
-        checksum, end = 0, b""
+        checksum = 0
+        end = b""
         try:
             with open(path, "rb", buffering=0) as file:
                 while block := file.read(_BLOCK):
                     block = end + block
-                    checksum, end = zlib.crc32(memoryview(block)[:-_CHECKSUM], checksum), block[-_CHECKSUM:]
+                    checksum = zlib.crc32(memoryview(block)[:-_CHECKSUM], checksum)
+                    end = block[-_CHECKSUM:]
                     yield
         except OSError as error:
             raise damaged_lucene(folder, f"{path.relative_to(folder)} cannot be read: {error.strerror}") from error

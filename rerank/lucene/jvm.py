@@ -72,7 +72,8 @@ def make_archive(java: Path, jar: Path) -> None:
     archive = archive_path(java, jar)
     archive.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=archive.parent) as folder:
-        classes, part = Path(folder) / "classes", Path(folder) / "archive"
+        classes = Path(folder) / "classes"
+        part = Path(folder) / "archive"
         _run([sys.executable, "-c", _PROGRAM, str(classes), folder])
         dump = ["-Xshare:dump", f"-XX:SharedClassListFile={classes}", f"-XX:SharedArchiveFile={part}"]
         _run([str(java / "bin" / "java"), *dump, "-Xlog:disable", "-cp", str(jar)])
@@ -110,8 +111,10 @@ class _Bridge:
         url = jnius.autoclass("java.net.URI").create(CLASS_PATH.as_uri() + "/").toURL()
         system_loader = jnius.autoclass("java.lang.ClassLoader").getSystemClassLoader()
         loader = jnius.autoclass("java.net.URLClassLoader").newInstance([url], system_loader)
-        bridge, thread = loader.loadClass(f"{JAVA_PACKAGE}.Bridge"), class_named("java.lang.Thread")
-        buffer, answer = class_named("java.nio.ByteBuffer"), class_named("[B")
+        bridge = loader.loadClass(f"{JAVA_PACKAGE}.Bridge")
+        thread = class_named("java.lang.Thread")
+        buffer = class_named("java.nio.ByteBuffer")
+        answer = class_named("[B")
         self._start = handles.findStatic(bridge, "start", method_type(thread, buffer))
         self._answer = handles.findStatic(bridge, "answer", method_type(answer, thread))
         self._answer_now = handles.findStatic(bridge, "answerNow", method_type(answer, buffer))
@@ -156,7 +159,8 @@ def open_index(folder: Path) -> dict[str, Any]:
     Returns its `handle`, which the request `close` releases, the language and the fields that it stores, and `sizes`,
     the number of documents of each shard.
     """
-    shards, opened = index_folders(folder), []
+    shards = index_folders(folder)
+    opened = []
     try:
         for shard in shards:
             path = str(shard.absolute())  # Java keeps the working directory of its start
@@ -198,7 +202,8 @@ def _wait(bridge: _Bridge, request: bytes, on_wait: Callable[[], None] | None) -
 
 def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
     """Return the error for an exception of Java; a full disk is an OSError."""
-    name, message = report["class"].rpartition(".")[2], " ".join(report["message"].split())
+    name = report["class"].rpartition(".")[2]
+    message = " ".join(report["message"].split())
     full = next((code for code in FULL if os.strerror(code) in message), None)
     if full is not None:
         return OSError(full, os.strerror(full))
@@ -283,7 +288,8 @@ def _too_old(jnius: Any) -> str:
 
 
 def _start_jvm() -> None:
-    java, jar = java_home(), anserini_jar()
+    java = java_home()
+    jar = anserini_jar()
     if not _has_jnius():
         raise _missing_parts()
     import jnius_config
@@ -324,7 +330,8 @@ def add_options(*options: str) -> None:
 
 def make_class_archive() -> None:
     """Make the archive with which Java starts faster, unless it exists, or Java or Anserini is missing."""
-    java, jar = _find_java(), _find_jar()
+    java = _find_java()
+    jar = _find_jar()
     if java is not None and jar is not None and _has_jnius() and not archive_path(java, jar).exists():
         make_archive(java, jar)
 

@@ -79,7 +79,8 @@ class Searcher(AbstractContextManager["Searcher"]):
 
     def close(self) -> None:
         """Close the index; closing it twice is allowed."""
-        handle, self._handle = self._handle, None
+        handle = self._handle
+        self._handle = None
         if handle is not None:
             ask_json("close", handle=handle)
 
@@ -102,7 +103,8 @@ class Searcher(AbstractContextManager["Searcher"]):
         """
         topics = Topics.of(topics)
         parameters = self._parameters(k, k1, b, threads, field)
-        texts, parts = list(topics.texts.values()), []
+        texts = list(topics.texts.values())
+        parts = []
         for first in track(range(0, len(texts), _BATCH), "searching"):
             parts.append(self._search(texts[first : first + _BATCH], parameters))
         counts, numbers, scores = map(np.concatenate, zip(*parts, strict=True))
@@ -156,7 +158,8 @@ class Searcher(AbstractContextManager["Searcher"]):
         few = len(queries) <= _FEW_QUERIES
         answer = ask("search", at_once=len(queries) == 1, **parameters, queries=queries, terms=few)
         counts = np.frombuffer(answer, np.int32, len(queries))
-        n_rows, offset = int(counts.sum()), 4 * len(queries)
+        n_rows = int(counts.sum())
+        offset = 4 * len(queries)
         numbers = np.frombuffer(answer, np.int32, n_rows, offset)
         scores = np.frombuffer(answer, np.float32, n_rows, offset + 4 * n_rows)
         if few:
@@ -186,7 +189,8 @@ class Searcher(AbstractContextManager["Searcher"]):
             raise InvalidInputError(f"k1: expected a number from 0 to {MOST_K1:g}, got {shown(k1)}. Pass e.g. 0.9.")
         if not 0 <= b <= 1:
             raise InvalidInputError(f"b: expected a number from 0 to 1, got {shown(b)}. Pass e.g. 0.4.")
-        request, n_threads = self._request(), java_threads(threads)
+        request = self._request()
+        n_threads = java_threads(threads)
         if field not in self._fields:
             raise unknown_name("field", field, self._fields)
         return {

@@ -135,7 +135,8 @@ class TextAnalyser:
     """
 
     def __init__(self, forward: ForwardIndex, language: str) -> None:
-        self._forward, self._language = forward, language
+        self._forward = forward
+        self._language = language
         self._wordwise = bool(ask_json("wordwise", at_once=True, language=language)["wordwise"])
         self._lock = Lock()
         self._statistics: dict[str, tuple[NDArray[np.int32], Ints]] = {}
@@ -266,7 +267,8 @@ class TextAnalyser:
         parts = [self._numbered(memoryview(bytes(4)), 0)]
         first = 0
         while first < len(texts):
-            last, size = first, 0
+            last = first
+            size = 0
             while last < len(texts) and size < _REQUEST_BYTES:
                 size += len(texts[last])
                 last += 1
@@ -285,7 +287,8 @@ class TextAnalyser:
         """Return the tokens of an answer of Java, with the numbers of the terms; see Analysing.java."""
         n_terms = int(np.frombuffer(answer, np.int32, 1)[0])
         counts, spans = np.frombuffer(answer, np.int32, 2 * n_texts, 4).reshape(2, n_texts).astype(np.int64)
-        n_tokens, start = int(counts.sum()), 4 + 8 * n_texts
+        n_tokens = int(counts.sum())
+        start = 4 + 8 * n_texts
         local, positions = np.frombuffer(answer, np.int32, 2 * n_tokens, start).reshape(2, n_tokens).astype(np.int64)
         start += 8 * n_tokens
         ends = (start + 4 * n_terms + pointers(np.frombuffer(answer, np.int32, n_terms, start))).tolist()
@@ -299,7 +302,8 @@ class TextAnalyser:
         """Return the arrays of one field of the documents, whose tokens are given."""
         doc = query_rows(tokens.ptr)
         order = np.argsort(doc * (self._n_known + n_new) + tokens.terms, kind="stable")  # positions ascend already
-        terms, positions = tokens.terms[order], tokens.positions[order]
+        terms = tokens.terms[order]
+        positions = tokens.positions[order]
         is_first = np.ones(len(terms), dtype=np.bool_)  # of a posting
         is_first[1:] = (terms[1:] != terms[:-1]) | (doc[1:] != doc[:-1])
         first = np.flatnonzero(is_first)
@@ -376,7 +380,9 @@ class GivenReader:
     ) -> None:
         if field not in forward.fields:
             raise unknown_name("field", field, forward.fields)
-        self._fields, self._numbers, self._field = set(forward.fields), set(forward.numbers), field
+        self._fields = set(forward.fields)
+        self._numbers = set(forward.numbers)
+        self._field = field
         self._joined = None if joined_fields is None else tuple(joined_fields)
         self._parts: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._runs = frozenset(runs) - self._fields - self._numbers

@@ -90,14 +90,18 @@ class RawField:
 
     def blocks(self) -> Iterator[_Block]:
         """Yield all postings."""
-        posting_ptr, first, token = pointers(self.doc_freq), 0, 0
+        posting_ptr = pointers(self.doc_freq)
+        first = 0
+        token = 0
         while first < len(self.doc_freq):
             last = max(int(np.searchsorted(posting_ptr, posting_ptr[first] + _BLOCK, side="right")) - 1, first + 1)
-            start, count = int(posting_ptr[first]), int(posting_ptr[last] - posting_ptr[first])
+            start = int(posting_ptr[first])
+            count = int(posting_ptr[last] - posting_ptr[first])
             docs, freqs = (self._read(name, start, count) for name in ("docs", "freqs"))
             n_tokens = int(freqs.sum(dtype=np.int64)) if self.positions else 0
             yield _Block(first, self.doc_freq[first:last], docs, freqs, self._read("positions", token, n_tokens))
-            first, token = last, token + n_tokens
+            first = last
+            token = token + n_tokens
 
     def _read(self, name: str, start: int, count: int) -> NDArray[np.int32]:
         if not count:
@@ -111,14 +115,17 @@ def write_field(field: RawField, folder: Path, order: Ints) -> dict[str, int]:
     folder  of the arrays
     order   (n_docs,) int64 Lucene's number of each document
     """
-    n_docs, doc_freq = len(order), field.doc_freq
-    n_postings, lengths = np.zeros(n_docs, np.int64), np.zeros(n_docs, np.int64)
+    n_docs = len(order)
+    doc_freq = field.doc_freq
+    n_postings = np.zeros(n_docs, np.int64)
+    lengths = np.zeros(n_docs, np.int64)
     collection_freq = np.zeros(len(doc_freq), np.int64)
     for block in field.blocks():
         of_block = collection_freq[block.first : block.first + len(block.doc_freq)]
         count_postings(block.doc_freq, block.docs, block.freqs, n_postings, lengths, of_block)
     lengths = lengths[order]
-    doc_ptr, position_ptr = pointers(n_postings[order]), pointers(lengths)
+    doc_ptr = pointers(n_postings[order])
+    position_ptr = pointers(lengths)
     _write_postings(field, folder, order, doc_ptr, position_ptr)
     arrays: dict[str, NDArray[Any]] = {
         "doc_ptr": doc_ptr,

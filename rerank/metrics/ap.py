@@ -53,12 +53,14 @@ class AP(BinaryMeasure):
         """Fill out with |ΔAP|."""
         from rerank.metrics.swaps import fill_ap
 
-        scales, cutoff = inverse(n_relevant(lists, self.rel)), measure_depth(lists.query_ptr, self.cutoff)
+        scales = inverse(n_relevant(lists, self.rel))
+        cutoff = measure_depth(lists.query_ptr, self.cutoff)
         fill_ap(self.relevant(lists.labels), lists.query_ptr, scales, cutoff, depth, out, out_ptr)
 
     def prefix_sum(self, lists: RankedLists) -> PrefixSum:
         """Return the prefix-sum form: (1 + relevant documents above) / rank for each relevant document."""
-        relevant, norms = self.relevant(lists.labels).astype(np.float64), inverse(n_relevant(lists, self.rel))
+        relevant = self.relevant(lists.labels).astype(np.float64)
+        norms = inverse(n_relevant(lists, self.rel))
         discounts = reciprocal_ranks(lists.query_ptr, self.cutoff)
         return PrefixSum(relevant, relevant, np.ones(len(relevant)), discounts, norms)
 
@@ -95,7 +97,8 @@ class InfAP(BinaryMeasure):
     def scores(self, lists: RankedLists) -> Floats:
         """Return the inferred average precision of every query."""
         hits = np.flatnonzero(self.relevant(lists.labels))
-        query, above = query_rows(lists.query_ptr)[hits], ranks(lists.query_ptr)[hits]
+        query = query_rows(lists.query_ptr)[hits]
+        above = ranks(lists.query_ptr)[hits]
         pooled = relevant_so_far(in_pool(lists), lists.query_ptr)[hits] - 1
         relevant = relevant_so_far(self.relevant(lists.labels), lists.query_ptr)[hits] - 1
         judged = relevant_so_far(has_judgement(lists), lists.query_ptr)[hits] - 1
@@ -159,7 +162,8 @@ class ERR(Measure):
         """Fill out with |ΔERR|, all pairs of a list in quadratic time (Burges 2010, section 3)."""
         from rerank.metrics.swaps import fill_err
 
-        stopping, cutoff = self.stopping(lists.labels), measure_depth(lists.query_ptr, self.cutoff)
+        stopping = self.stopping(lists.labels)
+        cutoff = measure_depth(lists.query_ptr, self.cutoff)
         fill_err(stopping, lists.query_ptr, self.scales(lists), cutoff, depth, out, out_ptr)
 
     def prefix_sum(self, lists: RankedLists) -> PrefixSum:

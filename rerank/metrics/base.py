@@ -29,7 +29,10 @@ from rerank.runtime.arithmetic import exp2_of, log2_of
 from rerank.types import Floats, Ints, pointers
 
 LABELS_AT_ONCE = 1 << 20  # labels of the swapped lists that are measured together: 8 MB
-MEAN, GEOMETRIC, TOTAL, TEXT = "mean", "geometric mean", "sum", "none, it is text"
+MEAN = "mean"
+GEOMETRIC = "geometric mean"
+TOTAL = "sum"
+TEXT = "none, it is text"
 LEAST = 1e-5  # smaller values are raised to it in a geometric mean (trec_eval's MIN_GEO_MEAN)
 
 
@@ -393,7 +396,8 @@ class BinaryMeasure(Measure):
 def fill_from_weights(swap: SwapWeights, query_ptr: Ints, depth: int, out: Floats, out_ptr: Ints) -> None:
     """Fill out with |gain_i - gain_j| * |discount_i - discount_j| * inverse_norm, gains in rank order."""
     for q, rows, block in _blocks(query_ptr, depth, out, out_ptr):
-        gains, discounts = swap.gains[rows], swap.discounts[: block.shape[1]]
+        gains = swap.gains[rows]
+        discounts = swap.discounts[: block.shape[1]]
         np.abs(np.subtract.outer(gains[: len(block)], gains), out=block)
         block *= np.abs(np.subtract.outer(discounts[: len(block)], discounts)) * swap.inverse_norms[q]
 
@@ -465,7 +469,8 @@ class CustomMeasure(Measure):
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the value of the function for every query; refuse a value that is not a finite number."""
-        ranked, ideal = pairwise(lists.query_ptr.tolist()), pairwise(lists.ideal_ptr.tolist())
+        ranked = pairwise(lists.query_ptr.tolist())
+        ideal = pairwise(lists.ideal_ptr.tolist())
         results = [
             self.function(lists.labels[first:last], lists.ideal_labels[best:worst])
             for (first, last), (best, worst) in zip(ranked, ideal, strict=True)

@@ -102,7 +102,8 @@ class _Novelty(_Diversity):
     def of_ranks(self, judged: _Judged, ranks: Ints, pairs: Ints) -> Floats:
         """Return the value of every query."""
         depth = self.cutoff or 0
-        discounts, best = self.discounts(depth), np.cumprod(np.append(1.0, np.full(depth - 1, self.kept)))
+        discounts = self.discounts(depth)
+        best = np.cumprod(np.append(1.0, np.full(depth - 1, self.kept)))
         norm = judged.n_subtopics() * float((best * discounts).sum())
         return ratio(self.sums(judged, ranks, pairs), norm)
 
@@ -204,7 +205,8 @@ def _ideal(judged: _Judged, depth: int, kept: float) -> tuple[Ints, Ints]:
             continue
         documents, row = np.unique(judged.all.documents[own], return_inverse=True)
         subtopics, column = np.unique(judged.all.subtopics[own], return_inverse=True)
-        worth, left = np.ones(len(subtopics)), np.ones(len(documents), dtype=np.bool_)
+        worth = np.ones(len(subtopics))
+        left = np.ones(len(documents), dtype=np.bool_)
         for rank in range(min(depth, len(documents))):
             gains = np.bincount(row, worth[column], len(documents))
             gains[~left] = -1.0

@@ -36,7 +36,8 @@ from rerank.metrics.registry import register
 from rerank.runtime.arithmetic import exp2_of, log2_of, powers
 from rerank.types import Floats, Ints, pointers, query_rows
 
-LINEAR, EXPONENTIAL = "log2", "exp-log2"
+LINEAR = "log2"
+EXPONENTIAL = "exp-log2"
 MOST_EXPONENT = 500  # a sum of gains, and its square, stay within float64
 
 
@@ -233,7 +234,8 @@ def graded(lists: RankedLists, gains: Gains) -> tuple[Floats, Floats, Ints]:
     of_zero = n_judged_zero(lists).astype(np.int64) if gains.pays_zero else np.zeros(lists.n_queries, dtype=np.int64)
     query = np.concatenate([query_rows(lists.ideal_ptr), np.repeat(np.arange(lists.n_queries), of_zero)])
     ideal = gains.of_labels(np.concatenate([lists.ideal_labels, np.zeros(of_zero.sum())]))
-    query, ideal = query[ideal > 0], ideal[ideal > 0]
+    query = query[ideal > 0]
+    ideal = ideal[ideal > 0]
     return gained, ideal[np.lexsort((-ideal, query))], pointers(np.bincount(query, minlength=lists.n_queries))
 
 
@@ -357,7 +359,8 @@ class _Curves:
     def of(cls, measure: GradedMeasure, lists: RankedLists) -> _Curves:
         """Return the sums of the gains of every query, discounted by log2(1 + rank)."""
         gained, ideal, ideal_ptr = graded(lists, measure.gains)
-        curve, best = _curve(gained, lists.query_ptr), _curve(ideal, ideal_ptr)
+        curve = _curve(gained, lists.query_ptr)
+        best = _curve(ideal, ideal_ptr)
         return cls(curve, lists.query_ptr, best, ideal_ptr, gained, ideal)
 
     def at(self, query: Ints, depth: Ints) -> Floats:
@@ -400,12 +403,14 @@ class RnDCG(GradedMeasure):
     def scores(self, lists: RankedLists) -> Floats:
         """Return the nDCG of every query, averaged."""
         curves = _Curves.of(self, lists)
-        query, depth = query_rows(curves.ideal_ptr), ranks(curves.ideal_ptr) + 1
+        query = query_rows(curves.ideal_ptr)
+        depth = ranks(curves.ideal_ptr) + 1
         last = np.flatnonzero((np.diff(curves.ideal, append=0.0) != 0) | (np.diff(query, append=-1) != 0))
         total = totals(query[last], curves.at(query[last], depth[last]), lists.n_queries)
         points = np.bincount(query[last], minlength=lists.n_queries)
         further = np.diff(lists.query_ptr) > np.diff(curves.ideal_ptr) + 1
-        total, points = total + further * _final(curves), points + further
+        total = total + further * _final(curves)
+        points = points + further
         return np.where(n_relevant(lists, self.rel) > 0, ratio(total, points.astype(np.float64)), 0.0)
 
 

@@ -33,7 +33,8 @@ from rerank.types import Floats, Ints, query_rows
 
 def pairs_in_order(lists: RankedLists) -> tuple[Floats, Floats]:
     """Return the number of pairs in the right order and of all pairs of each query, (n_queries,) float64 each."""
-    in_order, n_pairs = np.zeros(lists.n_queries), np.zeros(lists.n_queries)
+    in_order = np.zeros(lists.n_queries)
+    n_pairs = np.zeros(lists.n_queries)
     for label in np.unique(lists.labels):
         worse = lists.labels == label
         in_order += sums(worse * relevant_so_far(lists.labels > label, lists.query_ptr), lists.query_ptr)
@@ -150,7 +151,8 @@ class Bpref(BinaryMeasure):
     def scores(self, lists: RankedLists) -> Floats:
         """Return the bpref of every query."""
         hits = np.flatnonzero(self.relevant(lists.labels))
-        query, all_relevant = query_rows(lists.query_ptr)[hits], n_relevant(lists, self.rel)
+        query = query_rows(lists.query_ptr)[hits]
+        all_relevant = n_relevant(lists, self.rel)
         not_relevant = n_judged_zero(lists) + np.diff(lists.ideal_ptr) - all_relevant
         above = relevant_so_far(has_judgement(lists) & (lists.labels < self.rel), lists.query_ptr)[hits]
         wrong = ratio(np.minimum(above, all_relevant[query]), np.minimum(not_relevant[query], all_relevant[query]))

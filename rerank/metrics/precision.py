@@ -41,7 +41,8 @@ from rerank.types.ids import Ids
 
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 RECALLS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-NEAREST, UP = "nearest", "up"
+NEAREST = "nearest"
+UP = "up"
 
 
 @register("P", trec_cut="P", aliases={"Precision": "P"})
@@ -226,7 +227,8 @@ class AvgIPrec(_Interpolated):
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the averaged precision of every query."""
-        curve, all_relevant = self.curve(lists), n_relevant(lists, self.rel)
+        curve = self.curve(lists)
+        all_relevant = n_relevant(lists, self.rel)
         total = np.zeros(lists.n_queries)
         for recall in self.recalls:  # in this order, while the order of np.sum depends on the number of queries
             total += self.at_recall(curve, all_relevant, recall)
@@ -320,7 +322,8 @@ class SetF(_SetMeasure):
 
     def of_counts(self, n_hits: Floats, retrieved: Floats, relevant: Floats) -> Floats:
         """Return the weighted harmonic mean of precision and recall of every query."""
-        precision, recall = ratio(n_hits, retrieved), ratio(n_hits, relevant)
+        precision = ratio(n_hits, retrieved)
+        recall = ratio(n_hits, relevant)
         return ratio((self.beta + 1.0) * precision * recall, self.beta * precision + recall)
 
 

@@ -227,7 +227,8 @@ def measure_name(measure: object) -> str:
 
 def check_cutoff(measure: Measure) -> None:
     """Refuse a cutoff that is not a whole number of at least 1, or any cutoff if the measure takes none."""
-    cutoff, symbol = measure.cutoff, measure.symbol
+    cutoff = measure.cutoff
+    symbol = measure.symbol
     if cutoff is not None and not measure.takes_cutoff:
         raise InvalidInputError(f"measure {symbol}: expected no cutoff, got {cutoff!r}. Write {symbol}.")
     if cutoff is None or (isinstance(cutoff, Integral) and not isinstance(cutoff, bool) and cutoff >= 1):

@@ -20,9 +20,13 @@ def fill_ap(relevant, query_ptr, scales, cutoff, depth, out, out_ptr):  # type: 
     the precision at j. Terms beyond the cutoff are 0.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first, n, start = query_ptr[q], query_ptr[q + 1] - query_ptr[q], out_ptr[q]
+        first = query_ptr[q]
+        n = query_ptr[q + 1] - query_ptr[q]
+        start = out_ptr[q]
         out[start : out_ptr[q + 1]] = 0.0
-        upper, lower, between = np.zeros(n), np.zeros(n), np.zeros(n + 1)
+        upper = np.zeros(n)
+        lower = np.zeros(n)
+        between = np.zeros(n + 1)
         so_far = 0
         for rank in range(n):
             here = relevant[first + rank]
@@ -44,7 +48,8 @@ def fill_ap(relevant, query_ptr, scales, cutoff, depth, out, out_ptr):  # type: 
 @helper()
 def _first_two(relevant, first, n):  # type: ignore[no-untyped-def]
     """Return the 0-based ranks of the first two relevant documents; n if there is none."""
-    best, second = n, n
+    best = n
+    second = n
     for rank in range(n):
         if relevant[first + rank]:
             if best < n:
@@ -71,7 +76,9 @@ def fill_rr(relevant, query_ptr, cutoff, depth, out, out_ptr):  # type: ignore[n
     changes the measure.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first, n, start = query_ptr[q], query_ptr[q + 1] - query_ptr[q], out_ptr[q]
+        first = query_ptr[q]
+        n = query_ptr[q + 1] - query_ptr[q]
+        start = out_ptr[q]
         out[start : out_ptr[q + 1]] = 0.0
         best, second = _first_two(relevant, first, n)
         before = _value(best, n, cutoff)
@@ -98,7 +105,9 @@ def fill_err(stopping, query_ptr, scales, cutoff, depth, out, out_ptr):  # type:
     between by the factor T_j / T_i, and the term of j to pi_j T_j / T_i R_i / j. The other terms do not change.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first, n, start = query_ptr[q], query_ptr[q + 1] - query_ptr[q], out_ptr[q]
+        first = query_ptr[q]
+        n = query_ptr[q + 1] - query_ptr[q]
+        start = out_ptr[q]
         out[start : out_ptr[q + 1]] = 0.0
         reached, terms = np.zeros(n), np.zeros(n)  # pi_r / r, and with R_r; 0 beyond the cutoff
         going_on = 1.0
@@ -137,7 +146,9 @@ def fill_pairs(labels, balances, query_ptr, scales, depth, out, out_ptr):  # typ
     inverts the pair of i and j.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first, n, start = query_ptr[q], query_ptr[q + 1] - query_ptr[q], out_ptr[q]
+        first = query_ptr[q]
+        n = query_ptr[q + 1] - query_ptr[q]
+        start = out_ptr[q]
         out[start : out_ptr[q + 1]] = 0.0
         risen = balances[first : first + n].copy()  # of j, over the ranks between i and j
         top = min(depth, n)

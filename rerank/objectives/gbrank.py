@@ -64,10 +64,13 @@ def _fill_pairs(query_ptr, by_label, labels, scores, weights, tau, grad, hess): 
     """Fill gradient and curvature; return the unweighted cost of each query. A thread takes a query at a time."""
     costs = np.zeros(query_ptr.shape[0] - 1)
     for q in prange(query_ptr.shape[0] - 1):
-        first, last = query_ptr[q], query_ptr[q + 1]
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
         grad[first:last] = 0.0
         hess[first:last] = 0.0
-        below, cost, weight = first, 0.0, weights[q]
+        below = first
+        cost = 0.0
+        weight = weights[q]
         large = last > first and np.abs(scores[first:last]).max() > LARGE
         for i in range(first, last):
             x = by_label[i]

@@ -60,7 +60,8 @@ def _fill_hinges(query_ptr, labels, scores, weights, grad, hess, costs):  # type
     For each label but the lowest: its documents as the better ones, in order of score, against all lower ones.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first, last = query_ptr[q], query_ptr[q + 1]
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
         grad[first:last] = 0.0
         hess[first:last] = 0.0
         if last > first and np.abs(scores[first:last]).max() > LARGE:
@@ -98,8 +99,11 @@ def _add_level(order, labels, scores, label, weight, grad, hess):  # type: ignor
     order (n,) rows by score, ascending. Downwards the documents of lower label with s_j > s_i - 1 are summed, upwards
     those of this label with s_i < s_j + 1 are counted.
     """
-    n, cost = order.shape[0], 0.0
-    inside, total, rank = 0, 0.0, n - 1
+    n = order.shape[0]
+    cost = 0.0
+    inside = 0
+    total = 0.0
+    rank = n - 1
     for i in order[::-1]:
         if labels[i] != label:
             continue
@@ -111,7 +115,8 @@ def _add_level(order, labels, scores, label, weight, grad, hess):  # type: ignor
         grad[i] -= weight * inside
         hess[i] += weight * inside
         cost += inside * (1.0 - scores[i]) + total
-    inside, rank = 0, 0
+    inside = 0
+    rank = 0
     for j in order:
         if labels[j] >= label:
             continue

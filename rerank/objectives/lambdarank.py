@@ -150,7 +150,8 @@ class LambdaRankObjective(Objective):
     def _query_cost(self, scores: Floats, query: int) -> float:
         rows = slice(self.query_ptr[query], self.query_ptr[query + 1])
         order = query_order(pointers([rows.stop - rows.start]), -scores[rows])
-        score, gain = scores[rows][order], self.swap.gains[rows][order]
+        score = scores[rows][order]
+        gain = self.swap.gains[rows][order]
         discount = np.zeros(len(order))
         top = min(self.truncation_level, len(order))
         discount[:top] = self.swap.discounts[:top]
@@ -247,16 +248,29 @@ def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-un
     the same gain, documents ranked above i (whose pairs are added when j is the top document), and padding. There the
     difference of gains or of discounts is not positive, and the term is 0.
     """
-    score, gain, e, discount = columns.score, columns.gain, columns.exponential, columns.discount
-    row_weight, grad, hess = columns.row_weight, columns.grad, columns.hess
+    score = columns.score
+    gain = columns.gain
+    e = columns.exponential
+    discount = columns.discount
+    row_weight = columns.row_weight
+    grad = columns.grad
+    hess = columns.hess
     total = same(0.0)
-    one, offset, slope = same(1.0), same(offset), same(slope)
+    one = same(1.0)
+    offset = same(offset)
+    slope = same(slope)
     for i in top:
-        score_i, gain_i, e_i, discount_i = same(score[i]), same(gain[i]), same(e[i]), same(discount[i])
+        score_i = same(score[i])
+        gain_i = same(gain[i])
+        e_i = same(e[i])
+        discount_i = same(discount[i])
         weight_i = same(row_weight[i])
-        as_better, as_worse, hess_i = same(0.0), same(0.0), same(0.0)
+        as_better = same(0.0)
+        as_worse = same(0.0)
+        hess_i = same(0.0)
         for j in range(0, above[i], LANES):
-            e_j, distance = load(e, j), offset + slope * absolute(score_i - load(score, j))
+            e_j = load(e, j)
+            distance = offset + slope * absolute(score_i - load(score, j))
             share = one / ((e_i + e_j) * distance)
             delta = positive(load(gain, j) - gain_i) * positive(discount_i - load(discount, j))
             delta = delta * (load(row_weight, j) * weight_i)
@@ -264,9 +278,11 @@ def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-un
             curvature = lambda_ij * share * distance * e_j
             store(grad, j, load(grad, j) - lambda_ij)
             store(hess, j, load(hess, j) + curvature)
-            as_worse, hess_i = as_worse + lambda_ij, hess_i + curvature
+            as_worse = as_worse + lambda_ij
+            hess_i = hess_i + curvature
         for j in range(below[i] // LANES * LANES, score.shape[0], LANES):
-            e_j, distance = load(e, j), offset + slope * absolute(score_i - load(score, j))
+            e_j = load(e, j)
+            distance = offset + slope * absolute(score_i - load(score, j))
             share = one / ((e_i + e_j) * distance)
             delta = positive(gain_i - load(gain, j)) * positive(discount_i - load(discount, j))
             delta = delta * (weight_i * load(row_weight, j))
@@ -274,7 +290,8 @@ def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-un
             curvature = lambda_ij * share * distance * e_i
             store(grad, j, load(grad, j) + lambda_ij)
             store(hess, j, load(hess, j) + curvature)
-            as_better, hess_i = as_better + lambda_ij, hess_i + curvature
+            as_better = as_better + lambda_ij
+            hess_i = hess_i + curvature
         total = total + (as_better + as_worse)
         grad[i] += lane_sum(as_worse - as_better)
         hess[i] += lane_sum(hess_i)
@@ -284,7 +301,10 @@ def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-un
 @helper()
 def _add_far_pairs(columns, n, top, offset, slope, sigma):  # type: ignore[no-untyped-def]
     """Add the pairs of `_add_pairs` with one exponential for each pair, which overflows for no finite scores."""
-    score, gain, discount, total = columns.score, columns.gain, columns.discount, 0.0
+    score = columns.score
+    gain = columns.gain
+    discount = columns.discount
+    total = 0.0
     for i in top:
         for j in range(n):
             delta = abs(gain[i] - gain[j]) * max(discount[i] - discount[j], 0.0)
@@ -308,23 +328,38 @@ def _add_far_pairs(columns, n, top, offset, slope, sigma):  # type: ignore[no-un
 @helper()
 def _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hess):  # type: ignore[no-untyped-def]
     """Fill the gradients of one query; scratch (7, longest query + LANES) float64."""
-    first, last = ranking.query_ptr[query], ranking.query_ptr[query + 1]
-    rows, order, gains = by_gain.rows[first:last], ranking.orders[first:last], by_gain.gains[first:last]
-    scores, grad, hess = scores[first:last], grad[first:last], hess[first:last]
-    n, sigma, scale = scores.shape[0], ranking.sigma, ranking.inverse_norms[query]
-    top, size = min(ranking.truncation_level, n), (n + LANES - 1) // LANES * LANES
-    score, gain, e, discount = scratch[0, :size], scratch[1, :size], scratch[2, :size], scratch[3, :size]
-    own_grad, own_hess, row_weight = scratch[4, :size], scratch[5, :size], scratch[6, :size]
+    first = ranking.query_ptr[query]
+    last = ranking.query_ptr[query + 1]
+    rows = by_gain.rows[first:last]
+    order = ranking.orders[first:last]
+    gains = by_gain.gains[first:last]
+    scores = scores[first:last]
+    grad = grad[first:last]
+    hess = hess[first:last]
+    n = scores.shape[0]
+    sigma = ranking.sigma
+    scale = ranking.inverse_norms[query]
+    top = min(ranking.truncation_level, n)
+    size = (n + LANES - 1) // LANES * LANES
+    score = scratch[0, :size]
+    gain = scratch[1, :size]
+    e = scratch[2, :size]
+    discount = scratch[3, :size]
+    own_grad = scratch[4, :size]
+    own_hess = scratch[5, :size]
+    row_weight = scratch[6, :size]
     columns = Columns(score, gain, e, discount, row_weight, own_grad, own_hess)
     row_weight[:] = 1.0
     if row_weights.shape[0] > 0:
         for k in range(n):
             row_weight[k] = row_weights[first + rows[k]]
-    best, lowest = scores[0], scores[0]
+    best = scores[0]
+    lowest = scores[0]
     for k in range(n):
         score[k], gain[k] = scores[rows[k]], gains[k]
         discount[k], own_grad[k], own_hess[k] = 0.0, 0.0, 0.0
-        best, lowest = max(best, score[k]), min(lowest, score[k])
+        best = max(best, score[k])
+        lowest = min(lowest, score[k])
     far = sigma * (lowest - best) < LOWEST_EXPONENT
     for k in range(n):
         e[k] = exp(sigma * (score[k] - best))
@@ -353,7 +388,8 @@ def _fill_part(part, ranking, by_gain, row_weights, scores, grad, hess):  # type
     """Fill the gradients of one part of the queries."""
     scratch = np.empty((7, ranking.discounts.shape[0] + LANES))
     for query in range(ranking.part_ptr[part], ranking.part_ptr[part + 1]):
-        first, last = ranking.query_ptr[query], ranking.query_ptr[query + 1]
+        first = ranking.query_ptr[query]
+        last = ranking.query_ptr[query + 1]
         if last - first < 2 or ranking.inverse_norms[query] == 0.0 or ranking.weights[query] == 0.0:
             for row in range(first, last):
                 grad[row], hess[row] = 0.0, 0.0

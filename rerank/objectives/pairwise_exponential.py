@@ -56,7 +56,8 @@ class PairwiseExponential(LabelObjective):
 
         Shapes: scores float64 (n_rows,); chosen bool (n_rows,).
         """
-        right, wrong = np.zeros(len(self.weights)), np.zeros(len(self.weights))
+        right = np.zeros(len(self.weights))
+        wrong = np.zeros(len(self.weights))
         _fill_agreement(self.query_ptr, self._by_label, self.labels, scores, chosen, right, wrong)
         return float(np.sum(right * self.weights)), float(np.sum(wrong * self.weights))
 
@@ -87,7 +88,8 @@ def _far_apart(scores):  # type: ignore[no-untyped-def]
 @helper()
 def _add_far_pairs(rows, labels, scores, weight, grad, hess):  # type: ignore[no-untyped-def]
     """Add to gradient and curvature the pairs of one query's rows (n,) by label, ascending; return their cost."""
-    cost, below = 0.0, 0
+    cost = 0.0
+    below = 0
     for x in rows:
         while labels[rows[below]] < labels[x]:
             below += 1
@@ -104,7 +106,9 @@ def _add_far_pairs(rows, labels, scores, weight, grad, hess):  # type: ignore[no
 @helper()
 def _far_agreement(rows, labels, scores, chosen):  # type: ignore[no-untyped-def]
     """Return W+ and W- of one query's rows (n,) by label, ascending."""
-    right, wrong, below = 0.0, 0.0, 0
+    right = 0.0
+    wrong = 0.0
+    below = 0
     for x in rows:
         while labels[rows[below]] < labels[x]:
             below += 1
@@ -121,7 +125,8 @@ def _far_agreement(rows, labels, scores, chosen):  # type: ignore[no-untyped-def
 def _fill_potentials(query_ptr, by_label, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
     """Fill gradient, curvature and each query's cost; by_label (n_rows,) are rows by query, then label, ascending."""
     for q in prange(query_ptr.shape[0] - 1):
-        first, last = query_ptr[q], query_ptr[q + 1]
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
         grad[first:last] = 0.0
         hess[first:last] = 0.0
         if last - first < 2 or weights[q] == 0.0:
@@ -130,11 +135,16 @@ def _fill_potentials(query_ptr, by_label, labels, scores, weights, grad, hess, c
             costs[q] = _add_far_pairs(by_label[first:last], labels, scores, weights[q], grad, hess)
             continue
         middle = _middle(scores[first:last])
-        lower, same, label, cost = 0.0, 0.0, labels[by_label[first]], 0.0
+        lower = 0.0
+        same = 0.0
+        label = labels[by_label[first]]
+        cost = 0.0
         for i in range(first, last):
             row = by_label[i]
             if labels[row] != label:
-                lower, same, label = lower + same, 0.0, labels[row]
+                lower = lower + same
+                same = 0.0
+                label = labels[row]
             growth = exp(scores[row] - middle)
             share = weights[q] * lower / growth
             grad[row] -= share
@@ -142,11 +152,15 @@ def _fill_potentials(query_ptr, by_label, labels, scores, weights, grad, hess, c
             cost += share
             same += growth
         costs[q] = cost
-        higher, same, label = 0.0, 0.0, labels[by_label[last - 1]]
+        higher = 0.0
+        same = 0.0
+        label = labels[by_label[last - 1]]
         for i in range(last - 1, first - 1, -1):
             row = by_label[i]
             if labels[row] != label:
-                higher, same, label = higher + same, 0.0, labels[row]
+                higher = higher + same
+                same = 0.0
+                label = labels[row]
             growth = exp(scores[row] - middle)
             share = weights[q] * higher * growth
             grad[row] += share
@@ -158,7 +172,8 @@ def _fill_potentials(query_ptr, by_label, labels, scores, weights, grad, hess, c
 def _fill_agreement(query_ptr, by_label, labels, scores, chosen, right, wrong):  # type: ignore[no-untyped-def]
     """Fill right and wrong (n_queries,) with the unweighted W+ and W- of `chosen` (n_rows,) bool."""
     for q in prange(query_ptr.shape[0] - 1):
-        first, last = query_ptr[q], query_ptr[q + 1]
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
         if last - first < 2:
             continue
         if _far_apart(scores[first:last]):

@@ -57,7 +57,8 @@ def _fill_far_draws(rows, scores, labels, weight, grad, hess):  # type: ignore[n
 
     rows (n,) by label, ascending. The exponentials of each draw are relative to its best score.
     """
-    cost, below = 0.0, 0
+    cost = 0.0
+    below = 0
     for row in rows:
         grad[row], hess[row] = 0.0, 0.0
     for i in rows:
@@ -67,7 +68,8 @@ def _fill_far_draws(rows, scores, labels, weight, grad, hess):  # type: ignore[n
         for j in rows[:below]:
             best = max(best, scores[j])
         own = exp(scores[i] - best)
-        total, missing = own, 0.0
+        total = own
+        missing = 0.0
         for j in rows[:below]:
             total += exp(scores[j] - best)
         for j in rows[:below]:
@@ -90,33 +92,48 @@ def _fill_draws(query_ptr, by_label, labels, scores, weights, grad, hess, costs)
     the draws of higher labels.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first, last = query_ptr[q], query_ptr[q + 1]
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
         n = last - first
         if n == 0:
             continue
-        rows, best, lowest = by_label[first:last], scores[first], scores[first]
+        rows = by_label[first:last]
+        best = scores[first]
+        lowest = scores[first]
         for row in range(first, last):
-            best, lowest = max(best, scores[row]), min(lowest, scores[row])
+            best = max(best, scores[row])
+            lowest = min(lowest, scores[row])
         if lowest - best < LOWEST_EXPONENT:
             costs[q] = _fill_far_draws(rows, scores, labels, weights[q], grad, hess)
             continue
-        label, e, below = labels[rows], np.empty(n), np.zeros(n)
-        lower, same, cost = 0.0, 0.0, 0.0
+        label = labels[rows]
+        e = np.empty(n)
+        below = np.zeros(n)
+        lower = 0.0
+        same = 0.0
+        cost = 0.0
         for i in range(n):
             e[i] = exp(scores[rows[i]] - best)
             if i > 0 and label[i] != label[i - 1]:
-                lower, same = lower + same, 0.0
+                lower = lower + same
+                same = 0.0
             same += e[i]
             below[i] = lower
             cost += log(e[i] + lower) - log(e[i])
         costs[q] = cost
-        shares, squares, same_shares, same_squares = 0.0, 0.0, 0.0, 0.0
+        shares = 0.0
+        squares = 0.0
+        same_shares = 0.0
+        same_squares = 0.0
         for i in range(n - 1, -1, -1):
             if i < n - 1 and label[i] != label[i + 1]:
-                shares, squares = shares + same_shares, squares + same_squares
-                same_shares, same_squares = 0.0, 0.0
+                shares = shares + same_shares
+                squares = squares + same_squares
+                same_shares = 0.0
+                same_squares = 0.0
             share = 1.0 / (e[i] + below[i])
-            own, missing = e[i] * share, below[i] * share
+            own = e[i] * share
+            missing = below[i] * share
             taken = e[i] * shares
             grad[rows[i]] = weights[q] * (taken - missing)
             hess[rows[i]] = weights[q] * (own * missing + max(taken - e[i] * e[i] * squares, 0.0))

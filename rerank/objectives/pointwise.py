@@ -97,7 +97,8 @@ class Logistic(LabelObjective):
 
     def constant(self) -> float:
         """Return the score at which all rows together cost least: ln(w+ / w-) / (2 sigma), w the classes' weights."""
-        weights, positive = self.row_weights, self._classes > 0.0
+        weights = self.row_weights
+        positive = self._classes > 0.0
         share = weights[positive].sum() / weights.sum() if weights.any() else 0.5
         share = min(max(share, LEAST_SHARE), 1.0 - LEAST_SHARE)
         return float(array_log(share / (1.0 - share)) / (2.0 * self.sigma))
@@ -132,7 +133,8 @@ class BalancedLogistic(Logistic):
     def row_weights(self) -> Floats:
         """What each row's cost is multiplied by, (n_rows,) float64."""
         rows = super().row_weights
-        half, weights = rows.sum() / 2.0, rows.copy()
+        half = rows.sum() / 2.0
+        weights = rows.copy()
         for members in (self._classes > 0.0, self._classes < 0.0):
             weights[members] *= half / rows[members].sum() if rows[members].any() else 1.0
         return weights

@@ -98,7 +98,8 @@ class ExponentialPairs(Objective):
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
         right, wrong = self._shares(scores)
         n_rows = len(scores)
-        slopes, curvatures = wrong - right, right + wrong
+        slopes = wrong - right
+        curvatures = right + wrong
         grad[:] = np.bincount(self.first_row, slopes, n_rows) - np.bincount(self.second_row, slopes, n_rows)
         hess[:] = np.bincount(self.first_row, curvatures, n_rows) + np.bincount(self.second_row, curvatures, n_rows)
 

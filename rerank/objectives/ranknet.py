@@ -75,7 +75,8 @@ def _add_pairs(e, label, grad, hess):  # type: ignore[no-untyped-def]
     for i in range(label.shape[0]):
         while below < label.shape[0] and label[below] >= label[i]:
             below += 1
-        grad_i, hess_i = 0.0, 0.0
+        grad_i = 0.0
+        hess_i = 0.0
         for j in range(below, label.shape[0]):
             rho = e[j] / (e[i] + e[j])
             curvature = rho * (e[i] / (e[i] + e[j]))
@@ -109,14 +110,20 @@ def _add_far_pairs(score, label, sigma, grad, hess):  # type: ignore[no-untyped-
 def _fill_lambdas(query_ptr, by_label, labels, scores, weights, sigma, grad, hess):  # type: ignore[no-untyped-def]
     """Fill gradient and curvature; a thread takes a query at a time."""
     for q in prange(query_ptr.shape[0] - 1):
-        first, last = query_ptr[q], query_ptr[q + 1]
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
         if last == first:
             continue
         rows = by_label[first:last]
-        label, e, best, lowest = labels[rows], np.empty(last - first), scores[first], scores[first]
+        label = labels[rows]
+        e = np.empty(last - first)
+        best = scores[first]
+        lowest = scores[first]
         for row in range(first, last):
-            best, lowest = max(best, scores[row]), min(lowest, scores[row])
-        own_grad, own_hess = np.zeros(last - first), np.zeros(last - first)
+            best = max(best, scores[row])
+            lowest = min(lowest, scores[row])
+        own_grad = np.zeros(last - first)
+        own_hess = np.zeros(last - first)
         if sigma * (lowest - best) < LOWEST_EXPONENT:
             _add_far_pairs(scores[rows], label, sigma, own_grad, own_hess)
         else:
@@ -132,8 +139,10 @@ def _fill_lambdas(query_ptr, by_label, labels, scores, weights, sigma, grad, hes
 def _fill_costs(query_ptr, by_label, labels, scores, sigma, costs):  # type: ignore[no-untyped-def]
     """Fill costs (n_queries,) with each query's unweighted cost."""
     for q in prange(query_ptr.shape[0] - 1):
-        first, last = query_ptr[q], query_ptr[q + 1]
-        below, total = first, 0.0
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
+        below = first
+        total = 0.0
         for i in range(first, last):
             while below < last and labels[by_label[below]] >= labels[by_label[i]]:
                 below += 1

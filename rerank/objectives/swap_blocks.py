@@ -117,7 +117,9 @@ class BlockLambdaRankObjective(Objective):
         rows = slice(self.query_ptr[query], self.query_ptr[query + 1])
         ideal = self.ideal_labels[self.ideal_ptr[query] : self.ideal_ptr[query + 1]]
         order = query_order(pointers([rows.stop - rows.start]), -scores[rows])
-        score, label, n = scores[rows][order], self.labels[rows][order], len(order)
+        score = scores[rows][order]
+        label = self.labels[rows][order]
+        n = len(order)
         top = min(self.truncation_level, n)
         block = np.zeros(top * n)
         lists = RankedLists(label, pointers([n]), ideal, pointers([len(ideal)]))
@@ -159,7 +161,9 @@ class BlockLambdaRankObjective(Objective):
     @cached_property
     def _batches(self) -> list[tuple[int, int]]:
         """Ranges of queries whose blocks fit into DELTAS_AT_ONCE; a larger query is a batch by itself."""
-        batches, first, n_queries = [], 0, len(self.query_ptr) - 1
+        batches = []
+        first = 0
+        n_queries = len(self.query_ptr) - 1
         while first < n_queries:
             fitting = np.searchsorted(self._delta_ptr, self._delta_ptr[first] + DELTAS_AT_ONCE, side="right") - 1
             last = max(first + 1, int(fitting))
@@ -189,7 +193,8 @@ def _rank_rows(query_ptr, scores, labels, order, ranked_labels):  # type: ignore
     ranked_labels (n_rows,) float64 gets the labels in that order.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first, last = query_ptr[q], query_ptr[q + 1]
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
         order[first:last] = np.argsort(-scores[first:last], kind="mergesort")
         for rank in range(first, last):
             ranked_labels[rank] = labels[first + order[rank]]
@@ -202,7 +207,9 @@ def _add_pairs(i, partners, deltas, documents, far, sigma, by_distance):  # type
     partners holds ranks; deltas (n,) are those of rank i. One exponential for each document:
     1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j); one for each pair where scores are too far apart (`far`).
     """
-    score, label, total = documents.score, documents.label, 0.0
+    score = documents.score
+    label = documents.label
+    total = 0.0
     for j in partners:
         if j <= i or label[i] == label[j] or deltas[j] == 0.0:
             continue
@@ -211,7 +218,8 @@ def _add_pairs(i, partners, deltas, documents, far, sigma, by_distance):  # type
             share /= 0.01 + sigma * abs(score[i] - score[j])
         better, worse = (i, j) if label[i] > label[j] else (j, i)
         share *= documents.row_weight[better] * documents.row_weight[worse]
-        e_better, e_worse = documents.exponential[better], documents.exponential[worse]
+        e_better = documents.exponential[better]
+        e_worse = documents.exponential[worse]
         if far:
             margin = sigma * (score[better] - score[worse])
             small = exp(-abs(margin))
@@ -230,14 +238,18 @@ def _add_pairs(i, partners, deltas, documents, far, sigma, by_distance):  # type
 @helper()
 def _fill_query(query, batch, scores, sigma, normalize, grad, hess):  # type: ignore[no-untyped-def]
     """Fill the gradients of one query of a batch."""
-    first, last = batch.query_ptr[query], batch.query_ptr[query + 1]
-    n, weight, order = last - first, batch.weights[query], batch.order[first:last]
+    first = batch.query_ptr[query]
+    last = batch.query_ptr[query + 1]
+    n = last - first
+    weight = batch.weights[query]
+    order = batch.order[first:last]
     grad[first:last] = 0.0
     hess[first:last] = 0.0
     if n < 2 or weight == 0.0:
         return
     block = batch.deltas[batch.delta_ptr[query] : batch.delta_ptr[query + 1]]
-    score, label = scores[first:last][order], batch.labels[first:last]
+    score = scores[first:last][order]
+    label = batch.labels[first:last]
     far = sigma * (score[n - 1] - score[0]) < LOWEST_EXPONENT
     exponential = np.empty(n)
     for rank in range(n):
@@ -247,7 +259,9 @@ def _fill_query(query, batch, scores, sigma, normalize, grad, hess):  # type: ig
         row_weight = batch.row_weights[first:last][order]
     documents = RankedDocuments(score, label, exponential, row_weight, np.zeros(n), np.zeros(n))
     by_distance = normalize and score[n - 1] < score[0]
-    every, lowest, total = np.arange(n), label.min(), 0.0
+    every = np.arange(n)
+    lowest = label.min()
+    total = 0.0
     above_lowest = every[label > lowest]  # few, and the only ones that a document of the lowest label pairs with
     for i in range(block.shape[0] // n):
         partners = above_lowest if label[i] == lowest else every
@@ -308,7 +322,8 @@ def lambdarank_for(
 
 def order_matters(measure: Measure, lists: RankedLists) -> NDArray[np.bool_]:
     """Return whether the order of a query's rows changes the measure, (n_queries,); lists as in `lambdarank_for`."""
-    labels, query_ptr = lists.labels, lists.query_ptr
+    labels = lists.labels
+    query_ptr = lists.query_ptr
     falling = labels[query_order(query_ptr, -labels)]
     rising = falling[np.repeat(query_ptr[:-1] + query_ptr[1:] - 1, np.diff(query_ptr)) - np.arange(len(labels))]
     best, worst = (measure.scores(replace(lists, labels=order)) for order in (falling, rising))

@@ -58,8 +58,11 @@ class CrossEntropyNDCG(JointObjective, RandomObjective):
 def _fill(query_ptr, scores, targets, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
     """Fill gradient, curvature and each query's unweighted cost; a thread takes a query at a time."""
     for q in prange(query_ptr.shape[0] - 1):
-        first, last = query_ptr[q], query_ptr[q + 1]
-        best, of_targets, cost = -np.inf, 0.0, 0.0
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
+        best = -np.inf
+        of_targets = 0.0
+        cost = 0.0
         for row in range(first, last):
             best = max(best, scores[row])
             of_targets += targets[row]
@@ -67,7 +70,8 @@ def _fill(query_ptr, scores, targets, weights, grad, hess, costs):  # type: igno
         if of_targets == 0.0:
             continue
         above = np.zeros(last - first + 1)  # sums of the exponentials before and after each row: no difference of them
-        below, total = np.zeros(last - first + 1), 0.0
+        below = np.zeros(last - first + 1)
+        total = 0.0
         for i in range(last - first):
             above[i + 1] = above[i] + exp(scores[first + i] - best)
         for i in range(last - first - 1, -1, -1):
@@ -75,7 +79,8 @@ def _fill(query_ptr, scores, targets, weights, grad, hess, costs):  # type: igno
         total = above[last - first]
         for i in range(last - first):
             row = first + i
-            own, others = exp(scores[row] - best) / total, (above[i] + below[i + 1]) / total
+            own = exp(scores[row] - best) / total
+            others = (above[i] + below[i + 1]) / total
             grad[row] = weights[q] * (own - targets[row])
             hess[row] = weights[q] * own * others
             cost += targets[row] * (best - scores[row])

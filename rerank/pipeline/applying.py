@@ -74,7 +74,8 @@ def check_index(index: BoundIndex, model: Ranker) -> None:
     needs = Needs.of(recipe)
     history = index.history if needs.history else None
     check_history(recipe, None if history is None else history.checksum)
-    vectors, encoder = index.vectors if needs.vectors else None, index.encoder if needs.encoder else None
+    vectors = index.vectors if needs.vectors else None
+    encoder = index.encoder if needs.encoder else None
     check_spaces(recipe, None if vectors is None else vectors.checksum, None if encoder is None else encoder.name)
 
 

@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from rerank.types.forward import FieldArrays, ForwardIndex
 
 
-N_QUERIES, ROWS_A_QUERY = 64, 32
-N_DOCUMENTS, N_TERMS, MOST_TOKENS = 12, 4, 6
+N_QUERIES = 64
+ROWS_A_QUERY = 32
+N_DOCUMENTS = 12
+N_TERMS = 4
+MOST_TOKENS = 6
 _log = logging.getLogger("rerank")
 
 
@@ -34,7 +37,8 @@ def _grow_trees() -> None:
     from rerank.trees.bins import bin_rows
     from rerank.trees.boost import Booster, BoostSettings, BoostTask
 
-    random, n_rows = np.random.default_rng(0), N_QUERIES * ROWS_A_QUERY
+    random = np.random.default_rng(0)
+    n_rows = N_QUERIES * ROWS_A_QUERY
     X = random.normal(size=(n_rows, 32)).astype(np.float32)
     X[:, 2:][random.random((n_rows, 30)) < 0.85] = 0.0  # columns with sparse storage
 
@@ -57,10 +61,14 @@ def _rank_and_score() -> None:
     from rerank.trees.forest import Forest, Tree
     from rerank.trees.score import score_rows
 
-    random, n_rows = np.random.default_rng(0), N_QUERIES * ROWS_A_QUERY
-    X, labels = random.normal(size=(n_rows, 2)), random.integers(0, 3, n_rows)
+    random = np.random.default_rng(0)
+    n_rows = N_QUERIES * ROWS_A_QUERY
+    X = random.normal(size=(n_rows, 2))
+    labels = random.integers(0, 3, n_rows)
     data, _ = data_from_arrays(X, labels, np.repeat(np.arange(N_QUERIES), ROWS_A_QUERY))
-    rows, measure, scores = TrainingSet.of(data, np.zeros(n_rows)), parse_measure("nDCG@10"), np.zeros(n_rows)
+    rows = TrainingSet.of(data, np.zeros(n_rows))
+    measure = parse_measure("nDCG@10")
+    scores = np.zeros(n_rows)
     objective = lambdarank_for(measure, rows.lists, rows.weights)
     objective.gradients(scores, np.empty(n_rows), np.empty(n_rows))
     Validation(rows, measure).value(scores)
@@ -104,7 +112,8 @@ def _learn_history() -> None:
     from rerank.history.history import History
     from rerank.types import Qrels, Run
 
-    forward, terms = _forward(), {"q": ["a", "b"], "r": ["b", "c"], "s": ["c"]}
+    forward = _forward()
+    terms = {"q": ["a", "b"], "r": ["b", "c"], "s": ["c"]}
     qrels = {query_id: {f"d{number}": 1 for number in range(N_DOCUMENTS)} for query_id in terms}
     history = History.of_terms(forward, terms, Qrels.of(qrels), threads=1)
     run = Run.of({"q": {f"d{number}": float(number) for number in range(N_DOCUMENTS)}})
@@ -123,7 +132,8 @@ def _learn_vectors() -> None:
     from rerank.vectors.encoder import Encoded
     from rerank.vectors.vectors import Vectors
 
-    forward, terms = _forward(), {"q": ["a", "b", "c"]}
+    forward = _forward()
+    terms = {"q": ["a", "b", "c"]}
     vectors = Vectors.learn(forward, dimensions=2, threads=1)
     encoded = Encoded("", np.ones((forward.n_docs, 2), np.float32), {"q": np.ones(2, np.float32)})
     run = Run.of({"q": {f"d{number}": float(number) for number in range(N_DOCUMENTS)}})
@@ -171,14 +181,19 @@ def _field() -> FieldArrays:
 
     random = np.random.default_rng(0)
     terms, docs = np.nonzero(random.random((N_TERMS, N_DOCUMENTS)) < 0.9)
-    doc_freq, docs = np.bincount(terms, minlength=N_TERMS).astype(np.int32), docs.astype(np.int32)
+    doc_freq = np.bincount(terms, minlength=N_TERMS).astype(np.int32)
+    docs = docs.astype(np.int32)
     freqs = random.integers(1, MOST_TOKENS, len(docs)).astype(np.int32)
-    n_postings, lengths = np.zeros(N_DOCUMENTS, np.int64), np.zeros(N_DOCUMENTS, np.int64)
+    n_postings = np.zeros(N_DOCUMENTS, np.int64)
+    lengths = np.zeros(N_DOCUMENTS, np.int64)
     collection_freq = np.empty(N_TERMS, np.int64)
     invert.count_postings(doc_freq, docs, freqs, n_postings, lengths, collection_freq)
-    doc_ptr, position_ptr = pointers(n_postings), pointers(lengths)
-    out, positions = np.empty((2, len(docs)), np.int32), np.empty(lengths.sum(), np.int32)
-    numbers, postings = np.arange(N_DOCUMENTS, dtype=np.int32), (doc_freq, docs, freqs)
+    doc_ptr = pointers(n_postings)
+    position_ptr = pointers(lengths)
+    out = np.empty((2, len(docs)), np.int32)
+    positions = np.empty(lengths.sum(), np.int32)
+    numbers = np.arange(N_DOCUMENTS, dtype=np.int32)
+    postings = (doc_freq, docs, freqs)
     invert.invert_postings(postings, numbers, 0, N_DOCUMENTS, 0, doc_ptr[:-1].copy(), out[0], out[1])
     tokens = np.concatenate([np.arange(freq, dtype=np.int32) for freq in freqs])
     invert.invert_positions(postings, numbers, 0, N_DOCUMENTS, tokens, position_ptr[:-1].copy(), positions)

@@ -92,7 +92,8 @@ class Diversifier:
         Their scores are the values with which they were chosen; those of the others fall from there, by 1 each.
         """
         run = run.take(run.trec_order())
-        order, scores = np.arange(run.n_rows), np.empty(run.n_rows, dtype=np.float32)
+        order = np.arange(run.n_rows)
+        scores = np.empty(run.n_rows, dtype=np.float32)
         for query, (first, last) in enumerate(zip(run.query_ptr[:-1], run.query_ptr[1:], strict=True)):
             n = min(k, int(last - first))
             rows = np.arange(first, first + n)
@@ -107,7 +108,8 @@ class Diversifier:
 
         Shapes: scores float64 (n_docs,), falling; vectors float32 (n_docs, dimensions).
         """
-        order, values = np.empty(len(scores), dtype=np.int64), np.empty(len(scores), dtype=np.float32)
+        order = np.empty(len(scores), dtype=np.int64)
+        values = np.empty(len(scores), dtype=np.float32)
         spread = scores.max(initial=-np.inf) - scores.min(initial=np.inf)
         relevance = (scores - scores.min(initial=np.inf)) / spread if spread > 0.0 else np.ones(len(scores))
         units = np.zeros_like(vectors, dtype=np.float32)
@@ -135,13 +137,16 @@ def _fill_units(vectors, out):  # type: ignore[no-untyped-def]
 def _fill_mmr(relevance, units, weight, order, values):  # type: ignore[no-untyped-def]
     """Fill order (n_docs,) int64 and values (n_docs,) float32 by maximal marginal relevance; ties keep the order."""
     n = relevance.shape[0]
-    nearest, taken = np.zeros(n), np.zeros(n, np.bool_)
+    nearest = np.zeros(n)
+    taken = np.zeros(n, np.bool_)
     for position in range(n):
-        best, best_value = -1, 0.0
+        best = -1
+        best_value = 0.0
         for doc in range(n):
             value = weight * relevance[doc] - (1.0 - weight) * nearest[doc]
             if not taken[doc] and (best < 0 or value > best_value):
-                best, best_value = doc, value
+                best = doc
+                best_value = value
         taken[best] = True
         order[position] = best
         value = np.float32(best_value)
@@ -158,16 +163,20 @@ def _fill_mmr(relevance, units, weight, order, values):  # type: ignore[no-untyp
 @kernel()
 def _fill_aspects(units, out):  # type: ignore[no-untyped-def]
     """Fill rows of `out` (most_aspects, n_docs) with P(d | aspect), and return how many aspects there are."""
-    n, n_aspects = units.shape[0], 0
-    nearest, first = np.full(n, -2.0), 0
+    n = units.shape[0]
+    n_aspects = 0
+    nearest = np.full(n, -2.0)
+    first = 0
     while n_aspects < out.shape[0] and n > 0:
-        least, following = 1.0 - 1e-6, -1
+        least = 1.0 - 1e-6
+        following = -1
         for doc in range(n):
             cosine = np.float64(dot(units[first], units[doc]))
             out[n_aspects, doc] = max(cosine, 0.0)
             nearest[doc] = max(nearest[doc], cosine)
             if nearest[doc] < least:
-                least, following = nearest[doc], doc
+                least = nearest[doc]
+                following = doc
         nearest[first] = 1.0
         n_aspects += 1
         if following < 0:
@@ -185,8 +194,11 @@ def _fill_aspects(units, out):  # type: ignore[no-untyped-def]
 @kernel()
 def _fill_xquad(relevance, aspects, weight, order, values):  # type: ignore[no-untyped-def]
     """Fill order (n_docs,) int64 and values (n_docs,) float32 by xQuAD; aspects (n_aspects, n_docs) float64."""
-    n, n_aspects = relevance.shape[0], aspects.shape[0]
-    left, taken, total = np.zeros(n_aspects), np.zeros(n, np.bool_), 0.0
+    n = relevance.shape[0]
+    n_aspects = aspects.shape[0]
+    left = np.zeros(n_aspects)
+    taken = np.zeros(n, np.bool_)
+    total = 0.0
     for aspect in range(n_aspects):
         for doc in range(n):
             left[aspect] += relevance[doc] * aspects[aspect, doc]
@@ -194,7 +206,8 @@ def _fill_xquad(relevance, aspects, weight, order, values):  # type: ignore[no-u
     for aspect in range(n_aspects):
         left[aspect] = left[aspect] / total if total > 0.0 else 1.0 / n_aspects
     for position in range(n):
-        best, best_value = -1, 0.0
+        best = -1
+        best_value = 0.0
         for doc in range(n):
             if taken[doc]:
                 continue
@@ -203,7 +216,8 @@ def _fill_xquad(relevance, aspects, weight, order, values):  # type: ignore[no-u
                 novelty += left[aspect] * aspects[aspect, doc]
             value = weight * relevance[doc] + (1.0 - weight) * novelty
             if best < 0 or value > best_value:
-                best, best_value = doc, value
+                best = doc
+                best_value = value
         taken[best] = True
         order[position] = best
         value = np.float32(best_value)
@@ -246,7 +260,8 @@ def diversify(source: Index | RankingData | str | Path, run: RunLike, method: st
     R. Santos, C. Macdonald and I. Ounis, Exploiting Query Reformulations, WWW 2010.
 
     """
-    diversifier, ranking = Diversifier.parse(method), run_of(run)
+    diversifier = Diversifier.parse(method)
+    ranking = run_of(run)
     if not isinstance(k, int | np.integer) or not 1 <= k <= MOST_DOCUMENTS:
         raise InvalidInputError(f"k: expected a whole number from 1 to {MOST_DOCUMENTS}, got {k!r}. Pass e.g. 100.")
     if isinstance(source, str | Path):

@@ -80,11 +80,9 @@ class FirstStage:
         The chosen ones keep their scores and order: the features of the second stage are those of the candidates'
         retriever, as in training. The others follow in the order of the model.
         """
-        query, row, position = (
-            query_rows(candidates.query_ptr),
-            np.arange(candidates.n_rows),
-            ranks(candidates.query_ptr),
-        )
+        query = query_rows(candidates.query_ptr)
+        row = np.arange(candidates.n_rows)
+        position = ranks(candidates.query_ptr)
         scores = self._scores(candidates, data, self.model.predict(data, base=base))
         rank = np.empty(len(row), np.int64)
         rank[np.lexsort((row, -scores, query))] = position
@@ -102,7 +100,8 @@ class FirstStage:
     def _scores(self, candidates: Run, data: RankingData, predicted: Floats) -> Floats:
         """Return the score of each candidate from those of the rows of the data; -inf below the depth."""
         query = query_rows(candidates.query_ptr)
-        rows, scores = np.arange(candidates.n_rows), np.full(candidates.n_rows, -np.inf)
+        rows = np.arange(candidates.n_rows)
+        scores = np.full(candidates.n_rows, -np.inf)
         if data.n_rows < candidates.n_rows:
             rows = np.flatnonzero(ranks(candidates.query_ptr) < self.k)
         of_data = _by_document(data.doc_ids, query_rows(data.query_ptr))
@@ -187,7 +186,8 @@ def rerank(
     with opened(index) as searched:
         model = applied_model(model, searched, union=run is None and first is None)
         check_cutoff(cutoff, model)
-        asked, k = k, depth_of(model, k)
+        asked = k
+        k = depth_of(model, k)
         stage = FirstStage.of(first, first_k, k)
         candidates = chosen = find_candidates(searched, model, topics, run, k if stage is None else stage.k, base)
         if asked is not None and run is None and stage is None and isinstance(candidates, UnionRun):
@@ -262,7 +262,8 @@ def with_tail(head: Run, candidates: Run, k: int) -> Run:
         return head
     rank = ranks(candidates.query_ptr)
     tail = rank >= k
-    doc_ids, scores = candidates.doc_ids.copy(), np.empty(candidates.n_rows)
+    doc_ids = candidates.doc_ids.copy()
+    scores = np.empty(candidates.n_rows)
     doc_ids[~tail], scores[~tail] = head.doc_ids, head.scores
     lowest = np.repeat(head.scores[head.query_ptr[1:] - 1], sizes)
     scores[tail] = (lowest + k - 1 - rank)[tail]

@@ -42,8 +42,12 @@ class RerankRanker:
         min_score: float | None = None,
         abstain: float | None = None,
     ) -> None:
-        self.index, self.model, self.top_k, self.field = index, model, top_k, field
-        self.min_score, self.abstain = min_score, abstain
+        self.index = index
+        self.model = model
+        self.top_k = top_k
+        self.field = field
+        self.min_score = min_score
+        self.abstain = abstain
         self._texts: TextReranker | None = None
 
     def warm_up(self) -> None:
@@ -77,7 +81,8 @@ class RerankRanker:
         with one id the one with the highest score is kept. Where the index keeps passages, `meta["passage"]` is the
         best one.
         """
-        opened, documents = self._opened(), _each_once(documents)
+        opened = self._opened()
+        documents = _each_once(documents)
         texts = [opened.with_metadata(document.content or "", document.meta) for document in documents]
         ranked = opened.order(query, texts, self.top_k if top_k is None else top_k)
         passages = opened.passages(query, [texts[number] for number, _ in ranked])
@@ -128,8 +133,12 @@ class RerankRetriever:
         min_score: float | None = None,
         abstain: float | None = None,
     ) -> None:
-        self.index, self.model, self.candidates, self.top_k = index, model, candidates, top_k
-        self.min_score, self.abstain = min_score, abstain
+        self.index = index
+        self.model = model
+        self.candidates = candidates
+        self.top_k = top_k
+        self.min_score = min_score
+        self.abstain = abstain
         self._retriever: DocumentRetriever | None = None
 
     def warm_up(self) -> None:

@@ -140,7 +140,8 @@ class Settings:
         parameters = {name: values[name] for name in OF_RANKER if name in values}
         if values.get("subsample_freq", 0) > 0:
             parameters["subsample"] = values.get("subsample", 1.0)
-        gains, metrics = _label_gain(values.get("label_gain")), values.get("metric")
+        gains = _label_gain(values.get("label_gain"))
+        metrics = values.get("metric")
         kind: type[WatchedTrees] = WatchedMART if values.get("objective") in XE_NDCG else WatchedLambdaMART
         if kind is WatchedMART:
             parameters = {name: value for name, value in parameters.items() if name not in OF_LAMBDAS}
@@ -237,7 +238,8 @@ class EvalSet:
 
     def results(self, metrics: Iterable[Any], scores: Floats) -> list[EvalResult]:
         """Return the figures at scores (n_rows,)."""
-        order, results = np.lexsort((-scores, query_rows(self.ptr))), []
+        order = np.lexsort((-scores, query_rows(self.ptr)))
+        results = []
         for metric in metrics:
             if callable(metric):
                 results += [EvalResult(self.name, *each) for each in self._of_function(metric, scores)]
@@ -249,7 +251,8 @@ class EvalSet:
         name, depths = metric
         labels = self.gains if name == "ndcg" else self.labels
         ideal, ideal_ptr = ideal_of_rows(labels, self.ptr)
-        lists, relevant = RankedLists(labels[order], self.ptr, ideal, ideal_ptr), np.diff(ideal_ptr)
+        lists = RankedLists(labels[order], self.ptr, ideal, ideal_ptr)
+        relevant = np.diff(ideal_ptr)
         symbol = self.settings.parameters["metric"] if name == "ndcg" else MEASURES[name]
         weights = None if self.weights is None else np.add.reduceat(self.weights, self.ptr[:-1]) / np.diff(self.ptr)
         results = []
@@ -276,7 +279,10 @@ class Watcher:
     ) -> None:
         """Take the eval sets; training is the name of the one that is the training data, "" for none."""
         self.boosters = [self]  # as `reset_parameter` of LightGBM asks for them
-        self._sets, self._metrics, self.params, self._training = sets, metrics, params, training
+        self._sets = sets
+        self._metrics = metrics
+        self.params = params
+        self._training = training
         given = list(callbacks)
         order = {id(each): getattr(each, "order", number - len(given)) for number, each in enumerate(given)}
         ordered = sorted(given, key=lambda each: order[id(each)])
@@ -307,7 +313,8 @@ class Watcher:
 
     def after(self, scores: Floats) -> bool:
         """Take the scores of all rows of the eval sets after one more iteration; return whether training ends."""
-        results, first = [], 0
+        results = []
+        first = 0
         for each in self._sets:
             last = first + len(each.labels)
             results += each.results(self._metrics, scores[first:last])
@@ -362,7 +369,8 @@ class WatchedStopping(EarlyStopping):
 
     def __init__(self, valid: TrainingSet | None, watcher: Watcher, metric: str) -> None:
         super().__init__(None, parse_measure(metric), 1)
-        self._valid, self._watcher = valid, watcher
+        self._valid = valid
+        self._watcher = watcher
 
     @property
     def data(self) -> TrainingSet | None:
@@ -526,11 +534,14 @@ class LGBMRanker(lightgbm.LGBMRanker):
         booster = lightgbm.Booster(model_str=model_text(tree_model(ranker, "lightgbm"), "lightgbm"))
         n_earlier = booster.num_trees() - ranker.forest_.n_trees
         booster.best_iteration = watcher.best_iteration + n_earlier if watcher.best_iteration else 0
-        self._Booster, self._best_iteration = booster, booster.best_iteration
-        self._best_score, self._evals_result = watcher.best_score(), watcher.history()
+        self._Booster = booster
+        self._best_iteration = booster.best_iteration
+        self._best_score = watcher.best_score()
+        self._evals_result = watcher.history()
         self._objective = self.objective or "lambdarank"
         self._n_features = self._n_features_in = ranker.n_features_in_
-        self.ranker_, self.fitted_ = ranker, True
+        self.ranker_ = ranker
+        self.fitted_ = True
         return self
 
 

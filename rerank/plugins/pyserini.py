@@ -240,7 +240,8 @@ class RerankSearcher:
             if self._bm25 is not None:
                 candidates = replace(candidates, k1=self._bm25[0], b=self._bm25[1])
             return self.index.using(threads=threads).search(topics, candidates=candidates)
-        texts, qids = list(topics.values()), list(topics)
+        texts = list(topics.values())
+        qids = list(topics)
         results = self._searcher.batch_search(texts, qids, k, threads)
         rows = [(qid, hit.docid, hit.score) for qid in qids for hit in results.get(qid, ())]
         query_ids, doc_ids, scores = zip(*rows, strict=True) if rows else ((), (), ())

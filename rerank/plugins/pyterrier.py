@@ -58,7 +58,10 @@ class BM25(_OnIndex, pt.Transformer):
 
     def __init__(self, index: Index | str | Path, k: int = 1000, k1: float = 0.9, b: float = 0.4) -> None:
         super().__init__()
-        self.index, self.k, self.k1, self.b = index, k, k1, b
+        self.index = index
+        self.k = k
+        self.k1 = k1
+        self.b = b
 
     def transform(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the documents of a frame's queries; the other columns of a query are repeated for each document."""
@@ -88,7 +91,8 @@ class Features(_OnIndex, pt.Transformer):
 
     def __init__(self, index: Index | str | Path, recipe: Recipe | None = None) -> None:
         super().__init__()
-        self.index, self.recipe = index, recipe
+        self.index = index
+        self.recipe = recipe
 
     def transform(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the frame with features, one float32 array a row."""
@@ -123,7 +127,10 @@ class Reranker(_OnIndex, pt.Estimator):
         recipe: Recipe | None = None,
     ) -> None:
         super().__init__()
-        self.index, self.model, self.k, self.recipe = index, model, k, recipe
+        self.index = index
+        self.model = model
+        self.k = k
+        self.recipe = recipe
 
     def transform(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return the frame with the model's scores and ranks, best first within each query."""

@@ -57,7 +57,8 @@ class TextReranker:
         These are fields and numbers of the index, and scores of the runs that the model was trained with, by name.
         """
         runs = model_recipe(self.model).runs or ()
-        fields, numbers = self.index.forward.fields.keys() - {CONTENTS}, {*self.index.forward.numbers, *runs}
+        fields = self.index.forward.fields.keys() - {CONTENTS}
+        numbers = {*self.index.forward.numbers, *runs}
         given = {name: plain_value(value) for name, value in metadata.items() if name in fields | numbers}
         texts = {name: value for name, value in given.items() if name in fields and is_text(value)}
         values = {name: number_of(value) for name, value in given.items() if name in numbers}
@@ -122,7 +123,8 @@ class DocumentRetriever:
                 "candidates: expected no model, min_score and abstain beside them, got one. Leave candidates out: a "
                 "model finds its own."
             )
-        self.index, self.candidates = index if isinstance(index, Index) else Index.open(index), candidates
+        self.index = index if isinstance(index, Index) else Index.open(index)
+        self.candidates = candidates
         self.model = None if candidates is not None else applied_model(model or UNSUPERVISED, self.index)
         self.cutoff = None if self.model is None else _cutoff(self.model, min_score, abstain)
 
@@ -132,7 +134,8 @@ class DocumentRetriever:
         Where the index keeps passages, the metadata `passage` is the best one.
         """
         run = self._run({QUERY: query}, k)
-        numbers, field = self.index.forward.doc_numbers(run.doc_ids), self.index.main_field
+        numbers = self.index.forward.doc_numbers(run.doc_ids)
+        field = self.index.main_field
         texts = stored_texts(self.index, numbers, field)
         stored = [stored_fields(raw) for raw in self.index.kept_documents(numbers)]
         others = [{name: value for name, value in each.items() if name != field} for each in stored]

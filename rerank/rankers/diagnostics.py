@@ -172,7 +172,8 @@ def local_optimality(
     if n < 1 or not 0.0 < step < math.inf:
         raise InvalidInputError(f"n, step: expected finite numbers above 0, got {n} and {step}.")
     directions_needed(p0=p0)
-    measure, weights = parse_measure(metric), model.weights()
+    measure = parse_measure(metric)
+    weights = model.weights()
     value_at = _value_at(model, data, measure, base)
     if not weights.any():
         raise InvalidInputError("model: expected weights other than 0, got none. Train it for longer.")
@@ -184,7 +185,8 @@ def local_optimality(
         for number in track(range(n), "directions", n):
             direction = random.standard_normal(len(weights))
             values[number] = value_at(weights + length * direction / math.sqrt(array_dot(direction, direction)))
-    rises, falls = int((values > value + ROUNDING).sum()), int((values < value - ROUNDING).sum())
+    rises = int((values > value + ROUNDING).sum())
+    falls = int((values < value - ROUNDING).sum())
     confidence = 0.0 if rises else 1.0 - (1.0 - p0) ** falls
     unchanged = n - rises - falls
     return LocalOptimality(measure.name, value, n, rises, falls, unchanged, float(values.max()), p0, confidence, step)
@@ -229,7 +231,8 @@ def weight_curve(
 
     """
     _check_model(model)
-    measure, weights = parse_measure(metric), model.weights()
+    measure = parse_measure(metric)
+    weights = model.weights()
     if not 0 <= weight < len(weights):
         raise InvalidInputError(f"weight: expected a number from 0 to {len(weights) - 1}, got {weight}.")
     own = float(weights[weight])
@@ -237,7 +240,8 @@ def weight_curve(
     axis = np.linspace(own - reach, own + reach, N_VALUES) if values is None else np.sort(np.asarray(values, float))
     if axis.ndim != 1 or not len(axis) or not np.isfinite(axis).all():
         raise InvalidInputError(f"values: expected finite numbers in one dimension, got {values!r}.")
-    value_at, measures = _value_at(model, data, measure, base), np.empty(len(axis))
+    value_at = _value_at(model, data, measure, base)
+    measures = np.empty(len(axis))
     with kernel_threads(None, data.n_rows):
         for number in track(range(len(axis)), "values", len(axis)):
             moved = weights.copy()

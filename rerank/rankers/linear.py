@@ -133,7 +133,8 @@ def _settle(products, slopes, low, shares):  # type: ignore[no-untyped-def]
     held = np.flatnonzero(shares > 0.0)
     held = held[held != low]
     n = held.shape[0]
-    system, moves = np.empty((n, n)), np.empty(n)
+    system = np.empty((n, n))
+    moves = np.empty(n)
     for i in range(n):
         moves[i] = slopes[low] - slopes[held[i]]
         for j in range(n):
@@ -154,13 +155,17 @@ def _settle(products, slopes, low, shares):  # type: ignore[no-untyped-def]
         for k in range(i + 1, n):
             moves[i] -= system[i, k] * moves[k]
         moves[i] = moves[i] / system[i, i] if system[i, i] > 0.0 else 0.0
-    total, length, blocked = 0.0, 1.0, -1
+    total = 0.0
+    length = 1.0
+    blocked = -1
     for i in range(n):
         total += moves[i]
         if moves[i] < 0.0 and shares[held[i]] < -length * moves[i]:
-            length, blocked = -shares[held[i]] / moves[i], held[i]
+            length = -shares[held[i]] / moves[i]
+            blocked = held[i]
     if total > 0.0 and shares[low] < length * total:
-        length, blocked = shares[low] / total, low
+        length = shares[low] / total
+        blocked = low
     for i in range(n):
         shares[held[i]] += length * moves[i]
     shares[low] -= length * total

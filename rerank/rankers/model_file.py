@@ -9,7 +9,8 @@ from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, 
 from rerank.runtime.schema import Field, SchemaError
 from rerank.runtime.strict_json import ParseFault, parse_json
 
-FORMAT, VERSION = "rerank-model", 2
+FORMAT = "rerank-model"
+VERSION = 2
 REMEDY = "Train the model again, or fetch the file again."
 
 

@@ -204,7 +204,8 @@ class Jobs(Field):
         try:
             jobs: int | None = Whole(-1, 2**31 - 1, optional=True).read(value, sizes)
         except SchemaError as error:
-            jobs, got = 0, error.got
+            jobs = 0
+            got = error.got
         else:
             got = "0"
         if jobs == 0:

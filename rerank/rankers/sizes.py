@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 FEWEST, FEW, SOME = 50, 300, 1000  # queries below which sizes are smaller
-LEAST_ROWS, SHARE_OF_ROWS = 20, 25
+LEAST_ROWS = 20
+SHARE_OF_ROWS = 25
 
 
 @dataclass(frozen=True)

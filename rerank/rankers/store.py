@@ -112,7 +112,8 @@ class WeightedRanker(Ranker):
 
         """
         self._check_fitted()
-        array, count = np.array(weights, dtype=np.float64), len(self._weights())
+        array = np.array(weights, dtype=np.float64)
+        count = len(self._weights())
         if array.shape != (count,):
             raise InvalidInputError(f"weights: expected {count} numbers, got shape {array.shape}. Change weights().")
         other = copy(self)

@@ -369,7 +369,8 @@ class Validation:
 def _rank_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
     """Fill out with the labels of each query's best rows, by score; equal scores: the earlier row first."""
     for q in range(query_ptr.shape[0] - 1):
-        first, last = query_ptr[q], query_ptr[q + 1]
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
         depth = out_ptr[q + 1] - out_ptr[q]
         best = np.empty(depth)
         ranked = out[out_ptr[q] : out_ptr[q + 1]]

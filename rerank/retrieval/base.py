@@ -136,7 +136,8 @@ def best_hits(docs: Ints, scores: Floats, doc_ids: Ids, k: int) -> Hits:
     if len(docs) > k:
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
         kept = np.flatnonzero(scores >= least)
-        docs, scores = docs[kept], scores[kept]
+        docs = docs[kept]
+        scores = scores[kept]
     order = np.lexsort((doc_ids[docs], scores))[::-1][:k]
     return docs[order], scores[order]
 
@@ -307,7 +308,8 @@ def _part(text: str, k: int) -> Part:
     if name == FILE:
         file, _, number = rest.rpartition(":")
         if not file or not _NUMBER.fullmatch(number):
-            file, number = rest, ""
+            file = rest
+            number = ""
         if PurePath(file).suffix == ".npy":
             raise InvalidInputError(
                 f"candidates: expected run:FILE with a run, got vectors ({shown(file)}). Make a run of them in Python: "

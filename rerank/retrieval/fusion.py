@@ -119,7 +119,8 @@ def _none(scores: Floats, first: Ints, counts: Ints) -> Floats:
 @norm("minmax")
 def min_max(scores: Floats, first: Ints, counts: Ints) -> Floats:
     """(s - min) / (max - min); 1 where all are equal."""
-    low, high = np.minimum.reduceat(scores, first), np.maximum.reduceat(scores, first)
+    low = np.minimum.reduceat(scores, first)
+    high = np.maximum.reduceat(scores, first)
     return _quotient(scores - np.repeat(low, counts), high - low, counts, np.ones(len(counts)))
 
 
@@ -450,11 +451,13 @@ class _SourceList:
         run = run.take(run.trec_order())
         sizes = np.diff(run.query_ptr)
         filled = np.flatnonzero(sizes)
-        first, counts = run.query_ptr[filled], sizes[filled]
+        first = run.query_ptr[filled]
+        counts = sizes[filled]
         if not len(filled):
             none = np.empty(0)
             return cls(run, none, none, none, np.full(len(sizes), np.nan))
-        scaled, standard = min_max(run.scores, first, counts), z_score(run.scores, first, counts)
+        scaled = min_max(run.scores, first, counts)
+        standard = z_score(run.scores, first, counts)
         lowest = np.minimum.reduceat(standard, first)
         above = standard - np.repeat(np.where(np.maximum.reduceat(standard, first) > lowest, lowest, 0.0), counts)
         spread = np.full(len(sizes), np.nan)
@@ -469,8 +472,11 @@ class _SourceList:
 
 def _spreads(run: Run, filled: Ints) -> Floats:
     """Return the deviation of the first scores over their mean size, of queries with rows."""
-    query, among = query_rows(run.query_ptr), ranks(run.query_ptr) < FIRST
-    query, scores, n_queries = query[among], run.scores[among], len(run)
+    query = query_rows(run.query_ptr)
+    among = ranks(run.query_ptr) < FIRST
+    query = query[among]
+    scores = run.scores[among]
+    n_queries = len(run)
     counts = np.maximum(np.bincount(query, minlength=n_queries), 1)
     means = np.bincount(query, scores, n_queries) / counts
     deviations = np.sqrt(np.bincount(query, (scores - means[query]) ** 2, n_queries) / counts)
@@ -482,7 +488,8 @@ def _spreads(run: Run, filled: Ints) -> Floats:
 def _fill_source(each: _SourceList, own: QueryRows, pool: Pool, number: int, out: NDArray[np.float32]) -> None:
     """Fill the columns `OF_SOURCE` (n_documents, 7) of one run."""
     held = np.flatnonzero(pool.ranks[number] > 0)
-    row, rank = pool.scores[number, held].astype(np.int64), pool.ranks[number, held]
+    row = pool.scores[number, held].astype(np.int64)
+    rank = pool.ranks[number, held]
     out[:] = np.nan
     columns = rank, 1.0 / (RRF_K + rank), each.run.scores[row], each.zscore[row], each.minmax[row], each.deviations[row]
     for column, values in enumerate(columns):
@@ -501,7 +508,8 @@ def _overlaps(pool: Pool, n_queries: int) -> Floats:
     """Return `overlap` of each query, (n_queries,) float64; 0 where fewer than two runs have the query."""
     among = (pool.ranks > 0) & (pool.ranks <= FIRST)
     sizes = np.array([np.bincount(pool.query[own], minlength=n_queries) for own in among])
-    total, n_pairs = np.zeros(n_queries), np.zeros(n_queries)
+    total = np.zeros(n_queries)
+    n_pairs = np.zeros(n_queries)
     for one, other in combinations(range(len(among)), 2):
         shorter = np.minimum(sizes[one], sizes[other])
         shared = np.bincount(pool.query[among[one] & among[other]], minlength=n_queries)

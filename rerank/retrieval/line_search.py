@@ -98,10 +98,12 @@ def order_at(lines: Lines, alpha: float) -> Ints:
 def _best_interval(alphas: NDArray[Any], steps: Floats) -> BestAlpha:
     """Return the widest interval on which the sum of all steps up to it is greatest; the first alpha is 0."""
     starts, number = np.unique(alphas, return_inverse=True)
-    edges, values = np.append(starts.real, 1.0), np.cumsum(np.bincount(number, steps))
+    edges = np.append(starts.real, 1.0)
+    values = np.cumsum(np.bincount(number, steps))
     greatest = values[np.diff(edges) > CLOSEST].max()
     best = (values >= greatest - TOLERANCE).astype(np.int8)
-    low, high = edges[:-1][np.diff(best, prepend=0) == 1], edges[1:][np.diff(best, append=0) == -1]
+    low = edges[:-1][np.diff(best, prepend=0) == 1]
+    high = edges[1:][np.diff(best, append=0) == -1]
     widest = int(np.argmax(high - low >= (high - low).max() - CLOSEST))
     return BestAlpha(float(low[widest] + high[widest]) / 2.0, float(low[widest]), float(high[widest]))
 
@@ -112,7 +114,8 @@ def _followed(lines: Lines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.comp
     other, ptr = joined_rows(lines.query_ptr[query], np.diff(lines.query_ptr)[query])
     pair_own = query_rows(ptr)
     row = own[pair_own]
-    at_zero, at_one = lines.b[other] - lines.b[row], lines.a[other] - lines.a[row]
+    at_zero = lines.b[other] - lines.b[row]
+    at_one = lines.a[other] - lines.a[row]
     tied = other < row
     above = np.where(at_zero != 0.0, at_zero > 0.0, np.where(at_one != 0.0, at_one > 0.0, tied))  # just behind 0
     first = np.flatnonzero(above | (other == row))
@@ -123,7 +126,9 @@ def _followed(lines: Lines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.comp
     moves = np.concatenate([above[first], np.where(above[crossing], -1, 1)])
     pairs = np.concatenate([first, crossing])
     order = np.lexsort((alphas.imag, alphas.real, pair_own[pairs]))
-    alphas, moves, pairs = alphas[order], moves[order], pairs[order]
+    alphas = alphas[order]
+    moves = moves[order]
+    pairs = pairs[order]
     starts = np.searchsorted(pair_own[pairs], np.arange(len(own)))
 
     def above_them(values: Floats) -> Floats:
@@ -149,10 +154,13 @@ def _followed(lines: Lines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.comp
 def _measured(lines: Lines, measure: Measure, query: int) -> tuple[Floats, Floats]:
     """Return where a measure of one query, of which only values can be computed, changes, and by how much."""
     rows = slice(*lines.query_ptr[query : query + 2])
-    a, b, labels = lines.a[rows], lines.b[rows], lines.labels[rows]
+    a = lines.a[rows]
+    b = lines.b[rows]
+    labels = lines.labels[rows]
     ideal = lines.ideal_labels[slice(*lines.ideal_ptr[query : query + 2])]
     i, j = np.triu_indices(len(a), 1)
-    at_zero, at_one = b[i] - b[j], a[i] - a[j]
+    at_zero = b[i] - b[j]
+    at_one = a[i] - a[j]
     crosses = (labels[i] != labels[j]) & (np.sign(at_zero) * np.sign(at_one) < 0)
     alphas = np.unique(np.append(0.0, at_zero[crosses] / (at_zero - at_one)[crosses]))
     middles = (alphas + np.append(alphas[1:], 1.0)) / 2.0

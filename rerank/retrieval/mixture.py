@@ -83,8 +83,11 @@ def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Meas
     C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 7.1.
 
     """
-    measure, first, second = parse_measure(metric), run_of(run_a), run_of(run_b)
-    pairs, judgements = _paired(first, second), qrels_of(qrels)
+    measure = parse_measure(metric)
+    first = run_of(run_a)
+    second = run_of(run_b)
+    pairs = _paired(first, second)
+    judgements = qrels_of(qrels)
     lines = _lines(pairs, judgements)
     best = best_alpha(lines, measure)
     order = order_at(lines, best.alpha)

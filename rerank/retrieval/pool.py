@@ -79,7 +79,8 @@ def pooled(runs: Sequence[QueryRows], first: int, last: int, lowest: bool) -> Po
 
 def _lowest(scores: Floats, counts: Ints) -> Floats:
     """Return the lowest score of each query; 0 where the run lacks the query."""
-    filled, lowest = np.flatnonzero(counts), np.zeros(len(counts))
+    filled = np.flatnonzero(counts)
+    lowest = np.zeros(len(counts))
     if len(filled):
         lowest[filled] = np.minimum.reduceat(scores, pointers(counts)[:-1][filled])
     return lowest

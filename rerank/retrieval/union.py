@@ -115,7 +115,8 @@ def _of_query(run: Run, query_id: str) -> tuple[list[str], list[float]]:
 def _merged(lists: Sequence[tuple[list[str], list[float]]]) -> tuple[list[str], list[float]]:
     """Return the documents and scores of one query: those of the first list, then others by reciprocal rank fusion."""
     docs, scores = lists[0]
-    held, fused = set(docs), dict[str, float]()
+    held = set(docs)
+    fused = dict[str, float]()
     for others, _ in lists[1:]:
         for rank, doc in enumerate(others, start=1):
             if doc not in held:

@@ -22,15 +22,26 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 LN2_HIGH, LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10  # the first has 32 zero bits at its end
-L1, L2, L3 = 6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01
-L4, L5, L6 = 2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01
+L1 = 6.666666666666735130e-01
+L2 = 3.999999999940941908e-01
+L3 = 2.857142874366239149e-01
+L4 = 2.222219843214978396e-01
+L5 = 1.818357216161805012e-01
+L6 = 1.531383769920937332e-01
 L7 = 1.479819860511658591e-01
-ONE, FRACTION_BITS, FRACTION, BIAS = np.int64(0x3FF << 52), np.int64(52), np.int64(2**52 - 1), np.int64(1023)
+ONE = np.int64(0x3FF << 52)
+FRACTION_BITS = np.int64(52)
+FRACTION = np.int64(2**52 - 1)
+BIAS = np.int64(1023)
 SQRT_HALF = np.int64(0x3FE6A09E << 32)  # bits of the square root of 1/2, a little below it
-_LN2, _INVERSE_LN2 = 0.6931471805599453, 1.44269504088896338700e00
+_LN2 = 0.6931471805599453
+_INVERSE_LN2 = 1.44269504088896338700e00
 _INVERSE_HIGH, _INVERSE_LOW = 1.44269504072144627571e00, 1.67517131648865118353e-10  # of 1 / ln 2
-_P1, _P2, _P3 = 1.66666666666666019037e-01, -2.77777777770155933842e-03, 6.61375632143793436117e-05
-_P4, _P5 = -1.65339022054652515390e-06, 4.13813679705723846039e-08
+_P1 = 1.66666666666666019037e-01
+_P2 = -2.77777777770155933842e-03
+_P3 = 6.61375632143793436117e-05
+_P4 = -1.65339022054652515390e-06
+_P5 = 4.13813679705723846039e-08
 _ROUNDER = 1.5 * 2.0**52  # x + _ROUNDER is rounded to an integer, which is in the last bits
 _ROUNDER_BITS = np.float64(_ROUNDER).view(np.int64)
 _HIGH = np.int64(-(2**32))  # the upper half of a float64
@@ -39,8 +50,10 @@ _HIGH = np.int64(-(2**32))  # the upper half of a float64
 def exp(x: Any) -> Any:
     """Return e^x of a float64 or an array of them, -746 to 710."""
     shifted = x * _INVERSE_LN2 + _ROUNDER
-    power, whole = np.float64(shifted).view(np.int64) - _ROUNDER_BITS, shifted - _ROUNDER
-    high, low = x - whole * LN2_HIGH, whole * LN2_LOW
+    power = np.float64(shifted).view(np.int64) - _ROUNDER_BITS
+    whole = shifted - _ROUNDER
+    high = x - whole * LN2_HIGH
+    low = whole * LN2_LOW
     r = high - low
     rr = r * r
     c = r - rr * (_P1 + rr * (_P2 + rr * (_P3 + rr * (_P4 + rr * _P5))))
@@ -61,10 +74,12 @@ def log2(x: Any, more: float = 0.0) -> Any:
     s = f / (2.0 + f)
     z = s * s
     w = z * z
-    half_square, series = 0.5 * f * f, z * (L1 + w * (L3 + w * (L5 + w * L7))) + w * (L2 + w * (L4 + w * L6))
+    half_square = 0.5 * f * f
+    series = z * (L1 + w * (L3 + w * (L5 + w * L7))) + w * (L2 + w * (L4 + w * L6))
     high = np.int64(np.float64(f - half_square).view(np.int64) & _HIGH).view(np.float64)
     low = f - high - half_square + s * (half_square + series)
-    large, small = high * _INVERSE_HIGH, (low + high) * _INVERSE_LOW + low * _INVERSE_HIGH
+    large = high * _INVERSE_HIGH
+    small = (low + high) * _INVERSE_LOW + low * _INVERSE_HIGH
     total = whole + large
     return small + (whole - total + large) + total
 
@@ -83,8 +98,11 @@ def exp2_of(values: ArrayLike) -> Floats:
 
 def powers(base: float, exponents: NDArray[np.integer[Any]]) -> Floats:
     """Return a number to the power of integers of at least 0, an array of their shape: squares are multiplied."""
-    rest, square, result = np.array(exponents, np.int64), np.float64(base), np.ones(np.shape(exponents))
+    rest = np.array(exponents, np.int64)
+    square = np.float64(base)
+    result = np.ones(np.shape(exponents))
     while rest.any():
         result = np.where(rest & 1, result * square, result)
-        rest, square = rest >> 1, square * square
+        rest = rest >> 1
+        square = square * square
     return result

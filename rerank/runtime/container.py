@@ -257,7 +257,8 @@ def _values(
     """Return the values of the header, and the sizes that they set."""
     if "about" not in entries:
         raise Fault("arrays of something else")
-    raw, sizes = _array(path, archive, entries["about"], Stored(np.uint8, (None,)), {}, False), Sizes()
+    raw = _array(path, archive, entries["about"], Stored(np.uint8, (None,)), {}, False)
+    sizes = Sizes()
     try:
         about = parse_json(raw.tobytes())
     except ParseFault as fault:

@@ -138,7 +138,8 @@ def changed_rows(
     """Return what `change` makes of the rows: at once, or of a mapped X block by block, in a temporary file."""
     if not is_mapped(X):
         return change(X)
-    rows, width = RowFile(what), 0
+    rows = RowFile(what)
+    width = 0
     for _, block in row_blocks(X):
         changed = change(block)
         rows.append(changed)

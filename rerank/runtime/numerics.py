@@ -73,7 +73,8 @@ LANES32 = 32  # float32: several registers, so that an addition need not wait fo
 LINE = 16  # values of 4 bytes in a cache line
 _LEAST_NORMAL = 2.0**-1022
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_exp, _log2 = helper()(arithmetic.exp), helper()(arithmetic.log2)
+_exp = helper()(arithmetic.exp)
+_log2 = helper()(arithmetic.log2)
 Floats = NDArray[np.float64]
 BLOCK = 1 << 12  # rows whose products are summed before they are added to those of the others
 GRAM_COLUMNS = 32  # of the left side at a time: their sums stay in the processor's cache
@@ -84,7 +85,8 @@ class Lanes(types.Type):
     """The type of a vector: of LANES float64 or of LANES32 float32."""
 
     def __init__(self, dtype):  # type: ignore[no-untyped-def]
-        self.dtype, self.count = dtype, LANES if dtype == types.float64 else LANES32
+        self.dtype = dtype
+        self.count = LANES if dtype == types.float64 else LANES32
         super().__init__(f"Lanes({dtype}, {self.count})")
 
 
@@ -181,7 +183,8 @@ def _absolute(typing, lanes):  # type: ignore[no-untyped-def]
     """Return the absolute values."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        kind, value = signature.return_type, arguments[0].type
+        kind = signature.return_type
+        value = arguments[0].type
         name = f"llvm.fabs.v{kind.count}f{kind.dtype.bitwidth}"
         return builder.call(
             cgutils.get_or_insert_function(builder.module, ir.FunctionType(value, [value]), name), arguments
@@ -195,7 +198,8 @@ def _lane_sum(typing, lanes):  # type: ignore[no-untyped-def]
     """Return the sum of the elements: of both halves, then of both halves of these sums, and so on."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        whole, count = arguments[0], signature.args[0].count
+        whole = arguments[0]
+        count = signature.args[0].count
         while count > 1:
             count //= 2
             halves = [
@@ -224,7 +228,8 @@ def _prefetch(typing, array, index):  # type: ignore[no-untyped-def]
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         array_type, index_type = signature.args
         data = context.make_array(array_type)(context, builder, arguments[0])
-        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        byte = ir.IntType(8).as_pointer()
+        word = ir.IntType(32)
         stride = cgutils.unpack_tuple(builder, data.strides, array_type.ndim)[0]
         offset = builder.mul(stride, context.cast(builder, arguments[1], index_type, types.intp))
         address = builder.gep(builder.bitcast(data.data, byte), [offset])
@@ -261,7 +266,8 @@ def _remainder(f):  # type: ignore[no-untyped-def]
     s = f / (2.0 + f)
     z = s * s
     w = z * z
-    odd, even = z * (L1 + w * (L3 + w * (L5 + w * L7))), w * (L2 + w * (L4 + w * L6))
+    odd = z * (L1 + w * (L3 + w * (L5 + w * L7)))
+    even = w * (L2 + w * (L4 + w * L6))
     return s * (0.5 * f * f + (even + odd))
 
 
@@ -308,7 +314,8 @@ def log2(x):  # type: ignore[no-untyped-def]
 @helper()
 def dot(left, right):  # type: ignore[no-untyped-def]
     """Return the dot product of two vectors of float32, a float32."""
-    whole, total = left.shape[0] // LANES32 * LANES32, same(np.float32(0.0))
+    whole = left.shape[0] // LANES32 * LANES32
+    total = same(np.float32(0.0))
     for i in range(0, whole, LANES32):
         total = total + load(left, i) * load(right, i)
     result = lane_sum(total)
@@ -449,7 +456,14 @@ def _fill_dots(left, right, out):  # type: ignore[no-untyped-def]
     size = right.shape[0]
     whole = size - size % 8
     for row in range(left.shape[0]):
-        a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        a = 0.0
+        b = 0.0
+        c = 0.0
+        d = 0.0
+        e = 0.0
+        f = 0.0
+        g = 0.0
+        h = 0.0
         for i in range(0, whole, 8):
             a += left[row, i] * right[i]
             b += left[row, i + 1] * right[i + 1]
@@ -472,7 +486,10 @@ def _fill_product(left, right, out):  # type: ignore[no-untyped-def]
     for row in range(left.shape[0]):
         out[row] = 0.0
         for i in range(0, whole, 4):
-            a, b, c, d = left[row, i], left[row, i + 1], left[row, i + 2], left[row, i + 3]
+            a = left[row, i]
+            b = left[row, i + 1]
+            c = left[row, i + 2]
+            d = left[row, i + 3]
             for k in range(out.shape[1]):
                 out[row, k] += (a * right[i, k] + b * right[i + 1, k]) + (c * right[i + 2, k] + d * right[i + 3, k])
         for i in range(whole, size):
@@ -488,7 +505,10 @@ def _fill_cross_product(left, right, out):  # type: ignore[no-untyped-def]
     out[:] = 0.0
     for row in range(0, whole, 4):
         for i in range(left.shape[1]):
-            a, b, c, d = left[row, i], left[row + 1, i], left[row + 2, i], left[row + 3, i]
+            a = left[row, i]
+            b = left[row + 1, i]
+            c = left[row + 2, i]
+            d = left[row + 3, i]
             for k in range(right.shape[1]):
                 out[i, k] += (a * right[row, k] + b * right[row + 1, k]) + (
                     c * right[row + 2, k] + d * right[row + 3, k]

@@ -69,9 +69,13 @@ class _Lines:
     """Logs a line at intervals, also while a single step runs, and one at the end of a loop that had one."""
 
     def __init__(self, what: str, total: int | None, interval: float) -> None:
-        self.what, self.interval, self.done = what, interval, 0
+        self.what = what
+        self.interval = interval
+        self.done = 0
         self.of_total = "" if total is None else f" of {total:,}"
-        self.start, self.finished, self.logged = time.monotonic(), Event(), False
+        self.start = time.monotonic()
+        self.finished = Event()
+        self.logged = False
         self.thread = Thread(target=self._log_at_intervals, daemon=True)
 
     def __enter__(self) -> _Lines:

@@ -33,7 +33,8 @@ class Registry(Generic[Entry]):
     """
 
     def __init__(self, what: str, *packages: str) -> None:
-        self.what, self.packages = what, packages
+        self.what = what
+        self.packages = packages
         self._entries: dict[str, Entry] = {}
         self._all_imported = False
 

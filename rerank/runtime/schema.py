@@ -44,7 +44,10 @@ class SchemaError(InvalidInputError):
 
     def __init__(self, expected: str, got: str, remedy: str | None = None, path: str = "") -> None:
         super().__init__(expected, got)
-        self.path, self.expected, self.got, self.remedy = path, expected, got, remedy
+        self.path = path
+        self.expected = expected
+        self.got = got
+        self.remedy = remedy
 
     def within(self, step: str) -> SchemaError:
         """Put one more step in front of the path; return the error."""
@@ -205,17 +208,20 @@ class Array(Field):
         """Return the array, its types and values checked."""
         if not isinstance(value, list):
             raise SchemaError("a list", shown(value))
-        kind, types = np.dtype(self.dtype).kind, set(map(type, value))
+        kind = np.dtype(self.dtype).kind
+        types = set(map(type, value))
         what, allowed, wide = _KINDS[kind]
         if not types <= allowed:
             number = next(number for number, entry in enumerate(value) if type(entry) not in allowed)
             raise SchemaError(what, shown(value[number]), path=f"[{number}]")
         if kind == "b":
             return np.array(value, dtype=np.bool_)
-        low, high = self.low, self.high
+        low = self.low
+        high = self.high
         if kind in "iu":
             limits = np.iinfo(self.dtype)
-            low, high = max(low, limits.min), min(high, limits.max)
+            low = max(low, limits.min)
+            high = min(high, limits.max)
         try:
             array = np.array(value, dtype=wide)
             bad = ~((array >= low) & (array <= high))
@@ -261,7 +267,8 @@ class Record(Field):
         for key in value:
             if key not in self.fields:
                 raise SchemaError(f"keys {', '.join(self.fields)}", shown(key))
-        optional, values = self.optional or {}, {}
+        optional = self.optional or {}
+        values = {}
         for key, field in self.fields.items():
             if key in value:
                 values[key] = _inside(key, field, value[key], sizes)

@@ -82,7 +82,8 @@ def kernel_threads(n_jobs: int | None, n_rows: int = FEW_ROWS) -> Iterator[int]:
 
     from rerank.runtime.kernels import announced_compiling
 
-    before, count = numba.get_num_threads(), thread_count(n_jobs if n_rows >= FEW_ROWS else 1)
+    before = numba.get_num_threads()
+    count = thread_count(n_jobs if n_rows >= FEW_ROWS else 1)
     if count != before:
         numba.set_num_threads(count)
     try:
@@ -162,9 +163,11 @@ def _limit_files() -> Iterator[Path]:
         for line in MEMBERSHIP.read_text("utf8", "replace").splitlines():
             _, controllers, group = line.split(":", 2)
             if "memory" in controllers.split(","):
-                root, name = CGROUPS / "memory", "memory.limit_in_bytes"
+                root = CGROUPS / "memory"
+                name = "memory.limit_in_bytes"
             elif not controllers:
-                root, name = CGROUPS, "memory.max"
+                root = CGROUPS
+                name = "memory.max"
             else:
                 continue
             folder = root / group.strip("/")

@@ -85,7 +85,8 @@ class Service:
     """One worker's engine and queue; connections are taken when the index is open."""
 
     def __init__(self, settings: Settings) -> None:
-        self.settings, self.limits = settings, settings.limits
+        self.settings = settings
+        self.limits = settings.limits
         self.engine = Engine(settings)
         self.batcher = Batcher(self.engine.answer, self.limits)
         self.failure: RerankError | None = None
@@ -271,7 +272,8 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        start, headers = time.perf_counter(), dict(scope["headers"])
+        start = time.perf_counter()
+        headers = dict(scope["headers"])
         given = headers.get(b"x-request-id", b"").decode("latin-1")
         request_id = given if _REQUEST_ID.fullmatch(given) else f"{self._prefix}{next(self._numbers):08x}"
         scope.setdefault("state", {}).update(request_id=request_id, arrived=time.monotonic())

@@ -96,7 +96,8 @@ class Appender:
             with self._changed:
                 while not (self._queue or self._ends):
                     self._changed.wait()
-                taken, self._queue = self._queue, []
+                taken = self._queue
+                self._queue = []
                 if not taken:
                     return
                 self._n_bytes -= sum(_size(entry) for entry, _ in taken)

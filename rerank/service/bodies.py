@@ -95,7 +95,8 @@ def _fault(error: ValidationError) -> ServiceError:
     """Return the answer for the first error of a body."""
     first = error.errors(include_url=False)[0]
     *steps, last = first["loc"] or ("",)
-    kind, values = first["type"], {"key": last, **first.get("ctx", {})}
+    kind = first["type"]
+    values = {"key": last, **first.get("ctx", {})}
     steps = [step for step in (*steps, last) if step not in ("", "[]", "{}")]  # without those that name a form
     cause = values.get("error")
     if not isinstance(cause, SchemaError):
@@ -331,7 +332,8 @@ class Search(Body):
         for name in parameters:
             if name not in PARAMETERS:
                 raise unknown(422, f"query.{name[:100]}", name, PARAMETERS)
-        compare, assign = parameters.get("compare"), parameters.get("assign")
+        compare = parameters.get("compare")
+        assign = parameters.get("assign")
         if sum(each is not None for each in (compare, assign, self.model)) > 1:
             raise ServiceError(
                 422, "query", "one of compare, assign and the model of the body", "several", "Give one of them."
@@ -682,7 +684,8 @@ def add_events(app: FastAPI, service: Service) -> None:
         log = service.engine.log
         if log is None:
             raise ServiceError(404, "service", "a log of queries", "none", "Start it with --log queries:FOLDER.")
-        shown, clicks = body.shown or [], body.clicks or []
+        shown = body.shown or []
+        clicks = body.clicks or []
         written = log.write(await asyncio.to_thread(log.events, body.token, shown, clicks))
         done = asyncio.wrap_future(written)
         await asyncio.wait([done], timeout=service.limits.deadline)

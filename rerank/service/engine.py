@@ -138,7 +138,8 @@ def load_rankings(settings: Settings, index: Index) -> list[Ranking]:
 
 def _load_ranking(index: Index, name: str, path: Path | None) -> Ranking:
     model = unsupervised_model(index) if path is None else read_model(path)
-    recipe, candidates = model_recipe(model), model_candidates(model)
+    recipe = model_recipe(model)
+    candidates = model_candidates(model)
     check_index(index, model)
     file = next(iter(run_names(candidates.sources)), None)
     if file is not None:
@@ -424,7 +425,8 @@ class Engine:
         size = 0
         tokens = [] if self.log is None else [{"token": self.log.token(each.query_id, each.doc_ids)} for each in told]
         for (query_id, text), each, own_terms in zip(job.queries.items(), lists, terms, strict=True):
-            hits, doc_ids = each.hits, each.doc_ids()
+            hits = each.hits
+            doc_ids = each.doc_ids()
             for names, part in _parts(doc_ids, hits) if job.fields else ():
                 for hit, entry in zip(part, self._fields(job, names, own_terms), strict=True):
                     hit |= entry
@@ -513,7 +515,8 @@ class Engine:
 
     def _rank_ids(self, job: RerankJob, doc_ids: Sequence[str], ranking: Ranking) -> RerankAnswer:
         """Return documents of the index in the order of a ranking."""
-        forward, ids = self.index.forward, id_array(list(doc_ids))
+        forward = self.index.forward
+        ids = id_array(list(doc_ids))
         numbers = forward.doc_numbers(ids)
         if (numbers < 0).any():
             missing = int(np.argmax(numbers < 0))
@@ -535,7 +538,8 @@ class Engine:
 
     def _whole_texts(self, job: RerankJob, doc_ids: Sequence[str], order: Sequence[int]) -> dict[int, str]:
         """Return the stored texts of the documents that are returned, by their numbers in the request."""
-        wanted, size = list(order[: job.count]), 0
+        wanted = list(order[: job.count])
+        size = 0
         texts: dict[int, str] = {}
         for numbers, names in _parts(wanted, [doc_ids[number] for number in wanted]):
             _drop_late([job])
@@ -599,7 +603,8 @@ class _Ranked:
 
     def hits(self) -> list[dict[str, Any]]:
         """Return the hits as objects; ValueError where a score is not finite."""
-        scores, bm25 = self.scored.scores[self.rows], self.scored.run.scores[self.scored.rows[self.rows]]
+        scores = self.scored.scores[self.rows]
+        bm25 = self.scored.run.scores[self.scored.rows[self.rows]]
         check_finite(scores)
         check_finite(bm25)
         columns = zip(self.names(), scores.tolist(), self._promised(), self.ranks.tolist(), bm25.tolist(), strict=True)
@@ -686,7 +691,8 @@ def shown_list(job: SearchJob, query: str, rankings: Sequence[Ranking], ranked: 
 
 def _best(scored: _Scored, wanted: Sequence[tuple[int, Cutoff | None]]) -> Iterator[_Ranked]:
     """Yield the best documents of each query, as many as wanted and likely enough."""
-    run, starts = scored.run, scored.run.query_ptr[:-1]
+    run = scored.run
+    starts = scored.run.query_ptr[:-1]
     positions, ptr = joined_rows(starts, np.minimum(np.diff(run.query_ptr), [count for count, _ in wanted]))
     rows = scored.order[positions]
     for query, (_, cutoff) in enumerate(wanted):
@@ -709,9 +715,11 @@ def _drop_late(jobs: Sequence[Job]) -> None:
 def _scored_rows(ranking: Ranking, run: Run, data: RankingData, rows: Ints, texts: bool) -> _Scored:
     """Return candidates, or texts that were handed over, with the scores of a ranking; `rows` as in _Scored."""
     if ranking.model is None:
-        scores, promised = run.scores[rows], None
+        scores = run.scores[rows]
+        promised = None
     else:
-        scores, calibration = np.asarray(ranking.model.predict(data), np.float64), ranking.model.calibration_
+        scores = np.asarray(ranking.model.predict(data), np.float64)
+        calibration = ranking.model.calibration_
         promised = None if calibration is None else calibration.probabilities(data, scores, texts)
     return _Scored(run, data, rows, scores, trec_order(data.query_ptr, scores, data.stored_ids), promised)
 
@@ -720,7 +728,8 @@ def _ordered(scored: _Scored, query: int, positions: Ints, cutoff: Cutoff | None
     """Return likely documents of a query by falling score, equal scores by their positions (n,) in the request."""
     first = int(scored.run.query_ptr[query])
     rows = first + position_order(positions, scored.scores[first : first + len(positions)])
-    rows, promised = scored.likely(query, rows, cutoff), scored.promised
+    rows = scored.likely(query, rows, cutoff)
+    promised = scored.promised
     probabilities = None if promised is None else promised.documents[rows].tolist()
     return RerankAnswer(positions[rows - first].tolist(), scored.scores[rows].tolist(), probabilities)
 

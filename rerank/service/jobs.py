@@ -241,7 +241,8 @@ class Batcher:
     """A bounded queue of jobs, and the thread that computes them; `answer` sets `answer` or `fault` of each job."""
 
     def __init__(self, answer: Callable[[Sequence[Job]], None], limits: Limits) -> None:
-        self._answer, self._limits = answer, limits
+        self._answer = answer
+        self._limits = limits
         self._queue: deque[tuple[Job, asyncio.Future[None]]] = deque()
         self._changed = threading.Condition()
         self._ends = False
@@ -306,7 +307,8 @@ class Batcher:
         return len(self._queue)
 
     def _work(self) -> None:
-        size, ended = 0, 0.0
+        size = 0
+        ended = 0.0
         while True:
             with self._changed:
                 while not self._queue and not self._ends:
@@ -320,7 +322,8 @@ class Batcher:
             self._compute([job for job, _ in batch])
             with suppress(RuntimeError):  # the loop has ended, and nobody waits
                 batch[0][1].get_loop().call_soon_threadsafe(_succeed, [done for _, done in batch])
-            size, ended = len(batch), time.monotonic()
+            size = len(batch)
+            ended = time.monotonic()
 
     def _next_batch(self) -> list[tuple[Job, asyncio.Future[None]]]:
         """Take jobs from the queue, up to the rows of a batch; one job may have more."""

@@ -27,7 +27,8 @@ from rerank.service.settings import ServiceError, Settings
 from rerank.types import RankingData, Run
 from rerank.types.ids import id_array
 
-CANDIDATES, KEY = "candidates.run", ".key"
+CANDIDATES = "candidates.run"
+KEY = ".key"
 KEY_BYTES = 32
 _LETTERS = 4  # bytes of a token for each document
 _PLACE = "body.token"
@@ -64,8 +65,10 @@ class QueryLog:
 
     def __init__(self, settings: Settings) -> None:
         folder = settings.log_queries or Path()
-        self._features, self._hashes = settings.log_features, settings.log_hashes
-        self._prefix, self._numbers = secrets.token_hex(4), count(1)
+        self._features = settings.log_features
+        self._hashes = settings.log_hashes
+        self._prefix = secrets.token_hex(4)
+        self._numbers = count(1)
         self._key = folder_key(folder)
         self._appender = Appender(folder)
 
@@ -93,7 +96,8 @@ class QueryLog:
         self, job: SearchJob, queries: Sequence[Logged], names: Mapping[str, str], run: Run, data: RankingData | None
     ) -> list[Lines]:
         session = {} if job.session is None else {"session_id": self._hash(job.session)}
-        texts, events = [], []
+        texts = []
+        events = []
         for query in queries:
             text = " ".join(query.text.split())
             text = self._hash(key_of_text(text)) if self._hashes else text

@@ -211,7 +211,8 @@ class _Supervisor(Multiprocess):
 
     def init_processes(self) -> None:
         """Start the first worker, and the others when it is ready."""
-        count, self.processes_num = self.processes_num, 1
+        count = self.processes_num
+        self.processes_num = 1
         super().init_processes()
         (first,) = self.processes
         while not self.should_exit.is_set() and not first.is_ready(1):

@@ -172,7 +172,10 @@ class ServiceError(HTTPException):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(status, f"{place}: expected {expected}, got {found}. {remedy}", headers)
-        self.place, self.expected, self.found, self.remedy = place, expected, found, remedy
+        self.place = place
+        self.expected = expected
+        self.found = found
+        self.remedy = remedy
 
     def body(self, request_id: str) -> dict[str, Any]:
         """Return the answer's JSON."""

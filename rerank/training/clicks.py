@@ -70,7 +70,8 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
     shown, pairs = estimates.shown(data)
     if len(shown) < LEAST_QUERIES:
         return shown
-    clicks, exposures = estimates.clicks[pairs], estimates.exposures[pairs]
+    clicks = estimates.clicks[pairs]
+    exposures = estimates.exposures[pairs]
     rates = np.divide(clicks, exposures, out=np.zeros(shown.n_rows), where=exposures > 0.0)
     rows = replace(shown, labels=rates, row_weights=exposures)
     predicted = _held_out_predictions(rows, MART(**LABEL_TREES, n_jobs=_threads(rows)), FOLDS)
@@ -84,7 +85,8 @@ def _threads(rows: RankingData) -> int | None:
 
 def _held_out_predictions(rows: RankingData, model: MART, n_folds: int) -> Floats:
     """Return the prediction of each row's label by a model that has not seen its query, (n_rows,)."""
-    fold_of, predicted = assign_folds(rows, n_folds, 0, groups=groups_by_id(rows)), np.empty(rows.n_rows)
+    fold_of = assign_folds(rows, n_folds, 0, groups=groups_by_id(rows))
+    predicted = np.empty(rows.n_rows)
     folds = np.array([fold_of[query_id] for query_id in rows])
     for fold in range(n_folds):
         model.fit(rows.select(np.flatnonzero(folds != fold)))
@@ -132,24 +134,30 @@ def _regressed_examination(clicks: Clicks, cells: Cells, data: RankingData) -> F
     gamma the prediction of clicks and the second by a few trees on the features (Wang et al., WSDM 2018).
     """
     pairs, rows = cells.matches(clicks, data)
-    pairs, rows = pairs[np.argsort(rows)], np.sort(rows)
-    shown, weights = data.of_rows(rows), cells.by_pair(cells.impressions)[pairs]
+    pairs = pairs[np.argsort(rows)]
+    rows = np.sort(rows)
+    shown = data.of_rows(rows)
+    weights = cells.by_pair(cells.impressions)[pairs]
     shown = replace(shown, ideal_labels=None, ideal_ptr=None, row_weights=weights)
     if np.count_nonzero(np.diff(shown.query_ptr)) < LEAST_QUERIES:
         return None
     shown = shown.select(np.flatnonzero(np.diff(shown.query_ptr) > 0))
     own = cells.select(np.isin(cells.pair, pairs))
-    missed, impressions = own.impressions - own.clicks, np.maximum(own.by_place(own.impressions), 1.0)
-    theta, gamma = np.minimum(examination(own).theta, 1.0), np.full(cells.n_pairs, GUESS)
+    missed = own.impressions - own.clicks
+    impressions = np.maximum(own.by_place(own.impressions), 1.0)
+    theta = np.minimum(examination(own).theta, 1.0)
+    gamma = np.full(cells.n_pairs, GUESS)
     model = MART(**EM_TREES, n_jobs=_threads(shown))
     for _ in range(ROUNDS):
-        of_cell, of_pair = theta[own.place], gamma[own.pair]
+        of_cell = theta[own.place]
+        of_pair = gamma[own.pair]
         attractive = own.clicks + missed * of_pair * (1.0 - of_cell) / (1.0 - of_cell * of_pair)
         labels = own.by_pair(attractive)[pairs] / weights
         predicted = model.fit(replace(shown, labels=labels)).predict(shown)
         gamma[pairs] = np.clip(predicted, LEAST, 1.0 - LEAST)
         for _ in range(STEPS):
-            of_cell, of_pair = theta[own.place], gamma[own.pair]
+            of_cell = theta[own.place]
+            of_pair = gamma[own.pair]
             examined = own.clicks + missed * of_cell * (1.0 - of_pair) / (1.0 - of_cell * of_pair)
             theta = np.clip(own.by_place(examined) / impressions, 0.0, 1.0 - LEAST)
     return np.asarray(theta / theta[np.argmax(theta > 0.0)], dtype=np.float64)

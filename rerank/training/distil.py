@@ -39,8 +39,10 @@ def with_gains(data: RankingData, teacher: Run) -> RankingData:
 
 def _gains(data: RankingData, scores: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """Return the gain of each row, and whether the scores of each query differ."""
-    query, n_queries = query_rows(data.query_ptr), len(data)
-    low, high = np.full(n_queries, np.inf), np.full(n_queries, -np.inf)
+    query = query_rows(data.query_ptr)
+    n_queries = len(data)
+    low = np.full(n_queries, np.inf)
+    high = np.full(n_queries, -np.inf)
     np.minimum.at(low, query, scores)
     np.maximum.at(high, query, scores)
     orders = high > low

@@ -135,7 +135,8 @@ class FoldData:
 
     def training(self, queries: NDArray[np.bool_]) -> RankingData:
         """Return the rows that are trained on of some queries, chosen by (n_queries,)."""
-        data, selected = self.data, np.flatnonzero(queries)
+        data = self.data
+        selected = np.flatnonzero(queries)
         if self.trained is not None:
             data = data.of_rows(np.flatnonzero(self.trained & queries[query_rows(data.query_ptr)]))
         return data.select(selected)
@@ -188,7 +189,8 @@ def _fold_results(training: FoldTraining, fold: int) -> tuple[Ranker, list[Try],
     """Return the model and the tries of a fold, and the run of its held-out queries."""
     given = training.data_of(fold)
     fold_of = np.array([training.folds[query_id] for query_id in given.data], dtype=np.int64)
-    stop, learned = stop_fold(fold, training.number, training.learns_from_all), training.learns_from(given.data, fold)
+    stop = stop_fold(fold, training.number, training.learns_from_all)
+    learned = training.learns_from(given.data, fold)
     stopping = learned & (fold_of == stop)
     stop_data = given.training(stopping) if stopping.any() else None
     model, tried = training.search(train=given.training(learned & ~stopping), stop=stop_data)

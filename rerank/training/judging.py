@@ -165,7 +165,8 @@ class Judgements:
 
     def add(self, query_id: str, doc_id: str, label: int, judge: str) -> None:
         """Add a label, or replace one of the same judge."""
-        share, is_new = self._shares.get(judge, Share(0, "")), self.label(query_id, doc_id) is None
+        share = self._shares.get(judge, Share(0, ""))
+        is_new = self.label(query_id, doc_id) is None
         self._shares[judge] = Share(share.labels + is_new, datetime.now(UTC).isoformat(timespec="seconds"))
         self.labels.setdefault(query_id, {})[doc_id] = label
 

@@ -60,7 +60,8 @@ from rerank.training.tuning import Tuning, fit_best
 from rerank.types import Floats, Qrels, RankingData, Run, Topics, pointers, query_blocks, query_rows
 from rerank.types.retriever import BM25, CONTENTS, K1, B
 
-K1S, BS = (0.6, 0.9, 1.2, 1.6, 2.0, 3.0), (0.2, 0.4, 0.6, 0.75, 0.9)
+K1S = (0.6, 0.9, 1.2, 1.6, 2.0, 3.0)
+BS = (0.2, 0.4, 0.6, 0.75, 0.9)
 SETTINGS = ((K1, B), *((k1, b) for k1, b in product(K1S, BS) if (k1, b) != (K1, B)))
 SCORES = ("bm25", "covered_ratio", "lm_dirichlet", "vector_space", "similarity_10", "rm3_10")  # of any query alike
 EMPTIED = 500  # queries whose features are computed once more without their relevant documents
@@ -179,7 +180,8 @@ def _stripped(run: Run, qrels: Qrels, target: float) -> Run:
 
 def _scale(training: FoldTraining, fold: int, model: Ranker) -> Scale:
     """Return the scale of the scores of the queries that a fold's model learned from."""
-    data, stop = training.data_of(fold).data, stop_fold(fold, training.number, training.learns_from_all)
+    data = training.data_of(fold).data
+    stop = stop_fold(fold, training.number, training.learns_from_all)
     folds = np.array([training.folds[query_id] for query_id in data])
     learned = training.learns_from(data, fold) & (folds != stop)
     return Scale.of(model.predict(data.select(np.flatnonzero(learned))))
@@ -187,7 +189,9 @@ def _scale(training: FoldTraining, fold: int, model: Ranker) -> Scale:
 
 def _out_of_fold(training: FoldTraining, models: Sequence[Ranker], scales: Sequence[Scale], target: float) -> OutOfFold:
     """Return the lists of each fold with the scores of the model that had not seen them."""
-    parts, relevant, fold_of = [], [], []
+    parts = []
+    relevant = []
+    fold_of = []
     predictors = tuple(name for name in PREDICTORS if name in models[0].feature_names_)
     for fold, (model, scale) in enumerate(zip(models, scales, strict=True)):
         data = training.data_of(fold).data
@@ -354,7 +358,9 @@ def _train_on_judgements(
     target: float,
 ) -> Trained:
     """Return a model of judged queries, calibrated where its quality is estimated."""
-    index, topics, qrels = inputs.index, inputs.topics, inputs.judgements
+    index = inputs.index
+    topics = inputs.topics
+    qrels = inputs.judgements
     if len(qrels) < LEAST_QUERIES:
         raise InvalidInputError(
             f"qrels: expected at least {LEAST_QUERIES} judged queries to learn from, got {len(qrels)}. Judge more, or "
@@ -402,7 +408,8 @@ def _train_without_judgements(
         needed, remedy = NEEDED[type(labels)]
         raise InvalidInputError(f"{needed}, got {0 if learned is None else len(learned)}. {remedy}")
     model = default_model(len(learned)) if model is None else model
-    folds, on_all = _folds(learned), model.learns_from_all(len(learned))
+    folds = _folds(learned)
+    on_all = model.learns_from_all(len(learned))
     estimated = None
     if estimate and folds:
         training = FoldTraining(SameData(learned), folds, partial(fit_best, model, None), on_all)
@@ -418,7 +425,8 @@ def _agreement(index: Index, training: FoldTraining, data: RankingData) -> tuple
     models, _, _ = held_out(index, training, "estimate")
     measure = parse_measure(DEFAULT_METRIC)
     fold_of = np.array([training.folds[query_id] for query_id in data])
-    before, after = np.empty(len(data)), np.empty(len(data))
+    before = np.empty(len(data))
+    after = np.empty(len(data))
     for fold, model in enumerate(models):
         rows = np.flatnonzero(fold_of == fold)
         part = data.select(rows)
@@ -477,7 +485,8 @@ class TrainingInputs:
 
     def data(self, run: Run, k: int | None) -> RankingData:
         """Return the features of the best `depth` documents of each source; they are computed among all candidates."""
-        run, parts = run.take(run.trec_order()), []
+        run = run.take(run.trec_order())
+        parts = []
         for first, last in query_blocks(run.query_ptr, BLOCK_ROWS):
             some = run.select(range(first, last))
             chosen = np.flatnonzero(among_first(some, self.depth))
@@ -552,7 +561,8 @@ def _estimate(
     def value(each: Run) -> float:
         return evaluate(qrels, each, [measure], complete=True)[measure]
 
-    base, data = models[0].base_, training.data_of(0).data
+    base = models[0].base_
+    data = training.data_of(0).data
     unsupervised = value(data.run(base.scores(data))) if isinstance(base, UnsupervisedBase) else None
     estimate = Estimate(measure, value(run), value(held_out_run), FOLDS, len(qrels), unsupervised)
     if lesson := estimate.lesson():

@@ -56,7 +56,8 @@ class Tuned:
 
     def __str__(self) -> str:
         """Return the best setting, and what mattered as a table."""
-        value, first = best_try(self.tries).value, self.tries[0].value
+        value = best_try(self.tries).value
+        first = self.tries[0].value
         chosen = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items()) or "the defaults"
         rows = [(name, f"{share:.2f}") for name, share in self.importances.items()]
         n_pruned = sum(each.value is None for each in self.tries)
@@ -231,7 +232,9 @@ def _value(model: Ranker, parts: Sequence[tuple[RankingData, RankingData]], tria
 
     The mean of the best iterations is kept with the trial.
     """
-    values, iterations, pruned = [], [], False
+    values = []
+    iterations = []
+    pruned = False
     for number, (train, stop) in enumerate(parts):
 
         def follow(progress: TrainingProgress, number: int = number) -> None:
@@ -270,7 +273,8 @@ def _tuned(optuna: Any, study: Any, space: Mapping[str, Sequence[Any]], model: R
     tries = [
         Try(_changes(space, trial.params), trial.value if trial.number in kept else None) for trial in study.trials
     ]
-    best, parameters = study.best_trial, {}
+    best = study.best_trial
+    parameters = {}
     if with_length:
         lengths = [name for name in LENGTHS if name in model.get_params(deep=False)]
         parameters = dict.fromkeys(lengths, best.user_attrs["iterations"])

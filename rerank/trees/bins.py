@@ -202,7 +202,9 @@ def _separate_all(column, edges):  # type: ignore[no-untyped-def]
 @helper()
 def _count_light(column, max_bin):  # type: ignore[no-untyped-def]
     """Return rows and bins that are left for the values with fewer rows than an even share."""
-    n, start, n_heavy = column.shape[0], 0, 0
+    n = column.shape[0]
+    start = 0
+    n_heavy = 0
     n_light_rows = n
     while start < n:
         end = _next_distinct(column, start)
@@ -226,7 +228,10 @@ def _choose_edges(column, max_bin, edges):  # type: ignore[no-untyped-def]
     if n_distinct <= max_bin:
         return _separate_all(column, edges)
     n_light_rows, n_light_bins = _count_light(column, max_bin)
-    n_bins, in_bin, start, previous = 0, 0, 0, 0
+    n_bins = 0
+    in_bin = 0
+    start = 0
+    previous = 0
     while start < n and n_bins < max_bin - 1:
         end = _next_distinct(column, start)
         is_heavy = end - start >= n / max_bin
@@ -247,7 +252,8 @@ def _choose_edges(column, max_bin, edges):  # type: ignore[no-untyped-def]
                 n_light_bins -= 1
                 n_light_rows -= in_bin
             in_bin = 0
-        previous, start = start, end
+        previous = start
+        start = end
     return n_bins + 1
 
 
@@ -340,7 +346,8 @@ class Columns:
 
         Each sparse feature then has a column of its own.
         """
-        n_digits, sparse = bins.n_bins + bins.missing, sparse_features(bins)
+        n_digits = bins.n_bins + bins.missing
+        sparse = sparse_features(bins)
         column, stride, n_columns = _share_columns(n_digits, sparse)
         first_sparse = -(-n_columns // GROUP_WIDTH) * GROUP_WIDTH
         column[sparse] = first_sparse + np.arange(len(sparse))
@@ -408,7 +415,8 @@ class Columns:
         Shapes: X float32 (n_rows, n_features); rows int64 (k,).
         """
         out = np.zeros((self.n_blocks, len(rows), WIDTH), dtype=np.uint8)
-        records, bins = self.records(), self.bins
+        records = self.records()
+        bins = self.bins
 
         def fill(part: slice) -> None:
             _fill_blocks(X, rows[part], self.features, records, self.stride, bins.edges, out[:, part])
@@ -419,7 +427,8 @@ class Columns:
 
 def _share_columns(n_digits: Ints, sparse: Ints) -> tuple[Ints, Ints, int]:
     """Return column and stride (n_features,) of the features that are not sparse, and the number of columns."""
-    column, stride = np.full(len(n_digits), -1), np.ones(len(n_digits), dtype=np.int64)
+    column = np.full(len(n_digits), -1)
+    stride = np.ones(len(n_digits), dtype=np.int64)
     n_codes: list[int] = []  # in use, of each column
     for feature in np.argsort(-n_digits, kind="stable"):
         if n_digits[feature] < 2 or feature in sparse:
@@ -449,12 +458,14 @@ def _find_bins(values, edges, n_bins, out):  # type: ignore[no-untyped-def]
 @kernel()
 def _fill_blocks(X, rows, stored_features, features, stride, edges, out):  # type: ignore[no-untyped-def]
     """Add the codes of some rows of X to out (n_blocks, k, 16) uint8, zero before; features are FEATURE records."""
-    values, bins = np.empty(ROWS_AT_ONCE, np.float32), np.empty(ROWS_AT_ONCE, np.int64)
+    values = np.empty(ROWS_AT_ONCE, np.float32)
+    bins = np.empty(ROWS_AT_ONCE, np.int64)
     for first in range(0, rows.shape[0], ROWS_AT_ONCE):
         n = min(ROWS_AT_ONCE, rows.shape[0] - first)
         for k in range(stored_features.shape[0]):
             number = stored_features[k]
-            feature, feature_stride = features[number], stride[number]
+            feature = features[number]
+            feature_stride = stride[number]
             missing_digit = feature["missing_digit"]
             for i in range(n):
                 values[i] = X[rows[first + i], number]
@@ -463,7 +474,8 @@ def _fill_blocks(X, rows, stored_features, features, stride, edges, out):  # typ
                 for i in range(n):
                     if edges[number, min(bins[i], feature["n_bins"] - 1)] != values[i]:
                         values[i] = np.nan  # in no bin
-            block, column = feature["column"] // WIDTH, feature["column"] % WIDTH
+            block = feature["column"] // WIDTH
+            column = feature["column"] % WIDTH
             for i in range(n):
                 digit = bins[i] if values[i] == values[i] else missing_digit
                 out[block, first + i, column] += np.uint8(digit * feature_stride)
@@ -565,14 +577,16 @@ def tree_values(tree: Tree, columns: Columns, blocks: NDArray[np.uint8]) -> Floa
     Shapes: blocks uint8 (n_blocks, n_rows, 16).
     """
     out = np.empty(blocks.shape[1])
-    column, goes_left = columns.column[tree.feature], _codes_to_the_left(tree, columns)
+    column = columns.column[tree.feature]
+    goes_left = _codes_to_the_left(tree, columns)
     _fill_values(blocks, column, goes_left, tree.left, tree.right, tree.leaf_value, out)
     return out
 
 
 def _codes_to_the_left(tree: Tree, columns: Columns) -> NDArray[np.uint8]:
     """Return for each node and code of its column whether such rows go left, (n_nodes, 256)."""
-    feature, bins = tree.feature, columns.bins
+    feature = tree.feature
+    bins = columns.bins
     last_bin = [
         np.searchsorted(bins.edges[f, : bins.n_bins[f]], threshold)
         for f, threshold in zip(feature.tolist(), tree.threshold, strict=True)
@@ -593,7 +607,9 @@ def _divide(codes, goes_left, rows, to_rows):  # type: ignore[no-untyped-def]
 
     codes  (n_rows,) uint8 of one column, every 16th byte of its block
     """
-    n, left, right = rows.shape[0], np.int64(0), rows.shape[0] - 1
+    n = rows.shape[0]
+    left = np.int64(0)
+    right = rows.shape[0] - 1
     for i in range(n):
         prefetch(codes, rows[min(i + PREFETCH_DISTANCE, n - 1)])
         to_rows[left] = to_rows[right] = rows[i]  # no branch to mispredict: the next row takes the other place
@@ -615,7 +631,10 @@ def _fill_share(blocks, column, goes_left, left, right, leaf_value, first, last,
         rows[0, i] = first + i
     parts[0, 0], parts[0, 1], parts[0, 2] = 0, last - first, 0
     for node in range(n_nodes):  # a child follows its parent
-        begin, end, buffer, number = parts[node, 0], parts[node, 1], parts[node, 2], column[node]
+        begin = parts[node, 0]
+        end = parts[node, 1]
+        buffer = parts[node, 2]
+        number = column[node]
         codes = blocks[number // 16, :, number % 16]
         middle = begin + _divide(codes, goes_left[node], rows[buffer, begin:end], rows[1 - buffer, begin:end])
         for side in range(2):

@@ -60,7 +60,8 @@ class GradientSampler:
     """
 
     def __init__(self, share: float, random_state: int) -> None:
-        self._share, self._random_state = share, random_state
+        self._share = share
+        self._random_state = random_state
         self._counts = np.empty((N_SHARES, N_SIZES), dtype=np.int64)
 
     def draw(self, number: int, grad: Floats, hess: Floats, rows: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -71,7 +72,8 @@ class GradientSampler:
         _count_sizes(grad, hess, rows, self._counts)
         least = _least_certain(self._counts.sum(axis=0), self._share * len(rows))
         seed = np.random.default_rng([self._random_state, number]).integers(1 << 63, dtype=np.uint64)
-        drawn, ends = np.empty(len(rows), dtype=np.int32), np.zeros(N_SHARES, dtype=np.int64)
+        drawn = np.empty(len(rows), dtype=np.int32)
+        ends = np.zeros(N_SHARES, dtype=np.int64)
         _draw(grad, hess, rows, least, seed, drawn, ends)
         return drawn[: int(_pack(drawn, ends))]
 
@@ -256,7 +258,8 @@ class Sampler:
     """
 
     def __init__(self, settings: BoostSettings, query_ptr: Ints, columns: Columns) -> None:
-        self._settings, self._query_ptr = settings, query_ptr
+        self._settings = settings
+        self._query_ptr = query_ptr
         self._random = np.random.default_rng(settings.random_state)
         self._features = np.sort(columns.features)  # the others have one bin
 
@@ -265,11 +268,13 @@ class Sampler:
 
         None is all rows; a seed of 0, that all splits are tried.
         """
-        rows, features = self._rows(), self._drawn_features()
+        rows = self._rows()
+        features = self._drawn_features()
         return rows, features, int(self._random.integers(1, 1 << 63)) if self._settings.extra_trees else 0
 
     def _rows(self) -> NDArray[np.bool_] | None:
-        settings, sizes = self._settings, np.diff(self._query_ptr)
+        settings = self._settings
+        sizes = np.diff(self._query_ptr)
         queries = np.arange(len(sizes)) if settings.queries is None else settings.queries
         if settings.subsample < 1.0 and not settings.by_gradient:
             n_drawn = max(1, round(settings.subsample * len(queries)))
@@ -313,13 +318,17 @@ class Booster:
     """
 
     def __init__(self, task: BoostTask, gradients: Gradients, grower: Grower) -> None:
-        self._task, self.gradients, self._grower = task, gradients, grower
+        self._task = task
+        self.gradients = gradients
+        self._grower = grower
         self.data = data = task.data
         self._sampler = Sampler(task.settings, task.query_ptr, data.columns)
         self._all_rows = np.arange(data.n_rows, dtype=np.int32)
-        share, seed = task.settings.subsample, task.settings.random_state
+        share = task.settings.subsample
+        seed = task.settings.random_state
         self._by_gradient = GradientSampler(share, seed) if task.settings.by_gradient else None
-        self._grad, self._hess = np.empty(data.n_rows), np.empty(data.n_rows)
+        self._grad = np.empty(data.n_rows)
+        self._hess = np.empty(data.n_rows)
         self.scores = task.start_scores.astype(np.float64, copy=True)
         self.trees: list[Tree] = []
 

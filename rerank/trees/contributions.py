@@ -114,7 +114,9 @@ def contribution_forest(forest: Forest) -> ContributionForest:
     n_edges = 2 * np.diff(forest.node_ptr)
     edge_ptr = np.concatenate([[0], np.cumsum(n_edges)])
     edges = np.zeros(int(edge_ptr[-1]), dtype=EDGE)
-    share, share_above, depth = np.ones(len(edges)), np.ones(len(edges)), np.zeros(len(edges), dtype=np.int64)
+    share = np.ones(len(edges))
+    share_above = np.ones(len(edges))
+    depth = np.zeros(len(edges), dtype=np.int64)
     _lay_out(
         (forest.node_ptr, forest.leaf_ptr, edge_ptr),
         (forest.feature, forest.left, forest.right),
@@ -135,7 +137,8 @@ def _tables(
     edge_ptr: Ints, table_ptr: Ints, n_points: Ints, share: Floats, share_above: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return factor, ratio and weight, see `ContributionForest`; trees of as many points are filled together."""
-    factor, ratio = np.zeros(3 * int(table_ptr[-1])), np.zeros(2 * int(table_ptr[-1]))
+    factor = np.zeros(3 * int(table_ptr[-1]))
+    ratio = np.zeros(2 * int(table_ptr[-1]))
     weight = np.zeros((len(n_points), int(n_points.max(initial=1))))
     tree_of_edge = np.repeat(np.arange(len(n_points)), np.diff(edge_ptr))
     for width in np.unique(n_points).tolist():
@@ -143,7 +146,9 @@ def _tables(
         t = (nodes + 1.0) / 2.0
         weight[n_points == width, :width] = weights / 2.0
         chosen = np.flatnonzero(n_points[tree_of_edge] == width)
-        z, above, shape = share[chosen, None], share_above[chosen, None], (len(chosen), width)
+        z = share[chosen, None]
+        above = share_above[chosen, None]
+        shape = (len(chosen), width)
         before = t + (1.0 - t) * above
         left_above = np.broadcast_to(z / above, shape)
         factors = np.stack([left_above, (1.0 - t) * z / before, (t + (1.0 - t) * z) / before], axis=1)
@@ -178,7 +183,9 @@ def _lay_out(ptr, arrays, leaf_count, edges, per_edge):  # type: ignore[no-untyp
     feature, left, right = arrays
     share, share_above, depth = per_edge
     for tree in range(len(node_ptr) - 1):
-        first_node, first_leaf, first_edge = node_ptr[tree], leaf_ptr[tree], edge_ptr[tree]
+        first_node = node_ptr[tree]
+        first_leaf = leaf_ptr[tree]
+        first_edge = edge_ptr[tree]
         n_nodes = node_ptr[tree + 1] - first_node
         if n_nodes == 0:
             continue
@@ -244,7 +251,8 @@ def _add_rows(ptr, edges, arrays, tables, X, out):  # type: ignore[no-untyped-de
             _multiply(of_tree, arrays[3], factors, weight[tree], width, follows, sums)
             for number in range(len(of_tree) - 1, 0, -2):  # the two edges of a node
                 edge = of_tree[number - 1]
-                parent, same = edge["parent"], edge["same"]
+                parent = edge["parent"]
+                same = edge["same"]
                 _add_up(ratios, number, width, follows, sums, parent, added)
                 if same > 0:  # the leaves below count for this node, not for the one above
                     _take_off(ratios, same, width, follows[same], sums[parent], added)
@@ -267,7 +275,8 @@ def _follow(edges, arrays, X, first, n_rows, follows):  # type: ignore[no-untype
     feature, threshold, missing_left, _, set_ptr, set_bits = arrays
     for number in range(1, len(edges), 2):
         edge = edges[number - 1]
-        node, same = edge["node"], edge["same"]
+        node = edge["node"]
+        same = edge["same"]
         words = set_bits[set_ptr[node] : set_ptr[node + 1]]
         for row in range(n_rows):
             value = X[first + row, feature[node]]
@@ -286,11 +295,14 @@ def _multiply(edges, leaf_value, factors, weight, width, follows, sums):  # type
     """Carry the products down the tree, into sums (n_edges + 1, points, BLOCK); a leaf's is scaled by its value."""
     for number in range(1, len(edges) + 1):
         edge = edges[number - 1]
-        parent, same, leaf = edge["parent"], edge["same"], edge["leaf"]
+        parent = edge["parent"]
+        same = edge["same"]
+        leaf = edge["leaf"]
         for k in range(width):
             scale = leaf_value[leaf] * weight[k] if leaf >= 0 else 1.0
             at = 3 * width * (number - 1) + k
-            leaves, passes = scale * factors[at + width], scale * factors[at + 2 * width]
+            leaves = scale * factors[at + width]
+            passes = scale * factors[at + 2 * width]
             if same > 0:
                 left = scale * factors[at]
                 for row in range(BLOCK):
@@ -307,9 +319,12 @@ def _add_up(ratios, number, width, follows, sums, parent, added):  # type: ignor
     added[:] = 0.0
     for k in range(width):
         at = 2 * width * (number - 1) + k
-        leaves, passes_left, passes_right = ratios[at], ratios[at + width], ratios[at + 3 * width]
+        leaves = ratios[at]
+        passes_left = ratios[at + width]
+        passes_right = ratios[at + 3 * width]
         for row in range(BLOCK):
-            left, right = sums[number, k, row], sums[number + 1, k, row]
+            left = sums[number, k, row]
+            right = sums[number + 1, k, row]
             added[row] += left * (passes_left if follows[number, row] else leaves)
             added[row] += right * (passes_right if follows[number + 1, row] else leaves)
             sums[parent, k, row] = left + right
@@ -320,6 +335,7 @@ def _take_off(ratios, number, width, follows, sums, added):  # type: ignore[no-u
     """Take off added (BLOCK,) the sum over the points of an edge's ratio times sums (points, BLOCK)."""
     for k in range(width):
         at = 2 * width * (number - 1) + k
-        leaves, passes = ratios[at], ratios[at + width]
+        leaves = ratios[at]
+        passes = ratios[at + width]
         for row in range(BLOCK):
             added[row] -= sums[k, row] * (passes if follows[row] else leaves)

@@ -119,7 +119,8 @@ class Forest:
     def trees(self) -> list[Tree]:
         """Return the trees."""
         words, bits = self.category_sets()
-        counts, trees = self.leaf_count, []
+        counts = self.leaf_count
+        trees = []
         for tree in range(self.n_trees):
             node = slice(*self.node_ptr[tree : tree + 2].tolist())
             leaf = slice(*self.leaf_ptr[tree : tree + 2].tolist())
@@ -225,7 +226,8 @@ def set_members(forest: Forest) -> tuple[Ints, Ints]:
 
 def _check_lengths(forest: Forest) -> None:
     """Raise SchemaError unless nodes, leaves and trees have the same number in all columns."""
-    of_leaves, of_trees = ("leaf_value", "leaf_count"), ("node_ptr", "leaf_ptr")
+    of_leaves = ("leaf_value", "leaf_count")
+    of_trees = ("node_ptr", "leaf_ptr")
     for column in fields(forest):
         first = "leaf_value" if column.name in of_leaves else "node_ptr" if column.name in of_trees else "feature"
         length = len(getattr(forest, first))
@@ -252,7 +254,8 @@ def _check_pointers(forest: Forest) -> None:
 
 def _check_sets(forest: Forest) -> None:
     """Raise SchemaError unless the words of the sets of categories are all there, and the last of each is not 0."""
-    words, bits = forest.category_words, forest.category_bits
+    words = forest.category_words
+    bits = forest.category_bits
     if (words is None) != (bits is None):
         raise SchemaError("both category_words and category_bits", "one of them", path="category_words")
     if words is None or bits is None:
@@ -271,7 +274,8 @@ def _check_children(forest: Forest) -> None:
     tree = np.repeat(np.arange(forest.n_trees), counts)
     children = np.concatenate([forest.left, forest.right]).astype(np.int64)
     parents = np.tile(np.arange(len(forest.feature)), 2)
-    of_tree, is_node = tree[parents], children >= 0
+    of_tree = tree[parents]
+    is_node = children >= 0
     known = np.where(is_node, (children > 0) & (children < counts[of_tree]), ~children <= counts[of_tree])
     nodes = np.where(known & is_node, forest.node_ptr[of_tree] + children, -1)
     leaves = np.where(known & ~is_node, forest.leaf_ptr[of_tree] + ~children, -1)
@@ -301,7 +305,8 @@ def _shared(targets: Ints) -> NDArray[np.bool_]:
 def _refuse_child(forest: Forest, index: int, counts: Ints) -> None:
     """Raise SchemaError for one of the children, all left ones before all right ones; counts of its tree's nodes."""
     side, node = ("left", index) if index < len(forest.left) else ("right", index - len(forest.left))
-    child, size = int(getattr(forest, side)[node]), int(counts[index])
+    child = int(getattr(forest, side)[node])
+    size = int(counts[index])
     nodes = f"a node from 1 to {size - 1} or " if size > 1 else ""
     expected = f"{nodes}a leaf from -1 to {-size - 1}, each once in its tree"
     raise SchemaError(expected, str(child), path=f"{side}[{node}]")

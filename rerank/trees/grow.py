@@ -41,7 +41,8 @@ def pack_gradients(
     add_sizes(grad, hess, sums)
     grad_scale, hess_scale = gradient_scales(sums)
     total_grad, total_hess = pack_scaled(grad, hess, rows, grad_scale, hess_scale, packed)
-    grad_unit, hess_unit = 1.0 / grad_scale, 1.0 / hess_scale
+    grad_unit = 1.0 / grad_scale
+    hess_unit = 1.0 / hess_scale
     return grad_unit, hess_unit, total_grad * grad_unit, total_hess * hess_unit
 
 
@@ -59,7 +60,8 @@ def gradient_scales(sums: Floats) -> tuple[float, float]:
 @kernel()
 def add_sizes(grad, hess, sums):  # type: ignore[no-untyped-def]
     """Add |gradient| and hessian (k,) float64 to sums[0] and sums[1], row by row."""
-    sum_grad, sum_hess = sums[0], sums[1]
+    sum_grad = sums[0]
+    sum_hess = sums[1]
     for i in range(grad.shape[0]):
         sum_grad += abs(grad[i])
         sum_hess += hess[i]
@@ -69,10 +71,12 @@ def add_sizes(grad, hess, sums):  # type: ignore[no-untyped-def]
 @kernel()
 def pack_scaled(grad, hess, rows, grad_scale, hess_scale, packed):  # type: ignore[no-untyped-def]
     """Fill packed (k,) int64 with the scaled gradients and hessians of rows (k,) int32; return both sums in units."""
-    total_grad, total_hess = np.int64(0), np.int64(0)
+    total_grad = np.int64(0)
+    total_hess = np.int64(0)
     for i in range(rows.shape[0]):
         row = rows[i]
-        high, low = np.int64(np.rint(grad[row] * grad_scale)), np.int64(np.rint(hess[row] * hess_scale))
+        high = np.int64(np.rint(grad[row] * grad_scale))
+        low = np.int64(np.rint(hess[row] * hess_scale))
         packed[i] = (high << 32) + low
         total_grad += high
         total_hess += low
@@ -86,7 +90,8 @@ def newton_steps(sums: Floats, reg_alpha: float, reg_lambda: float, least_hess: 
     reg_alpha   what the size of a sum of gradients is reduced by, down to 0
     least_hess  a leaf whose hessian is below it, or 0, has the value 0
     """
-    grad, hess = sums[:, 0], sums[:, 1] + reg_lambda
+    grad = sums[:, 0]
+    hess = sums[:, 1] + reg_lambda
     grad = np.copysign(np.maximum(np.abs(grad) - reg_alpha, 0.0), grad)
     has_value = (sums[:, 1] >= least_hess) & (hess > 0.0)
     return np.divide(-grad, hess, out=np.zeros(len(sums)), where=has_value)
@@ -100,7 +105,8 @@ def add_leaf_sums(grad, hess, rows, leaf_ptr, sums):  # type: ignore[no-untyped-
     rows        (k,) int32, ordered by leaf: those of leaf l are rows[leaf_ptr[l, 0] : leaf_ptr[l, 1]]
     """
     for leaf in prange(leaf_ptr.shape[0]):
-        total_grad, total_hess = sums[leaf, 0], sums[leaf, 1]
+        total_grad = sums[leaf, 0]
+        total_hess = sums[leaf, 1]
         for i in range(leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]):
             total_grad += grad[rows[i]]
             total_hess += hess[rows[i]]
@@ -270,7 +276,9 @@ class Grower:
         n_threads: int,
         constraints: SplitConstraints | None = None,
     ) -> None:
-        self.columns, self.limits, self.n_threads = columns, limits, n_threads
+        self.columns = columns
+        self.limits = limits
+        self.n_threads = n_threads
         self.constraints = constraints or SplitConstraints.of([""] * len(columns.column))
         exceptions = list_exceptions(blocks, columns.first_sparse, columns.most_freq_code, n_threads)
         self._rows = BinnedRows(
@@ -297,7 +305,8 @@ class Grower:
 
         C. Burges, MSR-TR-2010-82: equation 11 (splits by least squares), section 7 (Newton steps).
         """
-        work, n_rows = self._work, len(rows)
+        work = self._work
+        n_rows = len(rows)
         is_candidate = np.zeros(len(self.columns.column), dtype=np.bool_)
         is_candidate[features] = True
         work.rows[0, :n_rows] = rows
@@ -317,7 +326,8 @@ class Grower:
         self, is_candidate: NDArray[np.bool_], groups: Ints, thread_ptr: Ints, units: tuple[float, float], draw: int
     ) -> TreeTask:
         """Return the task of a tree under the constraints."""
-        direction, allowed = self.constraints.direction, self.constraints.groups
+        direction = self.constraints.direction
+        allowed = self.constraints.groups
         bounded = bool(direction.any())
         return TreeTask(is_candidate, groups, thread_ptr, *units, direction, allowed, bounded, np.uint64(draw))
 
@@ -327,12 +337,14 @@ class Grower:
         The work of threads is about equal. One thread, the last, takes all sparse columns: their exceptions are read
         together.
         """
-        columns, n_groups = self.columns, len(self.columns.column_ptr) // GROUP_WIDTH
+        columns = self.columns
+        n_groups = len(self.columns.column_ptr) // GROUP_WIDTH
         shared = columns.n_digits[features] < MOST_CODES  # such a feature reads the whole histogram of its column
         work = np.bincount(
             columns.column[features] // GROUP_WIDTH, columns.bins.n_bins[features] + MOST_CODES * shared, n_groups
         )
-        groups, read = np.flatnonzero(work), np.unique(columns.column[features])
+        groups = np.flatnonzero(work)
+        read = np.unique(columns.column[features])
         n_dense = np.searchsorted(groups, columns.first_sparse // GROUP_WIDTH)
         work += SUM_COST * np.bincount(read[read < columns.first_sparse] // GROUP_WIDTH, minlength=n_groups)
         work[groups[n_dense : n_dense + 1]] += SUM_COST * LEAST_SPARSE
@@ -367,7 +379,8 @@ def _sets(nodes: NDArray[np.void], bins: Bins) -> tuple[Ints, NDArray[np.uint32]
     if not len(split):
         return None, None
     is_left = np.unpackbits(nodes["left_bins"][split].view(np.uint8), axis=1, bitorder="little")
-    words, bits = np.zeros(len(nodes), dtype=np.int64), []
+    words = np.zeros(len(nodes), dtype=np.int64)
+    bits = []
     for node, row in zip(split.tolist(), is_left, strict=True):
         bits.append(category_bits(bins.edges[nodes["feature"][node]][np.flatnonzero(row)].astype(np.int64)))
         words[node] = len(bits[-1])

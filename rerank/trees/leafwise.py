@@ -45,10 +45,12 @@ def _add_codes(codes, value, histograms, n):  # type: ignore[no-untyped-def]
 @helper()
 def _add_rows(block, first_group, n_groups, rows, packed, histograms):  # type: ignore[no-untyped-def]
     """Add rows to the histograms (4 * n_groups, 256) of a block (n_rows, 2) uint64, from `first_group` (0 to 3) on."""
-    n, flat = rows.shape[0], histograms.reshape(histograms.size)
+    n = rows.shape[0]
+    flat = histograms.reshape(histograms.size)
     for i in range(n):
         prefetch(block, rows[min(i + PREFETCH_DISTANCE, n - 1)])  # scattered rows: most of the time is cache misses
-        row, value = np.uint32(rows[i]), packed[i]
+        row = np.uint32(rows[i])
+        value = packed[i]
         if n_groups == 4:
             _add_codes(block[row, np.uint64(0)], value, flat, 8)
             _add_codes(block[row, np.uint64(1)], value, flat[8 * 256 :], 8)
@@ -91,14 +93,18 @@ def _add_sparse_rows(data, rows, packed, histograms):  # type: ignore[no-untyped
 
     The sum of a column's most frequent code is what the other codes leave of the sum over all rows.
     """
-    n, total, words = rows.shape[0], np.int64(0), data.exceptions
+    n = rows.shape[0]
+    total = np.int64(0)
+    words = data.exceptions
     flat = histograms.reshape(histograms.size)
     no_exceptions = words[words.shape[0] - 1, 1]
     for i in range(n):
         prefetch(words, rows[min(i + PREFETCH_DISTANCE, n - 1)])
-        row, value = np.uint32(rows[i]), packed[i]
+        row = np.uint32(rows[i])
+        value = packed[i]
         total += value
-        low, high = words[row, np.uint64(0)], words[row, np.uint64(1)]
+        low = words[row, np.uint64(0)]
+        high = words[row, np.uint64(1)]
         if low & np.uint64(65535) == OVERFLOW:
             _add_sparse_codes(data, row, value, flat)
             continue
@@ -116,9 +122,11 @@ def _add_sparse_rows(data, rows, packed, histograms):  # type: ignore[no-untyped
 @helper()
 def _fill_histograms(data, groups, rows, packed, histograms):  # type: ignore[no-untyped-def]
     """Fill the histograms (n_columns, 256) of some column groups, block by block; the sparse columns last."""
-    k, first_sparse_group = 0, data.first_sparse // 4
+    k = 0
+    first_sparse_group = data.first_sparse // 4
     while k < groups.shape[0] and groups[k] < first_sparse_group:
-        group, n = groups[k], 1
+        group = groups[k]
+        n = 1
         while k + n < groups.shape[0] and groups[k + n] == group + n:
             if (group + n) % 4 == 0 or group + n == first_sparse_group:
                 break
@@ -155,14 +163,18 @@ def _fill_gains(running, missing, n, least_hess, reg_lambda, task, totals, gains
     missing  packed sum of the missing values, where they go left; else 0
     gain     G_l^2 / (H_l + lambda) + G_r^2 / (H_r + lambda) - G^2 / (H + lambda)
     """
-    grad_unit, hess_unit = task.grad_unit, task.hess_unit
-    total_grad, total_hess = totals["grad"], totals["hess"]
+    grad_unit = task.grad_unit
+    hess_unit = task.hess_unit
+    total_grad = totals["grad"]
+    total_hess = totals["hess"]
     before = total_grad * total_grad / (total_hess + reg_lambda)
     # Both halves of a packed sum fit into 32 bits, which are converted to float64 by vector instructions.
     for b in range(np.uint64(n)):
         left = running[b] + missing
-        left_grad, left_hess = np.int32(left >> 32) * grad_unit, np.int32(left & LOW) * hess_unit
-        right_grad, right_hess = total_grad - left_grad, total_hess - left_hess
+        left_grad = np.int32(left >> 32) * grad_unit
+        left_hess = np.int32(left & LOW) * hess_unit
+        right_grad = total_grad - left_grad
+        right_hess = total_hess - left_hess
         gain = left_grad * left_grad / (left_hess + reg_lambda) - before
         gain += right_grad * right_grad / (right_hess + reg_lambda)
         fits = (left_hess >= least_hess) & (right_hess >= least_hess)
@@ -193,19 +205,28 @@ def _fill_bounded_gains(running, missing, n, least_hess, limits, direction, task
 
     direction  1: the right child's step may not be less than the left one's; -1: not more; 0: either
     """
-    grad_unit, hess_unit, reg_alpha, reg_lambda = task.grad_unit, task.hess_unit, limits.reg_alpha, limits.reg_lambda
-    total_grad, total_hess = totals["grad"], totals["hess"]
-    grad, hess = _towards_zero(total_grad, reg_alpha), total_hess + reg_lambda
+    grad_unit = task.grad_unit
+    hess_unit = task.hess_unit
+    reg_alpha = limits.reg_alpha
+    reg_lambda = limits.reg_lambda
+    total_grad = totals["grad"]
+    total_hess = totals["hess"]
+    grad = _towards_zero(total_grad, reg_alpha)
+    hess = total_hess + reg_lambda
     before = _decrease(grad, hess, _bounded_step(grad, hess, totals))
     for b in range(np.uint64(n)):
         gains[b] = 0.0
         left = running[b] + missing
-        left_grad, left_hess = np.int32(left >> 32) * grad_unit, np.int32(left & LOW) * hess_unit
-        right_grad, right_hess = total_grad - left_grad, total_hess - left_hess
+        left_grad = np.int32(left >> 32) * grad_unit
+        left_hess = np.int32(left & LOW) * hess_unit
+        right_grad = total_grad - left_grad
+        right_hess = total_hess - left_hess
         if left_hess < least_hess or right_hess < least_hess:
             continue
-        left_grad, right_grad = _towards_zero(left_grad, reg_alpha), _towards_zero(right_grad, reg_alpha)
-        left_hess, right_hess = left_hess + reg_lambda, right_hess + reg_lambda
+        left_grad = _towards_zero(left_grad, reg_alpha)
+        right_grad = _towards_zero(right_grad, reg_alpha)
+        left_hess = left_hess + reg_lambda
+        right_hess = right_hess + reg_lambda
         left_step = _bounded_step(left_grad, left_hess, totals)
         right_step = _bounded_step(right_grad, right_hess, totals)
         if direction * (right_step - left_step) >= 0.0:
@@ -249,7 +270,9 @@ def _find_best_bin(histogram, feature, number, task, limits, totals, scratch, sp
     tried; in a leaf without missing values they follow the child with the larger hessian. The number of rows of a child
     is estimated from its share of the hessian and rounded, as in LightGBM.
     """
-    total_hess, running, gains = totals["hess"], scratch[1], scratch[2].view(np.float64)
+    total_hess = totals["hess"]
+    running = scratch[1]
+    gains = scratch[2].view(np.float64)
     split["gain"] = 0.0
     if total_hess <= 0.0:
         return
@@ -263,10 +286,13 @@ def _find_best_bin(histogram, feature, number, task, limits, totals, scratch, sp
         running[b] = total
     first = np.int64(0)
     if task.draw != 0 and n > 0:
-        first, n = _drawn_bin(histogram, running, n, missing, task, number), 1
-    tried, best_gain = running[first:], max(limits.min_split_gain, 0.0)
+        first = _drawn_bin(histogram, running, n, missing, task, number)
+        n = 1
+    tried = running[first:]
+    best_gain = max(limits.min_split_gain, 0.0)
     for missing_left in range(1 if missing == 0 else 2):
-        added, best = missing * missing_left, -1
+        added = missing * missing_left
+        best = -1
         if task.bounded or limits.reg_alpha > 0.0:
             direction = task.direction[number]
             _fill_bounded_gains(tried, added, n, least_hess, limits, direction, task, totals, gains)
@@ -274,7 +300,8 @@ def _find_best_bin(histogram, feature, number, task, limits, totals, scratch, sp
             _fill_gains(tried, added, n, least_hess, limits.reg_lambda, task, totals, gains)
         for b in range(n):
             if gains[b] > best_gain:
-                best_gain, best = gains[b], b
+                best_gain = gains[b]
+                best = b
         if best >= 0:
             left = tried[best] + added
             left_hess = np.int32(left & LOW) * task.hess_unit
@@ -291,10 +318,12 @@ def _order_categories(histogram, n_bins, least_hess, task, ratios, order):  # ty
     """
     n = np.int64(0)
     for b in range(n_bins):
-        grad, hess = np.int32(histogram[b] >> 32) * task.grad_unit, np.int32(histogram[b] & LOW) * task.hess_unit
+        grad = np.int32(histogram[b] >> 32) * task.grad_unit
+        hess = np.int32(histogram[b] & LOW) * task.hess_unit
         if hess < least_hess:
             continue
-        ratio, k = grad / (hess + CAT_SMOOTH), n
+        ratio = grad / (hess + CAT_SMOOTH)
+        k = n
         while k > 0 and ratios[k - 1] > ratio:
             ratios[k], order[k] = ratios[k - 1], order[k - 1]
             k -= 1
@@ -312,7 +341,9 @@ def _find_best_set(histogram, feature, number, task, limits, totals, scratch, sp
     (src/treelearner/feature_histogram.hpp). Where this differs on purpose: `cat_l2` acts on gains, not on leaf values.
     With `task.draw`, one split from each end is tried, at random.
     """
-    total_grad, total_hess, order = totals["grad"], totals["hess"], scratch[2]
+    total_grad = totals["grad"]
+    total_hess = totals["hess"]
+    order = scratch[2]
     split["gain"], split["missing_left"], split["bin"] = 0.0, False, 0
     if total_hess <= 0.0:
         return
@@ -324,31 +355,39 @@ def _find_best_set(histogram, feature, number, task, limits, totals, scratch, sp
     n = _order_categories(histogram, feature["n_bins"], least_of_one, task, scratch[1].view(np.float64), order)
     group_hess = 0.0 if alone else (MIN_DATA_PER_GROUP - 0.5) * row_hess
     reg_lambda = limits.reg_lambda + (0.0 if alone else CAT_L2)
-    grad, hess = _towards_zero(total_grad, limits.reg_alpha), total_hess + limits.reg_lambda
-    before, best_gain = _decrease(grad, hess, _bounded_step(grad, hess, totals)), max(limits.min_split_gain, 0.0)
-    n_tried, drawn = n if alone else min((n + 1) // 2, MAX_CAT_THRESHOLD), np.int64(-1)
+    grad = _towards_zero(total_grad, limits.reg_alpha)
+    hess = total_hess + limits.reg_lambda
+    before = _decrease(grad, hess, _bounded_step(grad, hess, totals))
+    best_gain = max(limits.min_split_gain, 0.0)
+    n_tried = n if alone else min((n + 1) // 2, MAX_CAT_THRESHOLD)
+    drawn = np.int64(-1)
     if task.draw != 0:
         total = np.int64(0)
         for b in range(feature["n_bins"]):
             total += histogram[b]
         drawn = _drawn(task, number, total, n_tried)
     for from_end in range(1 if alone else 2):
-        left, hess_before = np.int64(0), 0.0
+        left = np.int64(0)
+        hess_before = 0.0
         for k in range(n_tried):
             b = order[n - 1 - k if from_end else k]
             left = histogram[b] if alone else left + histogram[b]
             if drawn >= 0 and k != drawn:
                 continue
-            left_grad, left_hess = np.int32(left >> 32) * task.grad_unit, np.int32(left & LOW) * task.hess_unit
-            right_grad, right_hess = total_grad - left_grad, total_hess - left_hess
+            left_grad = np.int32(left >> 32) * task.grad_unit
+            left_hess = np.int32(left & LOW) * task.hess_unit
+            right_grad = total_grad - left_grad
+            right_hess = total_hess - left_hess
             if left_hess < least_hess or left_hess - hess_before < group_hess:
                 continue
             if right_hess < max(least_hess, group_hess):
                 continue
             hess_before = 0.0 if alone else left_hess
-            grad, hess = _towards_zero(left_grad, limits.reg_alpha), left_hess + reg_lambda
+            grad = _towards_zero(left_grad, limits.reg_alpha)
+            hess = left_hess + reg_lambda
             gain = _decrease(grad, hess, _bounded_step(grad, hess, totals)) - before
-            grad, hess = _towards_zero(right_grad, limits.reg_alpha), right_hess + reg_lambda
+            grad = _towards_zero(right_grad, limits.reg_alpha)
+            hess = right_hess + reg_lambda
             gain += _decrease(grad, hess, _bounded_step(grad, hess, totals))
             if gain > best_gain:
                 best_gain = gain
@@ -370,7 +409,8 @@ def _search_column(data, task, limits, column, histogram, totals, scratch, featu
         if task.groups[number] & totals["groups"] == 0:
             feature_splits[number]["gain"] = 0.0
             continue
-        feature, by_state = data.features[number], histogram
+        feature = data.features[number]
+        by_state = histogram
         if feature["n_digits"] < 256:
             _sum_digits(histogram, data.digit_of_code[number], scratch[0])
             by_state = scratch[0]
@@ -384,8 +424,13 @@ def _search_column(data, task, limits, column, histogram, totals, scratch, featu
 @helper()
 def _search_share(data, task, limits, work, leaf, parent_slot, open_slots, thread):  # type: ignore[no-untyped-def]
     """Do what `_find_splits` does for the column groups of one thread."""
-    record, histograms, scratch = work.leaves[leaf], work.histograms, np.empty((3, 256), np.int64)
-    first, last, buffer, slot = record["first"], record["last"], record["buffer"], record["slot"]
+    record = work.leaves[leaf]
+    histograms = work.histograms
+    scratch = np.empty((3, 256), np.int64)
+    first = record["first"]
+    last = record["last"]
+    buffer = record["buffer"]
+    slot = record["slot"]
     groups = task.column_groups[task.thread_ptr[thread] : task.thread_ptr[thread + 1]]
     _fill_histograms(data, groups, work.rows[buffer, first:last], work.packed[buffer, first:last], histograms[slot])
     for k in range(4 * groups.shape[0]):
@@ -394,7 +439,8 @@ def _search_share(data, task, limits, work, leaf, parent_slot, open_slots, threa
             for code in range(histograms.shape[2]):  # not 256: LLVM would unroll the loop completely
                 histograms[parent_slot, column, code] -= histograms[slot, column, code]
         for i in range(open_slots.shape[0]):
-            histogram, totals = histograms[open_slots[i], column], work.totals[open_slots[i]]
+            histogram = histograms[open_slots[i], column]
+            totals = work.totals[open_slots[i]]
             _search_column(data, task, limits, column, histogram, totals, scratch, work.feature_splits[i])
 
 
@@ -414,7 +460,9 @@ def _find_splits(data, task, limits, work, leaf, parent_slot, open_slots):  # ty
 def _choose_features(task, work, open_slots):  # type: ignore[no-untyped-def]
     """Copy the best split of each open leaf to work.splits; of equal gains that of the lowest feature."""
     for i in range(open_slots.shape[0]):
-        feature_splits, split, best = work.feature_splits[i], work.splits[open_slots[i]], 0
+        feature_splits = work.feature_splits[i]
+        split = work.splits[open_slots[i]]
+        best = 0
         for number in range(task.is_candidate.shape[0]):
             if task.is_candidate[number] and feature_splits[number]["gain"] > feature_splits[best]["gain"]:
                 best = number
@@ -436,7 +484,8 @@ def _decide(codes, code_goes_left, rows, goes_left):  # type: ignore[no-untyped-
 
     codes  (n_rows,) uint8 of one column, every 16th byte of its block
     """
-    n, n_left = rows.shape[0], np.int64(0)
+    n = rows.shape[0]
+    n_left = np.int64(0)
     if codes.shape[0] < ROWS_TO_PREFETCH:
         for i in range(n):
             flag = code_goes_left[codes[np.uint32(rows[i])]]
@@ -466,13 +515,20 @@ def _move(goes_left, rows, packed, to_rows, to_packed, left, right):  # type: ig
 @helper()
 def _partition_share(move, codes, code_goes_left, work, leaf, n_left, share):  # type: ignore[no-untyped-def]
     """Do what `_partition_shares` does for one share of the rows."""
-    record, n_shares = work.leaves[leaf], n_left.shape[0] - 1
-    first, last, buffer = record["first"], record["last"], record["buffer"]
-    low, high = share * (last - first) // n_shares, (share + 1) * (last - first) // n_shares
-    rows, goes_left = work.rows[buffer, first + low : first + high], work.goes_left[first + low : first + high]
+    record = work.leaves[leaf]
+    n_shares = n_left.shape[0] - 1
+    first = record["first"]
+    last = record["last"]
+    buffer = record["buffer"]
+    low = share * (last - first) // n_shares
+    high = (share + 1) * (last - first) // n_shares
+    rows = work.rows[buffer, first + low : first + high]
+    goes_left = work.goes_left[first + low : first + high]
     if move:
-        packed, right = work.packed[buffer, first + low : first + high], n_left[n_shares] + low - n_left[share]
-        to_rows, to_packed = work.rows[1 - buffer, first:last], work.packed[1 - buffer, first:last]
+        packed = work.packed[buffer, first + low : first + high]
+        right = n_left[n_shares] + low - n_left[share]
+        to_rows = work.rows[1 - buffer, first:last]
+        to_packed = work.packed[1 - buffer, first:last]
         _move(goes_left, rows, packed, to_rows, to_packed, n_left[share], right)
     else:
         n_left[share + 1] = _decide(codes, code_goes_left, rows, goes_left)
@@ -492,8 +548,10 @@ def _partition_shares(move, codes, code_goes_left, work, leaf, n_left):  # type:
 def _partition(data, task, work, leaf):  # type: ignore[no-untyped-def]
     """Copy the rows of a leaf to its other buffer, first those that its best split sends left; return their number."""
     split = work.splits[work.leaves[leaf]["slot"]]
-    number, last_bin = split["feature"], split["bin"]
-    feature, digit_of_code = data.features[number], data.digit_of_code[number]
+    number = split["feature"]
+    last_bin = split["bin"]
+    feature = data.features[number]
+    digit_of_code = data.digit_of_code[number]
     code_goes_left = np.empty(256, np.uint8)
     for code in range(code_goes_left.shape[0]):
         digit = digit_of_code[code]
@@ -532,8 +590,11 @@ def _best_leaf(work, n_leaves):  # type: ignore[no-untyped-def]
 @helper()
 def _add_node(work, leaf, new):  # type: ignore[no-untyped-def]
     """Turn a leaf into node new - 1: the left child keeps the leaf's number, the right one is leaf `new`."""
-    number, record = new - 1, work.leaves[leaf]
-    node, split, parent = work.nodes[number], work.splits[record["slot"]], record["parent"]
+    number = new - 1
+    record = work.leaves[leaf]
+    node = work.nodes[number]
+    split = work.splits[record["slot"]]
+    parent = record["parent"]
     node["feature"], node["bin"], node["missing_left"] = split["feature"], split["bin"], split["missing_left"]
     node["left"], node["right"], node["gain"] = ~leaf, ~new, split["gain"]
     for word in range(node["left_bins"].shape[0]):
@@ -556,10 +617,8 @@ def _bound_children(direction, limits, low, high, left, right):  # type: ignore[
     left["high"] = right["high"] = high
     if direction == 0:
         return
-    left_grad, right_grad = (
-        _towards_zero(left["grad"], limits.reg_alpha),
-        _towards_zero(right["grad"], limits.reg_alpha),
-    )
+    left_grad = _towards_zero(left["grad"], limits.reg_alpha)
+    right_grad = _towards_zero(right["grad"], limits.reg_alpha)
     left_step = _bounded_step(left_grad, left["hess"] + limits.reg_lambda, left)
     middle = 0.5 * left_step + 0.5 * _bounded_step(right_grad, right["hess"] + limits.reg_lambda, right)
     if direction > 0:
@@ -571,8 +630,10 @@ def _bound_children(direction, limits, low, high, left, right):  # type: ignore[
 @helper()
 def _divide(task, limits, work, leaf, new, n_left, sums_left):  # type: ignore[no-untyped-def]
     """Fill the records of both children; return the one to sum: the left one, `leaf`, or the right one, `new`."""
-    left, right = work.leaves[leaf], work.leaves[new]
-    old_slot, last = left["slot"], left["last"]
+    left = work.leaves[leaf]
+    right = work.leaves[new]
+    old_slot = left["slot"]
+    last = left["last"]
     middle = left["first"] + n_left
     right["first"], right["last"], left["last"] = middle, last, middle
     left["buffer"] = right["buffer"] = 1 - left["buffer"]
@@ -580,11 +641,17 @@ def _divide(task, limits, work, leaf, new, n_left, sums_left):  # type: ignore[n
     left["parent"] = right["parent"] = new - 1
     left["is_left"], right["is_left"] = True, False
     left["slot"], right["slot"] = (new, old_slot) if sums_left else (old_slot, new)
-    split, total = work.splits[old_slot], work.totals[old_slot]
-    left_grad, left_hess = split["left_grad"], split["left_hess"]
-    right_grad, right_hess = total["grad"] - left_grad, total["hess"] - left_hess
-    low, high, groups = total["low"], total["high"], total["groups"] & task.groups[split["feature"]]
-    left_total, right_total = work.totals[left["slot"]], work.totals[right["slot"]]
+    split = work.splits[old_slot]
+    total = work.totals[old_slot]
+    left_grad = split["left_grad"]
+    left_hess = split["left_hess"]
+    right_grad = total["grad"] - left_grad
+    right_hess = total["hess"] - left_hess
+    low = total["low"]
+    high = total["high"]
+    groups = total["groups"] & task.groups[split["feature"]]
+    left_total = work.totals[left["slot"]]
+    right_total = work.totals[right["slot"]]
     left_total["grad"], left_total["hess"], left_total["n_rows"] = left_grad, left_hess, n_left
     right_total["grad"], right_total["hess"], right_total["n_rows"] = right_grad, right_hess, last - middle
     left_total["groups"] = right_total["groups"] = groups
@@ -602,19 +669,21 @@ def grow_leaves(data, task, limits, work):  # type: ignore[no-untyped-def]
     work.rows[0] ordered by leaf, work.leaves, work.nodes. Only the smaller child of a split is summed: the parent's
     histograms less those of the smaller child are those of the larger one, which takes over their slot.
     """
-    max_leaves, open_slots, least_rows = (
-        work.leaves.shape[0],
-        np.zeros(2, np.int64),
-        2.0 * max(limits.min_child_samples, 1.0),
-    )
+    max_leaves = work.leaves.shape[0]
+    open_slots = np.zeros(2, np.int64)
+    least_rows = 2.0 * max(limits.min_child_samples, 1.0)
     # No literals: Numba would compile what takes them for 0, 1 and -1 as well as for int64.
-    leaf, parent_slot, n_leaves = np.int64(0), np.int64(-1), np.int64(1)
+    leaf = np.int64(0)
+    parent_slot = np.int64(-1)
+    n_leaves = np.int64(1)
     n_open = 1 if max_leaves > 1 and limits.max_depth != 0 and work.leaves[0]["last"] >= least_rows else 0
     while True:
         if n_open > 0:
             _find_splits(data, task, limits, work, leaf, parent_slot, open_slots[:n_open])
             _choose_features(task, work, open_slots[:n_open])
-        leaf, new, n_open = _best_leaf(work, n_leaves), n_leaves, 0
+        leaf = _best_leaf(work, n_leaves)
+        new = n_leaves
+        n_open = 0
         parent_slot = work.leaves[leaf]["slot"]
         if n_leaves == max_leaves or work.splits[parent_slot]["gain"] <= 0.0:
             break

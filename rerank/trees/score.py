@@ -319,9 +319,11 @@ def _arrange(node_ptr, leaf_ptr, tested, threshold, children, leaf_value, walk):
     tested  (n_nodes,) int32 which of a row's values; children (n_nodes, 2) int32
     """
     child = np.empty(walk.steps.shape[0], np.int32)  # the node or ~leaf at a position
-    roots, end = walk.roots.reshape(walk.roots.size), 1
+    roots = walk.roots.reshape(walk.roots.size)
+    end = 1
     for t in range(node_ptr.shape[0] - 1):
-        first, p = node_ptr[t], end
+        first = node_ptr[t]
+        p = end
         roots[t] = p
         child[p] = 0 if node_ptr[t + 1] > first else -1
         end += 1

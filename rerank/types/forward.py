@@ -96,7 +96,9 @@ class ForwardIndex:
 
     def term_number(self, term: str) -> int:
         """Return the number of a term, or -1 if no field contains it."""
-        target, low, high = term.encode("utf8"), 0, len(self.term_ptr) - 1
+        target = term.encode("utf8")
+        low = 0
+        high = len(self.term_ptr) - 1
         while low < high:
             middle = (low + high) // 2
             middle_term = bytes(self.vocabulary[self.term_ptr[middle] : self.term_ptr[middle + 1]])
@@ -134,7 +136,8 @@ def document_slots(doc_ids: Ids) -> NDArray[np.int32]:
         free = slots[slot] < 0
         slots[slot[free]] = numbers[free]
         unplaced = slots[slot] != numbers
-        numbers, slot = numbers[unplaced], (slot[unplaced] + 1) & (len(slots) - 1)
+        numbers = numbers[unplaced]
+        slot = (slot[unplaced] + 1) & (len(slots) - 1)
     return slots
 
 

@@ -35,7 +35,12 @@ from rerank.types.query_table import QueryTable, group_rows
 from rerank.types.retriever import Retriever, retriever_members, stored_retrievers
 
 ATTRIBUTES = "rerank"  # key in DataFrame.attrs
-QUERY_ID, DOC_ID, SCORE, RANK, LABEL, TEXT = "query_id", "doc_id", "score", "rank", "label", "text"
+QUERY_ID = "query_id"
+DOC_ID = "doc_id"
+SCORE = "score"
+RANK = "rank"
+LABEL = "label"
+TEXT = "text"
 MISSING = ("NAType", "NaTType")  # of pandas, by name: pandas is not imported
 ALIASES: Mapping[str, tuple[str, ...]] = {
     QUERY_ID: ("query_id", "qid"),
@@ -47,7 +52,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     TEXT: ("text", "query"),
 }
 log = logging.getLogger("rerank")
-BASE_SCORE, WEIGHT = "base_score", "weight"
+BASE_SCORE = "base_score"
+WEIGHT = "weight"
 NOT_FEATURES = (QUERY_ID, DOC_ID, LABEL, BASE_SCORE, WEIGHT)
 
 
@@ -294,7 +300,8 @@ def label_column(what: str, frame: Frame) -> Ints:
 
 def check_unique_pairs(what: str, query: Ints, query_ids: Ids, doc_ids: NDArray[Any], rows: Ints) -> None:
     """Refuse a document that a query has twice; `rows` are the rows sorted by query and document id."""
-    before, after = rows[:-1], rows[1:]
+    before = rows[:-1]
+    after = rows[1:]
     equal = np.flatnonzero((query[before] == query[after]) & (doc_ids[before] == doc_ids[after]))
     if len(equal):
         row = int(after[equal[0]])
@@ -306,7 +313,8 @@ def check_unique_pairs(what: str, query: Ints, query_ids: Ids, doc_ids: NDArray[
 
 def grouped_rows(what: str, frame: Frame) -> tuple[Ids, Ints, Ids, Ints]:
     """Return the query ids, their pointers, the documents in their order, and the order of the frame's rows."""
-    query_ids, doc_ids = id_column(what, frame, QUERY_ID), id_column(what, frame, DOC_ID)
+    query_ids = id_column(what, frame, QUERY_ID)
+    doc_ids = id_column(what, frame, DOC_ID)
     names, query_ptr, order = group_rows(query_ids, doc_ids)
     query = np.empty(len(order), np.int64)
     query[order] = query_rows(query_ptr)
@@ -416,7 +424,8 @@ def _attributes(data: PairTable) -> dict[str, Any]:
     if data.labels is not None:
         attributes["labels"] = _stored_codes(codes, data.labels[:, None])
     if data.ideal_labels is not None and data.ideal_ptr is not None:
-        labels, ptr = data.ideal_labels.tolist(), data.ideal_ptr.tolist()
+        labels = data.ideal_labels.tolist()
+        ptr = data.ideal_ptr.tolist()
         attributes["ideal_labels"] = {query_id: labels[ptr[q] : ptr[q + 1]] for q, query_id in enumerate(data)}
     for name in ("recipe", "fingerprint"):
         if getattr(data, name) is not None:
@@ -437,11 +446,9 @@ def _members(frame: Frame, features: Sequence[str] | None) -> dict[str, Any]:
     label_column = column_name("data", frame, LABEL, required=False)
     columns = _feature_columns(frame, features, label_column)
     attributes = frame_attributes(frame)
-    X, labels, codes = (
-        _matrix(frame, columns, rows),
-        _optional(frame, label_column, rows),
-        _pair_codes(query_ids, doc_ids),
-    )
+    X = _matrix(frame, columns, rows)
+    labels = _optional(frame, label_column, rows)
+    codes = _pair_codes(query_ids, doc_ids)
     is_same = list(columns) == attributes.get("features")
     if is_same and not _are_stored(codes[rows], X, attributes.get("values")):
         is_same = False
@@ -539,7 +546,8 @@ def given_weights(weights: Floats | None, query_ptr: Ints) -> dict[str, Any]:
     """Return weights (n_rows,) as the member `weights` where they are equal in each query, else as `row_weights`."""
     if weights is None:
         return {}
-    has_rows, of_queries = np.diff(query_ptr) > 0, np.ones(len(query_ptr) - 1)
+    has_rows = np.diff(query_ptr) > 0
+    of_queries = np.ones(len(query_ptr) - 1)
     of_queries[has_rows] = weights[query_ptr[:-1][has_rows]]
     is_equal = np.array_equal(weights, of_queries[query_rows(query_ptr)])
     return {"weights": of_queries} if is_equal else {"row_weights": weights}

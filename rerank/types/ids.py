@@ -57,7 +57,8 @@ def row_codes(query: NDArray[np.int64], doc_ids: NDArray[Any]) -> Words:
     hash = query * odd + sum over words of fold(word * odd_k) * odd, where a word is eight bytes of the id and
     fold(x) = x ^ x >> 32. A word of 0 adds nothing, so that the width of the array does not change the hash.
     """
-    words, codes = id_bytes(doc_ids)[:, None].view("<u8"), query.astype(np.uint64) * ODD
+    words = id_bytes(doc_ids)[:, None].view("<u8")
+    codes = query.astype(np.uint64) * ODD
     factors = np.cumprod(np.full(words.shape[1], 0xD1342543DE82EF95, dtype=np.uint64))
     for word, factor in zip(words.T, factors, strict=True):
         mixed = word * factor
@@ -139,7 +140,8 @@ class QueryDocIndex:
         codes = row_codes(query, doc_ids)
         position = self.first[codes >> np.uint64(65 - len(self.first).bit_length())].astype(np.int64)
         rows = np.flatnonzero(position >= 0)
-        position, matches = position[rows], np.full(len(codes), -1)
+        position = position[rows]
+        matches = np.full(len(codes), -1)
         while len(rows):
             indexed = self.order[position]
             equal = np.flatnonzero((self.codes[position] == codes[rows]) & (self.query[indexed] == query[rows]))
@@ -148,7 +150,8 @@ class QueryDocIndex:
             position += 1
             next_codes = self.codes.take(position, mode="clip")
             more = (matches[rows] < 0) & (next_codes <= codes[rows]) & (position < len(self.codes))
-            rows, position = rows[more], position[more]
+            rows = rows[more]
+            position = position[more]
         rows = np.flatnonzero(matches >= 0)
         return rows, matches[rows]
 
@@ -189,7 +192,8 @@ def query_blocks(query_ptr: Ints, n_rows: int = 1 << 15) -> Iterator[tuple[int, 
 def ideal_of_rows(labels: Floats, query_ptr: Ints) -> tuple[Floats, Ints]:
     """Return the positive labels of every query, best first, assuming that no other document was judged."""
     rows = np.flatnonzero(labels > 0)
-    query, labels = np.searchsorted(query_ptr, rows, side="right") - 1, labels[rows]
+    query = np.searchsorted(query_ptr, rows, side="right") - 1
+    labels = labels[rows]
     return labels[np.lexsort((-labels, query))], pointers(np.bincount(query, minlength=len(query_ptr) - 1))
 
 
@@ -233,7 +237,8 @@ def trec_moves(query_ptr: Ints, scores: NDArray[np.float64], doc_ids: NDArray[An
     falls[ends] = False
     order = np.arange(len(keys)) if falls.any() else None
     for number in _with_any(falls, query_ptr) if order is not None else []:
-        start, end = query_ptr[number], query_ptr[number + 1]
+        start = query_ptr[number]
+        end = query_ptr[number + 1]
         ascending = np.argsort(keys[start:end])
         order[start:end], keys[start:end] = ascending + start, keys[start:end][ascending]  # type: ignore[index]
     second = np.concatenate([[False], keys[1:] == keys[:-1], [False]])  # whether a row ties with the one before

@@ -178,7 +178,8 @@ class Qrels(QueryTable):
             Whether the row is judged.
 
         """
-        labels, judged = np.zeros(len(doc_ids), np.int64), np.zeros(len(doc_ids), np.bool_)
+        labels = np.zeros(len(doc_ids), np.int64)
+        judged = np.zeros(len(doc_ids), np.bool_)
         rows, qrels_rows = self.matches(query_ids, query_ptr, doc_ids)
         labels[rows], judged[rows] = self.labels[qrels_rows], True
         return labels, judged
@@ -270,7 +271,8 @@ class SubtopicQrels(QueryTable):
             If a document is judged twice for a subtopic, or no query has two subtopics.
 
         """
-        docs, subtopic_ids = id_array(doc_ids), id_array(subtopics)
+        docs = id_array(doc_ids)
+        subtopic_ids = id_array(subtopics)
         names, query_ptr, by_doc = group_rows(id_array(query_ids), docs)
         query = query_rows(query_ptr)
         keys = (*sort_keys(subtopic_ids[by_doc]), *sort_keys(docs[by_doc]), query)

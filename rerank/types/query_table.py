@@ -206,11 +206,13 @@ class QueryTable(Shown):
             Their rows in the table.
 
         """
-        numbers, index = self._numbers(query_ids), self._index
+        numbers = self._numbers(query_ids)
+        index = self._index
 
         def find(block: tuple[int, int]) -> tuple[Ints, Ints]:
             first, last = block
-            start, end = int(query_ptr[first]), int(query_ptr[last])
+            start = int(query_ptr[first])
+            end = int(query_ptr[last])
             query = np.repeat(numbers[first:last], np.diff(query_ptr[first : last + 1]))
             rows, own_rows = index.find(query, doc_ids[start:end])
             return rows + start, own_rows

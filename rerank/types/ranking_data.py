@@ -127,7 +127,8 @@ class RankingData(PairTable):
         """
         if name not in self.feature_names:
             raise unknown_name("feature", name, self.feature_names)
-        number, values = self.feature_names.index(name), np.empty(self.n_rows)
+        number = self.feature_names.index(name)
+        values = np.empty(self.n_rows)
         for first, block in row_blocks(self.X):
             values[first : first + len(block)] = block[:, number]
         return values
@@ -155,7 +156,8 @@ class RankingData(PairTable):
         return ideal_of_rows(self.labels, self.query_ptr)
 
     def _selected(self, queries: Ints, rows: Ints) -> dict[str, Any]:
-        ideal_labels, ideal_ptr = self.ideal_labels, self.ideal_ptr
+        ideal_labels = self.ideal_labels
+        ideal_ptr = self.ideal_ptr
         if ideal_labels is not None and ideal_ptr is not None:
             ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
             ideal_labels = ideal_labels[ideal_rows]
@@ -211,7 +213,8 @@ class RankingData(PairTable):
 
 def check_shapes(data: RankingData) -> None:
     """Refuse arrays whose sizes do not agree."""
-    n_queries, n_rows = len(data.query_ids), data.n_rows
+    n_queries = len(data.query_ids)
+    n_rows = data.n_rows
     sizes = {"labels": n_rows, "base_scores": n_rows, "weights": n_queries, "row_weights": n_rows}
     sizes["query_groups"] = n_queries
     for name, size in sizes.items():
@@ -224,7 +227,8 @@ def check_shapes(data: RankingData) -> None:
         raise InvalidInputError("data: expected weights or row_weights, got both. Multiply them, row by row.")
     if (data.ideal_labels is None) != (data.ideal_ptr is None):
         raise InvalidInputError("data: expected ideal_labels and ideal_ptr, got one of them. Pass both or none.")
-    ideal, ideal_ptr = data.ideal_labels, data.ideal_ptr
+    ideal = data.ideal_labels
+    ideal_ptr = data.ideal_ptr
     if ideal is not None and ideal_ptr is not None and not are_pointers(ideal_ptr, n_queries, len(ideal)):
         raise InvalidInputError(
             f"data: expected ideal_ptr of {n_queries + 1} whole numbers that rise from 0 to {len(ideal)}, got others. "

@@ -33,7 +33,8 @@ def _find_terms(wanted, wanted_ptr, vocabulary, term_ptr, out):  # type: ignore[
     wanted_ptr, term_ptr  first byte of each term
     """
     for number in range(len(out)):
-        low, high = 0, len(term_ptr) - 1
+        low = 0
+        high = len(term_ptr) - 1
         term = wanted[wanted_ptr[number] : wanted_ptr[number + 1]]
         out[number] = -1
         while low < high:

@@ -193,7 +193,8 @@ def _agree(stored: NDArray[np.float32], probes: Ints, again: NDArray[np.float32]
     """Return whether the stored vectors of some documents are those of the encoder."""
     if len(stored) <= probes.max(initial=-1) or (again.any() and stored.shape[1] != again.shape[1]):
         return False
-    left, right = stored[probes].astype(np.float64), again.astype(np.float64)
+    left = stored[probes].astype(np.float64)
+    right = again.astype(np.float64)
     if not again.any():
         return not left.any()
     distance = np.linalg.norm(left - right, axis=1)

@@ -160,9 +160,11 @@ def learn_lsi(
 
     Shapes: values float64 (dimensions,).
     """
-    rows, weights = frequent_terms(field), term_weights(field)
+    rows = frequent_terms(field)
+    weights = term_weights(field)
     docs = sampled_documents(len(field.lengths), most_documents)
-    doc_ptr, terms = read_only_view(field.doc_ptr), read_only_view(field.terms)
+    doc_ptr = read_only_view(field.doc_ptr)
+    terms = read_only_view(field.terms)
     counts = np.zeros(len(docs), dtype=np.int64)
     _count_known(doc_ptr, terms, read_only_view(docs), rows, counts)
     matrix = SparseRows(
@@ -204,7 +206,8 @@ def _count_known(doc_ptr, terms, docs, rows, out):  # type: ignore[no-untyped-de
 def _fill_rows(doc_ptr, terms, freqs, docs, rows, weights, row_ptr, out_columns, out_values):  # type: ignore[no-untyped-def]
     """Fill the columns and the normalised values of each document's row."""
     for index in range(len(docs)):
-        entry, squares = row_ptr[index], 0.0
+        entry = row_ptr[index]
+        squares = 0.0
         for posting in range(doc_ptr[docs[index]], doc_ptr[docs[index] + 1]):
             row = rows[terms[posting]]
             if row >= 0:

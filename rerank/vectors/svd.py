@@ -53,8 +53,11 @@ Block = NDArray[np.float32]
 
 def symmetric_eigen(matrix: Floats) -> tuple[Floats, Floats]:
     """Return the eigenvalues (n,), descending, and the eigenvectors as columns (n, n) of a symmetric matrix (n, n)."""
-    work, size = matrix.copy(), len(matrix)
-    diagonal, beside, scales = np.empty(size), np.zeros(size), np.zeros(size)
+    work = matrix.copy()
+    size = len(matrix)
+    diagonal = np.empty(size)
+    beside = np.zeros(size)
+    scales = np.zeros(size)
     vectors = np.eye(size)
     _make_tridiagonal(work, diagonal, beside, scales)
     _make_diagonal(diagonal, beside, vectors)
@@ -78,7 +81,8 @@ def _make_tridiagonal(work, diagonal, beside, scales):  # type: ignore[no-untype
             break
         vector = work[k, k + 1 :]
         rest = work[k + 1 :, k + 1 :]
-        n, squares = vector.shape[0], 0.0
+        n = vector.shape[0]
+        squares = 0.0
         for i in range(1, n):
             squares += vector[i] * vector[i]
         if squares == 0.0:
@@ -100,7 +104,8 @@ def _make_tridiagonal(work, diagonal, beside, scales):  # type: ignore[no-untype
         for i in range(n):
             product[i] -= 0.5 * scale * along * vector[i]
         for i in range(n):
-            a, b = vector[i], product[i]
+            a = vector[i]
+            b = product[i]
             for j in range(n):
                 rest[i, j] -= a * product[j] + b * vector[j]
 
@@ -121,10 +126,13 @@ def _make_diagonal(diagonal, beside, vectors):  # type: ignore[no-untyped-def]
             g = (diagonal[first + 1] - diagonal[first]) / (2.0 * beside[first])
             r = np.sqrt(g * g + 1.0)
             g = diagonal[last] - diagonal[first] + beside[first] / (g + (r if g >= 0.0 else -r))
-            s, c, p = 1.0, 1.0, 0.0
+            s = 1.0
+            c = 1.0
+            p = 0.0
             split = False
             for i in range(last - 1, first - 1, -1):
-                f, b = s * beside[i], c * beside[i]
+                f = s * beside[i]
+                b = c * beside[i]
                 r = np.sqrt(f * f + g * g)
                 beside[i + 1] = r
                 if r == 0.0:
@@ -132,14 +140,16 @@ def _make_diagonal(diagonal, beside, vectors):  # type: ignore[no-untyped-def]
                     beside[last] = 0.0
                     split = True
                     break
-                s, c = f / r, g / r
+                s = f / r
+                c = g / r
                 g = diagonal[i + 1] - p
                 r = (diagonal[i] - g) * s + 2.0 * c * b
                 p = s * r
                 diagonal[i + 1] = g + p
                 g = c * r - b
                 for k in range(size):
-                    high, low = vectors[i + 1, k], vectors[i, k]
+                    high = vectors[i + 1, k]
+                    low = vectors[i, k]
                     vectors[i + 1, k] = s * low + c * high
                     vectors[i, k] = c * low - s * high
             if not split:
@@ -155,10 +165,14 @@ def _reflect(work, scales, vectors):  # type: ignore[no-untyped-def]
         for k in range(work.shape[0] - 2, -1, -1):
             if scales[k] == 0.0:
                 continue
-            reflector, part = work[k, k + 1 :], vectors[row, k + 1 :]
+            reflector = work[k, k + 1 :]
+            part = vectors[row, k + 1 :]
             n = part.shape[0]
             whole = n - n % 4
-            a, b, c, d = 0.0, 0.0, 0.0, 0.0
+            a = 0.0
+            b = 0.0
+            c = 0.0
+            d = 0.0
             for i in range(0, whole, 4):
                 a += reflector[i] * part[i]
                 b += reflector[i + 1] * part[i + 1]
@@ -255,7 +269,9 @@ class _Krylov:
 
     def __init__(self, matrix: SparseRows, basis_size: int, n_threads: int) -> None:
         """Start with a random block; uniform numbers are the same bits on every processor."""
-        self._matrix, self._n_threads, self._random = matrix, n_threads, np.random.default_rng(SEED)
+        self._matrix = matrix
+        self._n_threads = n_threads
+        self._random = np.random.default_rng(SEED)
         self._columns = np.empty((matrix.n_columns, basis_size), dtype=np.float32)
         self._size = 0  # columns that there are
         self._projected = np.zeros((basis_size, basis_size))
@@ -289,7 +305,8 @@ class _Krylov:
 
     def _grow(self) -> None:
         """Add the next block to the basis, and find the one after it."""
-        first, last = self._size, self._size + WIDTH
+        first = self._size
+        last = self._size + WIDTH
         self._columns[:, first:last] = self._next
         self._size = last
         images = _times_gram(self._matrix, self._columns[:, first:last], self._n_threads)
@@ -339,7 +356,8 @@ def _basis_of(images: Floats, least: float) -> tuple[Floats, Floats]:
     """Return an orthonormal basis (n, p) of columns (n, q) longer than `least`, and the columns in it (p, q)."""
     squares, vectors = symmetric_eigen(cross_product(images, images))
     kept = squares > max(least**2, 1e-14 * squares[0], 0.0)
-    lengths, vectors = np.sqrt(squares[kept]), vectors[:, kept]
+    lengths = np.sqrt(squares[kept])
+    vectors = vectors[:, kept]
     return _rounded_off(product(images, vectors / lengths)), np.ascontiguousarray((vectors * lengths).T)
 
 
@@ -364,7 +382,8 @@ def _multiply(
     def multiply(first: int) -> None:
         some = slice(first, first + LANES)
         width = block[:1, some].shape[1]
-        part, own = np.zeros((len(block), LANES)), np.zeros((len(out), LANES))
+        part = np.zeros((len(block), LANES))
+        own = np.zeros((len(out), LANES))
         part[:, :width] = block[:, some]
         add(matrix.row_ptr, matrix.columns, matrix.values, part.ravel(), own.ravel())
         out[:, some] = own[:, :width]

@@ -263,7 +263,8 @@ def whole_document(forward: ForwardIndex) -> FieldArrays:
 
 def identity(forward: ForwardIndex) -> dict[str, Any]:
     """Return the fingerprint of an index, and a hash of its document ids in their order, which arrays depend on."""
-    ids, separator = hashlib.sha256(), ""
+    ids = hashlib.sha256()
+    separator = ""
     for first in range(0, forward.n_docs, _BLOCK):
         block = separator + "\n".join(forward.doc_ids[first : first + _BLOCK].tolist())
         ids.update(block.encode("utf8", "surrogatepass"))

@@ -81,7 +81,8 @@ class ClicksOverExpected(ClickModel):
         rates = cells.by_place(cells.clicks) / np.maximum(cells.by_place(cells.impressions), 1.0)
         expected = cells.by_pair(cells.impressions * rates[cells.place])
         extra = prior * cells.clicks.sum() / cells.impressions.sum()
-        counts, total = cells.by_pair(cells.clicks) + extra, expected + extra
+        counts = cells.by_pair(cells.clicks) + extra
+        total = expected + extra
         inverse = np.divide(1.0, total, out=np.zeros(len(total)), where=total > 0)
         return Values(cells, counts * inverse, np.sqrt(counts) * inverse, expected)
 

@@ -41,18 +41,22 @@ class PositionBased(ClickModel):
 
 def attractiveness(cells: Cells, theta: Floats, prior: float) -> tuple[Floats, Floats]:
     """Return gamma of each pair and its standard error; theta is that of each cell."""
-    missed, counts = cells.impressions - cells.clicks, cells.by_pair(cells.clicks)
+    missed = cells.impressions - cells.clicks
+    counts = cells.by_pair(cells.clicks)
     mean = min(float(cells.clicks.sum() / max(cells.impressions @ theta, 1.0)), 1.0)
-    up, down = counts + prior * mean, np.full(len(counts), prior * (1.0 - mean))
+    up = counts + prior * mean
+    down = np.full(len(counts), prior * (1.0 - mean))
 
     def slope(gamma: Floats) -> Floats:
         return up / gamma - down / (1.0 - gamma) - cells.by_pair(missed * theta / (1.0 - theta * gamma[cells.pair]))
 
-    low, high = np.zeros(len(counts)), np.ones(len(counts))
+    low = np.zeros(len(counts))
+    high = np.ones(len(counts))
     for _ in range(HALVINGS):
         middle = (low + high) / 2.0
         rises = slope(middle) > 0.0
-        low, high = np.where(rises, middle, low), np.where(rises, high, middle)
+        low = np.where(rises, middle, low)
+        high = np.where(rises, high, middle)
     gamma = np.clip((low + high) / 2.0, 1e-9, 1.0 - 1e-9)
     curved = up / gamma**2 + down / (1.0 - gamma) ** 2
     curved += cells.by_pair(missed * (theta / (1.0 - theta * gamma[cells.pair])) ** 2)

@@ -47,7 +47,8 @@ def query_articles(
 
 def every_query(comparison: Comparison, topics: Mapping[str, str]) -> Element:
     """Return a collapsed table of the first measure of every query in every run."""
-    measure, runs = comparison.measures[0], list(comparison.results)
+    measure = comparison.measures[0]
+    runs = list(comparison.results)
     per_query = [comparison.results[run].per_query[measure] for run in runs]
     query_ids = sorted({query_id for values in per_query for query_id in values})
     rows: list[list[str | Element]] = [
@@ -72,7 +73,8 @@ def _article(comparison: Comparison, detail: QueryDetail, documents: Mapping[str
         f" {detail.text or change.query_id}",
     )
     prefix = f"query {change.query_id}: " if detail.text else ""
-    before, after = f"{figure(change.before)} in {comparison.baseline}", f"{figure(change.after)} in {detail.run}"
+    before = f"{figure(change.before)} in {comparison.baseline}"
+    after = f"{figure(change.after)} in {detail.run}"
     caption = f"{prefix}{detail.measure} {before}, {after}"
     rows = [[_rank(move), _label(move), _document(move, documents)] for move in detail.moves]
     moved = table(["rank", "label", "document"], rows, n_left=3)
@@ -109,7 +111,8 @@ def html_page(content: PageContent) -> str:
 
 
 def _sections(content: PageContent) -> list[Element | None]:
-    compared, curves = content.comparison, list(content.curves.items())
+    compared = content.comparison
+    curves = list(content.curves.items())
     return [
         section("summary", "Summary", _cards(compared), _means(compared)),
         section("differences", "Differences", _difference_figures(content), _difference_table(compared))
@@ -147,7 +150,8 @@ def _card(comparison: Comparison, name: str, measure: str) -> Element:
         element("p", element("strong", figure(comparison.results[name][measure])), f" {measure}", class_="big"),
     ]
     if (name, measure) in comparison.pairs:
-        difference, p_value = comparison.differences[name][measure], comparison.p_values[name][measure]
+        difference = comparison.differences[name][measure]
+        p_value = comparison.p_values[name][measure]
         side = "" if not comparison.is_significant(name, measure) else "gain" if difference.difference > 0 else "loss"
         parts.append(
             element(

@@ -121,8 +121,12 @@ def section(name: str, title: str, *content: Element | Sequence[Element]) -> Ele
     return element("section", element("h2", title), *content, id=name)
 
 
-WIDTH, HEIGHT = 400, 270
-LEFT, RIGHT, TOP, BOTTOM = 54, 12, 10, 42
+WIDTH = 400
+HEIGHT = 270
+LEFT = 54
+RIGHT = 12
+TOP = 10
+BOTTOM = 42
 STYLES = 8  # series with different styles in style.css
 LETTER = 7.7  # approximate width of a character at 12 px
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
@@ -149,7 +153,8 @@ class Axis:
 
     def position(self, value: float, start: float, length: float) -> float:
         """Return the coordinate of a value on an axis from `start` (the first tick) to `start + length` (the last)."""
-        low, high = self.scale(self.ticks[0]), self.scale(self.ticks[-1])
+        low = self.scale(self.ticks[0])
+        high = self.scale(self.ticks[-1])
         return start + (self.scale(value) - low) / (high - low) * length
 
 
@@ -158,7 +163,8 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     span = (high - low) or abs(high) or 1.0
     power = 10.0 ** floor(log10(span / most))
     step = next(step * power for step in STEPS if span / (step * power) <= most)
-    first, last = floor(low / step + 1e-9), ceil(high / step - 1e-9)
+    first = floor(low / step + 1e-9)
+    last = ceil(high / step - 1e-9)
     return [round(number * step, 12) for number in range(first, max(last, first + 1) + 1)]
 
 
@@ -167,7 +173,8 @@ def line_chart(name: str, title: str, description: str, series: Sequence[Series]
 
     name  unique in the page; it is part of the ids of the SVG's title and description
     """
-    width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
+    width = WIDTH - LEFT - RIGHT
+    height = HEIGHT - TOP - BOTTOM
 
     def point(value: Point) -> str:
         return f"{x.position(value[0], LEFT, width):.1f},{y.position(value[1], TOP + height, -height):.1f}"
@@ -204,8 +211,10 @@ def bars_by_query(
     """Return a bar for each query, in the order of `differences`, which are (tooltip, value)."""
     values = [value for _, value in differences]
     y = Axis(label, ticks(min(0.0, *values), max(0.0, *values)))
-    width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
-    zero, step = y.position(0.0, TOP + height, -height), width / len(values)
+    width = WIDTH - LEFT - RIGHT
+    height = HEIGHT - TOP - BOTTOM
+    zero = y.position(0.0, TOP + height, -height)
+    step = width / len(values)
     bars = []
     for number, (tooltip, value) in enumerate(differences):
         if value == 0.0:
@@ -233,7 +242,8 @@ def interval_chart(
     name: str, title: str, description: str, rows: Sequence[tuple[str, float, float, float, bool]], label: str
 ) -> Element:
     """Return a dot with its interval for each row (name, value, low, high, whether it is significant)."""
-    height, line = TOP + BOTTOM + 24 * len(rows), 24
+    height = TOP + BOTTOM + 24 * len(rows)
+    line = 24
     left = _name_width([row[0] for row in rows])
     x = Axis(label, ticks(min(0.0, *(row[2] for row in rows)), max(0.0, *(row[3] for row in rows)), 3))
     width = WIDTH - left - RIGHT - 10
@@ -254,7 +264,8 @@ def interval_chart(
 
 def bar_list(name: str, title: str, description: str, rows: Sequence[tuple[str, float]]) -> Element:
     """Return a horizontal bar for each row (name, share from 0 to 1)."""
-    line, top = 20, max(share for _, share in rows) or 1.0
+    line = 20
+    top = max(share for _, share in rows) or 1.0
     left = _name_width([label for label, _ in rows])
     width = WIDTH - left - 52
     drawn = []
@@ -271,14 +282,17 @@ def bar_list(name: str, title: str, description: str, rows: Sequence[tuple[str, 
 
 def difference_list(name: str, title: str, description: str, rows: Sequence[tuple[str, float]], label: str) -> Element:
     """Return a horizontal bar for each row (name, value), from zero to the right (gain) or to the left (loss)."""
-    line, values = 20, [value for _, value in rows]
-    height, left = TOP + BOTTOM + line * len(rows), _name_width([row[0] for row in rows], 230.0)
+    line = 20
+    values = [value for _, value in rows]
+    height = TOP + BOTTOM + line * len(rows)
+    left = _name_width([row[0] for row in rows], 230.0)
     x = Axis(label, ticks(min(0.0, *values), max(0.0, *values), 3))
     width = WIDTH - left - RIGHT - 10
     drawn = [*_x_axis(x, height, left, width)]
     zero = x.position(0.0, left, width)
     for number, (label_text, value) in enumerate(rows):
-        y, end = TOP + line * number, x.position(value, left, width)
+        y = TOP + line * number
+        end = x.position(value, left, width)
         drawn += [
             _text(_shortened(label_text, left), left - 8, y + 14, "end"),
             element(
@@ -326,7 +340,8 @@ def _y_axis(y: Axis, height: float) -> list[Element]:
 
 
 def _x_axis(x: Axis, height: float, left: float = LEFT, width: float = WIDTH - LEFT - RIGHT) -> list[Element]:
-    bottom, drawn = height - BOTTOM, []
+    bottom = height - BOTTOM
+    drawn = []
     for tick in x.ticks:
         position = x.position(tick, left, width)
         drawn += [
@@ -444,7 +459,8 @@ def recall_figure(curves: Curves) -> Element:
     ]
     top = max(max(curve.precision) for _, curve in curves)
     title = "Interpolated precision at eleven levels of recall"
-    x, y = Axis("recall", [level / 5 for level in range(6)]), Axis("precision", ticks(0.0, top))
+    x = Axis("recall", [level / 5 for level in range(6)])
+    y = Axis("precision", ticks(0.0, top))
     chart = line_chart("recall", title, _named(series), series, x, y)
     return _figure(chart, f"{title}.", series, _line_table("recall", series))
 
@@ -455,7 +471,8 @@ def cutoff_figure(curves: Curves) -> Element:
         Series(run, list(zip(CUTOFFS, curve.by_cutoff, strict=True)), number)
         for number, (run, curve) in enumerate(curves)
     ]
-    measure, values = curves[0][1].measure, [value for _, curve in curves for value in curve.by_cutoff]
+    measure = curves[0][1].measure
+    values = [value for _, curve in curves for value in curve.by_cutoff]
     title = f"{measure}@k by cutoff k"
     x = Axis("cutoff k (logarithmic)", [1, 2, 5, 10, 20, 50, 100], log10)
     chart = line_chart(
@@ -479,7 +496,9 @@ def training_figures(models: Sequence[TrainedModel], runs: Sequence[str]) -> lis
 
 def _reliability_figure(models: Sequence[tuple[TrainedModel, int]]) -> Element:
     """Return the share of relevant documents by promised probability, a line for each model."""
-    series, texts, rows = [], [], []
+    series = []
+    texts = []
+    rows = []
     for model, number in models:
         found = model.reliability
         if found is not None:
@@ -491,7 +510,8 @@ def _reliability_figure(models: Sequence[tuple[TrainedModel, int]]) -> Element:
     top = max(max(max(point) for point in one.points) for one in series)
     ideal = Series("as promised", [(0.0, 0.0), (ticks(0.0, top)[-1],) * 2], max(number for _, number in models) + 1)
     title = "Observed share of relevant documents by promised probability"
-    x, y = Axis("promised probability", ticks(0.0, top)), Axis("relevant", ticks(0.0, top))
+    x = Axis("promised probability", ticks(0.0, top))
+    y = Axis("relevant", ticks(0.0, top))
     chart = line_chart("reliability", title, "; ".join(texts), [*series, ideal], x, y)
     caption = f"{title}, in bins of equal mass, of queries that were not learned from. {'; '.join(texts)}."
     return _figure(chart, caption, [*series, ideal], table(["model", "promised", "observed", "documents"], rows))
@@ -513,7 +533,8 @@ def _training_figure(models: Sequence[TrainedModel], numbers: Sequence[int]) -> 
     values = [value for model in watched for value in model.history]
     last = max(len(model.history) for model in watched) - 1
     title = f"{measure} on the validation data by iteration"
-    x, y = Axis("iteration", ticks(0, last)), Axis(measure, ticks(min(values), max(values)))
+    x = Axis("iteration", ticks(0, last))
+    y = Axis(measure, ticks(min(values), max(values)))
     chart = line_chart("training", title, _named(series), series, x, y)
     every = [one for one in range(last + 1) if one % max(1, last // TABLE_STEPS) == 0 or one == last]
     shown = [Series(one.name, [point for point in one.points if point[0] in every], one.number) for one in series]

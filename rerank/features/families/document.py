@@ -62,7 +62,8 @@ class DocumentFeatures(RunFamily):
         documents = [_parsed(text) for text in candidates.documents(numbers)]
         for query in range(len(candidates.query_lengths)):
             first, last = candidates.query_ptr[query : query + 2].tolist()
-            tokens, subject = candidates.query_tokens(query), f"query {str(candidates.query_ids[query])!r}"
+            tokens = candidates.query_tokens(query)
+            subject = f"query {str(candidates.query_ids[query])!r}"
             subjects = [f"{subject}, document {doc_id!r}" for doc_id in map(str, candidates.doc_ids[first:last])]
             row_documents = [documents[number] for number in number_of_row[first:last].tolist()]
             for column, function in enumerate(chosen):
@@ -217,7 +218,8 @@ def _priors(field: FieldArrays) -> NDArray[np.float32]:
     """Return the columns of every document, (n_docs, 5)."""
     table = np.empty((len(field.lengths), len(_FEATURES)), dtype=np.float32)
     postings = (read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs))
-    lengths, doc_freq = read_only_view(field.lengths), read_only_view(field.doc_freq)
+    lengths = read_only_view(field.lengths)
+    doc_freq = read_only_view(field.doc_freq)
     with read_in_order(*postings):
         _fill(postings, lengths, field_idf(field), doc_freq, COMMON_SHARE * field.n_docs_with, table)
     return table
@@ -231,14 +233,18 @@ def _fill(postings, lengths, idf, doc_freq, common, out):  # type: ignore[no-unt
         if lengths[doc] == 0:
             out[doc] = np.nan
             continue
-        product, stops, rarity = 0.0, 0, 0.0
+        product = 0.0
+        stops = 0
+        rarity = 0.0
         for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
-            count, term = freqs[posting], terms[posting]
+            count = freqs[posting]
+            term = terms[posting]
             if count > 1:
                 product += count * log(np.float64(count))
             stops += count if doc_freq[term] > common else 0
             rarity += count * idf[term]
-        length, unique = np.float64(lengths[doc]), doc_ptr[doc + 1] - doc_ptr[doc]
+        length = np.float64(lengths[doc])
+        unique = doc_ptr[doc + 1] - doc_ptr[doc]
         out[doc, 0] = max(log(length) - product / length, 0.0)
         out[doc, 1] = stops / length
         out[doc, 2] = unique

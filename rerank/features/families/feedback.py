@@ -40,13 +40,18 @@ from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import LINE, log2, prefetch
 
-RM3_DOCUMENTS, RM3_TERMS = (5, 10, 20), (20, 50, 100)
-ROCCHIO_DOCUMENTS, ROCCHIO_TERMS = 10, 30
+RM3_DOCUMENTS = (5, 10, 20)
+RM3_TERMS = (20, 50, 100)
+ROCCHIO_DOCUMENTS = 10
+ROCCHIO_TERMS = 30
 SIMILARITY_DOCUMENTS = (1, 3, 10, 30)
 OVERLAP_TERMS = 20
 MODEL = 1  # the RM3 column whose relevance model clarity and overlap use
-_RM3, _ROCCHIO, _SIMILARITY = 0, 3, 4
-_OVERLAP, _CLARITY = 8, 9
+_RM3 = 0
+_ROCCHIO = 3
+_SIMILARITY = 4
+_OVERLAP = 8
+_CLARITY = 9
 MOST_PREFETCHED = 1024  # postings of a document
 MAX_DOC_SHARE = 0.1  # terms of more documents do not enter expanded queries
 _LAVRENKO = "Lavrenko & Croft, SIGIR 2001; RM3: Abdul-Jaleel et al., TREC 2004"
@@ -73,14 +78,16 @@ def fill_feedback(  # type: ignore[no-untyped-def]
     slots = np.empty(len(idf), np.int32)
     slots[:] = -1
     for number in range(len(query_ptr) - 1):
-        first, last = query_ptr[number], query_ptr[number + 1]
+        first = query_ptr[number]
+        last = query_ptr[number + 1]
         of_query = slice(term_ptr[number], term_ptr[number + 1])
         rows, n_postings = _feedback_rows(first, last, docs, postings)
         if len(rows) == 0:
             out[first:last] = np.nan
             continue
         slot_terms = np.empty(n_postings + len(terms[of_query]), np.int32)
-        weights, is_best = np.zeros((len(slot_terms), 8)), np.zeros(len(slot_terms), np.uint8)
+        weights = np.zeros((len(slot_terms), 8))
+        is_best = np.zeros(len(slot_terms), np.uint8)
         n_slots = _add_documents(rows, docs, postings, idf, norms, slots, slot_terms, weights)
         out[first:last, _CLARITY] = _clarity(slot_terms[:n_slots], weights, collection_freq, n_tokens)
         for slot in range(n_slots):
@@ -103,8 +110,11 @@ def fill_feedback(  # type: ignore[no-untyped-def]
 @helper()
 def _feedback_rows(first, last, docs, postings):  # type: ignore[no-untyped-def]
     """Return the first rows of a query whose field is not empty, and their number of postings."""
-    doc_ptr, lengths = postings[0], postings[3]
-    rows, n_rows, n_postings = np.empty(SIMILARITY_DOCUMENTS[-1], np.int64), 0, 0
+    doc_ptr = postings[0]
+    lengths = postings[3]
+    rows = np.empty(SIMILARITY_DOCUMENTS[-1], np.int64)
+    n_rows = 0
+    n_postings = 0
     for row in range(first, last):
         if n_rows == len(rows):
             break
@@ -119,7 +129,8 @@ def _feedback_rows(first, last, docs, postings):  # type: ignore[no-untyped-def]
 def _add_documents(rows, docs, postings, idf, norms, slots, slot_terms, weights):  # type: ignore[no-untyped-def]
     """Give every term of the feedback documents a slot, add to its weights, and return the number of slots."""
     doc_ptr, doc_terms, freqs, lengths = postings
-    n_slots, totals = 0, np.zeros(_ROCCHIO)
+    n_slots = 0
+    totals = np.zeros(_ROCCHIO)
     for rank in range(len(rows)):
         for column in range(_ROCCHIO):
             if rank < RM3_DOCUMENTS[column]:
@@ -132,7 +143,8 @@ def _add_documents(rows, docs, postings, idf, norms, slots, slot_terms, weights)
             if slots[term] < 0:
                 slots[term], slot_terms[n_slots] = n_slots, term
                 n_slots += 1
-            slot, cosine_weight = slots[term], freqs[posting] * idf[term] / norms[doc]
+            slot = slots[term]
+            cosine_weight = freqs[posting] * idf[term] / norms[doc]
             for column in range(_ROCCHIO):
                 if rank < RM3_DOCUMENTS[column]:
                     weights[slot, column] += share * freqs[posting] / totals[column]
@@ -158,7 +170,8 @@ def _clarity(slot_terms, weights, collection_freq, n_tokens):  # type: ignore[no
 @helper()
 def _best(weights, column, n_slots, size):  # type: ignore[no-untyped-def]
     """Return the slots of a column's greatest positive weights, of equal ones the earlier slot first."""
-    best, n_best = np.empty(size, np.int64), 0
+    best = np.empty(size, np.int64)
+    n_best = 0
     for slot in range(n_slots):
         weight = weights[slot, column]
         if weight <= 0.0 or (n_best == size and weight <= weights[best[size - 1], column]):
@@ -198,7 +211,9 @@ def _keep_best(weights, column, n_slots, size):  # type: ignore[no-untyped-def]
 def _add_query(query, slots, slot_terms, n_slots, weights, mixture):  # type: ignore[no-untyped-def]
     """Mix the feedback terms with the query's own terms; return the number of slots."""
     (terms, query_freq, doc_freq), (rm3_share, alpha, beta) = query, mixture
-    totals, known, query_norm = np.zeros(_SIMILARITY), 0.0, 0.0
+    totals = np.zeros(_SIMILARITY)
+    known = 0.0
+    query_norm = 0.0
     for slot in range(n_slots):
         for column in range(_RM3, _ROCCHIO):
             totals[column] += weights[slot, column]
@@ -256,30 +271,43 @@ def _score(first, last, docs, postings, slots, weights, is_best, n_best, saturat
     """
     doc_ptr, doc_terms, freqs, _ = postings
     longest = _longest(first, last, docs, doc_ptr)
-    row_slots, counts = np.empty(longest + 1, np.int32), np.empty(longest + 1, np.int32)
-    expanding, gains = np.empty(longest + 1, np.int32), np.empty(longest + 1, np.float64)
+    row_slots = np.empty(longest + 1, np.int32)
+    counts = np.empty(longest + 1, np.int32)
+    expanding = np.empty(longest + 1, np.int32)
+    gains = np.empty(longest + 1, np.float64)
     is_expanding = np.zeros(len(weights), np.uint8)
     for slot in range(len(weights)):
         is_expanding[slot] = (weights[slot, 0] + weights[slot, 1] + weights[slot, 2] + weights[slot, 3]) != 0.0
     for row in range(first, last):
         _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs)
-        n_row_slots, n_expanding, half = 0, 0, saturation[row]
+        n_row_slots = 0
+        n_expanding = 0
+        half = saturation[row]
         for posting in range(doc_ptr[docs[row]], doc_ptr[docs[row] + 1]):
             slot = slots[doc_terms[posting]]
             row_slots[n_row_slots], counts[n_row_slots] = slot, freqs[posting]
             n_row_slots += slot >= 0
-        similarity_0, similarity_1, similarity_2, similarity_3 = 0.0, 0.0, 0.0, 0.0
+        similarity_0 = 0.0
+        similarity_1 = 0.0
+        similarity_2 = 0.0
+        similarity_3 = 0.0
         for number in range(n_row_slots):
-            slot, count = row_slots[number], np.float64(counts[number])
+            slot = row_slots[number]
+            count = np.float64(counts[number])
             similarity_0 += weights[slot, 4] * count
             similarity_1 += weights[slot, 5] * count
             similarity_2 += weights[slot, 6] * count
             similarity_3 += weights[slot, 7] * count
             expanding[n_expanding], gains[n_expanding] = slot, count
             n_expanding += is_expanding[slot]
-        rm3_0, rm3_1, rm3_2, rocchio, overlap = 0.0, 0.0, 0.0, 0.0, 0
+        rm3_0 = 0.0
+        rm3_1 = 0.0
+        rm3_2 = 0.0
+        rocchio = 0.0
+        overlap = 0
         for number in range(n_expanding):
-            slot, gain = expanding[number], gains[number] / (gains[number] + half)
+            slot = expanding[number]
+            gain = gains[number] / (gains[number] + half)
             rm3_0 += weights[slot, 0] * gain
             rm3_1 += weights[slot, 1] * gain
             rm3_2 += weights[slot, 2] * gain
@@ -299,7 +327,8 @@ def _finish_similarities(first, last, rows, docs, postings, norms, out):  # type
         for number in range(len(SIMILARITY_DOCUMENTS)):
             size = min(SIMILARITY_DOCUMENTS[number], len(rows))
             includes_itself = is_feedback and rank < size
-            others, column = size - includes_itself, _SIMILARITY + number
+            others = size - includes_itself
+            column = _SIMILARITY + number
             if postings[3][docs[row]] == 0:
                 out[row, column] = np.nan
             elif others == 0:
@@ -377,7 +406,8 @@ class FeedbackFeatures(FieldFamily):
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 10)."""
-        batch, field = block.candidates, block.field
+        batch = block.candidates
+        field = block.field
         fill_feedback(
             (batch.query_ptr, batch.docs, batch.term_ptr, batch.terms, batch.query_freq, block.doc_freq),
             (

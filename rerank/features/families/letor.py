@@ -199,8 +199,10 @@ def _fill_statistics(query_ptr, term_ptr, tf_ptr, tf, idf, doc_freq, lengths, ou
     out                              (n_rows, 25) float32
     """
     for query in range(len(query_ptr) - 1):
-        first, n_terms = term_ptr[query], term_ptr[query + 1] - term_ptr[query]
-        idf_sum, n_known = 0.0, 0
+        first = term_ptr[query]
+        n_terms = term_ptr[query + 1] - term_ptr[query]
+        idf_sum = 0.0
+        n_known = 0
         for term in range(first, first + n_terms):
             idf_sum += idf[term]
             n_known += doc_freq[term] > 0
@@ -228,13 +230,16 @@ def _fill_statistics(query_ptr, term_ptr, tf_ptr, tf, idf, doc_freq, lengths, ou
 @helper()
 def _pool(tf, start, idf, first, n_terms, weighted, scale, out, row, column):  # type: ignore[no-untyped-def]
     """Fill sum, min, max, mean and variance of tf * scale, or of tf * idf * scale where `weighted`."""
-    total, least, most = 0.0, np.inf, -np.inf
+    total = 0.0
+    least = np.inf
+    most = -np.inf
     for number in range(n_terms):
         value = tf[start + number] * scale * (idf[first + number] if weighted else 1.0)
         total += value
         least = min(least, value)
         most = max(most, value)
-    mean, squares = total / n_terms, 0.0
+    mean = total / n_terms
+    squares = 0.0
     for number in range(n_terms):
         value = tf[start + number] * scale * (idf[first + number] if weighted else 1.0)
         squares += (value - mean) ** 2
@@ -261,8 +266,11 @@ def _fill_models(  # type: ignore[no-untyped-def]
     """
     delta, mu, share = parameters
     for query in range(len(query_ptr) - 1):
-        first, n_terms = term_ptr[query], term_ptr[query + 1] - term_ptr[query]
-        known, log_p, query_norm = 0.0, 0.0, 0.0
+        first = term_ptr[query]
+        n_terms = term_ptr[query + 1] - term_ptr[query]
+        known = 0.0
+        log_p = 0.0
+        query_norm = 0.0
         for term in range(first, first + n_terms):
             if probability[term] > 0.0:
                 known += query_freq[term]
@@ -271,17 +279,25 @@ def _fill_models(  # type: ignore[no-untyped-def]
         query_norm = np.sqrt(query_norm)
         for row in range(query_ptr[query], query_ptr[query + 1]):
             start = tf_ptr[query] + (row - query_ptr[query]) * n_terms
-            length, unique = lengths[row], unique_terms[row]
+            length = lengths[row]
+            unique = unique_terms[row]
             for column in range(_BOOLEAN, out.shape[1]):
                 out[row, column] = np.nan
             if n_terms == 0:
                 continue
-            covered, product, bm25, absolute, dirichlet, mercer = 0, 0.0, 0.0, 0.0, 0.0, 0.0
+            covered = 0
+            product = 0.0
+            bm25 = 0.0
+            absolute = 0.0
+            dirichlet = 0.0
+            mercer = 0.0
             for number in range(n_terms):
-                count, term = tf[start + number], first + number
+                count = tf[start + number]
+                term = first + number
                 if count == 0:
                     continue
-                weight, p = query_freq[term], probability[term]
+                weight = query_freq[term]
+                p = probability[term]
                 covered += 1
                 product += weight * count * idf[term] * idf[term]
                 bm25 += weight * idf[term] * count / (count + saturation[row])

@@ -41,12 +41,15 @@ BEST = 3  # passages whose mean is a feature
 N_COLUMNS = 9
 COUNT, MAX, MEAN_OF_BEST, MEAN, FIRST, HITS, SHARE, COVERED, PLACE = range(N_COLUMNS)
 _FAR = np.iinfo(np.int32).max
-_CALLAN, _DAI, _ZHANG = "Callan, SIGIR 1994", "Dai & Callan, SIGIR 2019", "Zhang, Yates & Lin, ECIR 2021"
+_CALLAN = "Callan, SIGIR 1994"
+_DAI = "Dai & Callan, SIGIR 2019"
+_ZHANG = "Zhang, Yates & Lin, ECIR 2021"
 
 
 def fill_passages(block: FieldBlock, recipe: Recipe, passages: Passages, out: NDArray[np.float32]) -> Ints:
     """Fill `out` (n_rows, 9), and return the number of each row's best passage, (n_rows,) int64; 0 without a match."""
-    batch, field = block.candidates, block.field
+    batch = block.candidates
+    field = block.field
     if field.positions is None:
         raise ValueError(f"{field.name} is indexed without positions")
     relative = np.minimum(block.lucene_lengths, passages.window).astype(np.float64) / (field.average_length or 1.0)
@@ -100,11 +103,14 @@ def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best
     tf_ptr, tf, first_tokens, idf = matches
     position_ptr, positions = field_positions
     window, stride = sizes
-    scores, counts = np.zeros(1), np.zeros((2, 1), np.int64)
+    scores = np.zeros(1)
+    counts = np.zeros((2, 1), np.int64)
     for query in range(len(query_ptr) - 1):
-        first_term, n_terms = term_ptr[query], term_ptr[query + 1] - term_ptr[query]
+        first_term = term_ptr[query]
+        n_terms = term_ptr[query + 1] - term_ptr[query]
         for row in range(query_ptr[query], query_ptr[query + 1]):
-            span, start = np.int64(spans[docs[row]]), tf_ptr[query] + (row - query_ptr[query]) * n_terms
+            span = np.int64(spans[docs[row]])
+            start = tf_ptr[query] + (row - query_ptr[query]) * n_terms
             n_passages = 1 + (max(span - window, 0) + stride - 1) // stride if span > 0 else 0
             for column in range(out.shape[1]):
                 out[row, column] = np.nan
@@ -119,7 +125,8 @@ def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best
                     if tf[match] > 0:
                         prefetch(positions, position_ptr[docs[row + 2]] + first_tokens[match])
             if n_passages > len(scores):
-                scores, counts = np.zeros(2 * n_passages), np.zeros((2, 2 * n_passages), np.int64)
+                scores = np.zeros(2 * n_passages)
+                counts = np.zeros((2, 2 * n_passages), np.int64)
             for number in range(n_terms):
                 count = np.int64(tf[start + number])
                 if count > 0:
@@ -131,10 +138,16 @@ def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best
                         token = position_ptr[docs[row]] + first_tokens[start + number]
                         of_term = positions[token : token + count]
                         _add_term(of_term, window, stride, n_passages, weight, saturation[row], scores, counts)
-            total, most, second, third, n_hits, most_held = 0.0, 0.0, 0.0, 0.0, 0, 0
+            total = 0.0
+            most = 0.0
+            second = 0.0
+            third = 0.0
+            n_hits = 0
+            most_held = 0
             out[row, FIRST] = scores[0]
             for passage in range(n_passages):
-                score, n_held = scores[passage], counts[0, passage]
+                score = scores[passage]
+                n_held = counts[0, passage]
                 scores[passage], counts[0, passage] = 0.0, 0
                 total += score
                 n_hits += n_held > 0
@@ -143,7 +156,8 @@ def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best
                     if score > most:
                         best[row], third, second, most = passage, second, most, score
                     elif score > second:
-                        third, second = second, score
+                        third = second
+                        second = score
                     else:
                         third = score
             out[row, MAX], out[row, HITS], out[row, COVERED] = most, n_hits, most_held / n_terms
@@ -186,7 +200,8 @@ def _feature(
     unit: str = "score",
     missing: tuple[Missing, ...] = (Missing.NO_QUERY_TERMS,),
 ) -> Feature:
-    high, cost = 1.0 if unit == "share" else np.inf, Cost.POSITIONS if missing else Cost.PAIR
+    high = 1.0 if unit == "share" else np.inf
+    cost = Cost.POSITIONS if missing else Cost.PAIR
     return Feature(name, meaning, formula, source, unit, high=high, missing=missing, cost=cost)
 
 

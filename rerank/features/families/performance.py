@@ -89,8 +89,11 @@ class PerformanceFeatures(FieldFamily):
 
 def _predictors(block: FieldBlock, rows: Ints) -> Floats:
     """Return the columns of some queries, (n_queries, 6), from the rows (n_queries, n_terms) of their known terms."""
-    df, cf, idf = block.doc_freq[rows], block.collection_freq[rows], block.idf[rows]
-    share, query_freq = cf / block.field.n_tokens, block.candidates.query_freq[rows]
+    df = block.doc_freq[rows]
+    cf = block.collection_freq[rows]
+    idf = block.idf[rows]
+    share = cf / block.field.n_tokens
+    query_freq = block.candidates.query_freq[rows]
     r = query_freq / query_freq.sum(axis=1, keepdims=True)
     scq = (1.0 + array_log(cf)) * array_log1p(block.field.n_docs_with / df)
     scs = (r * array_log2(r / share)).sum(axis=1)

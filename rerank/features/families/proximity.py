@@ -43,7 +43,10 @@ from rerank.runtime.numerics import exp, log, log1p, prefetch
 
 WINDOWS = (3, 8, 15)
 NEAR = 5  # greatest distance of Rasolofo and Savoy
-TERM_WEIGHT, ORDERED_WEIGHT, UNORDERED_WEIGHT, SDM_WINDOW = 0.85, 0.1, 0.05, 8
+TERM_WEIGHT = 0.85
+ORDERED_WEIGHT = 0.1
+UNORDERED_WEIGHT = 0.05
+SDM_WINDOW = 8
 TAO_ALPHA = 0.3
 LOOK_BACK = 128  # occurrences; windows have more only where an index has many terms at one position
 PHRASE_STEPS = 1 << 25  # most comparisons for a phrase count where several query terms are at one position
@@ -71,8 +74,11 @@ def fill_proximity(queries, matches, field_positions, lengths, saturation, k1, m
     position_ptr, positions = field_positions
     for query in range(len(query_ptr) - 1):
         of_query = slice(term_ptr[query], term_ptr[query + 1])
-        idf, p, of_rows = all_idf[of_query], all_p[of_query], docs[query_ptr[query] : query_ptr[query + 1]]
-        n_terms, n_rows = len(idf), query_ptr[query + 1] - query_ptr[query]
+        idf = all_idf[of_query]
+        p = all_p[of_query]
+        of_rows = docs[query_ptr[query] : query_ptr[query + 1]]
+        n_terms = len(idf)
+        n_rows = query_ptr[query + 1] - query_ptr[query]
         query_tokens = tokens[token_ptr[query] : token_ptr[query + 1]]
         if n_terms == 0:
             out[query_ptr[query] : query_ptr[query + 1]] = np.nan
@@ -80,21 +86,28 @@ def fill_proximity(queries, matches, field_positions, lengths, saturation, k1, m
         counts = tf[tf_ptr[query] : tf_ptr[query + 1]].reshape(n_rows, n_terms)
         tokens_before = first_tokens[tf_ptr[query] : tf_ptr[query + 1]].reshape(n_rows, n_terms)
         most = _most_matches(counts)
-        merged, owners = np.empty(most, np.int32), np.empty(most, np.int32)
+        merged = np.empty(most, np.int32)
+        owners = np.empty(most, np.int32)
         keys = np.empty((2, most if n_terms > _FEW else 0), np.int64)
-        starts, taken = np.empty(n_terms, np.int64), np.empty(n_terms, np.int64)
+        starts = np.empty(n_terms, np.int64)
+        taken = np.empty(n_terms, np.int64)
         held_terms = np.empty(n_terms, np.int64)
         query_freq, first_token, pairs = _read_query(query_tokens, n_terms)
         (follower_ptr, followers), borders = _followers(query_tokens, pairs), _borders(query_tokens)
-        tallies, constants = np.zeros((3, 4), np.int64), _chances(query_freq, pairs, follower_ptr, followers, p, mu)
-        sums, near = np.zeros(n_terms), np.zeros((n_terms, n_terms))
+        tallies = np.zeros((3, 4), np.int64)
+        constants = _chances(query_freq, pairs, follower_ptr, followers, p, mu)
+        sums = np.zeros(n_terms)
+        near = np.zeros((n_terms, n_terms))
         for index in range(n_rows):
             row = query_ptr[query] + index
             _prefetch_row(index, of_rows, counts, tokens_before, position_ptr, positions)
-            row_counts, columns, bm25 = counts[index], out[row], (k1, saturation[row])
+            row_counts = counts[index]
+            columns = out[row]
+            bm25 = (k1, saturation[row])
             n_present = _locate(position_ptr[docs[row]], row_counts, tokens_before[index], starts, held_terms)
             present = held_terms[:n_present]
-            log_length, n_pairs = log(lengths[row] + mu), 0
+            log_length = log(lengths[row] + mu)
+            n_pairs = 0
             if n_present < min(n_terms, 2):
                 _fill_alone(positions, starts, present, columns)
             else:
@@ -144,7 +157,8 @@ def _read_query(query_tokens, n_terms):  # type: ignore[no-untyped-def]
     pairs  (n_terms, n_terms, 4): number of tokens a followed by b; number of tokens a and b that are adjacent in any
            order; two counts of a document, see `_count_pairs`
     """
-    query_freq, first_token = np.zeros(n_terms, np.int64), np.zeros(n_terms, np.int64)
+    query_freq = np.zeros(n_terms, np.int64)
+    first_token = np.zeros(n_terms, np.int64)
     pairs = np.zeros((n_terms, n_terms, 4), np.int32)
     for token in range(len(query_tokens) - 1, -1, -1):
         b = query_tokens[token]
@@ -162,7 +176,9 @@ def _read_query(query_tokens, n_terms):  # type: ignore[no-untyped-def]
 def _followers(query_tokens, pairs):  # type: ignore[no-untyped-def]
     """Return, for each term, the distinct terms that follow it in the query, ascending: pointers and terms."""
     n_terms = pairs.shape[0]
-    pointers, terms, n_followers = np.zeros(n_terms + 1, np.int64), np.empty(len(query_tokens), np.int64), 0
+    pointers = np.zeros(n_terms + 1, np.int64)
+    terms = np.empty(len(query_tokens), np.int64)
+    n_followers = 0
     for a in range(n_terms):
         for b in range(n_terms):
             if pairs[a, b, 0] > 0:
@@ -175,7 +191,8 @@ def _followers(query_tokens, pairs):  # type: ignore[no-untyped-def]
 @helper()
 def _borders(query_tokens):  # type: ignore[no-untyped-def]
     """Return the length of the longest border of each prefix of the query (Knuth, Morris & Pratt 1977)."""
-    borders, length = np.zeros(len(query_tokens), np.int64), 0
+    borders = np.zeros(len(query_tokens), np.int64)
+    length = 0
     for token in range(1, len(query_tokens)):
         while length > 0 and query_tokens[length] != query_tokens[token]:
             length = borders[length - 1]
@@ -187,7 +204,8 @@ def _borders(query_tokens):  # type: ignore[no-untyped-def]
 @helper()
 def _chances(query_freq, pairs, follower_ptr, followers, p, mu):  # type: ignore[no-untyped-def]
     """Return the dependence model's score without matches, length apart, and the weight of ln(len + mu)."""
-    total, weight = 0.0, 0.0
+    total = 0.0
+    weight = 0.0
     for a in range(len(p)):
         if p[a] > 0.0:
             total += TERM_WEIGHT * query_freq[a] * log(mu * p[a])
@@ -195,7 +213,8 @@ def _chances(query_freq, pairs, follower_ptr, followers, p, mu):  # type: ignore
         for index in range(follower_ptr[a], follower_ptr[a + 1]):
             b = followers[index]
             if p[a] > 0.0 and p[b] > 0.0:
-                chance, times = mu * p[a] * p[b], pairs[a, b, 0]
+                chance = mu * p[a] * p[b]
+                times = pairs[a, b, 0]
                 total += times * ORDERED_WEIGHT * log(chance)
                 total += times * UNORDERED_WEIGHT * log(2 * (SDM_WINDOW - 1) * chance)
                 weight += times * (ORDERED_WEIGHT + UNORDERED_WEIGHT)
@@ -245,11 +264,13 @@ def _merge(positions, starts, counts, present, taken, merged, owners):  # type: 
     """Merge the positions of all query terms; return their number."""
     taken[:], n_merged = 0, 0
     while True:
-        best, least = -1, 0
+        best = -1
+        least = 0
         for term in present:
             position = positions[starts[term] + taken[term]] if taken[term] < counts[term] else -1
             if position >= 0 and (best < 0 or position < least):
-                best, least = term, position
+                best = term
+                least = position
         if best < 0:
             return n_merged
         merged[n_merged], owners[n_merged] = least, best
@@ -263,8 +284,11 @@ def _merge_runs(positions, starts, counts, present, keys, merged, owners):  # ty
 
     keys  (2, n) work space for keys, which have the position in the upper half and the term in the lower
     """
-    ends, n_runs, n_merged = np.zeros(len(present) + 1, np.int64), len(present), 0
-    source, target = keys[0], keys[1]
+    ends = np.zeros(len(present) + 1, np.int64)
+    n_runs = len(present)
+    n_merged = 0
+    source = keys[0]
+    target = keys[1]
     for number in range(n_runs):
         term = present[number]
         for index in range(starts[term], starts[term] + counts[term]):
@@ -273,9 +297,11 @@ def _merge_runs(positions, starts, counts, present, keys, merged, owners):  # ty
         ends[number + 1] = n_merged
     while n_runs > 1:
         for run in range(0, n_runs, 2):
-            low, middle = ends[run], ends[run + 1]
+            low = ends[run]
+            middle = ends[run + 1]
             end = ends[min(run + 2, n_runs)]
-            left, right = low, middle
+            left = low
+            right = middle
             for index in range(low, end):
                 if right == end or (left < middle and source[left] < source[right]):
                     target[index] = source[left]
@@ -305,7 +331,8 @@ def _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, co
     for high in range(1, n_merged):
         b = owners[high]
         for low in range(high - 1, max(high - LOOK_BACK, 0) - 1, -1):
-            a, distance = owners[low], merged[high] - merged[low]
+            a = owners[low]
+            distance = merged[high] - merged[low]
             if distance >= WINDOWS[2]:
                 break
             if a == b or distance == 0:
@@ -352,7 +379,8 @@ def _dependence(  # type: ignore[no-untyped-def]
             both = pairs[a, b, 3] + pairs[b, a, 3]
             if both > 0:
                 n_both += both
-                chance, times = mu * p[a] * p[b], pairs[a, b, 0]
+                chance = mu * p[a] * p[b]
+                times = pairs[a, b, 0]
                 total += times * ORDERED_WEIGHT * log1p(pairs[a, b, 2] / chance)
                 total += times * UNORDERED_WEIGHT * log1p(both / (2 * (SDM_WINDOW - 1) * chance))
     if n_both > 0:
@@ -385,7 +413,9 @@ def _fill_span(merged, owners, n_merged, covered, inside, columns):  # type: ign
     if n_merged == 0:
         return
     inside[:] = 0
-    n_inside, low, span = 0, 0, np.inf
+    n_inside = 0
+    low = 0
+    span = np.inf
     for high in range(n_merged):
         n_inside += inside[owners[high]] == 0
         inside[owners[high]] += 1
@@ -402,7 +432,8 @@ def _fill_neighbours(merged, owners, n_merged, present, sums, idf, bm25, columns
     """Fill Buettcher, Clarke and Lushman's score, and Tao and Zhai's least distance."""
     least = np.inf
     for index in range(1, n_merged):
-        a, b = owners[index - 1], owners[index]
+        a = owners[index - 1]
+        b = owners[index]
         if a != b:
             distance = max(merged[index] - merged[index - 1], 1)
             least = min(least, distance)
@@ -422,7 +453,8 @@ def _count_phrases(positions, starts, counts, query_tokens):  # type: ignore[no-
     """Return the number of occurrences of the whole query; the field holds all of its terms. Uses binary search."""
     n_phrases = 0
     for number in range(counts[query_tokens[0]]):
-        wanted, n_matched = positions[starts[query_tokens[0]] + number], 1
+        wanted = positions[starts[query_tokens[0]] + number]
+        n_matched = 1
         while n_matched < len(query_tokens):
             end = starts[query_tokens[n_matched]] + counts[query_tokens[n_matched]]
             low = _find(positions, starts[query_tokens[n_matched]], end, wanted + n_matched)
@@ -436,7 +468,8 @@ def _count_phrases(positions, starts, counts, query_tokens):  # type: ignore[no-
 @helper()
 def _count_phrases_in_one_pass(merged, owners, n_merged, query_tokens, borders):  # type: ignore[no-untyped-def]
     """Return the number of occurrences of the whole query; the field holds all of its terms. Uses one pass."""
-    n_phrases, length = 0, 0
+    n_phrases = 0
+    length = 0
     for index in range(n_merged):
         gap = merged[index] - merged[index - 1] if index > 0 else 1
         if gap == 0:
@@ -455,11 +488,13 @@ def _count_phrases_in_one_pass(merged, owners, n_merged, query_tokens, borders):
 @helper()
 def _count_phrases_with_stacked_terms(merged, owners, n_merged, query_tokens):  # type: ignore[no-untyped-def]
     """Do what `_count_phrases` does where several terms are at one position, for at most PHRASE_STEPS comparisons."""
-    n_phrases, steps = 0, 0
+    n_phrases = 0
+    steps = 0
     for first in range(n_merged):
         if owners[first] != query_tokens[0]:
             continue
-        index, n_matched = first, 1
+        index = first
+        n_matched = 1
         while n_matched < len(query_tokens) and index < n_merged and steps < PHRASE_STEPS:
             steps += 1
             wanted = merged[first] + n_matched

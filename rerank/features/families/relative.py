@@ -110,11 +110,15 @@ def relate(query_ptr: Ints, scores: NDArray[np.float32], out: NDArray[np.float32
 def _relate(query_ptr, scores, bits, out):  # type: ignore[no-untyped-def]
     """Do what `relate` does; bits (n_rows, n_scores) uint32 are those of the scores."""
     for query in range(len(query_ptr) - 1):
-        first, last = query_ptr[query], query_ptr[query + 1]
+        first = query_ptr[query]
+        last = query_ptr[query + 1]
         keys = np.empty((2, last - first), np.uint64)
         for score in range(scores.shape[1]):
-            column, n_rows = 3 * score, 0
-            total, least, most = 0.0, np.inf, -np.inf
+            column = 3 * score
+            n_rows = 0
+            total = 0.0
+            least = np.inf
+            most = -np.inf
             for row in range(first, last):
                 value = scores[row, score]
                 if np.isnan(value):
@@ -123,13 +127,17 @@ def _relate(query_ptr, scores, bits, out):  # type: ignore[no-untyped-def]
                 keys[0, n_rows] = _descending(bits[row, score]) << np.uint64(32) | np.uint64(row - first)
                 n_rows += 1
                 total += np.float64(value)
-                least, most = min(least, value), max(most, value)
+                least = min(least, value)
+                most = max(most, value)
             if n_rows == 0:
                 continue
-            mean, squares = total / n_rows, 0.0
+            mean = total / n_rows
+            squares = 0.0
             for number in range(n_rows):
                 squares += (scores[first + np.int64(keys[0, number] & _LOW), score] - mean) ** 2
-            deviation, rank, spread = np.sqrt(squares / n_rows), 0, most > least
+            deviation = np.sqrt(squares / n_rows)
+            rank = 0
+            spread = most > least
             order = _sorted(keys[0, :n_rows], keys[1, :n_rows])
             for index in range(n_rows):
                 if index == 0 or order[index] >> np.uint64(32) != order[index - 1] >> np.uint64(32):
@@ -158,7 +166,8 @@ def _sorted(keys, spare):  # type: ignore[no-untyped-def]
         for byte in range(4):
             counts[byte, np.int64(keys[number] >> np.uint64(32 + 8 * byte)) & 255] += 1
     for byte in range(4):
-        total, shift = 0, np.uint64(32 + 8 * byte)
+        total = 0
+        shift = np.uint64(32 + 8 * byte)
         if len(keys) == 0 or counts[byte, np.int64(keys[0] >> shift) & 255] == len(keys):
             continue
         for digit in range(counts.shape[1]):

@@ -109,7 +109,8 @@ class RunFeatures(RunFamily):
 
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 8, and 5 for every other run)."""
-        query_ptr, query = candidates.query_ptr, query_rows(candidates.query_ptr)
+        query_ptr = candidates.query_ptr
+        query = query_rows(candidates.query_ptr)
         ranks = (np.arange(candidates.n_rows) - query_ptr[query] + 1).astype(np.float64)
         _fill_run(query, candidates.scores, ranks, out[:, :5])
         distinct = np.diff(candidates.term_ptr)
@@ -118,7 +119,8 @@ class RunFeatures(RunFamily):
         ):
             out[:, 5 + column] = values[query]
         for number, name in enumerate(recipe.runs):
-            first, table = 8 + 5 * number, candidates.other_runs[name]
+            first = 8 + 5 * number
+            table = candidates.other_runs[name]
             _fill_run(query, table[:, 0], table[:, 1], out[:, first : first + 5])
 
 
@@ -126,9 +128,11 @@ def _fill_run(query: Ints, scores: Floats, ranks: Floats, out: NDArray[np.float3
     """Fill the five columns of one run; NaN in `scores` and `ranks` (n_rows,) means missing."""
     rows = np.flatnonzero(~np.isnan(scores))
     out[:] = np.nan
-    row_query, x = query[rows], scores[rows]
+    row_query = query[rows]
+    x = scores[rows]
     n_queries = int(query[-1]) + 1 if len(query) else 0
-    least, greatest = np.full(n_queries, inf), np.full(n_queries, -inf)
+    least = np.full(n_queries, inf)
+    greatest = np.full(n_queries, -inf)
     np.minimum.at(least, row_query, x)
     np.maximum.at(greatest, row_query, x)
     counts = np.maximum(np.bincount(row_query, minlength=n_queries), 1)

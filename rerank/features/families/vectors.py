@@ -71,10 +71,14 @@ def _fill_cosines(query_ptr, rows, queries, documents, levels, out):  # type: ig
     """
     for query in range(len(query_ptr) - 1):
         for row in range(query_ptr[query], query_ptr[query + 1]):
-            first, product, of_query, of_document = 0, 0.0, 0.0, 0.0
+            first = 0
+            product = 0.0
+            of_query = 0.0
+            of_document = 0.0
             for level in range(len(levels)):
                 last = min(levels[level], queries.shape[1])
-                left, right = queries[query, first:last], documents[rows[row], first:last]
+                left = queries[query, first:last]
+                right = documents[rows[row], first:last]
                 product += dot(left, right)
                 of_query += dot(left, left)
                 of_document += dot(right, right)
@@ -97,7 +101,8 @@ class EncoderFeatures(RunFamily):
         given = candidates.vectors
         if given is None or given.encoded is None:
             raise TypeError("features of an encoder need its vectors")
-        queries, documents = given.queries[ENCODER], given.encoded
+        queries = given.queries[ENCODER]
+        documents = given.encoded
         fill_cosines(candidates.query_ptr, candidates.docs, queries, documents, (documents.shape[1],), out)
 
 

@@ -28,7 +28,8 @@ from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
 if TYPE_CHECKING:
     from rerank.vectors.vectors import Vectors
 
-K1, B = 0.9, 0.4
+K1 = 0.9
+B = 0.4
 
 
 @register("history.expansion")
@@ -71,7 +72,8 @@ def _word_scores(history: IndexHistory, hidden: Ints) -> tuple[Ints, NDArray[np.
     docs = np.repeat(judged.docs, np.diff(judged.word_ptr)[pair_query]).astype(np.int64)
     keys, inverse = np.unique(judged.query_words[rows].astype(np.int64) * n_docs + docs, return_inverse=True)
     tf = np.bincount(inverse, judged.freqs[rows], len(keys))
-    words, docs = keys // n_docs, keys % n_docs
+    words = keys // n_docs
+    docs = keys % n_docs
     lengths = np.bincount(docs, tf, n_docs)
     n_with = int(np.count_nonzero(lengths))
     average = lengths.sum() / max(n_with, 1)
@@ -87,7 +89,9 @@ def _sum(words, freqs, ptr, docs, scores, n_docs):  # type: ignore[no-untyped-de
     n_postings = 0
     for word in words:
         n_postings += ptr[word + 1] - ptr[word]
-    sums, touched, n_touched = np.zeros(n_docs, np.float64), np.empty(min(n_postings, n_docs), np.int32), 0
+    sums = np.zeros(n_docs, np.float64)
+    touched = np.empty(min(n_postings, n_docs), np.int32)
+    n_touched = 0
     for index in range(len(words)):
         for posting in range(ptr[words[index]], ptr[words[index] + 1]):
             doc = docs[posting]

@@ -96,7 +96,8 @@ def relevant_to_nearest(cosines, judgements, n_docs, most, power):  # type: igno
     judgements  doc_ptr and docs, the relevant documents of each query, and gains (n_judgements,) float64
     """
     doc_ptr, docs, gains = judgements
-    nearest, count = np.empty(most, np.int64), 0
+    nearest = np.empty(most, np.int64)
+    count = 0
     for query in range(len(cosines)):
         value = cosines[query]
         if value <= 0.0 or (count == most and cosines[nearest[most - 1]] >= value):
@@ -110,7 +111,9 @@ def relevant_to_nearest(cosines, judgements, n_docs, most, power):  # type: igno
     n_pairs = 0
     for number in range(count):
         n_pairs += doc_ptr[nearest[number] + 1] - doc_ptr[nearest[number]]
-    sums, touched, n_touched = np.zeros(n_docs, np.float64), np.empty(n_pairs, np.int32), 0
+    sums = np.zeros(n_docs, np.float64)
+    touched = np.empty(n_pairs, np.int32)
+    n_touched = 0
     for number in range(count):
         query = nearest[number]
         weight = cosines[query] ** power
@@ -185,7 +188,8 @@ class _LatentNeighbours(DocumentFamily):
 class LatentNeighbourFeatures(_LatentNeighbours):
     """Relevance to the 30 nearest judged queries by latent semantic indexing."""
 
-    nearest, power = 30, 2
+    nearest = 30
+    power = 2
     scores = _scores("history.neighbours_lsi", nearest, power)
 
 
@@ -193,7 +197,8 @@ class LatentNeighbourFeatures(_LatentNeighbours):
 class WideLatentNeighbourFeatures(_LatentNeighbours):
     """Relevance to the 100 nearest judged queries by latent semantic indexing."""
 
-    nearest, power = 100, 4
+    nearest = 100
+    power = 4
     scores = _scores("history.neighbours_lsi_wide", nearest, power)
 
 

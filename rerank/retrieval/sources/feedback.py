@@ -33,8 +33,11 @@ from rerank.types.forward import FieldArrays
 WeightedTerms = tuple[Ints, Floats]  # term numbers and weights
 DOCUMENTS = 10  # that a query is expanded by
 Expand = Callable[[FieldArrays, WeightedTerms, Ints], WeightedTerms]
-RM3_TERMS, SHARE = 20, 0.5
-ROCCHIO_TERMS, ALPHA, BETA = 30, 1.0, 0.75
+RM3_TERMS = 20
+SHARE = 0.5
+ROCCHIO_TERMS = 30
+ALPHA = 1.0
+BETA = 0.75
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +73,8 @@ def weighted_bm25(
     field: FieldArrays, queries: Sequence[WeightedTerms], k1: float, b: float
 ) -> Iterator[tuple[Ints, Floats]]:
     """Yield the documents that hold a term of each query, ascending, and their scores."""
-    inverted, idf = inverted_field(field), field_idf(field)
+    inverted = inverted_field(field)
+    idf = field_idf(field)
     relative = lucene_lengths(np.asarray(field.lengths)).astype(np.float64) / (field.average_length or 1.0)
     saturation = k1 * (1.0 - b + b * relative)
     scores = np.zeros(len(field.lengths))
@@ -102,7 +106,8 @@ def _add_scores(term_ptr, docs, freqs, terms, weights, saturation, out):  # type
 
 def expanded_hits(inputs: SearchInputs, expand: Expand, k: int) -> Iterator[Hits]:
     """Yield the k best documents of each query, expanded by the first documents of BM25."""
-    field, first = inputs.forward.fields[inputs.field], inputs.bm25_run(DOCUMENTS)
+    field = inputs.forward.fields[inputs.field]
+    first = inputs.bm25_run(DOCUMENTS)
     numbers = inputs.forward.doc_numbers(first.doc_ids)
     known = _known_terms(inputs)
     queries = [
@@ -123,7 +128,8 @@ def relevance_model(field: FieldArrays, docs: Ints) -> WeightedTerms:
 def centroid(field: FieldArrays, docs: Ints) -> WeightedTerms:
     """Return the mean of the documents' vectors of tf * idf, each of norm 1."""
     norms = vector_norms(field)[docs]
-    docs, norms = docs[norms > 0.0], norms[norms > 0.0]
+    docs = docs[norms > 0.0]
+    norms = norms[norms > 0.0]
     terms, weights = _term_sums(field, docs, 1.0 / norms / max(len(docs), 1))
     return terms, weights * field_idf(field)[terms]
 

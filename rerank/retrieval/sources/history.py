@@ -33,7 +33,8 @@ class JudgedNeighbours(Source):
                 "candidates: expected a history for the source history, got none. Learn it (`rerank history INDEX "
                 "TOPICS QRELS`), or leave the source out."
             )
-        history, empty = inputs.history.on(inputs.forward), np.zeros(0, dtype=np.int64)
+        history = inputs.history.on(inputs.forward)
+        empty = np.zeros(0, dtype=np.int64)
         ptr = np.zeros(len(inputs.query_ids) + 1, dtype=np.int64)
         queries = gather_candidates(inputs.forward, inputs.query_terms, ptr, empty, np.zeros(0))
         return run_of(inputs, self._hits(history, queries, inputs, k), "history-neighbours")

@@ -51,7 +51,9 @@ from rerank.types.ids import Ids
 from rerank.vectors.space import LSI
 
 EXACT = 50_000  # documents up to which all are compared
-RECALL, NEAREST, SAMPLE = 0.96, 1000, 32
+RECALL = 0.96
+NEAREST = 1000
+SAMPLE = 32
 TRAINING = 64  # vectors of a list that k-means learns from
 MORE = (2, 3, 4, 6, 8)  # documents that are found for each that is wanted, as four bits a dimension round
 LEAST_GAIN = 0.002  # of the recall by twice as many lists; below it, rounding is what loses documents
@@ -111,7 +113,8 @@ class ApproximateIndex:
         """Return the index that finds enough of the documents wanted by each of a sample, with the least work."""
         best = cls(lists, lists.nlist, MORE[-1], 0.0)
         for more in MORE:
-            before, n_probes = 0.0, 1
+            before = 0.0
+            n_probes = 1
             while n_probes <= lists.nlist:
                 tried = cls(lists, n_probes, more, 0.0)
                 found = [tried.nearest(query, wanted.shape[1]) for query in sample]
@@ -120,7 +123,8 @@ class ApproximateIndex:
                     return best
                 if best.recall - before < LEAST_GAIN and before > 0.5:
                     break
-                before, n_probes = best.recall, 2 * n_probes
+                before = best.recall
+                n_probes = 2 * n_probes
         return best
 
     def nearest(self, query: NDArray[np.float32], k: int) -> NDArray[np.int64]:
@@ -222,14 +226,16 @@ def _units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _exact(queries: NDArray[np.float32], documents: NDArray[np.float32], k: int) -> Ints:
     """Return the nearest k documents of each query, (n_queries, k) int64, in any order."""
-    scores, found = np.full((len(queries), 0), 0.0, np.float32), np.empty((len(queries), 0), np.int64)
+    scores = np.full((len(queries), 0), 0.0, np.float32)
+    found = np.empty((len(queries), 0), np.int64)
     for first in range(0, len(documents), BLOCK):
         block = queries @ _units(documents[first : first + BLOCK]).T
         scores = np.concatenate([scores, block], axis=1)
         found = np.concatenate([found, np.broadcast_to(np.arange(first, first + block.shape[1]), block.shape)], axis=1)
         if scores.shape[1] > k:
             best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-            scores, found = np.take_along_axis(scores, best, 1), np.take_along_axis(found, best, 1)
+            scores = np.take_along_axis(scores, best, 1)
+            found = np.take_along_axis(found, best, 1)
     return found
 
 
