@@ -1,6 +1,6 @@
 """Try the wheel in an empty environment: check_wheel.py [--smoke | --lowest] PYTHON WHEEL; the jar's is beside it.
 
-The core first, without Java: README's example on arrays, the time to import, the time of `rerank -h`. Then the
+The core first, without Java: a model of arrays, the time to import, the time of `rerank -h`. Then the
 command that the error message names, after which `pip check` finds nothing, an index, and the tests of everything
 about Lucene, without pyserini.
 --smoke leaves the tests out. --lowest installs the lowest version that pyproject.toml allows of each dependency of the
@@ -29,6 +29,16 @@ import rerank
 print(time.perf_counter() - clock, time.process_time() - processor)
 """
 DOCUMENTS = '{"id": "a", "title": "heat flow"}\n{"id": "b", "title": "wing shock"}\n'
+ARRAYS = """
+import numpy as np
+import rerank
+
+random = np.random.default_rng(0)
+X, qid = random.normal(size=(2000, 5)), np.repeat(np.arange(50), 40)  # 40 documents for each of 50 queries
+y = (X[:, 0] + random.normal(size=2000)).clip(0).astype(int)
+model = rerank.LambdaMART(n_estimators=50).fit(X[:1600], y[:1600], qid=qid[:1600])
+assert model.predict(X[1600:]).shape == (400,)
+"""
 SEARCH = """
 import rerank
 assert "site-packages" in rerank.__file__
@@ -70,13 +80,9 @@ class Environment:
 
 
 def check_core(env: Environment) -> str:
-    """Run README's example on arrays and measure what starting costs."""
+    """Train a model of arrays and measure what starting costs."""
     size = env.gigabytes()
-    readme = re.findall(r"^```python\n(.*?)^```$", (ROOT / "README.md").read_text("utf8"), re.MULTILINE | re.DOTALL)
-    examples = [text for text in readme if "import rerank" in text and "Index" not in text]
-    if len(examples) != 1:
-        sys.exit(f"README.md: expected one example in Python without an index, got {len(examples)}. Mark it as such.")
-    env.run("python", "-c", examples[0])
+    env.run("python", "-c", ARRAYS)
     imports = [tuple(map(float, env.run("python", "-c", IMPORT).stdout.split())) for _ in range(5)]
     helps = [seconds(env, "rerank", "-h") for _ in range(5)]
     (importing, import_work), (helping, help_work) = (map(min, zip(*times, strict=True)) for times in (imports, helps))
