@@ -154,11 +154,6 @@ def format_option(*forms: str) -> Any:
     return option("--format", type=kind, default=forms[0], show_default=True, help="Output format.")
 
 
-def seed_option() -> Any:
-    """Declare `--seed`."""
-    return option("--seed", type=Whole(0), metavar="N", default=0, show_default=True, help="Random seed.")
-
-
 def limits_option(limits: Mapping[str, tuple[str, Number | Whole]], text: str) -> Any:
     """Declare `--limit NAME=VALUE`, which can be repeated; its value has the numbers by the fields of the names."""
 

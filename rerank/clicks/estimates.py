@@ -109,12 +109,6 @@ class Cells:
         query_ptr = pointers(np.bincount(self.query, minlength=len(clicks.query_ids)))
         return table.matches(clicks.query_ids, query_ptr, clicks.doc_ids[self.document])
 
-    def pair_of_rows(self, clicks: Clicks) -> Ints:
-        """Return the pair of each impression of the log, (n_rows,) int64."""
-        n_documents = max(len(clicks.doc_ids), 1)
-        keys = self.query.astype(np.int64) * n_documents + self.document
-        return np.searchsorted(keys, clicks.query.astype(np.int64) * n_documents + clicks.document)
-
     def select(self, cells: NDArray[np.bool_]) -> Cells:
         """Return some cells; pairs keep their numbers."""
         columns = self.pair[cells], self.place[cells], self.impressions[cells], self.clicks[cells]

@@ -40,7 +40,6 @@ from rerank.types.passages import Passages
 BEST = 3  # passages whose mean is a feature
 N_COLUMNS = 9
 COUNT, MAX, MEAN_OF_BEST, MEAN, FIRST, HITS, SHARE, COVERED, PLACE = range(N_COLUMNS)
-_FAR = np.iinfo(np.int32).max
 _CALLAN = "Callan, SIGIR 1994"
 _DAI = "Dai & Callan, SIGIR 2019"
 _ZHANG = "Zhang, Yates & Lin, ECIR 2021"
