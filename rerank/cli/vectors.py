@@ -27,9 +27,9 @@ class Options:
     )
     encoder: str | None = option(
         "--encoder",
-        metavar="MODULE:FUNCTION",
-        help="Python function that takes a list of texts and returns an array of vectors, stored as the encoder of "
-        "INDEX; or none.  [default: the extra wordllama, if it is installed]",
+        metavar="NAME",
+        help="Encoder of texts, stored with INDEX: sentence-transformers:NAME, model2vec:NAME, onnx:FOLDER, wordllama, "
+        "MODULE:FUNCTION (from a list of texts to an array), or none.  [default: wordllama, if it is installed]",
     )
     threads: int | None = threads_option()
 

@@ -141,7 +141,7 @@ def _check_encoder(recipe: Recipe, name: str | None) -> None:
     if name is None and (recipe.encoder is not None or needed):
         which = f"encoder {recipe.encoder}" if recipe.encoder else "encoder for the family encoder"
         raise InvalidInputError(
-            f"encoder: expected the {which}, got none. Bind it (`rerank vectors INDEX --encoder module:function`, or "
+            f"encoder: expected the {which}, got none. Bind it (`rerank vectors INDEX --encoder NAME`, or "
             "Index.open(..., encoder=...)), or train on features without it."
         )
     if recipe.encoder not in (None, name):

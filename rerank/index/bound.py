@@ -8,7 +8,7 @@
     INDEX/rerank-resources/passages      window and stride of passages, of `rerank index --passages`
 
 For an index that cannot be written, the folder is in the cache folder, by the index's commit. So is the name of the
-encoder, module:function, for every index: an index folder from elsewhere names no code that would run here.
+encoder for every index: an index folder from elsewhere names no code that would run here.
 
 An opened index with its resources: search and features.
 """
@@ -95,7 +95,7 @@ def stored_encoder(commit: str) -> str | None:
         name = file.read_bytes()[: _MOST_CHARACTERS + 1].decode("utf8").strip()
     except UnicodeDecodeError:
         name = ""
-    if not name.isprintable() or ":" not in name or len(name) > _MOST_CHARACTERS:
+    if not name.isprintable() or not name or len(name) > _MOST_CHARACTERS:
         raise FileFormatError(file, None, "expected the name of an encoder, got another text. Run `rerank vectors`.")
     return name
 

@@ -48,10 +48,11 @@ class Index(Shown, BoundIndex):
         `rerank history` stored with the index; False uses none. Features of the judged queries themselves are computed
         out of fold.
     encoder : callable, str, False or None
-        Function that takes a list of n texts and returns an array of shape (n, dimensions), or its name as
-        `module:function`. It adds the cosine of query and document as a feature, and the source encoder. The vectors of
-        all documents are computed once and stored in the cache folder (`$RERANK_CACHE`). None uses the encoder that
-        `rerank vectors` stored; False uses none.
+        Function that takes a list of n texts and returns an array of shape (n, dimensions), or a name:
+        `sentence-transformers:NAME`, `model2vec:NAME`, `onnx:FOLDER`, `wordllama` or `module:function`. It adds the
+        cosine of query and document as a feature, and the source encoder. The vectors of all documents are computed
+        once and stored in the cache folder (`$RERANK_CACHE`). None uses the encoder that `rerank vectors` stored; False
+        uses none.
     runs : mapping of str to Run, mapping, DataFrame or path, or None
         Runs of other systems by name (e.g. dense or neural). Their scores and ranks become features.
     threads : int or None
@@ -319,8 +320,8 @@ class Index(Shown, BoundIndex):
         dimensions : int or None
             Number of dimensions of latent semantic indexing; None for 400.
         encoder : str, False or None
-            Encoder as `module:function`. The vectors of all documents are computed now, and the name is stored for this
-            user. None uses the encoder of the extra `wordllama`, if it is installed; False removes a stored encoder.
+            Name of the encoder, as for the class. The vectors of all documents are computed now, and the name is stored
+            for this user. None uses `wordllama`, if it is installed; False removes a stored encoder.
 
         """
         from rerank.vectors.encoder import Encoder, installed_encoder

@@ -297,7 +297,7 @@ def _encoded(index: BoundIndex, documents: Sequence[GivenDocument], queries: Map
 
     fields = index.forward.fields
     joined_fields = index.searcher.joined_fields
-    of_queries = encoder.encode(list(queries.values()))
+    of_queries = encoder.encode_queries(list(queries.values()))
     texts = [stored_text(each.json(), fields, joined_fields) for each in documents]
     vectors = encoder.encode(texts, of_queries.shape[1])
     return Encoded(encoder.name, vectors, dict(zip(queries, of_queries, strict=True)))

@@ -30,6 +30,7 @@ from rerank.runtime.registry import exception_text, named_function
 from rerank.runtime.schema import Record, Text
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ints
+from rerank.vectors.named import named_functions
 from rerank.vectors.space import ENCODER
 from rerank.vectors.vectors import IDENTITY, MOST_DIMENSIONS, check_finite, identity
 
@@ -53,24 +54,36 @@ class Encoder:
     Parameters
     ----------
     name : str
-        `module:function`.
+        `module:function`, or a name of `rerank.vectors.named`.
     function : callable
         Takes a list of n texts, returns an array-like of shape (n, dimensions).
+    query_function : callable or None
+        The same of queries, where it is another function.
 
     """
 
     name: str
     function: Callable[[list[str]], Any]
+    query_function: Callable[[list[str]], Any] | None = None
 
     @classmethod
-    def of(cls, given: Encoder | str | Callable[[list[str]], Any]) -> Encoder:
-        """Return an encoder as it is, or of a callable, or of `module:function`; raises InvalidInputError."""
-        if isinstance(given, cls):
-            return given
-        return cls(*named_function("encoder", given, "from a list of texts to an array"))
+    def of(cls, encoder: Encoder | str | Callable[[list[str]], Any]) -> Encoder:
+        """Return an encoder as it is, of a callable, or of a name; raises InvalidInputError."""
+        if isinstance(encoder, cls):
+            return encoder
+        functions = named_functions(encoder) if isinstance(encoder, str) else None
+        if isinstance(encoder, str) and functions is not None:
+            return cls(encoder, *functions)
+        return cls(*named_function("encoder", encoder, "from a list of texts to an array"))
+
+    def encode_queries(self, texts: Sequence[str], dimensions: int | None = None) -> NDArray[np.float32]:
+        """Return the vectors of queries."""
+        if self.query_function is None:
+            return self.encode(texts, dimensions)
+        return Encoder(self.name, self.query_function).encode(texts, dimensions)
 
     def encode(self, texts: Sequence[str], dimensions: int | None = None) -> NDArray[np.float32]:
-        """Return the vectors of texts."""
+        """Return the vectors of documents."""
         rows = [row for row, text in enumerate(texts) if text.strip()]
         if not rows:
             return np.zeros((len(texts), dimensions or 1), dtype=np.float32)
@@ -112,7 +125,7 @@ class Encoder:
 
 def installed_encoder() -> str | None:
     """Return the name of the encoder of the extra that is installed; None without one."""
-    return f"rerank.plugins.{EXTRA}:encode" if find_spec(EXTRA) else None
+    return EXTRA if find_spec(EXTRA) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +146,7 @@ class EncodedDocuments:
 
     def queries(self, texts: Mapping[str, str]) -> dict[str, NDArray[np.float32]]:
         """Return the vectors of query texts, by query id."""
-        vectors = self.encoder.encode(list(texts.values()), self.documents.shape[1])
+        vectors = self.encoder.encode_queries(list(texts.values()), self.documents.shape[1])
         return dict(zip(texts, vectors, strict=True))
 
 

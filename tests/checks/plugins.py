@@ -22,7 +22,8 @@ from pathlib import Path
 
 from tests.checks import ROOT
 
-EXTRAS = ("pyterrier", "ir-datasets", "langchain", "llamaindex", "haystack", "rerankers", "service", "wordllama")
+FRAMEWORKS = ("pyterrier", "ir-datasets", "langchain", "llamaindex", "haystack", "rerankers", "service")
+EXTRAS = (*FRAMEWORKS, "wordllama", "onnx", "exchange")
 CLIENTS = ("cohere", "langchain-cohere", "httpx")  # of the service
 TORCH = "torch==2.13.0"
 WHOLE = ("test_pyserini_whole.py", "LuceneSearcher")  # tests that need all of Pyserini
@@ -45,7 +46,8 @@ def run_tests(python: Path, scratch: Path, whole_pyserini: bool) -> str:
     for name in ("plugins", "service"):
         shutil.copytree(ROOT / "tests" / name, tests / name)
     (tests / "__init__.py").touch()
-    shutil.copy(ROOT / "tests" / "files" / "test_irds.py", tests / "plugins")
+    for file in ("files/test_irds.py", "vectors/test_named.py"):
+        shutil.copy(ROOT / "tests" / file, tests / "plugins")
     for name in ("examples.py", "indexed.py", "tiny.py"):
         shutil.copy(ROOT / "tests" / name, tests)
     shutil.copytree(ROOT / "docs" / "guides", scratch / "docs" / "guides")

@@ -57,7 +57,7 @@ def test_encoder_of_the_extra_is_bound_where_it_is_installed(tmp_path: Path, mon
     monkeypatch.setenv("RERANK_CACHE", str(tmp_path / "cache"))
     index.learn_vectors()
     assert index.encoder is not None
-    assert index.encoder.name == "rerank.plugins.wordllama:encode"
+    assert index.encoder.name == "wordllama"
     index.learn_vectors(encoder=False)
     assert index.encoder is None
 

@@ -321,7 +321,7 @@ class EncoderSource(Source):
         if given is None:
             raise InvalidInputError(
                 "candidates: expected an encoder for the source encoder, got none. Bind one (`rerank vectors INDEX "
-                "--encoder module:function`, or Index.open(..., encoder=...)), or leave the source out."
+                "--encoder NAME`, or Index.open(..., encoder=...)), or leave the source out."
             )
         queries = given.of_queries(inputs.query_ids)
         hits = nearest_hits(queries, given.documents, inputs.forward.doc_ids, k, inputs.threads)
