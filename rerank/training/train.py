@@ -248,6 +248,11 @@ class Estimate:
             return "The model is not better than its candidates: judge more queries."
         return ""
 
+    def warn(self) -> None:
+        """Log the estimate where the model is not better than what needs no training."""
+        if lesson := self.lesson():
+            _log.warning("%s. %s", self, lesson)
+
 
 class Trained(NamedTuple):
     """A trained model and its estimate.
@@ -298,8 +303,8 @@ def train(
         learned; or a log of clicks, read with these topics. Candidates that a teacher has not scored, or a log has not
         shown, are not learned from.
     model : Ranker or None
-        Ranker to fit. None for `Auto(base="unsupervised")` with fewer than 300 queries, and for
-        `LambdaMART(base="unsupervised")` with more, or with `tuning`.
+        Ranker to fit. None for `Auto(base="unsupervised")` with fewer than 300 queries, or fewer than 30,000 documents
+        with labels of clicks or a teacher, and for `LambdaMART(base="unsupervised")` with more, or with `tuning`.
     candidates : Candidates, str or None
         Sources of the candidates, see `Index.search`. None for the union of BM25, RM3 and, if the index has vectors,
         the nearest documents (`bm25:k,rm3:k,lsi:200`).
@@ -407,21 +412,24 @@ def _train_without_judgements(
     if learned is None or judged is None or len(learned) < LEAST_QUERIES:
         needed, remedy = NEEDED[type(labels)]
         raise InvalidInputError(f"{needed}, got {0 if learned is None else len(learned)}. {remedy}")
-    model = default_model(len(learned)) if model is None else model
+    model = default_model(len(learned), learned.n_rows) if model is None else model
     folds = _folds(learned)
     on_all = model.learns_from_all(len(learned))
     estimated = None
     if estimate and folds:
         training = FoldTraining(SameData(learned), folds, partial(fit_best, model, None), on_all)
-        before, after = _agreement(inputs.index, training, judged)
+        before, after, unsupervised = _agreement(inputs.index, training, judged)
         source = "the teacher" if isinstance(labels, Run) else "the clicks"
-        estimated = Estimate(DEFAULT_METRIC, before, after, FOLDS, len(learned), source=source)
+        estimated = Estimate(DEFAULT_METRIC, before, after, FOLDS, len(learned), unsupervised, source)
+        estimated.warn()
     fit_with_stop(model, learned, {} if on_all else folds)
     return Trained(model, estimated)
 
 
-def _agreement(index: Index, training: FoldTraining, data: RankingData) -> tuple[float, float]:
-    """Return the measure, against labels of data, of the candidates and of models that had not seen their queries."""
+def _agreement(index: Index, training: FoldTraining, data: RankingData) -> tuple[float, float, float | None]:
+    """Return the measure, against labels of data, of the candidates, of models that had not seen their queries, and of
+    the unsupervised ranking, where the models start from it.
+    """
     models, _, _ = held_out(index, training, "estimate")
     measure = parse_measure(DEFAULT_METRIC)
     fold_of = np.array([training.folds[query_id] for query_id in data])
@@ -433,7 +441,9 @@ def _agreement(index: Index, training: FoldTraining, data: RankingData) -> tuple
         start = part.base_scores if part.base_scores is not None else np.zeros(part.n_rows)
         before[rows] = query_values(part, start, measure)
         after[rows] = query_values(part, model.predict(part), measure)
-    return float(before.mean()), float(after.mean())
+    base = models[0].base_
+    of_base = query_values(data, base.scores(data), measure) if isinstance(base, UnsupervisedBase) else None
+    return float(before.mean()), float(after.mean()), None if of_base is None else float(of_base.mean())
 
 
 def _folds(data: RankingData, relevant: Mapping[str, int] | None = None) -> dict[str, int]:
@@ -453,14 +463,19 @@ def _log_inputs(inputs: TrainingInputs, data: RankingData, qrels: Qrels) -> None
         )
 
 
-def default_model(n_queries: int) -> Ranker:
-    """Return the ranker that is trained for a number of queries where none is given."""
-    return ranker_class(default_ranker(n_queries))(base=UNSUPERVISED)
+def default_model(n_queries: int, n_rows: int | None = None) -> Ranker:
+    """Return the ranker that is trained where none is given, see `default_ranker`."""
+    return ranker_class(default_ranker(n_queries, n_rows))(base=UNSUPERVISED)
 
 
-def default_ranker(n_queries: int) -> str:
-    """Return the name of the ranker that is trained for a number of judged queries where none is named."""
-    return "auto" if n_queries < FEW else "lambdamart"
+def default_ranker(n_queries: int, n_rows: int | None = None) -> str:
+    """Return the name of the ranker that is trained where none is named.
+
+    n_rows  documents that have labels, of clicks or a teacher: a log shows ten of a query, a hundred are judged or
+            count as not relevant
+    """
+    n_full = n_queries if n_rows is None else n_rows // TRAINED
+    return "auto" if min(n_queries, n_full) < FEW else "lambdamart"
 
 
 @dataclass(frozen=True, eq=False)
@@ -565,8 +580,7 @@ def _estimate(
     data = training.data_of(0).data
     unsupervised = value(data.run(base.scores(data))) if isinstance(base, UnsupervisedBase) else None
     estimate = Estimate(measure, value(run), value(held_out_run), FOLDS, len(qrels), unsupervised)
-    if lesson := estimate.lesson():
-        _log.warning("%s. %s", estimate, lesson)
+    estimate.warn()
     return estimate, models
 
 
