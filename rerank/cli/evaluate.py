@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,6 @@ import click
 import rerank
 from rerank.cli.options import (
     Whole,
-    cluster_option,
     errors_with_files,
     measures_option,
     path_argument,
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rerank")
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
-NOT_OF_CLICKS = ("measures", "complete", "judged_only", "baseline", "per_query", "corpus", "cluster")
+NOT_OF_CLICKS = ("measures", "complete", "judged_only", "baseline", "per_query", "corpus")
 PAGE = (".html", ".htm")  # endings of an output file
 CHANGES = 3  # queries of a page that gained most, and that lost most
 
@@ -95,7 +93,6 @@ CHANGES = 3  # queries of a page that gained most, and that lost most
     default=Path("-"),
     text="Output file; .html for a page with charts, and the queries that changed most.  [default: stdout]",
 )
-@cluster_option
 def command(
     qrels: Path | None,
     runs: tuple[Path, ...],
@@ -109,7 +106,6 @@ def command(
     per_query: bool,
     form: str,
     output: Path,
-    cluster: str | None,
     **rules: Any,
 ) -> None:
     """Evaluate each RUN against QRELS as trec_eval does, and compare several runs with a baseline.
@@ -146,18 +142,16 @@ def command(
     warn_of_functions(qrels)
     read = {}
     results = {}
-    with nullcontext(None) if cluster is None else rerank.Cluster(cluster) as workers:
-        evaluated = rerank.evaluate if workers is None else workers.evaluate
-        for path in map(str, paths):
-            run = rerank.read_run(path)
-            with errors_with_files({f"run {run.name}": path}):
-                results[path] = evaluated(judgements, run, chosen, **rules)
-            absent = len(judgements) - sum(query_id in run for query_id in judgements)
-            if absent and not rules["complete"]:
-                text = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
-                log.info(text, path, absent, len(judgements))
-            if is_page:
-                read[path] = run
+    for path in map(str, paths):
+        run = rerank.read_run(path)
+        with errors_with_files({f"run {run.name}": path}):
+            results[path] = rerank.evaluate(judgements, run, chosen, **rules)
+        absent = len(judgements) - sum(query_id in run for query_id in judgements)
+        if absent and not rules["complete"]:
+            text = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
+            log.info(text, path, absent, len(judgements))
+        if is_page:
+            read[path] = run
     comparison = compare_results(results, str(baseline or paths[0]), test=test, correction=correction)
     with whole_file(output) as file:
         if is_page:

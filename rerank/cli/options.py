@@ -207,8 +207,8 @@ functions_option = path_option(
 recipe_option = path_option("--recipe", text="TOML file of features (see `rerank features`).")
 cluster_option = click.option(
     "--cluster",
-    metavar="ADDRESS|local:N|FILE.toml",
-    help="Run on a Dask cluster: address of its scheduler, N local processes, or a file with address and TLS.",
+    metavar="ADDRESS|local:N",
+    help="Run on a Dask cluster: address of its scheduler, or N local processes.",
 )
 base_run_option = click.option("--base", metavar="run:FILE", help="Run that the model was warm-started from.")
 parameters_option = click.option(
