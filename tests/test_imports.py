@@ -44,7 +44,8 @@ BELOW = {
     "plugins": _APPLYING | {"index", "pipeline"},
     "cluster": _APPLYING | {"index", "pipeline", "training"},
     "service": _APPLYING | {"index", "pipeline"},
-    "cli": _APPLYING | {"index", "pipeline", "training", "experiments", "explanation", "cluster", "service", "doctor"},
+    "cli": _APPLYING
+    | {"rerank", "index", "pipeline", "training", "experiments", "explanation", "cluster", "service", "doctor"},
 }
 
 

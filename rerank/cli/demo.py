@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
 import click
 
-from rerank.cli.options import folder_option, option, takes
+from rerank.cli.options import folder_option
 
 if TYPE_CHECKING:
     from rerank.experiments.demo import Example
 
 
-@dataclass(frozen=True)
-class Options:
-    """What `rerank demo` takes."""
-
-    output: Path = folder_option("collection, index, runs, models and figures", default="demo-output")
-    library: Path | None = option(
-        "--library",
-        type=click.Path(path_type=Path, exists=True, file_okay=False),
-        metavar="FOLDER",
-        help="Folder of the Python files whose docstrings are indexed.  [default: the standard library]",
-    )
-
-
 @click.command("demo", short_help="a study of your own library")
-@takes(Options)
-def command(options: Options) -> None:
+@folder_option("collection, index, runs, models and figures", default="demo-output", show_default=True)
+@click.option(
+    "--library",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    metavar="FOLDER",
+    help="Folder of the Python files whose docstrings are indexed.  [default: the standard library]",
+)
+def command(output: Path, library: Path | None) -> None:
     """Index the docstrings of your Python installation, and compare BM25, LambdaMART and LambdaSMART on them.
 
     Each document is a docstring. Its first paragraph is not part of the document, but a topic. The collection is also
@@ -38,9 +30,9 @@ def command(options: Options) -> None:
     """
     from rerank.experiments.demo import run_demo
 
-    made = run_demo(options.output, options.library)
+    made = run_demo(output, library)
     click.echo(made.result.table)
-    click.echo(f"\n{next_commands(options.output, made.example)}")
+    click.echo(f"\n{next_commands(output, made.example)}")
 
 
 def next_commands(folder: Path, example: Example | None) -> str:

@@ -4,130 +4,110 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+import rerank
 from rerank.cli.options import (
     Whole,
-    cluster_option,
-    file_option,
-    format_option,
+    errors_with_files,
     measures_option,
-    opened_cluster,
-    option,
     path_argument,
-    path_type,
+    path_option,
     refuse_beside,
-    takes,
 )
 from rerank.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from rerank.clicks.interleaving import AssignmentResult, InterleavingResult
     from rerank.clicks.off_policy import OffPolicyValue
-    from rerank.cluster.cluster import Cluster
-    from rerank.evaluation.comparison import Comparison, QueryDetail
-    from rerank.evaluation.evaluate import EvaluationResult
-    from rerank.metrics.base import Measure
-    from rerank.types import Qrels, Run
-    from rerank.types.qrels import SubtopicQrels
+    from rerank.evaluation.comparison import QueryDetail
 
 
 log = logging.getLogger("rerank")
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
-NOT_OF_CLICKS = ("measures", "complete", "judged_only", "baseline", "per_query", "corpus", "cluster")
+NOT_OF_CLICKS = ("measures", "complete", "judged_only", "baseline", "per_query", "corpus")
 PAGE = (".html", ".htm")  # endings of an output file
 CHANGES = 3  # queries of a page that gained most, and that lost most
 
 
-@dataclass(frozen=True)
-class Options:
-    """What `rerank evaluate` takes."""
-
-    qrels: Path | None = path_argument(required=False)
-    runs: tuple[Path, ...] = path_argument(nargs=-1, metavar="RUN [RUN ...]")
-    measures: tuple[str, ...] = measures_option(MEASURES)
-    complete: bool = option(
-        "-c",
-        "--complete",
-        is_flag=True,
-        help="Count judged queries that are not in the run as 0.",
-    )
-    level: int = option(
-        "-l",
-        "--level",
-        type=Whole(),
-        metavar="N",
-        default=1,
-        show_default=True,
-        help="Smallest label that counts as relevant, for measures without rel=.",
-    )
-    depth: int | None = option(
-        "-M",
-        "--depth",
-        type=Whole(),
-        metavar="N",
-        help="Evaluate only the top N documents of each query.  [default: all]",
-    )
-    judged_only: bool = option("-J", "--judged-only", is_flag=True, help="Remove unjudged documents before evaluation.")
-    # Choices are written out here, as help must not import SciPy; a test compares them with significance.py.
-    test: str = option(
-        "--test",
-        type=click.Choice(["t", "wilcoxon", "randomisation"]),
-        default="t",
-        show_default=True,
-        help="Significance test of the table; JSON and TSV have all.",
-    )
-    correction: str = option(
-        "--correction",
-        type=click.Choice(["holm", "bonferroni", "bh", "none"]),
-        default="holm",
-        show_default=True,
-        help="Correction over all runs and measures; bh is Benjamini-Hochberg.",
-    )
-    clicks: tuple[Path, ...] = file_option("--clicks", "Click log, in place of QRELS. Repeatable.", multiple=True)
-    topics: Path | None = file_option(
-        "--topics", "Topics: of a page, whose queries are shown; of a log, whose queries are matched by id or text."
-    )
-    corpus: Path | None = file_option("--corpus", "Documents, to show the text of those that changed rank on a page.")
-    baseline: Path | None = option(
-        "--baseline", type=path_type, metavar="RUN", help="Run that the others are compared with.  [default: the first]"
-    )
-    per_query: bool = option("--per-query", is_flag=True, help="Also write the values of each query.")
-    form: str = format_option("table", "tsv", "json", "latex")
-    output: Path = option(
-        "-o",
-        "--output",
-        type=path_type,
-        metavar="FILE",
-        default=Path("-"),
-        help="Output file; .html for a page with charts, and the queries that changed most.  [default: stdout]",
-    )
-    cluster: str | None = cluster_option()
-
-    def rules(self) -> dict[str, Any]:
-        """Return the rules, as `rerank.evaluate` takes them."""
-        return {name: getattr(self, name) for name in ("complete", "depth", "judged_only", "level")}
-
-    @property
-    def is_page(self) -> bool:
-        """Whether the output is a page."""
-        return self.output.suffix.lower() in PAGE
-
-    def parsed_measures(self) -> Sequence[Measure]:
-        """Return the measures."""
-        from rerank.metrics.registry import parse_measures
-
-        return parse_measures(self.measures or MEASURES, self.level)
-
-
 @click.command("evaluate", short_help="measure runs")
-@takes(Options)
-def command(options: Options) -> None:
+@path_argument("qrels", required=False)
+@path_argument("runs", nargs=-1, metavar="RUN [RUN ...]")
+@measures_option(" ".join(MEASURES))
+@click.option("-c", "--complete", is_flag=True, help="Count judged queries that are not in the run as 0.")
+@click.option(
+    "-l",
+    "--level",
+    type=Whole(),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Smallest label that counts as relevant, for measures without rel=.",
+)
+@click.option(
+    "-M",
+    "--depth",
+    type=Whole(),
+    metavar="N",
+    help="Evaluate only the top N documents of each query.  [default: all]",
+)
+@click.option("-J", "--judged-only", is_flag=True, help="Remove unjudged documents before evaluation.")
+# Choices are written out here, as help must not import SciPy; a test compares them with significance.py.
+@click.option(
+    "--test",
+    type=click.Choice(["t", "wilcoxon", "randomisation"]),
+    default="t",
+    show_default=True,
+    help="Significance test of the table; JSON and TSV have all.",
+)
+@click.option(
+    "--correction",
+    type=click.Choice(["holm", "bonferroni", "bh", "none"]),
+    default="holm",
+    show_default=True,
+    help="Correction over all runs and measures; bh is Benjamini-Hochberg.",
+)
+@path_option("--clicks", text="Click log, in place of QRELS. Repeatable.", multiple=True)
+@path_option(
+    "--topics", text="Topics: of a page, whose queries are shown; of a log, whose queries are matched by id or text."
+)
+@path_option("--corpus", text="Documents, to show the text of those that changed rank on a page.")
+@path_option("--baseline", metavar="RUN", text="Run that the others are compared with.  [default: the first]")
+@click.option("--per-query", is_flag=True, help="Also write the values of each query.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "tsv", "json", "latex"]),
+    default="table",
+    show_default=True,
+    help="Output format.",
+)
+@path_option(
+    "-o",
+    "--output",
+    default=Path("-"),
+    text="Output file; .html for a page with charts, and the queries that changed most.  [default: stdout]",
+)
+def command(
+    qrels: Path | None,
+    runs: tuple[Path, ...],
+    measures: tuple[str, ...],
+    test: str,
+    correction: str,
+    clicks: tuple[Path, ...],
+    topics: Path | None,
+    corpus: Path | None,
+    baseline: Path | None,
+    per_query: bool,
+    form: str,
+    output: Path,
+    **rules: Any,
+) -> None:
     """Evaluate each RUN against QRELS as trec_eval does, and compare several runs with a baseline.
 
     Measures of diversity (alpha_nDCG@10, ERR_IA@10, StRecall@10) read QRELS with the columns query, subtopic, document
@@ -135,61 +115,51 @@ def command(options: Options) -> None:
     a click counts 1 / log2(1 + rank in the run) / P(position examined). --clicks LOG alone prints which of two rankers
     the searchers preferred, where the log's column `ranker` has who added each document (interleaving, A/B test).
     """
-    if options.clicks:
-        _write_of_clicks(options)
-        return
-    if options.qrels is None or not options.runs:
-        raise click.UsageError("evaluate: expected QRELS and at least one RUN, got fewer. Name a run.")
-    _check_page_options(options)
     from rerank.evaluation.comparison import compare_results, render, text_lines
     from rerank.evaluation.evaluate import judgements_of
     from rerank.files.lists import warn_of_functions
-    from rerank.files.trec import read_qrels, read_run
+    from rerank.metrics.registry import parse_measures
     from rerank.runtime.output import whole_file
 
-    measures = options.parsed_measures()  # refuses an unknown one before the runs are read
-    _check_no_measure_among(options.runs)
-    missing = () if options.baseline is None or options.baseline in options.runs else (options.baseline,)
-    paths = list(dict.fromkeys((*missing, *options.runs)))
-    judgements: Any = read_qrels(options.qrels) if options.is_page else judgements_of(options.qrels, measures)
-    warn_of_functions(options.qrels)
-    runs = {str(path): read_run(path) for path in paths} if options.is_page else {}
-    read = runs.items() if options.is_page else ((str(path), read_run(path)) for path in paths)
-    with opened_cluster(options.cluster) as workers:
-        results = _measured(options, read, judgements, workers)
-    baseline = str(options.baseline or paths[0])
-    comparison = compare_results(results, baseline, test=options.test, correction=options.correction)
-    with whole_file(options.output) as file:
-        if options.is_page:
-            file.write(_page_of(options, comparison, judgements, runs))
-            return
-        file.write(render(comparison, options.form, per_query=options.per_query) + "\n")
-        if options.per_query and options.form != "json":
-            file.writelines(text_lines(results, options.form))
-
-
-def _measured(
-    options: Options,
-    runs: Iterable[tuple[str, Run]],
-    judgements: Qrels | SubtopicQrels,
-    cluster: Cluster | None = None,
-) -> dict[str, EvaluationResult]:
-    """Return the result of each run, by the name of its file."""
-    from rerank.cli.options import errors_with_files
-    from rerank.evaluation.evaluate import evaluate
-
-    evaluated = evaluate if cluster is None else cluster.evaluate
-    measures = options.parsed_measures()
-    rules = options.rules()
+    if clicks:
+        refuse_beside("--clicks", NOT_OF_CLICKS)
+        paths = [] if qrels is None else list(dict.fromkeys((qrels, *runs)))
+        with whole_file(output) as file:
+            file.write(_of_clicks(rerank.read_clicks(clicks, topics=topics), paths, rules["depth"], form) + "\n")
+        return
+    if qrels is None or not runs:
+        raise click.UsageError("evaluate: expected QRELS and at least one RUN, got fewer. Name a run.")
+    is_page = output.suffix.lower() in PAGE
+    for name, value in (("--topics", topics), ("--corpus", corpus)):
+        if value and not is_page:
+            raise InvalidInputError(f"{name}: expected a page with it, got {output}. Write -o FILE.html.")
+    if corpus is not None:
+        rerank.read_documents(corpus)  # refuses one that is missing; documents are read later, if any is shown
+    chosen = parse_measures(measures or MEASURES, rules["level"])  # refuses an unknown one before the runs are read
+    _check_no_measure_among(runs)
+    paths = list(dict.fromkeys((*(() if baseline is None or baseline in runs else (baseline,)), *runs)))
+    judgements: Any = rerank.read_qrels(qrels) if is_page else judgements_of(qrels, chosen)
+    warn_of_functions(qrels)
+    read = {}
     results = {}
-    for path, run in runs:
+    for path in map(str, paths):
+        run = rerank.read_run(path)
         with errors_with_files({f"run {run.name}": path}):
-            results[path] = evaluated(judgements, run, measures, **rules)
+            results[path] = rerank.evaluate(judgements, run, chosen, **rules)
         absent = len(judgements) - sum(query_id in run for query_id in judgements)
-        if absent and not options.complete:
+        if absent and not rules["complete"]:
             text = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
             log.info(text, path, absent, len(judgements))
-    return results
+        if is_page:
+            read[path] = run
+    comparison = compare_results(results, str(baseline or paths[0]), test=test, correction=correction)
+    with whole_file(output) as file:
+        if is_page:
+            file.write(_page(f"Runs on {qrels.name}", comparison, judgements, read, topics, corpus))
+            return
+        file.write(render(comparison, form, per_query=per_query) + "\n")
+        if per_query and form != "json":
+            file.writelines(text_lines(results, form))
 
 
 def _check_no_measure_among(runs: Sequence[Path]) -> None:
@@ -206,28 +176,23 @@ def _check_no_measure_among(runs: Sequence[Path]) -> None:
         raise InvalidInputError(f"{path}: expected a run file, got nothing there but a measure. Write -m {path}.")
 
 
-def _check_page_options(options: Options) -> None:
-    """Refuse options that would have no effect, and a corpus that is missing, before the runs are read."""
-    for name, value in (("--topics", options.topics), ("--corpus", options.corpus)):
-        if value and not options.is_page:
-            raise InvalidInputError(f"{name}: expected a page with it, got {options.output}. Write -o FILE.html.")
-    if options.corpus is not None:
-        from rerank.files.corpus import read_documents
-
-        read_documents(options.corpus)  # documents are read later, if any is shown
-
-
-def _page_of(options: Options, comparison: Comparison, judgements: Qrels, runs: Mapping[str, Run]) -> str:
+def _page(
+    title: str,
+    comparison: Any,
+    judgements: rerank.Qrels,
+    runs: Mapping[str, rerank.Run],
+    topics: Path | None,
+    corpus: Path | None,
+) -> str:
+    """Return the page of a comparison."""
     from rerank.evaluation.comparison import query_details, run_curves
     from rerank.evaluation.page.build import html_page
     from rerank.evaluation.page.figures import PageContent
-    from rerank.files.topics import read_topics
 
-    topics = {} if options.topics is None else read_topics(options.topics)
-    details = query_details(comparison, CHANGES, judgements, runs, topics) if comparison.systems else []
+    queries = {} if topics is None else rerank.read_topics(topics)
+    details = query_details(comparison, CHANGES, judgements, runs, queries) if comparison.systems else []
     curves = {name: run_curves(judgements, run, comparison.results[name]) for name, run in runs.items()}
-    title = f"Runs on {Path(str(options.qrels)).name}"
-    return html_page(PageContent(title, comparison, curves, details, _document_texts(options.corpus, details), topics))
+    return html_page(PageContent(title, comparison, curves, details, _document_texts(corpus, details), queries))
 
 
 def _document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict[str, str]:
@@ -235,38 +200,26 @@ def _document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict
     if corpus is None or not details:
         return {}
     from rerank.evaluation.comparison import moved_documents
-    from rerank.files.corpus import data_set_name, read_documents
+    from rerank.files.corpus import data_set_name
 
     doc_ids = moved_documents(details)
     texts = {}
     only = None if data_set_name(corpus) is None else "contents"  # the data set's own choice of text
-    for document in read_documents(corpus):
+    for document in rerank.read_documents(corpus):
         doc_id = document.pop("id")
         if doc_id in doc_ids:
             texts[doc_id] = document[only] if only else " ".join(str(value) for value in document.values())
     return texts
 
 
-def _write_of_clicks(options: Options) -> None:
-    """Write the value of each run on a click log; without runs, which of two rankers the log prefers."""
-    from rerank.clicks.interleaving import experiment_result
-    from rerank.clicks.off_policy import ValueRules, off_policy_value
-    from rerank.clicks.reading import read_clicks
-    from rerank.files.trec import read_run
-    from rerank.runtime.output import whole_file
-
-    refuse_beside("--clicks", NOT_OF_CLICKS)
-    clicks = read_clicks(options.clicks, topics=options.topics)
-    paths = [] if options.qrels is None else list(dict.fromkeys((options.qrels, *options.runs)))
-    if paths:
-        rules = ValueRules(options.depth or 10)
-        values = {str(path): off_policy_value(clicks, read_run(path), rules) for path in paths}
-        text = _json(values) if options.form == "json" else _table(values, options.form)
-    else:
-        result = experiment_result(clicks)
-        text = json.dumps(asdict(result), indent=1) if options.form == "json" else _result_table(result, options.form)
-    with whole_file(options.output) as file:
-        file.write(text + "\n")
+def _of_clicks(clicks: rerank.Clicks, runs: Sequence[Path], depth: int | None, form: str) -> str:
+    """Return the value of each run on a click log; without runs, which of two rankers the log prefers."""
+    if runs:
+        rules = rerank.ValueRules(depth or 10)
+        values = {str(path): rerank.off_policy_value(clicks, rerank.read_run(path), rules) for path in runs}
+        return _json(values) if form == "json" else _table(values, form)
+    result = rerank.experiment_result(clicks)
+    return json.dumps(asdict(result), indent=1) if form == "json" else _result_table(result, form)
 
 
 def _json(values: dict[str, OffPolicyValue]) -> str:

@@ -3,64 +3,50 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
-from rerank.cli.options import folder_option, is_given, option, path_argument, takes, threads_option
+import rerank
+from rerank.cli.options import folder_option, is_given, path_argument, threads_option
 from rerank.errors import InvalidInputError
 
 log = logging.getLogger("rerank")
 
 
-@dataclass(frozen=True)
-class Options:
-    """What `rerank index` takes."""
-
-    corpus: Path = path_argument(metavar="CORPUS|INDEX")
-    output: Path | None = folder_option("the index", required=False)
-    fields: str | None = option("--fields", metavar="NAME,NAME", help="Text fields to index.  [default: all]")
-    language: str = option(
-        "--language",
-        metavar="CODE",
-        default="en",
-        show_default=True,
-        help="Language of the analyser: de, fr, zh, ...",
-    )
-    encoding: str = option(
-        "--encoding",
-        metavar="NAME",
-        default="utf-8",
-        show_default=True,
-        help="Text encoding of CORPUS, e.g. latin-1 for old TREC disks.",
-    )
-    threads: int | None = threads_option()
-    shards: int | None = option(
-        "--shards",
-        type=int,
-        metavar="N",
-        help="Split the index into N shards.  [default: no shards]",
-    )
-    vectors: bool | None = option(
-        "--vectors/--no-vectors",
-        default=None,
-        help="Also learn vectors of terms and documents, as `rerank vectors` does.  [default: if it takes under a "
-        "minute]",
-    )
-    passages: str | None = option(
-        "--passages",
-        metavar="WINDOW/STRIDE",
-        help="Score passages of WINDOW words, a new one every STRIDE words, too, and return the best: e.g. 200/100.",
-    )
-    overwrite: bool = option(
-        "--overwrite", is_flag=True, help="Replace an existing index once the new one is complete."
-    )
-
-
 @click.command("index", short_help="build an index")
-@takes(Options)
-def command(options: Options) -> None:
+@path_argument("corpus", metavar="CORPUS|INDEX")
+@folder_option("the index")
+@click.option("--fields", metavar="NAME,NAME", help="Text fields to index.  [default: all]")
+@click.option(
+    "--language",
+    metavar="CODE",
+    default="en",
+    show_default=True,
+    help="Language of the analyser: de, fr, zh, ...",
+)
+@click.option(
+    "--encoding",
+    metavar="NAME",
+    default="utf-8",
+    show_default=True,
+    help="Text encoding of CORPUS, e.g. latin-1 for old TREC disks.",
+)
+@threads_option
+@click.option("--shards", type=int, metavar="N", help="Split the index into N shards.  [default: no shards]")
+@click.option(
+    "--vectors/--no-vectors",
+    default=None,
+    help="Also learn vectors of terms and documents, as `rerank vectors` does.  [default: if it takes under a minute]",
+)
+@click.option(
+    "--passages",
+    metavar="WINDOW/STRIDE",
+    help="Score passages of WINDOW words, a new one every STRIDE words, too, and return the best: e.g. 200/100.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace an existing index once the new one is complete.")
+def command(corpus: Path, output: Path | None, fields: str | None, passages: str | None, **settings: Any) -> None:
     """Build a Lucene index of CORPUS, with the data that feature extraction needs.
 
     CORPUS is a JSONL or TREC SGML file (plain or .gz), a folder of such files, or irds:NAME, a data set of ir_datasets.
@@ -69,43 +55,20 @@ def command(options: Options) -> None:
     `rerank index INDEX --language CODE` sets the language of an index that Anserini built with `-language CODE`.
     """
     from rerank.index.bound import is_index
-
-    if options.output is None and is_index(options.corpus):
-        _set_language(options)
-    elif options.output is None:
-        raise click.UsageError("Missing option '-o' / '--output'.")
-    else:
-        _build(options, options.output)
-
-
-def _set_language(options: Options) -> None:
-    """Set the language that queries are analysed in, for an index that does not store its own."""
-    from rerank.index.index import Index
-
-    if not is_given("language"):
-        raise click.UsageError("--language: expected a language for INDEX, got none. Give it, or -o and a corpus.")
-    with Index.open(options.corpus, options.language) as index:
-        index.keep_language()
-
-
-def _build(options: Options, output: Path) -> None:
-    from rerank.index.index import Index
     from rerank.types.passages import Passages
 
-    passages = None if options.passages is None else Passages.parse(options.passages)
-    index = Index.build(
-        options.corpus,
-        output,
-        fields=None if options.fields is None else _names(options.fields),
-        language=options.language,
-        encoding=options.encoding,
-        threads=options.threads,
-        overwrite=options.overwrite,
-        shards=options.shards,
-        vectors=options.vectors,
-    )
-    if passages is not None:
-        index.keep_passages(passages)
+    if output is None:
+        if not is_index(corpus):
+            raise click.UsageError("Missing option '-o' / '--output'.")
+        if not is_given("language"):
+            raise click.UsageError("--language: expected a language for INDEX, got none. Give it, or -o and a corpus.")
+        with rerank.Index.open(corpus, settings["language"]) as index:
+            index.keep_language()
+        return
+    size = None if passages is None else Passages.parse(passages)
+    index = rerank.Index.build(corpus, output, fields=None if fields is None else _names(fields), **settings)
+    if size is not None:
+        index.keep_passages(size)
     forward = index.forward
     log.info("%s: %d documents; fields: %s", output, forward.n_docs, ", ".join(forward.fields))
     if forward.numbers:

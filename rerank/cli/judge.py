@@ -5,8 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -14,23 +13,22 @@ from typing import TYPE_CHECKING
 
 import click
 
+import rerank
 from rerank.cli.options import (
     Whole,
-    file_option,
+    check_documents,
+    errors_with_files,
     measures_option,
-    option,
     path_argument,
-    path_type,
+    path_option,
+    read_if,
     read_named_runs,
-    takes,
-    threads_option,
+    run_option,
 )
 from rerank.errors import InvalidInputError, shown
 
 if TYPE_CHECKING:
-    from rerank.index.index import Index
     from rerank.training.judging import Judge, Judgements, Pool
-    from rerank.types import Qrels, Run, Topics
 
 Labels = Mapping[str, Mapping[str, int]]  # by query and document
 LONGEST = 2000  # characters of a document's text
@@ -43,53 +41,50 @@ MEASURES = ("nDCG@10",)
 log = logging.getLogger("rerank")
 
 
-@dataclass(frozen=True)
-class Options:
-    """What `rerank judge` takes."""
-
-    index: Path = path_argument()
-    topics: Path = path_argument()
-    output: Path = option(
-        "-o",
-        "--output",
-        type=path_type,
-        metavar="QRELS",
-        required=True,
-        help="File of judgements to write. Judgements that it already contains are kept and not asked for again.",
-    )
-    k: int = option(
-        "-k",
-        "--hits",
-        type=Whole(),
-        metavar="N",
-        default=10,
-        show_default=True,
-        help="Documents to pool from each source.",
-    )
-    documents: int | None = option(
-        "--documents", type=Whole(), metavar="N", help="Documents to judge per query.  [default: the whole pool]"
-    )
-    run_files: tuple[str, ...] = option(
-        "--run",
-        metavar="NAME=FILE",
-        multiple=True,
-        help="Run of another system, whose top documents join the pool. Repeatable.",
-    )
-    qrels: Path | None = file_option("--qrels", "Existing judgements, which are not asked for again.")
-    judge: str | None = option(
-        "--judge",
-        metavar="MODULE:FUNCTION",
-        help="Python function that judges instead of you: it takes the texts of a query and a document, and returns a "
-        "label.",
-    )
-    audit: Path | None = file_option("--audit", "Judgements by people, to compare those of QRELS with.")
-    measures: tuple[str, ...] = measures_option(MEASURES)
-    threads: int | None = threads_option()
-
-
 @click.command("judge", short_help="label documents")
-@takes(Options)
-def command(options: Options) -> None:
+@path_argument("index")
+@path_argument("topics")
+@path_option(
+    "-o",
+    "--output",
+    metavar="QRELS",
+    required=True,
+    text="File of judgements to write. Judgements that it already contains are kept and not asked for again.",
+)
+@click.option(
+    "-k",
+    "--hits",
+    "k",
+    type=Whole(),
+    metavar="N",
+    default=10,
+    show_default=True,
+    help="Documents to pool from each source.",
+)
+@click.option("--documents", type=Whole(), metavar="N", help="Documents to judge per query.  [default: the whole pool]")
+@run_option("Run of another system, whose top documents join the pool.")
+@path_option("--qrels", text="Existing judgements, which are not asked for again.")
+@click.option(
+    "--judge",
+    "function",
+    metavar="MODULE:FUNCTION",
+    help="Python function that judges instead of you: it takes the texts of a query and a document, and returns a "
+    "label.",
+)
+@path_option("--audit", text="Judgements by people, to compare those of QRELS with.")
+@measures_option(" ".join(MEASURES))
+def command(
+    index: Path,
+    topics: Path,
+    output: Path,
+    k: int,
+    documents: int | None,
+    run_files: tuple[str, ...],
+    qrels: Path | None,
+    function: str | None,
+    audit: Path | None,
+    measures: tuple[str, ...],
+) -> None:
     """Label documents of INDEX for the queries of TOPICS, in the terminal or with a Python function.
 
     The pool of a query holds the top documents of BM25, of other sources that need no judgements, of the unsupervised
@@ -100,34 +95,30 @@ def command(options: Options) -> None:
 
     With --audit, the labels are compared with those of people, and the measure of each ranking is estimated from both.
     """
-    from rerank.cli.options import check_documents
-    from rerank.files.topics import read_topics
-    from rerank.files.trec import read_qrels
-    from rerank.index.index import Index
     from rerank.training.judging import Judge, Judgements, pool, read_labels
 
-    if str(options.output) == "-":
+    if str(output) == "-":
         raise click.UsageError("--output: expected a file, got - (stdout). Name a file.")
-    judge = None if options.judge is None else Judge.of(options.judge)
-    topics = read_topics(options.topics)
-    runs = read_named_runs(options.run_files)
-    judgements = Judgements(options.output)
-    people = None if options.audit is None else read_qrels(options.audit)
-    others = {} if options.qrels is None else read_labels(options.qrels)
-    with Index.open(options.index, runs=runs, threads=options.threads) as index:
-        for file in options.run_files:
-            name, _, path = file.partition("=")
-            check_documents(runs[name], Path(path), index)
-        found = pool(index, topics, options.k)
-        pairs = _unjudged(found, options.documents, judgements.labels, others)
+    judge = None if function is None else Judge.of(function)
+    queries = rerank.read_topics(topics)
+    runs = read_named_runs(run_files)
+    judgements = Judgements(output)
+    people = read_if(rerank.read_qrels, audit)
+    others = {} if qrels is None else read_labels(qrels)
+    with rerank.Index.open(index, runs=runs) as opened:
+        for item in run_files:
+            name, _, path = item.partition("=")
+            check_documents(runs[name], Path(path), opened)
+        found = pool(opened, queries, k)
+        pairs = _unjudged(found, documents, judgements.labels, others)
         if judge is None:
-            _ask_person(index, topics, pairs, judgements)
+            _ask_person(opened, queries, pairs, judgements)
         else:
-            _ask_function(index, topics, pairs, judgements, judge)
+            _ask_function(opened, queries, pairs, judgements, judge)
     left = sum(judgements.label(*pair) is None for pair in pairs)
-    log.info("%s: %d documents judged, %d left", options.output, len(pairs) - left, left)
-    if people is not None:
-        click.echo(_audit(options, judgements, people, found.runs))
+    log.info("%s: %d documents judged, %d left", output, len(pairs) - left, left)
+    if people is not None and audit is not None:
+        click.echo(_audit(judgements, audit, people, found.runs, measures or MEASURES))
 
 
 def _unjudged(found: Pool, most: int | None, *judged: Labels) -> list[tuple[str, str]]:
@@ -141,7 +132,7 @@ def _unjudged(found: Pool, most: int | None, *judged: Labels) -> list[tuple[str,
 
 
 def _ask_function(
-    index: Index, topics: Topics, pairs: list[tuple[str, str]], judgements: Judgements, judge: Judge
+    index: rerank.Index, topics: rerank.Topics, pairs: list[tuple[str, str]], judgements: Judgements, judge: Judge
 ) -> None:
     """Add the labels of a function; all that it gave are saved where it fails."""
     from rerank.runtime.progress import track
@@ -159,7 +150,9 @@ def _ask_function(
             judgements.save()
 
 
-def _ask_person(index: Index, topics: Topics, pairs: list[tuple[str, str]], judgements: Judgements) -> None:
+def _ask_person(
+    index: rerank.Index, topics: rerank.Topics, pairs: list[tuple[str, str]], judgements: Judgements
+) -> None:
     """Show one document after the other, and save each answer."""
     from rerank.files.lists import PERSON
     from rerank.index.passages import one_line
@@ -182,7 +175,7 @@ def _ask_person(index: Index, topics: Topics, pairs: list[tuple[str, str]], judg
         number = max(number - 1, 0) if answer == BACK else number + 1
 
 
-def _lines(index: Index, query: str, doc_id: str) -> list[str]:
+def _lines(index: rerank.Index, query: str, doc_id: str) -> list[str]:
     """Return the id, the title and the text of a document, with the words of the query between asterisks."""
     from rerank.index.passages import Matcher, excerpt, marked, stored_fields, title_and_body
     from rerank.types.ids import id_array
@@ -210,19 +203,19 @@ def _answer() -> str:
         click.echo(text)
 
 
-def _audit(options: Options, judgements: Judgements, people: Qrels, runs: Mapping[str, Run]) -> str:
+def _audit(
+    judgements: Judgements, audit: Path, people: rerank.Qrels, runs: Mapping[str, rerank.Run], names: Sequence[str]
+) -> str:
     """Return the agreement with people, and the measures of the rankings by either judgements and by both."""
-    from rerank.cli.options import errors_with_files
     from rerank.evaluation.comparison import figure
-    from rerank.evaluation.significance import agreement, prediction_powered
     from rerank.metrics.registry import parse_measures
     from rerank.types.query_table import text_table
 
-    measures = parse_measures(options.measures or MEASURES)
-    with errors_with_files({"agreement": options.audit, "people": options.audit}):
-        compared = agreement(people, judgements.labels)
+    measures = parse_measures(names)
+    with errors_with_files({"agreement": audit, "people": audit}):
+        compared = rerank.agreement(people, judgements.labels)
         estimates = [
-            (name, prediction_powered(people, judgements.labels, run, measure))
+            (name, rerank.prediction_powered(people, judgements.labels, run, measure))
             for measure in measures
             for name, run in runs.items()
         ]

@@ -1,15 +1,6 @@
-"""How a verb declares its arguments and options, and those of several verbs.
-
-A verb has a frozen dataclass whose fields are declared by `argument`, `option`, or a function below that returns one of
-them; `takes` gives the verb a value of it. Fields of a base class are options that verbs share.
-
-Options of a ranker: `--ranker NAME`, its hyper-parameters `-p NAME=VALUE`, and what it is trained for.
+"""Arguments and options that several verbs share, and what the verbs do with them.
 
 File names in errors: data structures do not know the file that they were read from, the command line does.
-
-The option of the verbs that can run on a Dask cluster.
-
-What the verbs share that apply a model to an index: `rerank rerank` and `rerank explain`.
 """
 
 from __future__ import annotations
@@ -17,9 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, fields
-from functools import wraps
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+import rerank
 from rerank.errors import (
     FileFormatError,
     InvalidInputError,
@@ -37,29 +27,18 @@ from rerank.errors import (
 )
 
 if TYPE_CHECKING:
-    from rerank.cluster.cluster import Cluster
-    from rerank.index.index import Index
     from rerank.rankers.ranker import Ranker
     from rerank.runtime.schema import Field
-    from rerank.types import Run, Topics
 
-
-Given = TypeVar("Given")
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+Declared = Callable[[Any], Any]  # a decorator of a command
 path_type = click.Path(path_type=Path)
 # Names of formats and engines are read from the files that declare them: help must not wait for their import.
 _ENGINE = re.compile(r'^    name="([\w-]+)",$', re.MULTILINE)
 _REGISTERED = re.compile(r'^@register\("([\w-]+)"\)$', re.MULTILINE)
 BASES = UNSUPERVISED, NO_BASE = "unsupervised", "none"  # without a name
-
-
-def argument(**settings: Any) -> Any:
-    """Declare a field as an argument, with click's settings."""
-    return field(metadata={"declare": click.argument, "names": (), "settings": settings})
-
-
-def option(*names: str, **settings: Any) -> Any:
-    """Declare a field as an option, with click's settings."""
-    return field(metadata={"declare": click.option, "names": names, "settings": settings})
+ELSEWHERE = {"metric": "--metric", "base": "--base", "n_jobs": "--threads"}  # parameters with options of their own
 
 
 def is_given(name: str) -> bool:
@@ -84,23 +63,6 @@ def require(needed: Mapping[str, str]) -> None:
             raise click.UsageError(
                 f"{parameters[name]}: expected {parameters[other]} beside it, got none. Add it, or leave both out"
             )
-
-
-def takes(kind: type[Given]) -> Callable[[Callable[[Given], None]], Callable[..., None]]:
-    """Return a decorator that gives a command what it is called with as a value of a dataclass of declared fields."""
-
-    def decorate(command: Callable[[Given], None]) -> Callable[..., None]:
-        @wraps(command)
-        def call(**values: Any) -> None:
-            command(kind(**values))
-
-        declared = call
-        for each in reversed(fields(kind)):  # type: ignore[arg-type]
-            how = each.metadata
-            declared = how["declare"](*how["names"], each.name, **how["settings"])(declared)
-        return declared
-
-    return decorate
 
 
 class Number(click.types.FloatParamType):
@@ -138,23 +100,70 @@ class Whole(click.IntRange):
         return number
 
 
-def path_argument(**settings: Any) -> Any:
+def together(*declared: Declared) -> Declared:
+    """Return one decorator of several, the first on top."""
+
+    def decorate(command: Any) -> Any:
+        for declare in reversed(declared):
+            command = declare(command)
+        return command
+
+    return decorate
+
+
+def path_argument(name: str, **settings: Any) -> Declared:
     """Declare an argument that names a file or a folder."""
-    return argument(type=path_type, **settings)
+    return click.argument(name, type=path_type, **settings)
 
 
-def file_option(name: str, text: str, **settings: Any) -> Any:
-    """Declare an option that names a file."""
-    return option(name, type=path_type, metavar="FILE", help=text, **settings)
+def path_option(*names: str, text: str, metavar: str = "FILE", **settings: Any) -> Declared:
+    """Declare an option that names a file or a folder."""
+    return click.option(*names, type=path_type, metavar=metavar, help=text, **settings)
 
 
-def format_option(*forms: str) -> Any:
-    """Declare `--format`, whose first form is the default."""
-    kind = click.Choice(list(forms))
-    return option("--format", type=kind, default=forms[0], show_default=True, help="Output format.")
+def output_option(what: str) -> Declared:
+    """Declare `-o` for a file; `-` is stdout."""
+    return path_option("-o", "--output", text=f"File for {what}; - for stdout.", required=True)
 
 
-def limits_option(limits: Mapping[str, tuple[str, Number | Whole]], text: str) -> Any:
+def folder_option(what: str, **settings: Any) -> Declared:
+    """Declare `-o` for a folder."""
+    text = f"Folder for {what}."
+    return path_option("-o", "--output", text=text, metavar="FOLDER", callback=_no_stdout, **settings)
+
+
+def _no_stdout(context: click.Context, parameter: click.Parameter, folder: Path | None) -> Path | None:
+    if str(folder) == "-":
+        raise click.BadParameter("expected a folder, got - (stdout). Name a folder.", context, parameter)
+    return folder
+
+
+def measures_option(default: str) -> Declared:
+    """Declare `-m`, which can be repeated."""
+    return click.option(
+        "-m",
+        "--measure",
+        "measures",
+        metavar="MEASURE",
+        multiple=True,
+        help=f"Measure by its ir_measures or trec_eval name, e.g. nDCG@10, P.5,10 or all_trec. Repeatable.  "
+        f"[default: {default}]",
+    )
+
+
+def metric_option(*names: str, use: str = "to optimise: AP, ERR@20, RBP(p=0.8), ...") -> Declared:
+    """Declare `--metric`."""
+    text = f"Measure {use}"
+    return click.option(*names, "--metric", metavar="MEASURE", default="nDCG@10", show_default=True, help=text)
+
+
+def candidates_option(default: str = "BM25") -> Declared:
+    """Declare `--candidates`; `default` is what they are without it."""
+    text = f"Sources of candidates (see `rerank retrieve -h`).  [default: {default}]"
+    return click.option("--candidates", metavar="SOURCE:K,...", help=text)
+
+
+def limits_option(limits: Mapping[str, tuple[str, Number | Whole]], text: str) -> Declared:
     """Declare `--limit NAME=VALUE`, which can be repeated; its value has the numbers by the fields of the names."""
 
     def read(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
@@ -167,24 +176,14 @@ def limits_option(limits: Mapping[str, tuple[str, Number | Whole]], text: str) -
             numbers[field_name] = kind.convert(number, parameter, context)
         return numbers
 
-    return option(
+    return click.option(
         "--limit",
+        "limits",
         multiple=True,
         callback=read,
         metavar="NAME=VALUE",
         help=f"Limit to change; defaults: {text}. Repeatable.",
     )
-
-
-def threads_option() -> Any:
-    """Declare `--threads`."""
-    return option("--threads", type=Whole(), metavar="N", help="Number of threads.  [default: all cores]")
-
-
-def functions_option() -> Any:
-    """Declare `--functions`, which runs the files that define features."""
-    text = "Python file that defines your own features."
-    return file_option("--functions", text, multiple=True, callback=_load_functions)
 
 
 def _load_functions(context: click.Context, parameter: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -196,71 +195,72 @@ def _load_functions(context: click.Context, parameter: click.Parameter, files: t
     return files
 
 
-def candidates_option(default: str = "BM25") -> Any:
-    """Declare `--candidates`; `default` is what they are without it."""
-    return option(
-        "--candidates",
-        metavar="SOURCE:K,...",
-        help=f"Sources of candidates (see `rerank retrieve -h`).  [default: {default}]",
-    )
+def run_option(text: str) -> Declared:
+    """Declare `--run NAME=FILE`, which can be repeated."""
+    return click.option("--run", "run_files", metavar="NAME=FILE", multiple=True, help=f"{text} Repeatable.")
 
 
-def output_option(what: str) -> Any:
-    """Declare `-o` for a file; `-` is stdout."""
-    text = f"File for {what}; - for stdout."
-    return option("-o", "--output", type=path_type, metavar="FILE", required=True, help=text)
-
-
-def folder_option(what: str, default: str | None = None, required: bool = True) -> Any:
-    """Declare `-o` for a folder, which may be required if it has no default."""
-    settings = {"required": required} if default is None else {"default": default, "show_default": True}
-    text = f"Folder for {what}."
-    return option("-o", "--output", type=path_type, metavar="FOLDER", callback=_no_stdout, help=text, **settings)
-
-
-def _no_stdout(context: click.Context, parameter: click.Parameter, folder: Path | None) -> Path | None:
-    if str(folder) == "-":
-        raise click.BadParameter("expected a folder, got - (stdout). Name a folder.", context, parameter)
-    return folder
-
-
-def measures_option(default: tuple[str, ...]) -> Any:
-    """Declare `-m`, which can be repeated."""
-    return option(
-        "-m",
-        "--measure",
-        metavar="MEASURE",
+threads_option = click.option("--threads", type=Whole(), metavar="N", help="Number of threads.  [default: all cores]")
+functions_option = path_option(
+    "--functions", text="Python file that defines your own features.", multiple=True, callback=_load_functions
+)
+recipe_option = path_option("--recipe", text="TOML file of features (see `rerank features`).")
+cluster_option = click.option(
+    "--cluster",
+    metavar="ADDRESS|local:N",
+    help="Run on a Dask cluster: address of its scheduler, or N local processes.",
+)
+base_run_option = click.option("--base", metavar="run:FILE", help="Run that the model was warm-started from.")
+parameters_option = click.option(
+    "-p",
+    "--parameter",
+    "parameters",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Parameter of the ranker, e.g. num_leaves=15 (see `rerank train -h RANKER`). Repeatable.",
+)
+applying_options = together(  # of the verbs that apply a model to an index
+    click.option(
+        "--run",
+        "run_files",
+        metavar="[NAME=]FILE",
         multiple=True,
-        help=f"Measure by its ir_measures or trec_eval name, e.g. nDCG@10, P.5,10 or all_trec. Repeatable.  "
-        f"[default: {' '.join(default)}]",
-    )
-
-
-def metric_option(*names: str, use: str = "to optimise: AP, ERR@20, RBP(p=0.8), ...") -> Any:
-    """Declare `--metric`."""
-    return option(*names, "--metric", metavar="MEASURE", default="nDCG@10", show_default=True, help=f"Measure {use}")
-
-
-def depth_option(default: int | None = 1000) -> Any:
-    """Declare `-k`; by default that of the model's training where there is no other default."""
-    return option(
+        help="Run with the candidates, instead of retrieving them; NAME=FILE is a run whose scores the model uses as "
+        "features. Repeatable.",
+    ),
+    base_run_option,
+    click.option("--other-index", is_flag=True, help="Allow a model that was trained on another index."),
+    click.option(
         "-k",
         "--hits",
+        "k",
         type=Whole(),
         metavar="N",
-        default=default,
-        show_default=default is not None,
-        help="Documents to retrieve per query."
-        if default
-        else "Documents to rerank per query.  [default: as in training]",
-    )
+        help="Documents to rerank per query.  [default: as in training]",
+    ),
+    functions_option,
+    threads_option,
+)
 
 
-def read_named_runs(pairs: tuple[str, ...]) -> dict[str, Run]:
+def numbers_of(option: str, text: str, example: str) -> list[float]:
+    """Return the numbers of `0.7,0.3`."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise InvalidInputError(
+            f"{option}: expected numbers separated by commas, got {text!r}. Write e.g. {example}."
+        ) from None
+
+
+def read_if(read: Callable[[Item], Value], item: Item | None) -> Value | None:
+    """Return what a function reads of a file or a text; None without it."""
+    return None if item is None else read(item)
+
+
+def read_named_runs(pairs: tuple[str, ...]) -> dict[str, rerank.Run]:
     """Return the runs of NAME=FILE, by name."""
-    from rerank.files.trec import read_run
-
-    runs: dict[str, Run] = {}
+    runs: dict[str, rerank.Run] = {}
     for pair in pairs:
         name, equals, file = pair.partition("=")
         if not name.isidentifier() or not equals or not file or name in runs:
@@ -268,7 +268,7 @@ def read_named_runs(pairs: tuple[str, ...]) -> dict[str, Run]:
                 f"--run: expected NAME=FILE with a name of letters and digits, each once, got {pair!r}. "
                 "Write e.g. dense=dense.run."
             )
-        runs[name] = read_run(file)
+        runs[name] = rerank.read_run(file)
     return runs
 
 
@@ -283,23 +283,16 @@ def split_base(base: str) -> tuple[str, str]:
     return kind, name
 
 
-def base_run_option() -> Any:
-    """Declare `--base run:FILE` of the verbs that apply a model; see `read_base_run`."""
-    return option("--base", metavar="run:FILE", help="Run that the model was warm-started from.")
-
-
-def read_base_run(base: str | None) -> Run | None:
+def read_base_run(base: str | None) -> rerank.Run | None:
     """Return the run of `--base run:FILE`, for a model that was warm-started from a run."""
     if base is None:
         return None
-    from rerank.files.trec import read_run
-
     kind, name = split_base(base)
     if kind != "run":
         raise InvalidInputError(
             f"--base: expected run:FILE here, got {base!r}. Features and models are stored in the model itself."
         )
-    return read_run(name)
+    return rerank.read_run(name)
 
 
 def base_file(base: str | None, base_run: Any) -> dict[str, str]:
@@ -331,52 +324,23 @@ def _names(line: re.Pattern[str], package: str) -> list[str]:
     return sorted(name for text in texts for name in line.findall(text))
 
 
-ELSEWHERE = {"metric": "--metric", "base": "--base", "n_jobs": "--threads"}  # parameters with options of their own
-
-
-@dataclass(frozen=True)
-class RankerOptions:
-    """Which ranker is trained, with which parameters, for which measure."""
-
-    ranker: str = option(
-        "--ranker", metavar="NAME", default="lambdamart", show_default=True, help="Ranker (see `rerank train -h`)."
-    )
-    parameters: tuple[str, ...] = option(
-        "-p",
-        "--parameter",
-        metavar="NAME=VALUE",
-        multiple=True,
-        help="Parameter of the ranker, e.g. num_leaves=15 (see `rerank train -h RANKER`). Repeatable.",
-    )
-    metric: str = metric_option()
-
-
-def read_base(base: str) -> str | Run | Ranker | None:
+def read_base(base: str) -> str | rerank.Run | Ranker | None:
     """Return the argument `base` of a ranker for `--base`."""
-    if base == NO_BASE:
-        return None
     kind, name = split_base(base)
-    if kind == "feature" or base == UNSUPERVISED:
-        return base
     if kind == "run":
-        from rerank.files.trec import read_run
-
-        return read_run(name)
-    from rerank.rankers.store import read_model
-
-    return read_model(name)
+        return rerank.read_run(name)
+    return rerank.read_model(name) if kind == "model" else None if base == NO_BASE else base
 
 
-def new_ranker(options: RankerOptions, name: str, base: str, threads: int | None) -> Ranker:
-    """Return the ranker of a name with the parameters of the options, not fitted."""
+def new_ranker(name: str, parameters: Sequence[str], metric: str, base: str, threads: int | None) -> Ranker:
+    """Return the ranker of a name with the parameters of `-p`, not fitted."""
     from rerank.rankers.ranker import ranker_class
 
-    parameters = given_parameters(name, options.parameters)
-    learner = ranker_class(name)
-    return learner(metric=options.metric, base=read_base(base), n_jobs=threads, **parameters)
+    values = ranker_parameters(name, parameters)
+    return ranker_class(name)(metric=metric, base=read_base(base), n_jobs=threads, **values)
 
 
-def given_parameters(
+def ranker_parameters(
     ranker: str,
     texts: Sequence[str],
     elsewhere: Mapping[str, str] = ELSEWHERE,
@@ -432,7 +396,7 @@ def errors_with_files(files: Mapping[str, str | Path | None]) -> Iterator[None]:
         raise type(error)(f"{file}: {message}") from error
 
 
-def check_queries(run: Run, path: Path, topics: Topics, topics_path: Path) -> None:
+def check_queries(run: rerank.Run, path: Path, topics: rerank.Topics, topics_path: Path) -> None:
     """Refuse a run with a query that has no topic; the error has the line of the run."""
     unknown = next((query_id for query_id in run if query_id not in topics), None)
     if unknown is not None:
@@ -443,7 +407,7 @@ def check_queries(run: Run, path: Path, topics: Topics, topics_path: Path) -> No
         )
 
 
-def check_documents(run: Run, path: Path, index: Index) -> None:
+def check_documents(run: rerank.Run, path: Path, index: rerank.Index) -> None:
     """Refuse a run with a document that is not in the index; the error has the line of the run."""
     import numpy as np
 
@@ -470,93 +434,41 @@ def _line(path: Path, values: Mapping[int, str]) -> int | None:
     return None
 
 
-def cluster_option() -> Any:
-    """Declare `--cluster`."""
-    return option(
-        "--cluster",
-        metavar="ADDRESS|local:N|FILE.toml",
-        help="Run on a Dask cluster: address of its scheduler, N local processes, or a file with address and TLS.",
-    )
-
-
 @contextmanager
-def opened_cluster(address: str | None) -> Iterator[Cluster | None]:
-    """Yield the cluster of `--cluster`, None where there is none."""
-    if address is None:
-        yield None
+def opened_index(path: Path, cluster: str | None = None, **options: Any) -> Iterator[rerank.Index]:
+    """Yield an index: that of this process, or one whose work is done by the cluster of `--cluster`."""
+    if cluster is None:
+        with rerank.Index.open(path, **options) as index:
+            yield index
         return
-    from rerank.cluster.cluster import Cluster
-
-    with Cluster(address) as cluster:
-        yield cluster
-
-
-@contextmanager
-def opened_index(path: Path, cluster: Cluster | None = None, **options: Any) -> Iterator[Index]:
-    """Yield an index: that of this process, or one whose work is done by a cluster."""
-    from rerank.index.index import Index
-
-    opened = Index.open(path, **options) if cluster is None else cluster.open(path, **options)
-    with opened as index:
+    with rerank.Cluster(cluster) as workers, workers.open(path, **options) as index:
         yield index
 
 
-@dataclass(frozen=True)
-class CandidateOptions:
-    """Options of the verbs that apply a model to an index: where candidates come from, and what the model needs."""
-
-    run_files: tuple[str, ...] = option(
-        "--run",
-        metavar="[NAME=]FILE",
-        multiple=True,
-        help="Run with the candidates, instead of retrieving them; NAME=FILE is a run whose scores the model uses as "
-        "features. Repeatable.",
-    )
-    base: str | None = base_run_option()
-    other_index: bool = option("--other-index", is_flag=True, help="Allow a model that was trained on another index.")
-    k: int | None = depth_option(None)
-    functions: tuple[Path, ...] = functions_option()
-    threads: int | None = threads_option()
+@contextmanager
+def opened_for_model(
+    path: Path, run_files: Sequence[str], other_index: bool, threads: int | None, cluster: str | None = None
+) -> Iterator[rerank.Index]:
+    """Yield an index with the runs of `--run` that have a name, for a model to be applied to."""
+    runs = read_named_runs(tuple(item for item in run_files if "=" in item))
+    with opened_index(path, cluster, runs=runs, threads=threads, check_models=not other_index) as index:
+        yield index
 
 
-@dataclass(frozen=True)
-class ModelOptions(CandidateOptions):
-    """Arguments and options of the verbs that apply a model to an index."""
+def read_ranker(model: Path) -> Ranker | str:
+    """Return the model of a file MODEL, or the name of the unsupervised ranking."""
+    return UNSUPERVISED if model == Path(UNSUPERVISED) else rerank.read_model(model)
 
-    index: Path = path_argument()
-    model: Path = path_argument()
-    topics: Path = path_argument()
 
-    def ranker(self) -> Ranker | str:
-        """Return the model of the file MODEL, or the name of the unsupervised ranking."""
-        from rerank.rankers.store import read_model
+def candidates_file(run_files: Sequence[str]) -> Path | None:
+    """Return the file of candidates of `--run`, that without a name; None if there is none."""
+    files = [Path(item) for item in run_files if "=" not in item]
+    if len(files) > 1:
+        raise click.UsageError(f"--run: expected one file of candidates, got {len(files)}. Give others as NAME=FILE.")
+    return files[0] if files else None
 
-        return UNSUPERVISED if self.model == Path(UNSUPERVISED) else read_model(self.model)
 
-    def run_file(self) -> Path | None:
-        """Return the file of candidates of `--run`, that without a name; None if there is none."""
-        files = [Path(item) for item in self.run_files if "=" not in item]
-        if len(files) > 1:
-            raise click.UsageError(
-                f"--run: expected one file of candidates, got {len(files)}. Give others as NAME=FILE."
-            )
-        return files[0] if files else None
-
-    def opened(self, cluster: Cluster | None = None) -> AbstractContextManager[Index]:
-        """Return the opened index, with the runs of `--run` that have a name."""
-        runs = read_named_runs(tuple(item for item in self.run_files if "=" in item))
-        check = not self.other_index
-        return opened_index(self.index, cluster, runs=runs, threads=self.threads, check_models=check)
-
-    def check_candidates(self, run: Run | None, topics: Topics, index: Index) -> None:
-        """Refuse candidates of `--run` with a query that has no topic, or a document that is not in the index."""
-        file = self.run_file()
-        if run is not None and file is not None:
-            check_queries(run, file, topics, self.topics)
-            check_documents(run, file, index)
-
-    def files(self, base_run: Run | None) -> dict[str, str | Path | None]:
-        """Return the file of each object that errors are about, for `errors_with_files`."""
-        run = self.run_file()
-        of_model = dict.fromkeys(("model", "data", "recipe", "base", "candidates"), self.model)
-        return {**of_model, "run": run, **base_file(self.base, base_run)}
+def files_of_model(model: Path, run: Path | None, base: str | None, base_run: Any) -> dict[str, str | Path | None]:
+    """Return the file of each object that errors are about, for `errors_with_files`."""
+    of_model = dict.fromkeys(("model", "data", "recipe", "base", "candidates"), model)
+    return {**of_model, "run": run, **base_file(base, base_run)}

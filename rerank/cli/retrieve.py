@@ -2,49 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
+import rerank
 from rerank.cli.options import (
+    Whole,
     candidates_option,
     cluster_option,
-    depth_option,
-    opened_cluster,
+    errors_with_files,
     opened_index,
-    option,
     output_option,
     path_argument,
-    path_type,
-    takes,
+    path_option,
     threads_option,
 )
 
 
-@dataclass(frozen=True)
-class Options:
-    """What `rerank retrieve` takes."""
-
-    index: Path = path_argument()
-    topics: Path = path_argument()
-    output: Path = output_option("the run")
-    k: int = depth_option()
-    candidates: str | None = candidates_option()
-    sources: Path | None = option(
-        "--sources",
-        type=path_type,
-        metavar="FOLDER",
-        help="Also write the run of each source to this folder, as NAME.run; `rerank features --run NAME=FILE` "
-        "computes features from them.",
-    )
-    threads: int | None = threads_option()
-    cluster: str | None = cluster_option()
-
-
 @click.command("retrieve", short_help="retrieve candidates")
-@takes(Options)
-def command(options: Options) -> None:
+@path_argument("index")
+@path_argument("topics")
+@output_option("the run")
+@click.option(
+    "-k", "--hits", "k", type=Whole(), metavar="N", default=1000, show_default=True,
+    help="Documents to retrieve per query.",
+)  # fmt: skip
+@candidates_option()
+@path_option(
+    "--sources",
+    metavar="FOLDER",
+    text="Also write the run of each source to this folder, as NAME.run; `rerank features --run NAME=FILE` computes "
+    "features from them.",
+)
+@threads_option
+@cluster_option
+def command(
+    index: Path,
+    topics: Path,
+    output: Path,
+    k: int,
+    candidates: str | None,
+    sources: Path | None,
+    threads: int | None,
+    cluster: str | None,
+) -> None:
     """Retrieve the top k documents of INDEX for TOPICS, with BM25 or other sources, and write a TREC run.
 
     TOPICS is a file with lines of id, tab and text, a TREC topics file, a JSONL file, or irds:NAME, a data set of
@@ -57,23 +59,16 @@ def command(options: Options) -> None:
     `rerank history`; and run:FILE. If several are given, the documents of the first source come first, with their
     scores. Documents found only by the others follow with lower scores, ordered by reciprocal rank fusion.
     """
-    from rerank.cli.options import errors_with_files
-    from rerank.files.topics import read_topics
-    from rerank.files.trec import write_run
     from rerank.retrieval.union import UnionRun
     from rerank.types.retriever import BM25
 
-    queries = read_topics(options.topics)
-    with (
-        opened_cluster(options.cluster) as workers,
-        opened_index(options.index, workers, threads=options.threads) as opened,
-        errors_with_files({"candidates": "--candidates"}),
-    ):
-        run = opened.search(queries, options.k, candidates=options.candidates or BM25)
-    if options.sources is not None:
+    queries = rerank.read_topics(topics)
+    with opened_index(index, cluster, threads=threads) as opened, errors_with_files({"candidates": "--candidates"}):
+        run = opened.search(queries, k, candidates=candidates or BM25)
+    if sources is not None:
         if not isinstance(run, UnionRun):
             raise click.UsageError("--sources: expected several --candidates beside it, got one. Name several.")
-        options.sources.mkdir(parents=True, exist_ok=True)
+        sources.mkdir(parents=True, exist_ok=True)
         for name, of_source in run.sources.items():
-            write_run(of_source, options.sources / f"{name}.run")
-    write_run(run, options.output)
+            rerank.write_run(of_source, sources / f"{name}.run")
+    rerank.write_run(run, output)

@@ -3,44 +3,42 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+import rerank
 from rerank.cli.options import (
     ELSEWHERE,
     NO_BASE,
     UNSUPERVISED,
-    RankerOptions,
     base_file,
     candidates_option,
     cluster_option,
-    file_option,
+    errors_with_files,
     functions_option,
+    metric_option,
     new_ranker,
-    opened_cluster,
     opened_index,
-    option,
     output_option,
+    parameters_option,
     path_argument,
+    path_option,
     ranker_names,
+    read_if,
+    recipe_option,
     refuse_beside,
-    takes,
     threads_option,
 )
 from rerank.errors import MissingFileError
 
 if TYPE_CHECKING:
-    from rerank.clicks.record import Clicks
     from rerank.rankers.ranker import Ranker
-    from rerank.training.tuning import Tuning
-    from rerank.types import Run
 
 log = logging.getLogger("rerank")
 RANKER = "lambdamart"  # of DATA, and where -p gives parameters
-INSTEAD = ("teacher", "clicks")  # of judgements
 FROM_DATA = ("validate", "preferences", "memory", "checkpoint")
 ONE_PROCESS = ("preferences", "memory", "checkpoint")
 WITHOUT_EFFECT = {  # a form of the verb -> the options that have no effect in it
@@ -51,54 +49,6 @@ WITHOUT_EFFECT = {  # a form of the verb -> the options that have no effect in i
     "--tune": ONE_PROCESS,
     "--cluster": ONE_PROCESS,
 }
-
-
-@dataclass(frozen=True)
-class Options(RankerOptions):
-    """What `rerank train` takes."""
-
-    ranker: str | None = option(  # type: ignore[assignment]
-        "--ranker",
-        metavar="NAME",
-        help=f"Ranker: {', '.join(ranker_names())}.  [default: lambdamart; auto with INDEX and fewer than 300 judged "
-        "queries]",
-    )
-    data: tuple[Path, ...] = path_argument(nargs=-1, required=True, metavar="INDEX TOPICS [QRELS] | DATA...")
-    output: Path = output_option("the model")
-    base: str | None = option(
-        "--base",
-        metavar="KIND[:NAME]",
-        help="Ranker to start from: feature:NAME, run:FILE, model:FILE, unsupervised or none.  [default: unsupervised "
-        "with INDEX, none with DATA]",
-    )
-    candidates: str | None = candidates_option("bm25,rm3 (with vectors, lsi:200)")
-    recipe: Path | None = file_option("--recipe", "TOML file of features (see `rerank features`).")
-    tune: tuple[str, ...] = option(
-        "--tune",
-        metavar="N|bm25",
-        multiple=True,
-        help="Tune: try N settings of the ranker (extra tune), or BM25's k1 and b. Repeatable.",
-    )
-    no_estimate: bool = option("--no-estimate", is_flag=True, help="Do not estimate the metric.")
-    teacher: Path | None = file_option("--teacher", "Instead of QRELS: run whose scores to learn.")
-    clicks: tuple[Path, ...] = file_option("--clicks", "Instead of QRELS: click log. Repeatable.", multiple=True)
-    functions: tuple[Path, ...] = functions_option()
-    validate: Path | None = file_option("--validate", "With DATA: data for early stopping.")
-    preferences: Path | None = file_option(
-        "--preferences",
-        "With DATA: pairs to train on instead of labels.",
-    )
-    memory: str | None = option(
-        "--memory",
-        metavar="SIZE",
-        help="With DATA: maximum memory, e.g. 4GB.",
-    )
-    checkpoint: Path | None = file_option(
-        "--checkpoint",
-        "With DATA: file to resume training from.",
-    )
-    threads: int | None = threads_option()
-    cluster: str | None = cluster_option()
 
 
 def _describe(context: click.Context, parameter: click.Parameter, ranker: str | None) -> None:
@@ -129,8 +79,54 @@ def _describe(context: click.Context, parameter: click.Parameter, ranker: str | 
     metavar="[RANKER]",
     help="Show this, or what -p sets.",
 )
-@takes(Options)
-def command(options: Options) -> None:
+@path_argument("data", nargs=-1, required=True, metavar="INDEX TOPICS [QRELS] | DATA...")
+@click.option(
+    "--ranker",
+    metavar="NAME",
+    help=f"Ranker: {', '.join(ranker_names())}.  [default: lambdamart; auto with INDEX and fewer than 300 judged "
+    "queries]",
+)
+@parameters_option
+@metric_option()
+@output_option("the model")
+@click.option(
+    "--base",
+    metavar="KIND[:NAME]",
+    help="Ranker to start from: feature:NAME, run:FILE, model:FILE, unsupervised or none.  [default: unsupervised with "
+    "INDEX, none with DATA]",
+)
+@candidates_option("bm25,rm3 (with vectors, lsi:200)")
+@recipe_option
+@click.option(
+    "--tune",
+    metavar="N|bm25",
+    multiple=True,
+    help="Tune: try N settings of the ranker (extra tune), or BM25's k1 and b. Repeatable.",
+)
+@click.option("--no-estimate", is_flag=True, help="Do not estimate the metric.")
+@path_option("--teacher", text="Instead of QRELS: run whose scores to learn.")
+@path_option("--clicks", text="Instead of QRELS: click log. Repeatable.", multiple=True)
+@functions_option
+@path_option("--validate", text="With DATA: data for early stopping.")
+@path_option("--preferences", text="With DATA: pairs to train on instead of labels.")
+@click.option("--memory", metavar="SIZE", help="With DATA: maximum memory, e.g. 4GB.")
+@path_option("--checkpoint", text="With DATA: file to resume training from.")
+@threads_option
+@cluster_option
+def command(
+    data: tuple[Path, ...],
+    ranker: str | None,
+    parameters: tuple[str, ...],
+    metric: str,
+    output: Path,
+    base: str | None,
+    tune: tuple[str, ...],
+    teacher: Path | None,
+    clicks: tuple[Path, ...],
+    threads: int | None,
+    cluster: str | None,
+    **options: Any,
+) -> None:
     """Train a ranker on INDEX, TOPICS and their judgements QRELS, or on DATA.
 
     From an index, candidates are retrieved from all sources that need no judgements. If there are many queries, a fifth
@@ -139,181 +135,150 @@ def command(options: Options) -> None:
     two also with .gz), or folders of them.
     """
     from rerank.index.bound import is_index
+    from rerank.metrics.registry import named
     from rerank.runtime.output import check_outputs
 
-    check_outputs({"--output": options.output, "--checkpoint": options.checkpoint})
-    sources = [name for name in INSTEAD if getattr(options, name)]
-    n_of_index = 2 if sources else 3
-    if len(options.data) == n_of_index and not options.data[0].exists() and not options.data[0].suffix:
-        raise MissingFileError(options.data[0], "the folder of an index")
-    if len(options.data) == n_of_index and is_index(options.data[0]):
-        _check(f"--{sources[0]}" if sources else "INDEX TOPICS QRELS")
-        (_learn_without_judgements if sources else _train_on_index)(options)
-    elif len(options.data) == 2 and is_index(options.data[0]):
+    check_outputs({"--output": output, "--checkpoint": options["checkpoint"]})
+    instead = "--teacher" if teacher else "--clicks" if clicks else ""
+    n_of_index = 2 if instead else 3
+    if len(data) == n_of_index and not data[0].exists() and not data[0].suffix:
+        raise MissingFileError(data[0], "the folder of an index")
+    from_index = is_index(data[0]) and len(data) == n_of_index
+    if not from_index and not instead and len(data) == 2 and is_index(data[0]):
         raise click.UsageError(
             "expected INDEX TOPICS QRELS as arguments, got an index and topics. Add judgements, --teacher or --clicks"
         )
-    elif sources:
+    if not from_index and instead:
         raise click.UsageError(
-            f"--{sources[0]}: expected INDEX TOPICS as arguments, got {len(options.data)} names. Leave out the others."
+            f"{instead}: expected INDEX TOPICS as arguments, got {len(data)} names. Leave out the others."
         )
+    _refuse((instead or "INDEX TOPICS QRELS") if from_index else "DATA")
+    n_settings, bm25 = _tuning(tune)
+    tuning = rerank.Tuning(n_settings, output.with_suffix(".tuning.jsonl")) if n_settings else None
+
+    def new_model(default: str) -> Ranker:
+        chosen = ranker or (RANKER if parameters or tuning is not None else default)
+        start = base or (UNSUPERVISED if from_index else NO_BASE)
+        return new_ranker(chosen, parameters, metric, start, threads)
+
+    if from_index:
+        with opened_index(data[0], cluster, threads=threads) as index:
+            labels = _Labels.of(index, data, teacher, clicks)
+            model = new_model(labels.ranker)
+            files = {**labels.files, "recipe": options["recipe"], "candidates": "--candidates"}
+            with errors_with_files({**files, **base_file(base, model.base)}):
+                _, estimate = rerank.train(
+                    index,
+                    labels.topics,
+                    labels.labels,
+                    model,
+                    candidates=options["candidates"],
+                    recipe=read_if(rerank.Recipe.from_toml, options["recipe"]),
+                    tune_bm25=bm25,
+                    tuning=tuning,
+                    estimate=not options["no_estimate"],
+                )
     else:
-        _check("DATA")
-        _train_on_data(options)
+        if bm25:
+            raise click.UsageError("--tune: expected a number beside DATA, got bm25. Leave it out, or name an index")
+        estimate = None
+        model = _train_on_data(data, new_model(RANKER), base, tuning, cluster, options)
+    model.save(output)
+    if options["checkpoint"] is not None:
+        rerank.Checkpoint(options["checkpoint"]).remove()
+    history = model.evals_result_.get("valid", {}).get(named(metric), []) if options["validate"] else []
+    figure = f", {named(metric)} {max(history):.4f} on {options['validate']}" if history else ""
+    log.info("%s: %d iterations%s", output, model.best_iteration_, figure)
+    for part in (estimate, model.calibration_ if from_index else None):
+        if part is not None:
+            click.echo(part)
 
 
-def _check(form: str) -> None:
+def _refuse(form: str) -> None:
     """Refuse options that have no effect in a form of the verb."""
     refuse_beside(form, WITHOUT_EFFECT[form])
 
 
-def _tuning(options: Options) -> tuple[Tuning | None, bool]:
-    """Return the search of the ranker's parameters, kept beside the model, and whether BM25 is tuned."""
-    from rerank.training.tuning import Tuning
-
-    numbers = [text for text in options.tune if text != "bm25"]
-    if len(numbers) > 1 or len(options.tune) > len(numbers) + 1 or not all(text.isdecimal() for text in numbers):
-        raise click.UsageError(f"--tune: expected a number of settings, or bm25, got {' '.join(options.tune)!r}.")
-    path = options.output.with_suffix(".tuning.jsonl")
-    return Tuning(int(numbers[0]), path) if numbers else None, len(options.tune) > len(numbers)
+def _tuning(tune: tuple[str, ...]) -> tuple[int, bool]:
+    """Return the number of settings that are tried, 0 for none, and whether BM25 is tuned."""
+    numbers = [text for text in tune if text != "bm25"]
+    if len(numbers) > 1 or len(tune) > len(numbers) + 1 or not all(text.isdecimal() for text in numbers):
+        raise click.UsageError(f"--tune: expected a number of settings, or bm25, got {' '.join(tune)!r}.")
+    return sum(map(int, numbers)), len(tune) > len(numbers)
 
 
-def _train_on_index(options: Options) -> None:
-    from rerank.cli.options import errors_with_files
-    from rerank.features.recipe import Recipe
-    from rerank.files.lists import warn_of_functions
-    from rerank.files.topics import read_topics
-    from rerank.files.trec import read_qrels
-    from rerank.training.train import default_ranker, train
+class _Labels(NamedTuple):
+    """What is learned from an index: topics, their judgements, teacher or clicks, and the files that errors name."""
 
-    folder, topics, qrels = options.data
-    queries = read_topics(topics)
-    judgements = read_qrels(qrels)
-    tuning, bm25 = _tuning(options)
-    n_judged = sum(query_id in judgements for query_id in queries)
-    chosen = RANKER if options.parameters or tuning is not None else default_ranker(n_judged)
-    model = new_ranker(options, options.ranker or chosen, options.base or UNSUPERVISED, options.threads)
-    warn_of_functions(qrels)
-    files = {"qrels": qrels, "training data": qrels, "recipe": options.recipe, "candidates": "--candidates"}
-    with (
-        opened_cluster(options.cluster) as workers,
-        opened_index(folder, workers, threads=options.threads) as index,
-        errors_with_files({**files, **base_file(options.base, model.base)}),
-    ):
-        _, estimate = train(
-            index,
-            queries,
-            judgements,
-            model,
-            candidates=options.candidates,
-            recipe=None if options.recipe is None else Recipe.from_toml(options.recipe),
-            tune_bm25=bm25,
-            tuning=tuning,
-            estimate=not options.no_estimate,
-        )
-    model.save(options.output)
-    log.info("%s: %d iterations", options.output, model.best_iteration_)
-    if estimate is not None:
-        click.echo(estimate)
-    if model.calibration_ is not None:
-        click.echo(model.calibration_)
+    topics: rerank.Topics
+    labels: rerank.Qrels | rerank.Run | rerank.Clicks
+    ranker: str  # that is trained where none is named
+    files: dict[str, Path | None]
+
+    @classmethod
+    def of(cls, index: rerank.Index, data: tuple[Path, ...], teacher: Path | None, clicks: tuple[Path, ...]) -> _Labels:
+        """Read them."""
+        from rerank.files.lists import warn_of_functions
+        from rerank.training.train import default_ranker
+
+        topics = rerank.read_topics(data[1])
+        if clicks:
+            log_of_clicks = rerank.read_clicks(clicks, topics=topics, documents=set(index.forward.doc_ids.tolist()))
+            ranker = default_ranker(len(log_of_clicks.query_ids), log_of_clicks.n_pairs)
+            return cls(topics, log_of_clicks, ranker, {})
+        if teacher is not None:
+            run = rerank.read_run(teacher)
+            ranker = default_ranker(sum(query_id in run for query_id in topics), run.n_rows)
+            return cls(topics, run, ranker, {"teacher": teacher})
+        qrels = rerank.read_qrels(data[2])
+        warn_of_functions(data[2])
+        ranker = default_ranker(sum(query_id in qrels for query_id in topics))
+        return cls(topics, qrels, ranker, {"qrels": data[2], "training data": data[2]})
 
 
-def _learn_without_judgements(options: Options) -> None:
-    from rerank.cli.options import errors_with_files
-    from rerank.clicks.reading import read_clicks
-    from rerank.features.recipe import Recipe
-    from rerank.files.topics import read_topics
-    from rerank.files.trec import read_run
-    from rerank.training.train import default_ranker, train
-
-    folder, topics = options.data
-    queries = read_topics(topics)
-    files = {"teacher": options.teacher, "recipe": options.recipe, "candidates": "--candidates"}
-    with opened_cluster(options.cluster) as workers, opened_index(folder, workers, threads=options.threads) as index:
-        if options.clicks:
-            documents = set(index.forward.doc_ids.tolist())
-            labels: Run | Clicks = read_clicks(options.clicks, topics=queries, documents=documents)
-            n_queries = len(labels.query_ids)
-        else:
-            labels = teacher = read_run(options.teacher)  # type: ignore[arg-type]
-            n_queries = sum(query_id in teacher for query_id in queries)
-        chosen = RANKER if options.parameters else default_ranker(n_queries)
-        model = new_ranker(options, options.ranker or chosen, options.base or UNSUPERVISED, options.threads)
-        recipe = None if options.recipe is None else Recipe.from_toml(options.recipe)
-        with errors_with_files({**files, **base_file(options.base, model.base)}):
-            _, agreement = train(
-                index,
-                queries,
-                labels,
-                model,
-                candidates=options.candidates,
-                recipe=recipe,
-                estimate=not options.no_estimate,
-            )
-    model.save(options.output)
-    log.info("%s: %d iterations", options.output, model.best_iteration_)
-    if agreement is not None:
-        click.echo(agreement)
-
-
-def _train_on_data(options: Options) -> None:
-    from rerank.cli.options import errors_with_files
-    from rerank.files.data import read_data
-    from rerank.files.lists import read_preferences
-    from rerank.metrics.registry import parse_measure
-    from rerank.rankers.checkpoint import Checkpoint
-    from rerank.rankers.training import TrainingOptions
-
-    measure = parse_measure(options.metric).name
-    model = new_ranker(options, options.ranker or RANKER, options.base or NO_BASE, options.threads)
-    state = None if options.checkpoint is None else Checkpoint(options.checkpoint)
-    mapped = options.memory is not None
-    tuning, bm25 = _tuning(options)
-    if bm25:
-        raise click.UsageError("--tune: expected a number beside DATA, got bm25. Leave it out, or name an index")
-    for form in ("--tune", "--cluster"):
-        if getattr(options, form[2:]):
-            _check(form)
-    with errors_with_files(_files(options, model)):
-        _check_memory(options, model)
-        data = read_data(options.data, mapped)
-        valid = None if options.validate is None else read_data(options.validate, mapped)
-        pairs = None if options.preferences is None else read_preferences(options.preferences)
-        if tuning is not None:
-            model.set_params(**tuning.search(model, data, valid).parameters)
-        with opened_cluster(options.cluster) as workers:
-            if workers is not None:
-                model = workers.train(model, data, valid)
-            else:
-                model.fit(data, eval_set=valid, training=TrainingOptions(options.memory, state), preferences=pairs)
-    model.save(options.output)
-    if state is not None:
-        state.remove()
-    history = model.evals_result_.get("valid", {}).get(measure, [])
-    figure = f", {measure} {max(history):.4f} on {options.validate}" if history else ""
-    log.info("%s: %d iterations%s", options.output, model.best_iteration_, figure)
-
-
-def _files(options: Options, model: Ranker) -> dict[str, str | Path | None]:
-    """Return the file or the option of each object that errors are about."""
-    return {
-        "training data": " ".join(map(str, options.data)),
-        "validation data": options.validate,
-        "preferences": options.preferences,
-        **base_file(options.base, model.base),
-        "data": None if options.base else options.validate,
+def _train_on_data(
+    data: tuple[Path, ...],
+    model: Ranker,
+    base: str | None,
+    tuning: rerank.Tuning | None,
+    cluster: str | None,
+    options: Mapping[str, Any],
+) -> Ranker:
+    """Return the model, fitted on files of features."""
+    for form, is_used in (("--tune", tuning is not None), ("--cluster", cluster is not None)):
+        if is_used:
+            _refuse(form)
+    memory, validate = options["memory"], options["validate"]
+    files = {
+        "training data": " ".join(map(str, data)),
+        "validation data": validate,
+        "preferences": options["preferences"],
+        **base_file(base, model.base),
+        "data": None if base else validate,
         "memory": "--memory",
         "checkpoint": "--checkpoint",
     }
+    with errors_with_files(files):
+        if memory is not None:
+            _check_memory(memory, model, data, validate)
+        rows = rerank.read_data(data, memory is not None)
+        valid = None if validate is None else rerank.read_data(validate, memory is not None)
+        pairs = read_if(rerank.read_preferences, options["preferences"])
+        if tuning is not None:
+            model.set_params(**tuning.search(model, rows, valid).parameters)
+        if cluster is not None:
+            with rerank.Cluster(cluster) as workers:
+                return workers.train(model, rows, valid)
+        state = read_if(rerank.Checkpoint, options["checkpoint"])
+        return model.fit(rows, eval_set=valid, training=rerank.TrainingOptions(memory, state), preferences=pairs)
 
 
-def _check_memory(options: Options, model: Ranker) -> None:
+def _check_memory(memory: str, model: Ranker, data: tuple[Path, ...], validate: Path | None) -> None:
     """Refuse memory that is too little before the data are read."""
     from rerank.files.data import data_shape
     from rerank.rankers.boosted import BoostedTrees
 
-    if options.memory is not None and isinstance(model, BoostedTrees):
-        shape = data_shape(options.data) or (0, 0)
-        valid = None if options.validate is None else data_shape(options.validate)
-        model.check_memory(options.memory, *shape, 0 if valid is None else valid[0])
+    if isinstance(model, BoostedTrees):
+        shape = data_shape(data) or (0, 0)
+        valid = None if validate is None else data_shape(validate)
+        model.check_memory(memory, *shape, 0 if valid is None else valid[0])

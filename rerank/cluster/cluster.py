@@ -1,34 +1,45 @@
-"""A Dask cluster as users see it: opens indexes, reranks and evaluates on its workers, and trains with them."""
+"""A Dask cluster: the connection to it, and jobs of many tasks on its workers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from rerank.cluster.workers import Workers
-from rerank.files.lists import JudgementsLike, RunLike, TopicsLike, run_of
+from rerank.cluster.connect import FAILED, LOST, connect, dask_distributed, one_line
+from rerank.errors import ClusterError, InvalidInputError, RerankError
+from rerank.files.lists import RunLike, TopicsLike
+from rerank.runtime.progress import track
 from rerank.types import RankingData, Run
 
 if TYPE_CHECKING:
     from rerank.cluster.index import ClusterIndex
-    from rerank.evaluation.evaluate import EvaluationResult
+    from rerank.cluster.worker import Job
     from rerank.index.index import Index
     from rerank.rankers.imported import ImportedTrees
     from rerank.rankers.ranker import Ranker
 
+TASKS_PER_WORKER = 3  # that are submitted before the first of them has ended
+RETRIES = 2  # of a task that fails for another reason than its input
+POLL_SECONDS = 1.0
+STEP_SECONDS = 0.05  # between two questions to the scheduler
 
-class Cluster(Workers):
-    """A Dask cluster that retrieves, computes features, trains and evaluates.
 
-    Results are identical to those of a single process, for any number of workers, even if some are lost.
+class Cluster:
+    """A Dask cluster that retrieves, computes features, reranks and trains.
+
+    Runs and features are identical to those of a single process, for any number of workers, even if some are lost.
 
     Parameters
     ----------
     client : distributed.Client or str
-        A connected client, the address of a scheduler (`tcp://host:8786`, `tls://host:8786`), a TOML file with
-        `address` and the paths `ca`, `cert` and `key` of certificates, or `local:N`: N processes of one thread on this
-        machine, which end with `close`. A script that uses `local:N` needs the guard `if __name__ == "__main__":`.
+        A connected client, the address of a scheduler (`tcp://host:8786`, `tls://host:8786`), or `local:N`: N processes
+        of one thread on this machine, which end with `close`. A script that uses `local:N` needs the guard
+        `if __name__ == "__main__":`.
     security : distributed.Security, optional
         TLS certificates for an address; by default those of Dask's configuration.
     patience : float
@@ -42,6 +53,36 @@ class Cluster(Workers):
         If the address has another form.
 
     """
+
+    def __init__(self, client: Any, security: object = None, patience: float = 20.0) -> None:
+        self.patience = patience
+        self._checked: set[frozenset[str]] = set()  # workers whose versions are those of this process
+        self._closed_after: list[Any] = []
+        if isinstance(client, str):
+            client, self._closed_after = connect(client, security)
+        elif not hasattr(client, "submit") or not hasattr(client, "scheduler"):
+            raise InvalidInputError(
+                f"cluster: expected a distributed.Client or an address, got {type(client).__name__}."
+            )
+        self.client = client
+        try:
+            self.workers()
+        except ClusterError:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection, and the processes of `local:N`; a client that was passed stays open."""
+        for opened in self._closed_after:
+            with suppress(*FAILED):  # the scheduler may have gone before
+                opened.close()
+        self._closed_after = []
 
     def open(self, path: str | Path, language: str | None = None, **resources: Any) -> ClusterIndex:
         """Open an index whose searches and features are computed by the workers.
@@ -94,31 +135,6 @@ class Cluster(Workers):
         with self.open(*((index.path, index.language) if isinstance(index, Index) else (index,))) as opened:
             return opened.rerank(model, topics, run, **options)
 
-    def evaluate(
-        self, qrels: JudgementsLike, run: RunLike, measures: Iterable[Any] | None = None, **options: Any
-    ) -> EvaluationResult:
-        """Do what `rerank.evaluate` does, a part of the queries on each worker.
-
-        Parameters
-        ----------
-        qrels, run, measures : as for `rerank.evaluate`
-            Judgements, ranking, and names of measures.
-        **options
-            The options of `rerank.evaluate`.
-
-        Returns
-        -------
-        EvaluationResult
-            The values of each query and the figures over the queries.
-
-        """
-        from rerank.cluster.tables import evaluate_parts
-        from rerank.evaluation.evaluate import MEASURES, judgements_of
-        from rerank.metrics.registry import parse_measures
-
-        chosen = parse_measures(MEASURES if measures is None else measures, options.get("level", 1))
-        return evaluate_parts(self, judgements_of(qrels, chosen), run_of(run), chosen, options)
-
     def train(
         self, ranker: Ranker, data: RankingData | str | Path, eval_set: RankingData | str | Path | None = None
     ) -> ImportedTrees:
@@ -152,3 +168,171 @@ class Cluster(Workers):
         from rerank.cluster.training import train_on
 
         return train_on(self, ranker, data, eval_set)
+
+    def workers(self) -> dict[str, int]:
+        """Return the number of threads of each worker, by its address.
+
+        Returns
+        -------
+        dict of str to int
+            Not empty.
+
+        Raises
+        ------
+        ClusterError
+            If there is none, after `patience` seconds.
+
+        """
+        since = time.monotonic()
+        while True:
+            try:
+                workers = dict(self.client.nthreads())
+            except (*FAILED, AttributeError) as error:  # a closed client has no connection
+                raise self._unreachable(error) from error
+            if workers:
+                return workers
+            if time.monotonic() - since > self.patience:
+                raise ClusterError(
+                    f"{self._name}: expected workers, got none for {self.patience:g} s. Start some (`dask worker "
+                    "ADDRESS`), or run without a cluster."
+                )
+            time.sleep(STEP_SECONDS)
+
+    def map(self, job: Job, parts: Sequence[Callable[[], Mapping[str, Any]]], what: str) -> Iterator[Any]:
+        """Yield the results of a job's tasks in order; Dask gives tasks of lost workers to others.
+
+        Parameters
+        ----------
+        job : Job
+            What the tasks have in common; its index is checked on every worker before any task starts.
+        parts : sequence of callable
+            Each returns the arguments of a task.
+        what : str
+            Name of the job for the progress bar.
+
+        Yields
+        ------
+        result : object
+            What the job's function returned.
+
+        Raises
+        ------
+        ClusterError
+            If no worker is left, or workers differ.
+
+        """
+        import cloudpickle
+
+        from rerank.cluster.worker import check_index
+        from rerank.features.functions import functions
+
+        self.check_versions()
+        if job.index is not None:
+            for address, error in self.run_everywhere(check_index, cloudpickle.dumps(job.index)).items():
+                if isinstance(error, BaseException):
+                    raise ClusterError(f"worker {address}: {one_line(error)}") from error
+        packed = cloudpickle.dumps(replace(job, functions=dict(functions())))
+        yield from track(self._results(packed, parts), what, len(parts))
+
+    def _results(self, packed: bytes, parts: Sequence[Callable[[], Mapping[str, Any]]]) -> Iterator[Any]:
+        """Yield the results in order; some tasks are submitted ahead."""
+        import cloudpickle
+
+        from rerank.cluster.worker import run_task
+
+        ahead = TASKS_PER_WORKER * len(self.workers())
+        submitted: deque[Any] = deque()
+        try:
+            shared = self.client.scatter(packed, broadcast=True, hash=False)
+            for part in parts:
+                if len(submitted) == ahead:
+                    yield self._result(submitted.popleft())
+                arguments = cloudpickle.dumps(part())
+                submitted.append(self.client.submit(run_task, shared, arguments, pure=False, retries=RETRIES))
+            while submitted:
+                yield self._result(submitted.popleft())
+        finally:
+            for future in submitted:
+                with suppress(Exception):  # nobody waits for the task, and an error of the work must not be hidden
+                    future.cancel()
+
+    def _result(self, future: Any) -> Any:
+        """Return the result of a task, however long it takes while there are workers."""
+        lost = (*LOST, dask_distributed().KilledWorker)
+        while True:
+            try:
+                result = future.result(timeout=POLL_SECONDS)
+            except TimeoutError:
+                if future.status == "error":  # an error of the task itself
+                    raise
+                self.workers()
+                continue
+            except lost as error:
+                self.workers()  # raises where none is left
+                raise ClusterError(
+                    f"cluster: expected workers that stay, got all of a task lost ({one_line(error)}). See their logs; "
+                    "give them more memory, or raise Dask's distributed.scheduler.allowed-failures."
+                ) from error
+            except FAILED as error:
+                self.workers()  # raises where the scheduler is gone, too
+                raise self._unreachable(error) from error
+            if isinstance(result, RerankError):
+                raise result
+            return result
+
+    def run_everywhere(self, function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
+        """Return what a function returns on each worker; workers that are lost meanwhile are left out.
+
+        Parameters
+        ----------
+        function : callable
+            A function that the workers can import.
+        *arguments
+            Its arguments.
+
+        Returns
+        -------
+        dict of str to object
+            What the function returned, or the exception that it raised, by the address of the worker.
+
+        """
+        try:
+            answers = self.client.run(function, *arguments, on_error="return")
+        except (OSError, TimeoutError) as error:
+            raise self._unreachable(error) from error
+        return {  # a MissingFileError is an answer, though an OSError
+            address: answer
+            for address, answer in answers.items()
+            if isinstance(answer, RerankError) or not isinstance(answer, OSError)
+        }
+
+    def check_versions(self) -> None:
+        """Refuse workers with other versions than this process; those that were compared before are not asked again.
+
+        Raises
+        ------
+        ClusterError
+            If a worker has another version, or does not have this package.
+
+        """
+        from rerank.cluster import worker
+
+        current = frozenset(self.workers())
+        if current in self._checked:
+            return
+        own = worker.environment()
+        for address, theirs in self.run_everywhere(worker.environment).items():
+            different = f"rerank {own['rerank']}, got {one_line(theirs)}" if isinstance(theirs, Exception) else ""
+            for name in own if not different else ():
+                if theirs[name] != own[name]:
+                    different = f"{name} {own[name]}, as on the client, got {theirs[name]}"
+            if different:
+                raise ClusterError(f"worker {address}: expected {different}. Install the same version on every worker.")
+        self._checked.add(current)
+
+    @property
+    def _name(self) -> str:
+        return str(getattr(self.client.scheduler, "address", None) or "cluster")
+
+    def _unreachable(self, error: BaseException) -> ClusterError:
+        return ClusterError(f"{self._name}: expected a scheduler that answers, got {one_line(error)}. Start it again.")

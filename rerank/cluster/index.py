@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.cluster.tables import MOST_ROWS, of_queries, query_parts
 from rerank.cluster.worker import Job, OpenIndex
-from rerank.cluster.workers import Workers
 from rerank.errors import InvalidInputError
 from rerank.features.extract import rows_without_features
 from rerank.features.inputs import check_scores
@@ -29,9 +28,11 @@ from rerank.rankers.store import fitted_model
 from rerank.retrieval.base import Candidates
 from rerank.retrieval.union import UnionRun, run_of_part
 from rerank.training.folds import groups_of_topics
-from rerank.types import RankingData, Run, Topics
+from rerank.types import Ints, RankingData, Run, Topics
 
-MOST_ROWS_OF_FEATURES = 1 << 13  # of a part: its features are sent and written while workers compute the next ones
+PARTS_PER_WORKER = 4  # so that workers end at similar times
+MOST_QUERIES = 1024  # of a part
+MOST_ROWS = 1 << 13  # of a part: its features are sent and written while workers compute the next ones
 
 
 class ClusterIndex(Index):
@@ -46,19 +47,14 @@ class ClusterIndex(Index):
 
     """
 
-    def __init__(self, cluster: Workers, path: str | Path, language: str | None = None, **resources: Any) -> None:
+    def __init__(self, cluster: Any, path: str | Path, language: str | None = None, **resources: Any) -> None:
         super().__init__(path, language, **resources)
         self.cluster = cluster
 
     def features(self, run: Any, topics: Any, qrels: Any = None, *, recipe: Recipe | None = None) -> RankingData:
         """Return the features of the query-document pairs of a run, see `Index.features`."""
         data, blocks = self._features(run, topics, qrels, recipe)
-        X = np.empty(data.X.shape, dtype=np.float32)
-        first = 0
-        for block in blocks:
-            X[first : first + len(block)] = block
-            first += len(block)
-        return replace(data, X=X)
+        return replace(data, X=np.concatenate(list(blocks)))
 
     def write_features(
         self, path: str | Path, run: Any, topics: Any, qrels: Any = None, *, recipe: Recipe | None = None
@@ -74,12 +70,11 @@ class ClusterIndex(Index):
         candidates = None if run is None else run_of(run)
         if options.get("first") is not None:
             options["first"] = fitted_model(options["first"])
-        tables = {"topics": topics, "run": candidates, "base": None if base is None else run_of(base)}
-        query_ids = list(topics if candidates is None else candidates)
         if candidates is not None:
             check_topics(candidates, topics)
-        parts: list[Run] = list(self._map(rerank, {"model": model, **options}, tables, query_ids, "reranking"))
-        return Run.joined(parts)
+        tables = {"topics": topics, "run": candidates, "base": None if base is None else run_of(base)}
+        query_ids = list(topics if candidates is None else candidates)
+        return Run.joined(list(self._map(rerank, {"model": model, **options}, tables, query_ids, "reranking")))
 
     def each(self, function: Callable[..., Any], shared: object, items: Sequence[Any], what: str) -> Iterator[Any]:
         """Yield function(shared, item) for each item, computed by the workers."""
@@ -88,20 +83,18 @@ class ClusterIndex(Index):
 
     def retrieve(self, topics: Topics, candidates: Candidates) -> Run:
         """Return the documents of candidates, see `Index.retrieve`."""
-        given = self._runs_of_sources(candidates)
-        tables = {"topics": topics, "runs": {**self.runs, **given}}
+        runs = self.runs_of(candidates)
+        others = {
+            part.name: run_of_part(runs[part.name], part, self.forward) for part in candidates.sources if part.file
+        }
+        tables = {"topics": topics, "runs": {**self.runs, **others}}
         parts: list[Any] = list(
             self._map(Index.retrieve, {"candidates": candidates}, tables, list(topics), "searching")
         )
         if candidates.is_single:
             return Run.joined(parts)
         joined = UnionRun.joined(parts)
-        return replace(joined, sources={**joined.sources, **given})  # also of queries without a topic
-
-    def _runs_of_sources(self, candidates: Candidates) -> dict[str, Run]:
-        """Return the runs of other systems as candidates take them."""
-        runs = self.runs_of(candidates)
-        return {part.name: run_of_part(runs[part.name], part, self.forward) for part in candidates.sources if part.file}
+        return replace(joined, sources={**joined.sources, **others})  # also of queries without a topic
 
     def _features(
         self, run: Any, topics: Any, qrels: Any, recipe: Recipe | None
@@ -116,14 +109,13 @@ class ClusterIndex(Index):
         bare = Run(run.query_ids, run.query_ptr, run.stored_ids, run.scores, run.name)
         tables = {"topics": topics, "run": bare, "runs": others}
         parts = self._map(_features_of, {"recipe": recipe}, tables, list(run), "features", run)
-        first = next(parts)
+        X, *about = next(parts)
         judgements = None if qrels is None else qrels_of(qrels)
-        about = (first[name] for name in ("names", "recipe", "fingerprint"))
         data = rows_without_features(run, judgements, others, *about)
         if judgements is not None:
             judged = Topics({query_id: topics[query_id] for query_id in run})
             data = replace(data, query_groups=groups_of_topics(self, judged))
-        return data, _blocks(first, parts)
+        return data, chain([X], (part[0] for part in parts))
 
     def _map(
         self,
@@ -144,18 +136,11 @@ class ClusterIndex(Index):
         if "runs" not in tables:
             tables = {**tables, "runs": self.runs}
         sizes = np.ones(len(query_ids)) if run is None else np.diff(run.query_ptr)
-        most_rows = MOST_ROWS if run is None else MOST_ROWS_OF_FEATURES
-        ranges = query_parts(sizes.astype(np.int64), len(self.cluster.workers()), most_rows)
+        most = MOST_QUERIES if run is None else MOST_ROWS
+        ranges = query_parts(sizes.astype(np.int64), len(self.cluster.workers()), most)
         parts = [partial(_tables_of, tables, query_ids[part]) for part in ranges]
-        if not parts:  # an error, or an empty result, that is the same here
-            return iter(
-                [
-                    _on_index(
-                        Index(self.path, self.language, **index.options), function, **shared, **_tables_of(tables, [])
-                    )
-                ]
-            )
-        return self.cluster.map(Job(partial(_on_index, function=function), shared, index), parts, what)
+        job = Job(partial(_on_index, function=function), shared, index)
+        yield from self.cluster.map(job, parts, what)
 
     def _on_workers(self) -> OpenIndex:
         """Return how workers open the index; they read files themselves, a history and an encoder are sent."""
@@ -165,20 +150,44 @@ class ClusterIndex(Index):
                 "vectors: expected the path of their file, which every worker reads, got Vectors. Save them, and pass "
                 "the path."
             )
-        files = {}
         if isinstance(vectors, str | Path):
             vectors = Path(vectors).resolve()
-            files[str(vectors)] = file_mark(vectors)
-        kept = {VECTORS: vectors, HISTORY: self._given.history}
-        own = [self.resources / name for name, given in kept.items() if given is None]
-        files |= {str(file): file_mark(file) for file in own if file.is_file()}
-        history = self.history if isinstance(self._given.history, str | Path) else self._given.history
-        encoder = stored_encoder(self._opened.commit) if self._given.encoder is None else self._given.encoder
-        options = {"vectors": vectors, "history": history, "encoder": encoder}
-        return OpenIndex(
-            str(self.path.resolve()), self.language, dict(self.forward.fingerprint), files,
-            {**options, "check_models": self.check_models},
-        )  # fmt: skip
+        history = self._given.history
+        own = [self.resources / name for name, resource in ((VECTORS, vectors), (HISTORY, history)) if resource is None]
+        files = [vectors] if isinstance(vectors, Path) else []
+        marks = {str(file): file_mark(file) for file in (*files, *(file for file in own if file.is_file()))}
+        options = {
+            "vectors": vectors,
+            "history": self.history if isinstance(history, str | Path) else history,
+            "encoder": stored_encoder(self._opened.commit) if self._given.encoder is None else self._given.encoder,
+            "check_models": self.check_models,
+        }
+        return OpenIndex(str(self.path.resolve()), self.language, dict(self.forward.fingerprint), marks, options)
+
+
+def query_parts(sizes: Ints, n_workers: int, most: int) -> list[slice]:
+    """Return ranges of whole queries of about equal work, in order; one empty range without queries.
+
+    sizes  (n_queries,) rows of each query
+    most   rows of a range, beside those of its last query
+    """
+    if not len(sizes):
+        return [slice(0)]
+    ends = np.cumsum(np.maximum(sizes, 1))
+    rows = min(max(int(ends[-1]) // (PARTS_PER_WORKER * n_workers), 1), most)
+    starts = np.flatnonzero(np.diff((ends - 1) // rows)) + 1
+    return [slice(first, last) for first, last in pairwise([0, *starts.tolist(), len(sizes)])]
+
+
+def of_queries(table: Any, query_ids: Sequence[str]) -> Any:
+    """Return the rows of some queries of a table: topics, qrels, a run, a mapping from names to runs, or None."""
+    if table is None:
+        return None
+    if isinstance(table, Topics):
+        return Topics({query_id: table[query_id] for query_id in query_ids if query_id in table})
+    if isinstance(table, Mapping):
+        return {name: of_queries(run, query_ids) for name, run in table.items()}
+    return table.select(table.query_numbers(query_ids))
 
 
 def _tables_of(tables: Mapping[str, Any], query_ids: Sequence[str]) -> dict[str, Any]:
@@ -190,21 +199,10 @@ def _on_index(index: Index, function: Callable[..., Any], runs: Mapping[str, Run
     return function(index.using(runs=runs), **arguments)
 
 
-def _features_of(index: Index, run: Run, topics: Topics, recipe: Recipe | None) -> dict[str, Any]:
-    """Return the features of a part as a dict, whose arrays Dask sends without copies."""
+def _features_of(index: Index, run: Run, topics: Topics, recipe: Recipe | None) -> tuple[Any, ...]:
+    """Return the features of a part, their names, the recipe and the fingerprint of the index."""
     data = index.features(run, topics, recipe=recipe)
-    return {
-        "X": data.X,
-        "names": data.feature_names,
-        "recipe": data.recipe or {},
-        "fingerprint": data.fingerprint or {},
-    }
-
-
-def _blocks(first: dict[str, Any], others: Iterator[dict[str, Any]]) -> Iterator[NDArray[np.float32]]:
-    yield first["X"]
-    for part in others:
-        yield part["X"]
+    return data.X, data.feature_names, data.recipe or {}, data.fingerprint or {}
 
 
 def _call(function: Callable[..., Any], shared: object, item: object) -> Any:

@@ -14,8 +14,7 @@ from warnings import catch_warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.cluster.connect import cancelled_errors, dask_distributed, not_installed
-from rerank.cluster.workers import Workers, one_line
+from rerank.cluster.connect import FAILED, LOST, dask_distributed, not_installed, one_line
 from rerank.errors import ClusterError, InvalidInputError
 from rerank.exchange.models import import_model
 from rerank.metrics.ndcg import NDCG
@@ -43,7 +42,7 @@ REFUSED = {
 
 
 def train_on(
-    cluster: Workers, ranker: Ranker, data: RankingData | str | Path, eval_set: RankingData | str | Path | None
+    cluster: Any, ranker: Ranker, data: RankingData | str | Path, eval_set: RankingData | str | Path | None
 ) -> ImportedTrees:
     """Return the model of LightGBM's trees; see `Cluster.train`."""
     _check(ranker)
@@ -78,7 +77,7 @@ def _check(ranker: Ranker) -> None:
 class _ClusterMART(LambdaMART):
     """LambdaMART whose trees the workers grow; `fit` checks the data and resolves the base."""
 
-    cluster: ClassVar[Workers]
+    cluster: ClassVar[Any]
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         labels = self._checked_labels(train)
@@ -139,7 +138,7 @@ class _ClusterMART(LambdaMART):
         }
 
 
-def _grown(cluster: Workers, train: TrainingSet, labels: Floats, parameters: Mapping[str, Any]) -> Any:
+def _grown(cluster: Any, train: TrainingSet, labels: Floats, parameters: Mapping[str, Any]) -> Any:
     """Return the booster that the workers have trained."""
     distributed = dask_distributed()
     try:
@@ -148,7 +147,7 @@ def _grown(cluster: Workers, train: TrainingSet, labels: Floats, parameters: Map
     except ImportError as error:
         raise not_installed(error) from None
     learner = DaskLGBMRanker(client=cluster.client, **parameters)
-    failures = (LightGBMError, OSError, TimeoutError, RuntimeError, distributed.KilledWorker, *cancelled_errors())
+    failures = (LightGBMError, *FAILED, *LOST, distributed.KilledWorker)
     try:
         cluster.run_everywhere(_log_by_logging)
         with cluster.client.as_current(), redirect_stdout(StringIO()), catch_warnings(action="ignore"):
@@ -168,7 +167,7 @@ def _log_by_logging() -> None:
     lightgbm.register_logger(logging.getLogger("lightgbm"))
 
 
-def _divided(cluster: Workers, train: TrainingSet, labels: Floats) -> dict[str, Any]:
+def _divided(cluster: Any, train: TrainingSet, labels: Floats) -> dict[str, Any]:
     """Return the arguments of LightGBM's `fit` as arrays of Dask; each worker holds the part of its queries."""
     from dask import array, delayed  # type: ignore[attr-defined]
 

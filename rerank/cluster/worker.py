@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import platform
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
+from functools import cached_property, lru_cache
+from importlib.metadata import version
 from typing import Any
 
 import cloudpickle
@@ -23,10 +22,8 @@ from rerank.lucene.jvm import anserini_version
 from rerank.runtime.threads import at_most_threads
 from rerank.version import __version__
 
-MOST_JOBS = 4  # whose shared arguments a worker keeps
 _one_task = threading.Lock()  # parallel kernels of several threads may abort the process
 _indexes: dict[tuple[str, str | None], Index] = {}
-_jobs: OrderedDict[str, Job] = OrderedDict()
 
 
 @dataclass(frozen=True)
@@ -46,30 +43,27 @@ class OpenIndex:
 
     @cached_property
     def index(self) -> Index:
-        """The index with its resources."""
+        """The index with its resources, which this process opens once."""
         for path, mark in self.files.items():
             if file_mark(path) != mark:
                 raise ModelMismatchError(
                     f"{path}: expected the same file as on the client, got another. Copy it to every worker, or name a "
                     "file that all of them share."
                 )
-        return self._open().using(**self.options)
-
-    def _open(self) -> Index:
-        """Return the index, which this process opens once."""
+        expected = dict(self.fingerprint)
         key = (self.path, self.language)
         index = _indexes.get(key)
-        if index is None or dict(index.forward.fingerprint) != dict(self.fingerprint):  # perhaps built anew meanwhile
+        if index is None or dict(index.forward.fingerprint) != expected:  # perhaps built anew meanwhile
             index = _indexes[key] = Index.open(self.path, self.language)
             _ = index.searcher  # opened now, with the commit of the forward arrays
         opened = dict(index.forward.fingerprint)
-        if opened != dict(self.fingerprint):
-            name, expected, got = next(fingerprint_differences("", dict(self.fingerprint), opened))
+        if opened != expected:
+            name, value, got = next(fingerprint_differences("", expected, opened))
             raise ModelMismatchError(
-                f"{self.path}: expected the same index as on the client ({name}: {expected}), got another ({name}: "
+                f"{self.path}: expected the same index as on the client ({name}: {value}), got another ({name}: "
                 f"{got}). Copy the index to every worker, or name a folder that all of them share."
             )
-        return index
+        return index.using(**self.options)
 
 
 @dataclass(frozen=True)
@@ -84,43 +78,34 @@ class Job:
     index: OpenIndex | None = None
     functions: Mapping[str, Function] = field(default_factory=dict)
 
-    def check(self) -> None:
-        """Raise RerankError unless this process has the same index and files as the client."""
-        if self.index is not None:
-            _ = self.index.index
-
     def run(self, arguments: Mapping[str, Any]) -> Any:
         """Return the function's result for the arguments of one task."""
-        if self.index is None:
-            return self.function(**self.shared, **arguments)
-        return self.function(self.index.index, **self.shared, **arguments)
+        opened = () if self.index is None else (self.index.index,)
+        return self.function(*opened, **self.shared, **arguments)
 
 
-@dataclass(frozen=True)
-class Refusal:
-    """An error in the input, which Dask would otherwise retry and print."""
+def run_task(packed: bytes, arguments: bytes) -> Any:
+    """Return the result of one task of a job, both pickled; or the error of its input, which Dask would try again."""
+    from distributed import get_worker
 
-    error: RerankError
-
-
-def run_task(key: str, packed: bytes, arguments: bytes) -> Any:
-    """Return the result of one task of a job, or a Refusal.
-
-    key        of the job, whose shared arguments this process keeps
-    packed     the Job, pickled
-    arguments  of the task, pickled
-    """
-    with _one_task, at_most_threads(own_threads()):
+    with _one_task, at_most_threads(int(get_worker().state.nthreads)):
         try:
-            return _job(key, packed).run(cloudpickle.loads(arguments))
+            return _job(packed).run(cloudpickle.loads(arguments))
         except RerankError as error:
-            return Refusal(error)
+            return error
 
 
-async def check_job(packed: bytes) -> RerankError | None:
-    """Return the error of `Job.check`, None where there is none; the worker answers the scheduler meanwhile."""
+@lru_cache(maxsize=4)
+def _job(packed: bytes) -> Job:
+    job: Job = cloudpickle.loads(packed)
+    define_functions(job.functions)
+    return job
+
+
+async def check_index(packed: bytes) -> RerankError | None:
+    """Return the error of an index that this process lacks, None where there is none; the worker answers meanwhile."""
     try:
-        await asyncio.to_thread(cloudpickle.loads(packed).check)
+        await asyncio.to_thread(lambda: cloudpickle.loads(packed).index)
     except RerankError as error:
         return error
     return None
@@ -129,32 +114,8 @@ async def check_job(packed: bytes) -> RerankError | None:
 def environment() -> dict[str, str]:
     """Return the versions that results may depend on, those of this process."""
     names = {"Python": ".".join(platform.python_version_tuple()[:2]), "rerank": __version__}
-    for package in ("numpy", "numba"):
-        try:
-            names[package] = version(package)
-        except PackageNotFoundError:
-            names[package] = "none"
+    names |= {package: version(package) for package in ("numpy", "numba")}
     try:
-        names["Anserini"] = anserini_version()
+        return {**names, "Anserini": anserini_version()}
     except RerankError:
-        names["Anserini"] = "none"
-    return names
-
-
-def own_threads() -> int:
-    """Return the number of threads of this worker."""
-    from distributed import get_worker
-
-    return int(get_worker().state.nthreads)
-
-
-def _job(key: str, packed: bytes) -> Job:
-    if key not in _jobs:
-        while len(_jobs) >= MOST_JOBS:
-            _jobs.popitem(last=False)
-        job: Job = cloudpickle.loads(packed)
-        define_functions(job.functions)
-        job.check()
-        _jobs[key] = job
-    _jobs.move_to_end(key)
-    return _jobs[key]
+        return {**names, "Anserini": "none"}

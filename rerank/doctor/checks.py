@@ -11,7 +11,6 @@ Near duplicates are found by the words of the queries and by their relevant docu
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -109,13 +108,6 @@ def as_text(findings: Sequence[Finding], n_sources: int) -> str:
     summary = ", ".join(f"{counts[name]} {name}{'s' * (counts[name] != 1)}" for name in SEVERITIES)
     sources = f"{n_sources} file{'s' * (n_sources != 1)}"
     return "\n".join([*(finding.text for finding in findings), f"{sources} examined: {summary}"])
-
-
-def as_json(findings: Sequence[Finding], n_sources: int) -> str:
-    """Return findings as one line of JSON."""
-    counts = Counter(finding.severity for finding in findings)
-    entries = [vars(finding) for finding in findings]
-    return json.dumps({"files": n_sources, "counts": {name: counts[name] for name in SEVERITIES}, "findings": entries})
 
 
 def _about(source: Source, severity: str, names: Sequence[str] | Ids, message: str, effect: str) -> Iterator[Finding]:

@@ -7,15 +7,13 @@ import gc
 import hmac
 import logging
 import multiprocessing
-import os
 import re
 import secrets
 import signal
-import threading
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from itertools import count
 from typing import Any, TypeVar
 
@@ -27,8 +25,9 @@ from starlette.responses import Response
 
 from rerank.errors import RerankError
 from rerank.runtime.threads import resident_bytes
+from rerank.service.bodies import RERANK_PATHS, Job
 from rerank.service.engine import Engine
-from rerank.service.jobs import REFUSED, Batcher, Job, json_bytes
+from rerank.service.jobs import REFUSED, Batcher, json_bytes
 from rerank.service.settings import LOOPBACK, ServiceError, Settings, internal, overloaded
 
 log = logging.getLogger("rerank")
@@ -36,7 +35,6 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 Value = TypeVar("Value")
-RERANK_PATHS = ("/rerank", "/v1/rerank", "/v2/rerank", "/infinity/rerank")
 PAGE = {
     "/": ("index.html", "text/html"),
     "/page.css": ("page.css", "text/css"),
@@ -75,81 +73,55 @@ RESIDENT = Gauge(
     "Resident memory of the worker processes; shared pages count in each.",
     multiprocess_mode="livesum",
 )
-for _path in sorted({*_PATHS.values(), "other"}):
-    REQUESTS.labels(_path, "2xx")
-for _result in ("taken", "refused"):
-    RELOADS.labels(_result)
 
 
 class Service:
-    """One worker's engine and queue; connections are taken when the index is open."""
+    """One worker's engine and queue."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.limits = settings.limits
         self.engine = Engine(settings)
         self.batcher = Batcher(self.engine.answer, self.limits)
-        self.failure: RerankError | None = None
-        self.loop: asyncio.AbstractEventLoop | None = None
-        self.on_ready: Callable[[], None] = lambda: None
-        self.on_failure: Callable[[], None] = lambda: None
+        self.reload_asked = False  # by a signal
         self._bytes_in_use = 0
         self._reader = ThreadPoolExecutor(1, thread_name_prefix="rerank-bodies")
-        self._reload_now = asyncio.Event()
+
+    def open(self) -> None:
+        """Open the index and the models, and compile the kernels; raises RerankError."""
+        self.engine.open()
+        gc.collect()
+        gc.freeze()  # modules and kernels stay: later collections do not look at them
+        WORKERS.set(1)
 
     @asynccontextmanager
     async def lifespan(self, app: FastAPI) -> AsyncIterator[None]:
         """Run the service in the block."""
-        self.loop = asyncio.get_running_loop()
-        self.batcher.start()
+        ticking = asyncio.create_task(self._tick())
         try:
-            await self._open()
-            ticking = asyncio.create_task(self._tick())
             yield
-            ticking.cancel()
-            with suppress(asyncio.CancelledError):
-                await ticking
         finally:
-            await asyncio.to_thread(self.batcher.stop)
+            ticking.cancel()
+            self.batcher.thread.shutdown()
             self._reader.shutdown(wait=False, cancel_futures=True)
             self.engine.close()
 
-    async def _open(self) -> None:
-        start = time.perf_counter()
-        try:
-            with _ends_at_sigterm():
-                await self.batcher.call(self.engine.open)
-        except Exception as error:
-            if not isinstance(error, RerankError):
-                log.error("opening failed", exc_info=error)
-                error = RerankError("service: expected an index that opens, got an error. Its trace is in the log.")
-            self.failure = error
-            self.on_failure()
-            raise
-        gc.collect()
-        gc.freeze()  # modules and kernels stay: later collections do not look at them
-        self.on_ready()
-        log.info("ready after %.1f s, serving %s.", time.perf_counter() - start, self.settings.served_name)
-
     async def _tick(self) -> None:
-        """Update the gauges, and load a new model, about every second until the service ends."""
+        """Update the gauges, and load a new model, every second until the service ends."""
         taken = seen = self._model_file()
         supervisor = multiprocessing.parent_process()
         while True:
             WAITING.set(self.batcher.waiting)
-            WORKERS.set(1)
             RESIDENT.set(resident_bytes())
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._reload_now.wait(), _TICK)
-            asked = self._reload_now.is_set()
-            self._reload_now.clear()
+            await asyncio.sleep(_TICK)
             if supervisor is not None and not supervisor.is_alive():
                 signal.raise_signal(signal.SIGTERM)
             file = self._model_file()
             is_new = file is not None and file != taken and file == seen  # and complete: the same as a second ago
             seen = file
-            if is_new or asked:
+            if is_new or self.reload_asked:
                 taken = file
+                self.reload_asked = False
                 await self._reload()
 
     def _model_file(self) -> tuple[int, ...] | None:
@@ -157,13 +129,8 @@ class Service:
         with suppress(OSError):
             if self.settings.model is not None:
                 states = [path.stat() for path in (self.settings.model, *self.settings.others)]
-                return tuple(value for each in states for value in (each.st_ino, each.st_size, each.st_mtime_ns))
+                return tuple(value for state in states for value in (state.st_ino, state.st_size, state.st_mtime_ns))
         return None
-
-    def reload_from_signal(self) -> None:
-        """Read the model's file again soon; for a signal's handler."""
-        if self.loop is not None:
-            self.loop.call_soon_threadsafe(self._reload_now.set)
 
     async def _reload(self) -> None:
         """Serve the model that is now in the file; a model that cannot be served is logged, and the old one stays."""
@@ -171,7 +138,9 @@ class Service:
             return
         try:
             rankings = await asyncio.to_thread(self.engine.load)
-            await self.batcher.call(lambda: self.engine.take(list(map(self.engine.warmed, rankings))))
+            await asyncio.get_running_loop().run_in_executor(
+                self.batcher.thread, lambda: self.engine.take(list(map(self.engine.warmed, rankings)))
+            )
         except Exception as error:
             expected = isinstance(error, RerankError | OSError)
             cause = f": {error}" if expected else ""
@@ -183,14 +152,13 @@ class Service:
         RELOADS.labels("taken").inc()
         log.info("the new model is in use.")
 
-    async def answer(self, request: Request, job: Job) -> bytes:
+    async def answer(self, request: Request, job: Job) -> Any:
         """Return a job's answer; the job is dropped if the client goes."""
         job.request_id = request.state.request_id
         job.deadline = request.state.arrived + self.limits.deadline
         gone = asyncio.ensure_future(request.receive())
         try:
-            answer: bytes = await self.batcher.submit(job, gone)
-            return answer
+            return await self.batcher.submit(job, gone)
         finally:
             gone.cancel()
 
@@ -242,25 +210,12 @@ class Service:
         return ServiceError(413, "body", f"at most {self.limits.body_bytes} bytes", "more", "Send it in parts.")
 
 
-@contextmanager
-def _ends_at_sigterm() -> Iterator[None]:
-    """Let SIGTERM end the process at once in the block: it has taken no connection, and the server would wait."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 class Guard:
     """The application with what is done for every request."""
 
     def __init__(self, app: FastAPI, settings: Settings) -> None:
         self._app = app
-        self._prefix, self._numbers = secrets.token_hex(4), count(1)  # of the ids that are given here
+        self._prefix, self._numbers = secrets.token_hex(4), count(1)  # of the ids that are made here
         self._token = None if settings.token is None else f"Bearer {settings.token}".encode()
         self._hosts = frozenset((*LOOPBACK, settings.host, *settings.hosts)) if settings.is_local else None
         app.add_exception_handler(HTTPException, answer_error)
@@ -274,8 +229,8 @@ class Guard:
             return
         start = time.perf_counter()
         headers = dict(scope["headers"])
-        given = headers.get(b"x-request-id", b"").decode("latin-1")
-        request_id = given if _REQUEST_ID.fullmatch(given) else f"{self._prefix}{next(self._numbers):08x}"
+        sent_id = headers.get(b"x-request-id", b"").decode("latin-1")
+        request_id = sent_id if _REQUEST_ID.fullmatch(sent_id) else f"{self._prefix}{next(self._numbers):08x}"
         scope.setdefault("state", {}).update(request_id=request_id, arrived=time.monotonic())
         status = 499  # where the client has gone
 

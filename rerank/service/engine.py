@@ -6,12 +6,13 @@ A model as it is served: what it needs of a request's candidates, checked once, 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +38,9 @@ from rerank.rankers.store import read_model
 from rerank.rankers.warm_start import CandidateRunBase, check_retrievers
 from rerank.retrieval.base import DEPTH, Candidates, run_names
 from rerank.retrieval.union import UnionRun
-from rerank.service.jobs import Job, RerankAnswer, RerankJob, SearchJob, check_finite, json_bytes
-from rerank.service.querylog import Logged, QueryLog
+from rerank.service.bodies import Job, RerankAnswer, RerankJob, SearchJob
+from rerank.service.jobs import json_bytes
+from rerank.service.querylog import QueryLog
 from rerank.service.settings import (
     BM25_NAME,
     ServiceError,
@@ -51,7 +53,7 @@ from rerank.service.settings import (
     unusable,
 )
 from rerank.types import RankingData, Run, Topics, pointers
-from rerank.types.ids import Floats, Ints, id_array, joined_rows, position_order, trec_order
+from rerank.types.ids import QUERY, Floats, Ints, id_array, position_order, trec_order
 from rerank.types.passages import Passage
 from rerank.types.retriever import BM25, CONTENTS, Retriever
 
@@ -116,11 +118,6 @@ class Ranking:
         described = {"id": self.name, "object": "model", "ranker": kind, "features": n_features}
         more = {"explains": self.explains, "calibrated": self.is_calibrated, "checksum": self.checksum}
         return {**described, **more}
-
-
-def bm25_ranking() -> Ranking:
-    """Return BM25 with Anserini's parameters."""
-    return Ranking(BM25_NAME)
 
 
 def load_rankings(settings: Settings, index: Index) -> list[Ranking]:
@@ -202,6 +199,7 @@ def _finite(value: float) -> float | None:
 log = logging.getLogger("rerank")
 _WARM_ROWS = 50
 _AT_ONCE = 50  # stored documents
+Item = TypeVar("Item")
 
 
 class Engine:
@@ -216,7 +214,7 @@ class Engine:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.index = Index.open(settings.index, threads=settings.threads, check_models=not settings.other_index)
+        self.index = Index.open(settings.index, threads=settings.threads)
         self.rankings: dict[str, Ranking] = {}
         self.log = None if settings.log_queries is None else QueryLog(settings)
 
@@ -230,8 +228,7 @@ class Engine:
         self.index.searcher  # noqa: B018  # starts Java
         if self.text_field not in self.index.forward.fields:
             raise unknown_name("text-field", self.text_field, self.index.forward.fields)
-        bm25 = bm25_ranking()
-        self.rankings = {BM25_NAME: self.warmed(bm25)}
+        self.rankings = {BM25_NAME: self.warmed(Ranking(BM25_NAME))}
         self.take(list(map(self.warmed, self.load())))
 
     def load(self) -> list[Ranking]:
@@ -258,19 +255,18 @@ class Engine:
     def warmed(self, ranking: Ranking) -> Ranking:
         """Return a ranking that has answered requests of each kind; raises RerankError where it cannot."""
         query = self._frequent_terms()
-        run = self._search({"q": query, "other": query.split()[0]}, _WARM_ROWS, ranking)
+        topics = {"q": query, "other": query.split()[0]}
+        run = self._search(topics, _WARM_ROWS, ranking)
         if ranking.model is not None and isinstance(run, UnionRun):
-            made = {name: each.retriever for name, each in run.sources.items() if each.retriever is not None}
+            made = {name: part.retriever for name, part in run.sources.items() if part.retriever is not None}
             check_retrievers(ranking.model, run.retriever, made, "union")
-        given = given_texts({"q": query, "r": query}, {"q": ["a text", query], "r": [query]})
+        if not ranking.needs_index:
+            self._text_scores(given_texts({"q": query, "r": query}, {"q": ["a text", query], "r": [query]}), ranking)
         if ranking.model is None:
-            self._text_scores(given, ranking)
             return ranking
-        data = self._features(run, {"q": query, "other": query}, ranking)
+        data = self._features(run, topics, ranking)
         ranking.model.predict(data)
         ranking.model.predict(data.of_rows([0]))
-        if not ranking.needs_index:
-            self._text_scores(given, ranking)
         return replace(ranking, explains=explains(ranking, data.of_rows(np.arange(min(3, data.n_rows)))))
 
     def close(self) -> None:
@@ -280,123 +276,123 @@ class Engine:
             self.log.close()
 
     def answer(self, jobs: Sequence[Job]) -> None:
-        """Set `answer` or `fault` of each job; jobs that share a model are computed together."""
-        groups: dict[tuple[type, tuple[str, ...]], list[Any]] = {}
+        """Set `answer` or `fault` of each job; jobs of the same rankings and depth are computed together."""
+        groups: dict[tuple[Any, ...], list[Any]] = {}
         for job in jobs:
             try:
-                place, names = job.named
-                for name in names:
-                    self._check(job, place, name)
+                self._check(job)
             except ServiceError as fault:
                 job.fault = fault
             else:
-                groups.setdefault((type(job), job.models), []).append(job)
-        for (kind, _), group in groups.items():
-            self._answer_group(kind, group)
+                depth = job.candidates if isinstance(job, SearchJob) else None
+                groups.setdefault((job.models, depth), []).append(job)
+        for (_, depth), group in groups.items():
+            self._answer_group(self._answer_reranks if depth is None else self._answer_searches, group)
 
-    def _answer_group(self, kind: type, group: list[Any]) -> None:
+    def _answer_group(self, compute: Callable[[list[Any]], None], group: list[Any]) -> None:
         """Answer jobs together; after an error one by one, so that only those fail that cause it."""
-        compute = self._answer_searches if kind is SearchJob else self._answer_reranks
         try:
             _drop_late(group)
             compute(group)
         except Exception as error:
             if len(group) > 1:
                 for job in group:
-                    self._answer_group(kind, [job])
+                    self._answer_group(compute, [job])
                 return
             group[0].fault = _fault(error, group[0])
 
-    def _check(self, job: Job, place: str, name: str) -> None:
+    def _check(self, job: Job) -> None:
         """Refuse a job that names what the index or a model, by name, does not have."""
-        if name not in self.rankings:
-            raise unknown(404, place, name, self.rankings)
-        ranking = self.rankings[name]
-        if job.cutoff is not None and not ranking.is_calibrated:
-            raise ServiceError(
-                422, "body.min_score" if job.cutoff.min_score else "body.abstain", "a calibrated model",
-                f"{ranking.name}, which is not",
-                "Leave it out, or serve a model of `rerank train INDEX TOPICS QRELS` with enough judged queries.",
-            )  # fmt: skip
-        if isinstance(job, RerankJob) and (ranking.reads_runs or (job.doc_ids is None and ranking.needs_index)):
-            raise ServiceError(
-                422, "body.model",
-                "a model of BM25's candidates" if ranking.reads_runs else "ids of documents of the index",
-                f"{ranking.name}, whose features need {ranking.needs_index}", "Use /search, or name another model.",
-            )  # fmt: skip
-        if isinstance(job, SearchJob):
-            if job.explain and not ranking.explains:
+        for name in job.named:
+            if name not in self.rankings:
+                raise unknown(404, job.place, name, self.rankings)
+            ranking = self.rankings[name]
+            if job.body.cutoff is not None and not ranking.is_calibrated:
                 raise ServiceError(
-                    422, "body.explain", "a model with contributions", f"{ranking.name}, which has none",
+                    422, "body.min_score" if job.body.cutoff.min_score else "body.abstain", "a calibrated model",
+                    f"{name}, which is not",
+                    "Leave it out, or serve a model of `rerank train INDEX TOPICS QRELS` with enough judged queries.",
+                )  # fmt: skip
+            if isinstance(job, RerankJob) and (ranking.reads_runs or (job.doc_ids is None and ranking.needs_index)):
+                raise ServiceError(
+                    422, "body.model",
+                    "a model of BM25's candidates" if ranking.reads_runs else "ids of documents of the index",
+                    f"{name}, whose features need {ranking.needs_index}", "Use /search, or name another model.",
+                )  # fmt: skip
+            if isinstance(job, SearchJob) and job.body.explain and not ranking.explains:
+                raise ServiceError(
+                    422, "body.explain", "a model with contributions", f"{name}, which has none",
                     "Leave explain out, or serve a model of trees.",
                 )  # fmt: skip
-            for number, name in enumerate(job.fields):
-                if name not in self.field_names:
-                    raise unknown(422, f"body.fields[{number}]", name, self.field_names)
+        if isinstance(job, SearchJob):
+            for number, field in enumerate(job.body.fields):
+                if field not in self.field_names:
+                    raise unknown(422, f"body.fields[{number}]", field, self.field_names)
 
-    def _search(self, queries: Mapping[str, str], k: int, ranking: Ranking) -> Run:
+    def _search(self, topics: Mapping[str, str], k: int, ranking: Ranking) -> Run:
         """Return the candidates of each query: BM25's top k, or those of several sources."""
-        return self.index.retrieve(Topics(queries), ranking.candidates.at_depth(k))
+        depth = (ranking.candidates.k or DEPTH) if ranking.is_union else k
+        return self.index.retrieve(Topics(topics), ranking.candidates.at_depth(depth))
 
     def _answer_searches(self, jobs: list[SearchJob]) -> None:
         """Answer searches with one ranking, or with two that share each list."""
         rankings = [self.rankings[name] for name in jobs[0].models]
-        names = [[f"{n}:{name}" for name in job.queries] for n, job in enumerate(jobs)]
         topics = {f"{n}:{name}": text for n, job in enumerate(jobs) for name, text in job.queries.items()}
-        sides = [self._searched(jobs, topics, ranking) for ranking in rankings]
-        marked = [name for own, job in zip(names, jobs, strict=True) if job.marks_words for name in own]
-        terms = self._terms({name: topics[name] for name in marked})
-        wanted = [(job.k, job.cutoff) for job in jobs for _ in job.queries]
-        ranked = zip(*(_best(side, wanted) for side in sides), strict=True)
-        for own, job in zip(names, jobs, strict=True):
-            best = [(text, next(ranked)) for text in job.queries.values()]
+        whole = self.log is not None or any(job.body.explain for job in jobs)
+        sides = []
+        for ranking in rankings:
+            run = self._search(topics, jobs[0].candidates, ranking)
+            _drop_late(jobs)
+            sides.append(self._scored(ranking, topics, run, whole))
+        numbered = enumerate(topics)
+        for job in jobs:
+            own = dict(islice(numbered, len(job.queries)))
             try:
-                lists = list(_shown_lists(job, rankings, best))
-                told = [] if self.log is None else self._logged(job, lists)
-                job.answer = self._results(job, lists, [terms.get(name, frozenset()) for name in own], told)
+                self._finish_search(job, own, rankings, sides)
             except ServiceError as fault:  # of this job alone
                 job.fault = fault
-                continue
-            if self.log is not None:
-                ids = {name: each.query_id for name, each in zip(own, told, strict=True)}
-                job.entry = self.log.entry(job, told, ids, sides[0].run, sides[0].data)
 
-    def _searched(self, jobs: Sequence[SearchJob], topics: Mapping[str, str], ranking: Ranking) -> _Scored:
-        """Return the candidates of all queries of some jobs with the scores and order of a ranking."""
-        run = self._candidates(topics, [job.candidates for job in jobs for _ in job.queries], ranking)
-        _drop_late(jobs)
-        return self._scored(ranking, topics, run, self.log is not None or any(job.explain for job in jobs))
+    def _finish_search(
+        self, job: SearchJob, own: Mapping[int, str], rankings: Sequence[Ranking], sides: Sequence[_Scored]
+    ) -> None:
+        """Set the answer of a search, and what the log gets where it is sent.
 
-    def _logged(self, job: SearchJob, lists: Sequence[ShownList]) -> list[Logged]:
-        """Return the queries of a job as the log has them."""
-        ids = self.log.names(job).values() if self.log is not None else ()
-        checksums = {name: self.rankings[name].checksum for name in job.models}
-        assigned = {"assigned": job.assigned} if job.assigned else {}
-        return [
-            Logged(query_id, text, each.doc_ids(), {**each.credited(), "checksums": checksums, **assigned})
-            for query_id, text, each in zip(ids, job.queries.values(), lists, strict=True)
-        ]
+        own  numbers of its queries in the runs, and their names there
+        """
+        results = []
+        attributes = []
+        promised = sides[0].promised if len(sides) == 1 else None
+        for number, (query_id, query) in zip(own, job.queries.items(), strict=True):
+            _drop_late([job])
+            hits, credited = _shown(job, query, rankings, sides, number)
+            likely = {} if promised is None else {"probability": float(promised.lists[number])}
+            results.append({"query_id": query_id, "query": query, **likely, "hits": hits})
+            attributes.append(credited | {"checksums": {ranking.name: ranking.checksum for ranking in rankings}})
+        self._add_documents(job, results)
+        if self.log is not None:
+            known = list(zip(results, attributes, strict=True))
+            job.entry = self.log.entry(job, known, list(own.values()), sides[0].run, sides[0].data)
+        job.answer = json_bytes(results)
 
-    def _candidates(self, topics: Mapping[str, str], wanted: list[int], ranking: Ranking) -> Run:
-        """Return BM25's documents of each query, as many as wanted: one search for all of each number."""
-        names = list(topics)
-        if ranking.is_union:
-            return self._search(topics, ranking.candidates.k or DEPTH, ranking)
-        parts = {
-            k: self._search(
-                {name: topics[name] for name, own in zip(names, wanted, strict=True) if own == k}, k, ranking
-            )
-            for k in dict.fromkeys(wanted)
-        }
-        if len(parts) == 1:
-            return next(iter(parts.values()))
-        run = Run.joined(list(parts.values()))
-        return run.select(run.query_numbers(names))
-
-    def _terms(self, topics: Mapping[str, str]) -> dict[str, frozenset[str]]:
-        """Return the terms of some queries, which may be none."""
-        terms = self.index.searcher.analyze(list(topics.values())) if topics else []
-        return dict(zip(topics, map(frozenset, terms), strict=True))
+    def _add_documents(self, job: SearchJob, results: Sequence[dict[str, Any]]) -> None:
+        """Add stored fields and passages to the hits, where these are asked for; refuse an answer that is too large."""
+        marks = bool(job.body.fields) and (job.body.highlight or job.body.excerpt > 0)
+        terms = self.index.searcher.analyze(list(job.queries.values())) if marks else [()] * len(results)
+        size = 0
+        for result, of_query in zip(results, terms, strict=True):
+            for part in _parts(result["hits"] if job.body.fields or job.body.passage else ()):
+                _drop_late([job])
+                doc_ids = [hit["id"] for hit in part]
+                if job.body.fields:
+                    for hit, entry in zip(part, self._fields(job, doc_ids, frozenset(of_query)), strict=True):
+                        hit |= entry
+                        size += len(json_bytes(entry))
+                    self._check_size(size, "body.fields")
+                if job.body.passage:
+                    for hit, passage in zip(part, self._passages(result["query"], doc_ids), strict=True):
+                        hit["passage"] = passage._asdict()
+                        size += len(passage.text)
+                    self._check_size(size, "body.passage")
 
     def _scored(
         self, ranking: Ranking, topics: Mapping[str, str], run: Run, all_features: bool = False, given: bool = False
@@ -417,95 +413,107 @@ class Engine:
     ) -> RankingData:
         return self.index.some_features(needed, run, Topics(topics), recipe=ranking.recipe)
 
-    def _results(
-        self, job: SearchJob, lists: Sequence[ShownList], terms: Sequence[frozenset[str]], told: Sequence[Logged]
-    ) -> bytes:
-        """Return the results of a job as a JSON list; raises ServiceError where they are too large or too late."""
-        results: list[dict[str, Any]] = []
-        size = 0
-        tokens = [] if self.log is None else [{"token": self.log.token(each.query_id, each.doc_ids)} for each in told]
-        for (query_id, text), each, own_terms in zip(job.queries.items(), lists, terms, strict=True):
-            hits = each.hits
-            doc_ids = each.doc_ids()
-            for names, part in _parts(doc_ids, hits) if job.fields else ():
-                for hit, entry in zip(part, self._fields(job, names, own_terms), strict=True):
-                    hit |= entry
-                    size += len(json_bytes(entry))
-                self._check_size(size, "body.fields")
-            for names, part in _parts(doc_ids, hits) if job.passage else ():
-                _drop_late([job])
-                for hit, passage in zip(part, self._passages(text, names), strict=True):
-                    hit["passage"] = passage._asdict()
-                    size += len(passage.text)
-                self._check_size(size, "body.passage")
-            token = tokens[len(results)] if tokens else {}
-            results.append({"query_id": query_id, "query": text, **each.answered, **token, "hits": hits})
-        return json_bytes(results)
-
     def _check_size(self, size: int, place: str) -> None:
         """Refuse an answer of more bytes than the limit."""
         if size > self.settings.limits.answer_bytes:
             raise large_answer(place, self.settings.limits.answer_bytes)
 
-    def _fields(self, job: SearchJob, names: Sequence[str], terms: frozenset[str]) -> list[dict[str, Any]]:
+    def _fields(self, job: SearchJob, doc_ids: Sequence[str], terms: frozenset[str]) -> list[dict[str, Any]]:
         """Return stored fields of some hits, as excerpts and with matches where these are asked for."""
-        _drop_late([job])
-        chosen = [chosen_fields(document, job.fields) for document in self.stored(names).values()]
-        matcher = None
-        if job.marks_words:
-            texts = (text for document in chosen for text in document.values() if isinstance(text, str))
-            matcher = Matcher(self.index.searcher.analyze, texts)
-        return [_texts(job, document, matcher, terms) for document in chosen]
+        body = job.body
+        documents = [chosen_fields(document, body.fields) for document in self._stored(doc_ids)]
+        if not (body.highlight or body.excerpt):
+            return [{"fields": document} for document in documents]
+        texts = [{name: text for name, text in each.items() if isinstance(text, str)} for each in documents]
+        matcher = Matcher(self.index.searcher.analyze, (text for own in texts for text in own.values()))
+        entries = []
+        for document, own in zip(documents, texts, strict=True):
+            cut = {name: excerpt(text, matcher.spans(text, terms), body.excerpt) for name, text in own.items()}
+            fields = document | {name: text for name, (text, _) in cut.items()}
+            matches = {"matches": {name: spans for name, (_, spans) in cut.items()}} if body.highlight else {}
+            entries.append({"fields": fields, **matches})
+        return entries
 
-    def stored(self, doc_ids: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Return the stored fields of documents of the index by id."""
-        names = list(doc_ids)
-        numbers = self.index.forward.doc_numbers(id_array(names)).tolist() if names else []
-        raw = self.index.stored_documents(numbers) if numbers else []
-        return {name: stored_fields(text) for name, text in zip(names, raw, strict=True)}
+    def _numbers(self, doc_ids: Sequence[str]) -> Ints:
+        """Return the numbers of documents of the index, -1 for another one."""
+        return self.index.forward.doc_numbers(id_array(list(doc_ids)))
+
+    def _stored(self, doc_ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the stored fields of documents of the index."""
+        return [stored_fields(text) for text in self.index.stored_documents(self._numbers(doc_ids))]
 
     def _passages(self, query: str, doc_ids: Sequence[str]) -> list[Passage]:
         """Return the best passages of documents of the index."""
-        return document_passages(self.index, query, self.index.forward.doc_numbers(id_array(list(doc_ids))))
-
-    def _with_passages(self, job: RerankJob, answer: RerankAnswer) -> RerankAnswer:
-        """Return an answer with the best passages of the documents that are returned, where these are wanted."""
-        wanted = answer.order[: job.count] if job.passages else []
-        if not wanted:
-            return answer
-        if job.doc_ids is None:
-            texts = [job.documents[number] for number in wanted]
-            passages = self.index.text_passages(job.query, texts, field=self.text_field)
-        else:
-            passages = self._passages(job.query, [job.doc_ids[number] for number in wanted])
-        self._check_size(sum(len(passage.text) for passage in passages), "body.return_passages")
-        return replace(answer, passages=dict(zip(wanted, passages, strict=True)))
+        return document_passages(self.index, query, self._numbers(doc_ids))
 
     def _answer_reranks(self, jobs: list[RerankJob]) -> None:
-        """Answer rerank requests with one ranking: those over texts together, those over ids together."""
-        ranking = self.rankings[jobs[0].model]
+        """Answer rerank requests with one ranking: those over texts together, those over ids one by one."""
+        ranking = self.rankings[jobs[0].models[0]]
         texts = [job for job in jobs if job.doc_ids is None]
         if texts:
             given = given_texts(
-                {str(n): job.query for n, job in enumerate(texts)},
+                {str(n): job.body.query for n, job in enumerate(texts)},
                 {str(n): job.documents for n, job in enumerate(texts)},
             )
             scored = self._text_scores(replace(given, locations=_locations(texts)), ranking)
             for n, job in enumerate(texts):
-                positions = scored.run.doc_ids[scored.run.rows(str(n))].astype(np.int64)
-                job.finish(self._with_passages(job, _ordered(scored, n, positions, job.cutoff)))
+                self._finish_rerank(job, scored, n, scored.run.doc_ids[scored.run.rows(str(n))].astype(np.int64))
         for job in jobs:
             if job.doc_ids is not None:
                 _drop_late([job])
-                job.finish(self._with_passages(job, self._rank_ids(job, job.doc_ids, ranking)))
+                scored = self._id_scores(job, job.doc_ids, ranking)
+                position = {name: number for number, name in enumerate(job.doc_ids)}
+                names = scored.run.doc_ids[scored.rows].tolist()
+                self._finish_rerank(job, scored, 0, np.array([position[name] for name in names], np.int64))
+
+    def _finish_rerank(self, job: RerankJob, scored: _Scored, query: int, positions: Ints) -> None:
+        """Set the answer: likely documents by falling score, equal scores by their positions (n,) in the request."""
+        first = int(scored.run.query_ptr[query])
+        rows = first + position_order(positions, scored.scores[first : first + len(positions)])
+        rows = scored.likely(query, rows, job.body.cutoff)
+        check_finite(scored.scores[rows])
+        promised = scored.promised
+        probabilities = None if promised is None else promised.documents[rows].tolist()
+        order = positions[rows - first].tolist()
+        returned = order[: job.body.count]
+        job.answer = RerankAnswer(
+            order,
+            scored.scores[rows].tolist(),
+            probabilities,
+            None if job.doc_ids is None or not job.body.return_documents else self._whole_texts(job, returned),
+            self._passages_of(job, returned) if job.body.return_passages and returned else {},
+        )
+
+    def _passages_of(self, job: RerankJob, wanted: Sequence[int]) -> dict[int, Passage]:
+        """Return the best passages of documents, by their numbers in the request."""
+        if job.doc_ids is None:
+            texts = [job.documents[number] for number in wanted]
+            passages = self.index.text_passages(job.body.query, texts, field=self.text_field)
+        else:
+            passages = self._passages(job.body.query, [job.doc_ids[number] for number in wanted])
+        self._check_size(sum(len(passage.text) for passage in passages), "body.return_passages")
+        return dict(zip(wanted, passages, strict=True))
+
+    def _whole_texts(self, job: RerankJob, wanted: Sequence[int]) -> dict[int, str]:
+        """Return the stored texts of documents of the index, by their numbers in the request."""
+        size = 0
+        texts: dict[int, str] = {}
+        for part in _parts(wanted):
+            _drop_late([job])
+            documents = self._stored([job.doc_ids[number] for number in part])  # type: ignore[index]
+            for number, document in zip(part, documents, strict=True):
+                text = document.get(CONTENTS)
+                texts[number] = text if isinstance(text, str) else ""
+                size += len(texts[number].encode("utf-8", "replace"))
+            self._check_size(size, "body.return_documents")
+        return texts
 
     def _text_scores(self, given: GivenTexts, ranking: Ranking) -> _Scored:
         """Return texts with the scores of a ranking."""
         trained = ranking.candidates
-        recipe = _BM25_ONLY if ranking.recipe is None else ranking.recipe
         options = TextOptions(
             self.text_field,
-            recipe,
+            _BM25_ONLY if ranking.recipe is None else ranking.recipe,
             Retriever.bm25(trained.k1, trained.b, trained.field),
             None if ranking.model is None else ranking.model.features_read(),
         )
@@ -513,42 +521,23 @@ class Engine:
         run = Run(data.query_ids, data.query_ptr, data.stored_ids, data.base_scores)  # type: ignore[arg-type]
         return _scored_rows(ranking, run, data, np.arange(run.n_rows), texts=True)
 
-    def _rank_ids(self, job: RerankJob, doc_ids: Sequence[str], ranking: Ranking) -> RerankAnswer:
-        """Return documents of the index in the order of a ranking."""
+    def _id_scores(self, job: RerankJob, doc_ids: Sequence[str], ranking: Ranking) -> _Scored:
+        """Return documents of the index with the scores of a ranking."""
         forward = self.index.forward
-        ids = id_array(list(doc_ids))
-        numbers = forward.doc_numbers(ids)
+        numbers = self._numbers(doc_ids)
         if (numbers < 0).any():
             missing = int(np.argmax(numbers < 0))
             raise ServiceError(
                 404, f"body.documents[{missing}].id", "a document of the index", repr(doc_ids[missing]),
                 "Send its text, or leave it out.",
             )  # fmt: skip
-        terms = self.index.searcher.analyze([job.query])
+        terms = self.index.searcher.analyze([job.body.query])
         bm25 = ranking.candidates
-        query_ptr = pointers([len(ids)])
+        query_ptr = pointers([len(numbers)])
         scores = bm25_scores(forward, terms, query_ptr, numbers, bm25.field, Recipe(bm25_k1=bm25.k1, bm25_b=bm25.b))
-        run = Run(id_array(["q"]), query_ptr, ids, scores, str(Retriever.bm25(bm25.k1, bm25.b, bm25.field)))
-        run = run.take(run.trec_order())
-        scored = self._scored(ranking, {"q": job.query}, run, given=True)
-        position = {name: number for number, name in enumerate(doc_ids)}
-        names = run.doc_ids[scored.rows].tolist()
-        answer = _ordered(scored, 0, np.array([position[name] for name in names], np.int64), job.cutoff)
-        return replace(answer, texts=self._whole_texts(job, doc_ids, answer.order)) if job.with_texts else answer
-
-    def _whole_texts(self, job: RerankJob, doc_ids: Sequence[str], order: Sequence[int]) -> dict[int, str]:
-        """Return the stored texts of the documents that are returned, by their numbers in the request."""
-        wanted = list(order[: job.count])
-        size = 0
-        texts: dict[int, str] = {}
-        for numbers, names in _parts(wanted, [doc_ids[number] for number in wanted]):
-            _drop_late([job])
-            for number, document in zip(numbers, self.stored(names).values(), strict=True):
-                text = document.get(CONTENTS)
-                texts[number] = text if isinstance(text, str) else ""
-                size += len(texts[number].encode("utf-8", "replace"))
-            self._check_size(size, "body.return_documents")
-        return texts
+        retriever = str(Retriever.bm25(bm25.k1, bm25.b, bm25.field))
+        run = Run(id_array([QUERY]), query_ptr, id_array(list(doc_ids)), scores, retriever)
+        return self._scored(ranking, {QUERY: job.body.query}, run.take(run.trec_order()), given=True)
 
     def _frequent_terms(self) -> str:
         """Return a query with hits: words that the analyser keeps, from documents of the index."""
@@ -581,129 +570,61 @@ class _Scored:
             return rows[:0]
         return rows[self.promised.documents[rows] >= cutoff.min_score]
 
-
-@dataclass(frozen=True, eq=False)
-class _Ranked:
-    """The best documents of one query.
-
-    query  its number
-    rows  their rows in `scored.scores`, best first
-    ranks  their ranks among BM25's documents, from 0
-    """
-
-    scored: _Scored
-    query: int
-    rows: Ints
-    ranks: Ints
-
-    def answered(self) -> dict[str, float]:
-        """Return the probability of any relevant document, where the model is calibrated."""
-        promised = self.scored.promised
-        return {} if promised is None else {"probability": float(promised.lists[self.query])}
-
-    def hits(self) -> list[dict[str, Any]]:
-        """Return the hits as objects; ValueError where a score is not finite."""
-        scores = self.scored.scores[self.rows]
-        bm25 = self.scored.run.scores[self.scored.rows[self.rows]]
+    def hits(self, job: SearchJob, query: int, ranking: Ranking) -> list[dict[str, Any]]:
+        """Return the best documents of a query, by its number, as objects; ValueError where a score is not finite."""
+        start, end = self.run.query_ptr[query : query + 2].tolist()
+        rows = self.likely(query, self.order[start : min(start + job.body.k, end)], job.body.cutoff)
+        of_run = self.rows[rows]
+        scores = self.scores[rows]
+        bm25 = self.run.scores[of_run]
         check_finite(scores)
         check_finite(bm25)
-        columns = zip(self.names(), scores.tolist(), self._promised(), self.ranks.tolist(), bm25.tolist(), strict=True)
-        return [
-            {"rank": place, "id": doc_id, "score": score, **promised, "bm25": {"rank": rank + 1, "score": first}}
-            for place, (doc_id, score, promised, rank, first) in enumerate(columns, start=1)
+        columns = zip(
+            self.run.doc_ids[of_run].tolist(), scores.tolist(), (of_run - start).tolist(), bm25.tolist(), strict=True
+        )
+        hits: list[dict[str, Any]] = [
+            {"rank": place, "id": doc_id, "score": score, "bm25": {"rank": rank + 1, "score": first}}
+            for place, (doc_id, score, rank, first) in enumerate(columns, start=1)
         ]
-
-    def _promised(self) -> list[dict[str, float]]:
-        """Return the probability of each of them, where the model is calibrated."""
-        promised = self.scored.promised
-        if promised is None:
-            return [{} for _ in self.rows]
-        return [{"probability": value} for value in promised.documents[self.rows].tolist()]
-
-    def names(self) -> list[str]:
-        """Return the ids of the documents."""
-        names: list[str] = self.scored.run.doc_ids[self.scored.rows[self.rows]].tolist()
-        return names
-
-    def features(self, ranking: Ranking) -> list[list[dict[str, Any]]]:
-        """Return the strongest features of each of them."""
-        data = self.scored.data
-        return [[] for _ in self.rows] if data is None else strongest_features(ranking, data.of_rows(self.rows))
+        if self.promised is not None:
+            for hit, probability in zip(hits, self.promised.documents[rows].tolist(), strict=True):
+                hit["probability"] = probability
+        if job.body.explain and self.data is not None:
+            for hit, features in zip(hits, strongest_features(ranking, self.data.of_rows(rows)), strict=True):
+                hit["features"] = features
+        return hits
 
 
-@dataclass(frozen=True, eq=False)
-class ShownList:
-    """The hits that are shown for one query, and how clicks on them are credited.
-
-    hits      as objects of the answer
-    rankers   names of the rankings
-    answered  what the answer has beside the hits
-    sides     the number in `rankers` of each hit's, and `credits` of a click on it; empty where there is one ranking
-    seed      of the chance in the list
-    """
-
-    hits: list[dict[str, Any]]
-    rankers: Sequence[str]
-    answered: Mapping[str, float] = field(default_factory=dict)
-    sides: Sequence[int] = ()
-    credits: Sequence[float] = ()
-    seed: int | None = None
-
-    def doc_ids(self) -> list[str]:
-        """Return the ids of the documents."""
-        return [hit["id"] for hit in self.hits]
-
-    def credited(self) -> dict[str, Any]:
-        """Return how the hits were ranked, as the log has it."""
-        if self.seed is None:
-            return {"ranker": self.rankers[0]}
-        return {"rankers": self.rankers, "sides": self.sides, "credits": self.credits, "seed": self.seed}
-
-
-def _shown_lists(
-    job: SearchJob, rankings: Sequence[Ranking], best: Iterable[tuple[str, Sequence[_Ranked]]]
-) -> Iterator[ShownList]:
-    """Yield the list for each query, with its best documents by each ranking, as long as somebody waits."""
-    for query, ranked in best:
-        _drop_late([job])
-        yield shown_list(job, query, rankings, ranked)
-
-
-def shown_list(job: SearchJob, query: str, rankings: Sequence[Ranking], ranked: Sequence[_Ranked]) -> ShownList:
-    """Return the list for a query of a job: that of its ranking, or one of the documents of both."""
-    lists = [each.hits() for each in ranked]
-    if job.explain:
-        for hits, ranking, each in zip(lists, rankings, ranked, strict=True):
-            for hit, why in zip(hits, each.features(ranking), strict=True):
-                hit["features"] = why
-    names = [ranking.name for ranking in rankings]
-    if job.comparison is None:
-        return ShownList(lists[0], names, ranked[0].answered())
-    seed, (first, second) = job.comparison.seed(query), [each.names() for each in ranked]
-    made = interleave(first, second, job.k, random=seed)
+def _shown(
+    job: SearchJob, query: str, rankings: Sequence[Ranking], sides: Sequence[_Scored], number: int
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the hits for a query: of the job's ranking, or of both in one list; and how the log credits clicks."""
+    lists = [side.hits(job, number, ranking) for side, ranking in zip(sides, rankings, strict=True)]
+    if len(lists) == 1:
+        assigned = {} if job.named == job.models else {"assigned": ",".join(job.named)}
+        return lists[0], {"ranker": rankings[0].name, **assigned}
+    seed = job.seed(query)
+    first, second = ([hit["id"] for hit in hits] for hits in lists)
+    made = interleave(first, second, job.body.k, random=seed)
     by_id = [{hit["id"]: hit for hit in hits} for hits in lists]
     hits = [
         {**(by_id[side].get(doc_id) or by_id[1 - side][doc_id]), "rank": place}
         for place, (doc_id, side) in enumerate(zip(made.documents, made.sides, strict=True), start=1)
     ]
-    return ShownList(hits, names, {}, made.sides, made.credits, seed)
+    names = [ranking.name for ranking in rankings]
+    return hits, {"rankers": names, "sides": made.sides, "credits": made.credits, "seed": seed}
 
 
-def _best(scored: _Scored, wanted: Sequence[tuple[int, Cutoff | None]]) -> Iterator[_Ranked]:
-    """Yield the best documents of each query, as many as wanted and likely enough."""
-    run = scored.run
-    starts = scored.run.query_ptr[:-1]
-    positions, ptr = joined_rows(starts, np.minimum(np.diff(run.query_ptr), [count for count, _ in wanted]))
-    rows = scored.order[positions]
-    for query, (_, cutoff) in enumerate(wanted):
-        likely = scored.likely(query, rows[ptr[query] : ptr[query + 1]], cutoff)
-        yield _Ranked(scored, query, likely, scored.rows[likely] - starts[query])
+def check_finite(scores: Floats) -> None:
+    """Raise ValueError unless all scores are finite: JSON has no other numbers, and orjson would write null."""
+    if not np.isfinite(scores).all():
+        raise ValueError("scores: expected finite values, got others. Check the model.")
 
 
-def _parts(first: Sequence[Any], second: Sequence[Any]) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
-    """Yield two sequences in parts of equal lengths, so that few documents are in memory at a time."""
-    for start in range(0, len(first), _AT_ONCE):
-        yield first[start : start + _AT_ONCE], second[start : start + _AT_ONCE]
+def _parts(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """Yield a sequence in parts, so that few documents are in memory at a time."""
+    for start in range(0, len(items), _AT_ONCE):
+        yield items[start : start + _AT_ONCE]
 
 
 def _drop_late(jobs: Sequence[Job]) -> None:
@@ -724,16 +645,6 @@ def _scored_rows(ranking: Ranking, run: Run, data: RankingData, rows: Ints, text
     return _Scored(run, data, rows, scores, trec_order(data.query_ptr, scores, data.stored_ids), promised)
 
 
-def _ordered(scored: _Scored, query: int, positions: Ints, cutoff: Cutoff | None) -> RerankAnswer:
-    """Return likely documents of a query by falling score, equal scores by their positions (n,) in the request."""
-    first = int(scored.run.query_ptr[query])
-    rows = first + position_order(positions, scored.scores[first : first + len(positions)])
-    rows = scored.likely(query, rows, cutoff)
-    promised = scored.promised
-    probabilities = None if promised is None else promised.documents[rows].tolist()
-    return RerankAnswer(positions[rows - first].tolist(), scored.scores[rows].tolist(), probabilities)
-
-
 _BM25_ONLY = Recipe(families=("document",))
 
 
@@ -745,21 +656,6 @@ def _locations(jobs: Sequence[RerankJob]) -> dict[tuple[str, str], str]:
         for number, (name, document) in enumerate(zip(position_ids(len(job.documents)), job.documents, strict=True))
         if not isinstance(document, str)
     }
-
-
-def _texts(
-    job: SearchJob, document: Mapping[str, Any], matcher: Matcher | None, terms: frozenset[str]
-) -> dict[str, Any]:
-    """Return the fields of a hit, and its matches where they are asked for."""
-    if matcher is None:
-        return {"fields": document}
-    cut = {
-        name: excerpt(text, matcher.spans(text, terms), job.excerpt)
-        for name, text in document.items()
-        if isinstance(text, str)
-    }
-    fields = {name: cut[name][0] if name in cut else value for name, value in document.items()}
-    return {"fields": fields, **({"matches": {name: cut[name][1] for name in cut}} if job.highlight else {})}
 
 
 def _fault(error: Exception, job: Job) -> ServiceError:

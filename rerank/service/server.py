@@ -1,8 +1,7 @@
-"""The processes that answer requests: uvicorn's server, and its supervisor where there are several.
+"""The application's endpoints, and the processes that answer requests: uvicorn's server, and its workers."""
 
-The application: its endpoints, and the forms of their answers.
-"""
-
+import asyncio
+import inspect
 import logging
 import multiprocessing
 import os
@@ -12,16 +11,19 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import FastAPI
+import orjson
+from fastapi import Depends, FastAPI, Query
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from pydantic import BaseModel
+from starlette.requests import Request
 from starlette.responses import Response
 from uvicorn import Config, Server
 from uvicorn.protocols.http.flow_control import CLOSE_HEADER
@@ -33,32 +35,42 @@ from rerank.features.functions import load_functions
 from rerank.index.index import Index
 from rerank.lucene.jvm import keep_heap_small
 from rerank.service.app import PAGE, Guard, Service, json_response
-from rerank.service.bodies import Route, add_events, add_rerank, add_search, token
+from rerank.service.bodies import RERANK_PATHS, Events, Rerank, Search, read_body
 from rerank.service.querylog import folder_key
-from rerank.service.settings import METRICS_FOLDER, STATUSES, Settings
+from rerank.service.settings import METRICS_FOLDER, STATUSES, ServiceError, Settings, not_written
 from rerank.version import __version__
 
+log = logging.getLogger("rerank")
+_MOST_HEAD = 1 << 15  # bytes of a request's line and headers
+_KEEP_ALIVE = 75  # seconds; load balancers keep idle connections for up to 60
+_BACKLOG = 2048
+_SWITCH_SECONDS = 0.001  # Python's threads change more often than by default: requests wait less for the kernels
+_GRACE = 5  # seconds
+_LAST_REQUEST = 2.0  # seconds at the end, in which a client may still use a connection that it has kept
+_UNRESPONSIVE = 60  # seconds after which a worker that does not answer its supervisor is killed
+_FILES = 8192
 
-def make_app(service: Service) -> Guard:
-    """Return the application of a service."""
-    app = FastAPI(
-        title="rerank",
-        version=__version__,
-        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        lifespan=service.lifespan,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        responses={status: {"model": Error, "description": about} for status, about in STATUSES.items()},
-    )
-    app.state.service = service
-    app.router.route_class = Route
-    add_search(app, service)
-    add_rerank(app, service)
-    add_events(app, service)
-    _add_others(app, service)
-    app.openapi()  # is kept: the first request for it does not stop others
-    return Guard(app, service.settings)
+
+class Route(APIRoute):
+    """A route whose body is read within the service's limits, and parsed and checked where it stops no other request.
+
+    FastAPI declares the body in /openapi.json; by itself it would check it on the event loop.
+    """
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Return the function that answers requests."""
+        parameters = inspect.signature(self.endpoint).parameters
+        if "body" not in parameters:
+            return super().get_route_handler()
+        read = partial(read_body, parameters["body"].annotation)
+
+        async def handle(request: Request) -> Response:
+            service: Service = request.app.state.service
+            async with service.body(request, read) as body:
+                response: Response = await self.endpoint(body, request)
+                return response
+
+        return handle
 
 
 class Error(BaseModel):
@@ -78,97 +90,121 @@ class Error(BaseModel):
     request_id: str
 
 
-class Model(BaseModel):
-    """A ranking."""
-
-    id: str
-    object: str
-    ranker: str
-    features: int
-    explains: bool
-    calibrated: bool
-    checksum: str
-
-
-class Models(BaseModel):
-    """The answer of /models."""
-
-    object: str
-    served: str
-    fields: list[str]
-    most_documents: int
-    logs: bool
-    data: list[Model]
-    version: str
-
-
-class Status(BaseModel):
-    """The answer of /health and /ready."""
-
-    status: str
-
-
-def _add_others(app: FastAPI, service: Service) -> None:
-    async def models() -> Response:
-        """Return the rankings that requests can name."""
-        return json_response(
-            {
-                "object": "list",
-                "served": service.settings.served_name,
-                "fields": service.engine.field_names,
-                "most_documents": service.limits.documents,
-                "logs": service.engine.log is not None,
-                "data": [ranking.described() for ranking in service.engine.rankings.values()],
-                "version": __version__,
-            }
-        )
-
+def make_app(service: Service) -> Guard:
+    """Return the application of a service."""
+    app = FastAPI(
+        title="rerank",
+        version=__version__,
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        lifespan=service.lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        responses={status: {"model": Error, "description": about} for status, about in STATUSES.items()},
+    )
+    app.state.service = service
+    app.router.route_class = Route
+    # what declares the bearer token, which `Guard` checks, in /openapi.json
+    token = [] if service.settings.token is None else [Depends(HTTPBearer(auto_error=False))]
+    app.post("/search", dependencies=token)(search)
+    for path in RERANK_PATHS:
+        app.post(path, dependencies=token)(rerank)
+    app.post("/events", dependencies=token)(events)
     for path in ("/models", "/v1/models"):
-        app.get(path, response_model=Models, dependencies=token(service))(models)
-
-    @app.get("/health", response_model=Status)
-    async def health() -> Response:
-        """Return whether the process answers."""
-        return json_response({"status": "ok"})
-
-    @app.get("/ready", response_model=Status)
-    async def ready() -> Response:
-        """Return whether requests are answered: kernels are compiled."""
-        return json_response({"status": "ready"})
-
-    @app.get("/metrics", response_class=Response, dependencies=token(service))
-    async def metrics() -> Response:
-        """Return counters in Prometheus' text format."""
-        return Response(metrics_text(), media_type="text/plain; version=0.0.4")
-
+        app.get(path, dependencies=token)(models)
+    app.get("/metrics", response_class=Response, dependencies=token)(metrics)
+    app.get("/health")(health)
+    app.get("/ready")(ready)
     for path, (name, kind) in PAGE.items():
         content = (Path(__file__).parent / "page" / name).read_bytes()
         app.get(path, include_in_schema=False)(partial(_file, content, kind))
+    app.openapi()  # is kept: the first request for it does not stop others
+    return Guard(app, service.settings)
+
+
+async def search(
+    body: Search,
+    request: Request,
+    compare: Annotated[str | None, Query(description="Two models, as A,B, that share one list.")] = None,
+    assign: Annotated[str | None, Query(description="Two models, as A,B, of which a session gets one.")] = None,
+) -> Response:
+    """Search, and reorder with a model, or with two that are compared."""
+    service: Service = request.app.state.service
+    job = body.job(service.limits.documents, service.settings.served_name, request.query_params)
+    start = time.perf_counter()
+    results = orjson.Fragment(await service.answer(request, job))
+    if service.engine.log is not None:  # after the answer: what nobody got was not shown
+        service.engine.log.write(job.entry)
+    took = round(1000 * (time.perf_counter() - start), 3)
+    return json_response({"id": job.request_id, "model": ",".join(job.models), "took_ms": took, "results": results})
+
+
+async def rerank(body: Rerank, request: Request) -> Response:
+    """Order documents for a query."""
+    service: Service = request.app.state.service
+    engine = service.engine
+    served = service.settings.served_name
+    names = (*engine.field_names, *engine.run_names(body.model or served))
+    job = body.job(service.limits.documents, served, names, engine.text_field)
+    await service.answer(request, job)
+    return json_response(body.answer(job, request.scope["path"]))
+
+
+async def events(body: Events, request: Request) -> Response:
+    """Log what searchers were shown and clicked."""
+    service: Service = request.app.state.service
+    query_log = service.engine.log
+    if query_log is None:
+        raise ServiceError(404, "service", "a log of queries", "none", "Start it with --log queries:FOLDER.")
+    written = query_log.write(await asyncio.to_thread(query_log.events, body.token, body.shown, body.clicks))
+    done = asyncio.wrap_future(written)
+    await asyncio.wait([done], timeout=service.limits.deadline)
+    if written.cancel() or not await done:
+        raise not_written()
+    return json_response({"written": len(body.shown) + len(body.clicks)})
+
+
+async def models(request: Request) -> Response:
+    """Return the rankings that requests can name."""
+    service: Service = request.app.state.service
+    engine = service.engine
+    return json_response(
+        {
+            "object": "list",
+            "served": service.settings.served_name,
+            "fields": engine.field_names,
+            "most_documents": service.limits.documents,
+            "logs": engine.log is not None,
+            "data": [ranking.described() for ranking in engine.rankings.values()],
+            "version": __version__,
+        }
+    )
+
+
+async def health() -> Response:
+    """Return whether the process answers."""
+    return json_response({"status": "ok"})
+
+
+async def ready() -> Response:
+    """Return whether requests are answered: kernels are compiled."""
+    return json_response({"status": "ready"})
+
+
+async def metrics() -> Response:
+    """Return counters in Prometheus' text format, summed over the processes."""
+    if METRICS_FOLDER in os.environ:
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        text = generate_latest(registry)
+    else:
+        text = generate_latest()
+    return Response(text, media_type="text/plain; version=0.0.4")
 
 
 async def _file(content: bytes, kind: str) -> Response:
     """Return a file of the page."""
     return Response(content, media_type=kind, headers={"Cache-Control": "no-cache"})
-
-
-def metrics_text() -> bytes:
-    """Return the metrics, summed over the processes."""
-    if METRICS_FOLDER not in os.environ:
-        return generate_latest()
-    registry = CollectorRegistry()
-    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-    return generate_latest(registry)
-
-
-log = logging.getLogger("rerank")
-_MOST_HEAD = 1 << 15  # bytes of a request's line and headers
-_KEEP_ALIVE = 75  # seconds; load balancers keep idle connections for up to 60
-_BACKLOG = 2048
-_SWITCH_SECONDS = 0.001  # Python's threads change more often than by default: requests wait less for the kernels
-_GRACE = 5  # seconds
-_LAST_REQUEST = 2.0  # seconds at the end, in which a client may still use a connection that it has kept
-_UNRESPONSIVE = 60  # seconds after which a worker that does not answer its supervisor is killed
-_FILES = 8192
 
 
 class Connection(H11Protocol):
@@ -195,64 +231,27 @@ class Connection(H11Protocol):
             super().shutdown()
 
 
-class _Ended(Exception):
-    """The supervisor was told to end."""
-
-
 class _Supervisor(Multiprocess):
-    """Keeps the workers running: the first one compiles the kernels, which the others then load."""
+    """uvicorn's supervisor of its workers, which says and counts what ends."""
 
-    interrupted = failed = False
+    interrupted = False
+    _pids: frozenset[int | None] = frozenset()
 
-    def __init__(self, settings: Settings, listener: socket.socket) -> None:
-        level = log.getEffectiveLevel()
-        super().__init__(config_of(settings, partial(_worker_app, settings, level, listener)), [listener])
-        self._later_app = partial(_worker_app, settings, level, listener, ends_service=False)
+    def handle_int(self) -> None:
+        """End the service after Ctrl-C."""
+        self.interrupted = True
+        super().handle_int()
 
-    def init_processes(self) -> None:
-        """Start the first worker, and the others when it is ready."""
-        count = self.processes_num
-        self.processes_num = 1
-        super().init_processes()
-        (first,) = self.processes
-        while not self.should_exit.is_set() and not first.is_ready(1):
-            if not first.process.is_alive():
-                self.failed = True
-                self.should_exit.set()
-            self.handle_signals()
-            time.sleep(0.1)
-        self.config.app = self._later_app
-        self.processes_num = count - 1
-        if not self.should_exit.is_set():
-            super().init_processes()
-        self.processes_num = count
-        self._pids = {process.pid for process in self.processes}
-
-    def run(self) -> None:
-        """Keep the workers running until a signal ends them, whatever is being waited for."""
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, self._end)
-        try:
-            super().run()
-        except _Ended:
-            for listener in self.sockets:  # connections that no worker will take are refused
-                listener.close()
-            children = multiprocessing.active_children()  # those that are being started, too
-            for child in children:
-                child.terminate()
-            for child in children:
-                child.join()
-
-    def _end(self, number: int, frame: object) -> None:
-        self.interrupted = number == signal.SIGINT
-        for each in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(each, signal.SIG_IGN)
-        raise _Ended
+    def terminate_all(self) -> None:
+        """End the workers; connections that none of them will take are refused."""
+        for listener in self.sockets:
+            listener.close()
+        super().terminate_all()
 
     def keep_subprocess_alive(self) -> None:
         """Start workers again that have ended."""
         super().keep_subprocess_alive()
-        pids = {process.pid for process in self.processes}
+        pids = frozenset(process.pid for process in self.processes)
         for pid in self._pids - pids:
             mark_process_dead(pid)  # type: ignore[no-untyped-call]
             log.warning("worker %d has ended and is replaced.", pid)
@@ -268,52 +267,79 @@ def serve(settings: Settings) -> None:
     name = f"[{settings.host}]" if ":" in settings.host else settings.host
     log.info("listening on http://%s:%d/ when ready", name, listener.getsockname()[1])
     _allow_files()
-    if settings.workers > 1:
-        with listener, tempfile.TemporaryDirectory(prefix="rerank-") as folder:
-            _serve_by_workers(settings, listener, folder)
-        return
+    with listener:
+        if settings.workers > 1:
+            _serve_by_workers(settings, listener)
+            return
+        service = _opened(settings, listener)
+        server = Server(config_of(settings, make_app(service)))
+        signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn, which ends at it, raises it again at the end
+        if hasattr(signal, "SIGHUP"):
+            signal.signal(signal.SIGHUP, lambda *_: setattr(service, "reload_asked", True))
+        server.run([listener])
+
+
+def _opened(settings: Settings, listener: socket.socket) -> Service:
+    """Return an opened service, whose socket takes connections from now on."""
+    start = time.perf_counter()
     keep_heap_small()
     sys.setswitchinterval(_SWITCH_SECONDS)
     service = Service(settings)
-    service.on_ready = partial(listener.listen, _BACKLOG)  # uvicorn listens later than the log says that it is ready
-    server = Server(config_of(settings, make_app(service)))
-    signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn, which ends at it, raises it again at the end
-    if hasattr(signal, "SIGHUP"):
-        signal.signal(signal.SIGHUP, lambda *_: service.reload_from_signal())
-    with listener, suppress(SystemExit):  # where the index cannot be opened
-        server.run([listener])
-    if service.failure is not None:
-        raise service.failure
+    service.open()
+    listener.listen(_BACKLOG)
+    log.info("ready after %.1f s, serving %s.", time.perf_counter() - start, settings.served_name)
+    return service
 
 
-def _serve_by_workers(settings: Settings, listener: socket.socket, folder: str) -> None:
-    os.environ[METRICS_FOLDER] = folder
-    supervisor = _Supervisor(settings, listener)
-    supervisor.run()
-    if supervisor.failed:
-        raise RerankError("service: expected a worker that starts, got none. Its message is above.")
+def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
+    """Serve by several processes; another one checks before that they can be opened, and compiles the kernels."""
+    level = log.getEffectiveLevel()
+    check = multiprocessing.get_context("spawn").Process(target=_check, args=(settings, level))
+    check.start()
+    check.join()
+    if check.exitcode:
+        raise RerankError("service: expected an index and models that can be opened, got none. The message is above.")
+    with tempfile.TemporaryDirectory(prefix="rerank-") as folder:
+        os.environ[METRICS_FOLDER] = folder
+        supervisor = _Supervisor(config_of(settings, partial(_worker_app, settings, level, listener)), [listener])
+        supervisor.run()
     if supervisor.interrupted:
         raise KeyboardInterrupt
 
 
-def _worker_app(settings: Settings, level: int, listener: socket.socket, ends_service: bool = True) -> Guard:
-    """Return the application of a worker process; its failure to start ends the whole service, or it alone."""
+def _check(settings: Settings, level: int) -> None:
+    """Open the index and the models, and compile the kernels; the exit code says whether that is possible."""
+    _prepare_process(settings, level)
+    keep_heap_small()
+    try:
+        Service(settings).open()
+    except RerankError as error:
+        log.error("%s", error)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _prepare_process(settings: Settings, level: int) -> None:
+    """Set the log of a new process, and define the user's functions."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("rerank[%(process)d]: %(message)s"))
     log.addHandler(handler)
     log.setLevel(level)
     for path in settings.functions:
         load_functions(path)
-    keep_heap_small()
-    sys.setswitchinterval(_SWITCH_SECONDS)
-    service = Service(settings)
 
-    def fail() -> None:
-        log.error("%s", service.failure)
-        if not ends_service:
-            os._exit(1)  # uvicorn's own code for a failure to start would end the other workers
 
-    service.on_ready, service.on_failure = partial(listener.listen, _BACKLOG), fail
+def _worker_app(settings: Settings, level: int, listener: socket.socket) -> Guard:
+    """Return the application of a worker process; SIGTERM ends it at once while it opens."""
+    _prepare_process(settings, level)
+    at_term = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    try:
+        service = _opened(settings, listener)
+    except RerankError as error:
+        log.error("%s", error)
+        os._exit(1)  # uvicorn starts another one; its own code for a failure to start would end all
+    signal.signal(signal.SIGTERM, at_term)
     return make_app(service)
 
 

@@ -16,7 +16,6 @@ from typing import Any
 from starlette.exceptions import HTTPException
 
 from rerank.errors import InvalidInputError, shown, suggestion
-from rerank.runtime.schema import REMEDY, SchemaError
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 BM25_NAME = "bm25"  # the ranking without a model
@@ -48,6 +47,9 @@ class Limits:
         Documents of a /rerank request, and candidates of a query of /search.
     waiting : int
         Requests that wait for the kernels; further ones are refused with 429.
+    wait_seconds : float
+        Seconds that a request is expected to wait for those before it, by the recent mean of a request; where it would
+        wait longer, it is refused with 429.
     answer_bytes : int
         Bytes of the stored documents of an answer.
     total_body_bytes : int
@@ -64,6 +66,7 @@ class Limits:
     body_bytes: int = 8 << 20
     documents: int = 1000
     waiting: int = 256
+    wait_seconds: float = 1.0
     answer_bytes: int = 16 << 20
     total_body_bytes: int = 64 << 20
     deadline: float = 10.0
@@ -86,8 +89,6 @@ class Settings:
     model_names : tuple of str
         What requests may call the ranking that is used by default, the first one in answers; by default the name of
         the model's file without its ending.
-    other_index : bool
-        Whether a model that was trained on another index is accepted.
     text_field : str or None
         The field of the index that plain texts of /rerank fill; None is that with most of the index's words.
     host, port : str, int
@@ -115,7 +116,6 @@ class Settings:
     model: Path | None = None
     others: tuple[Path, ...] = ()
     model_names: tuple[str, ...] = ()
-    other_index: bool = False
     text_field: str | None = None
     host: str = "127.0.0.1"
     port: int = 8080
@@ -194,9 +194,6 @@ class ServiceError(HTTPException):
 
 def unusable(error: InvalidInputError) -> ServiceError:
     """Return the answer for an error about a value of the body."""
-    if isinstance(error, SchemaError):
-        path = f"body.{error.path}" if error.path else "body"
-        return ServiceError(422, path, error.expected, error.got, error.remedy or REMEDY)
     parts = _MESSAGE.fullmatch(str(error))
     if parts is None:
         return ServiceError(422, "body", "a request that can be answered", "another one", str(error))

@@ -15,16 +15,12 @@ from tests.cli.conftest import SMALL, Command
 def test_labels_of_a_simulated_log_train_a_model(command: Command, tmp_path: Path) -> None:
     log, labels = tmp_path / "log.csv.gz", tmp_path / "labels.txt"
     rerank.write_clicks(simulate_clicks("bm25.run", "qrels.txt", spread=1.0, seed=3), log)
-    more = f"--values {tmp_path}/values.tsv --pairs {tmp_path}/pairs.tsv"
-    done = command(f"clicks {log} -o {labels} {more}")
+    done = command(f"clicks {log} -o {labels} --pairs {tmp_path}/pairs.tsv")
     assert (done.code, done.out) == (0, ""), done.err
     assert "positive label" in done.err.splitlines()[-1]
     estimates = rerank.estimate_clicks(rerank.read_clicks(log))
     qrels = rerank.read_qrels(labels)
     assert {query: qrels[query] for query in qrels} == {query: estimates.to_qrels()[query] for query in qrels}
-    values = (tmp_path / "values.tsv").read_text().splitlines()
-    assert values[0].split("\t") == ["query", "document", "value", "error", "impressions", "clicks"]
-    assert len(values) == len(estimates) + 1
     pairs, _ = rerank.preference_pairs(rerank.read_clicks(log))
     assert len(rerank.read_preferences(tmp_path / "pairs.tsv")) == len(pairs)
     arguments = f"index topics.tsv {labels} -o {tmp_path}/m.json --candidates bm25:5,rm3:5 --no-estimate"
@@ -54,7 +50,7 @@ def test_queries_that_are_texts_get_ids(command: Command, tmp_path: Path) -> Non
     assert command(f"clicks {log} -o {labels} --new-topics {topics}").code == 0
     assert {text.lower() for text in rerank.read_topics(topics).values()} <= {text.lower() for text in texts.values()}
     assert next(iter(rerank.read_qrels(labels))) == "q1"
-    assert command(f"clicks {log} -o {labels} --topics topics.tsv --thresholds 0.2,0.5").code == 0
+    assert command(f"clicks {log} -o {labels} --topics topics.tsv").code == 0
     assert set(rerank.read_qrels(labels)) <= set(texts)
 
 
@@ -62,7 +58,6 @@ def test_queries_that_are_texts_get_ids(command: Command, tmp_path: Path) -> Non
     ("arguments", "message"),
     [
         ("clicks.jsonl --model pbmm", "click model: expected a known name, got 'pbmm'. Did you mean 'pbm'?"),
-        ("clicks.jsonl --thresholds a", "--thresholds: expected numbers separated by commas, got 'a'"),
         ("clicks.jsonl --topics topics.tsv --new-topics x", "--new-topics: expected it without --topics"),
         ("bm25.run", "bm25.run:1: expected a JSON object"),
         ("none.csv", "none.csv: expected a click log, got nothing there"),

@@ -65,7 +65,7 @@ import sys
 from rerank.cli.main import run
 
 if __name__ == "__main__":
-    sys.exit(run(["evaluate", "qrels.txt", "bm25.run", "--cluster", "local:2"]))
+    sys.exit(run(["retrieve", "index", "topics.tsv", "-o", "-", "--cluster", "local:2"]))
 """
 
 

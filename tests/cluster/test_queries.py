@@ -10,7 +10,7 @@ import pytest
 
 import rerank
 from rerank.cli.main import run as command
-from rerank.cluster.tables import of_queries, query_parts
+from rerank.cluster.index import of_queries, query_parts
 from rerank.cluster.worker import Job, OpenIndex
 from rerank.errors import ClusterError, InvalidInputError
 from rerank.files.source import file_mark
@@ -26,7 +26,7 @@ def same(left: Path, right: Path) -> bool:
 @pytest.mark.parametrize("n_workers", [1, 2, 3, 7])
 def test_parts_are_whole_queries_in_order(n_workers: int) -> None:
     sizes = np.random.default_rng(n_workers).integers(0, 50, 200)
-    parts = list(query_parts(sizes, n_workers))
+    parts = query_parts(sizes, n_workers, 1000)
     assert np.concatenate([np.arange(part.start, part.stop) for part in parts]).tolist() == list(range(200))
     assert len(parts) >= n_workers
 
@@ -56,18 +56,6 @@ def test_files_are_those_of_local_work(folder: Path, cluster: rerank.Cluster, tm
         rerank.write_run(cluster.rerank(index, folder / "model.json", topics, run, k=25), tmp_path / "cluster.run")
         rerank.write_run(rerank.rerank(local, folder / "model.json", topics, run, k=25), tmp_path / "local.run")
     assert same(tmp_path / "cluster.run", tmp_path / "local.run")
-
-
-@pytest.mark.parametrize("complete", [False, True])
-def test_evaluation_is_that_of_local_work(folder: Path, cluster: rerank.Cluster, complete: bool) -> None:
-    qrels, run = rerank.read_qrels(folder / "qrels.txt"), rerank.read_run(folder / "bm25.run")
-    run = of_queries(run, list(run)[5:50])
-    measures = ["nDCG@10", "AP", "relstring_5"]
-    on_cluster = cluster.evaluate(qrels, run, measures, complete=complete)
-    local = rerank.evaluate(qrels, run, measures, complete=complete)
-    assert on_cluster.per_query == local.per_query
-    assert on_cluster["AP"] == local["AP"]
-    assert on_cluster.policy == local.policy
 
 
 def test_functions_history_and_vectors_reach_the_workers(
@@ -237,15 +225,19 @@ def test_a_model_that_is_not_fitted_is_refused(folder: Path, cluster: rerank.Clu
 
 def test_a_secured_scheduler_needs_its_certificates(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("cryptography")
+    dask = pytest.importorskip("dask")
     from distributed import Security
 
     files = write_certificates(tmp_path, Security.temporary())
     options = ("--tls-ca-file", files["ca"], "--tls-cert", files["cert"], "--tls-key", files["key"])
     with started(tmp_path, 1, options=(*options, "--protocol", "tls")) as processes:
         assert processes.address.startswith("tls://")
-        named = f'address = "{processes.address}"\nca = "ca.pem"\ncert = "cert.pem"\nkey = "key.pem"\n'
-        (tmp_path / "tls.toml").write_text(named)
-        with rerank.Cluster(tmp_path / "tls.toml") as cluster, cluster.open(folder / "index") as index:
+        tls = {"ca-file": files["ca"], "client.cert": files["cert"], "client.key": files["key"]}
+        with (
+            dask.config.set({f"distributed.comm.tls.{name}": file for name, file in tls.items()}),
+            rerank.Cluster(processes.address) as cluster,
+            cluster.open(folder / "index") as index,
+        ):
             rerank.write_run(index.search(rerank.read_topics(folder / "topics.tsv"), 40), tmp_path / "bm25.run")
         with pytest.raises(ClusterError, match="give its certificates"):
             rerank.Cluster(processes.address)
@@ -258,14 +250,3 @@ def write_certificates(folder: Path, security: object) -> dict[str, str]:
     for name, attribute in values.items():
         (folder / f"{name}.pem").write_text(getattr(security, attribute))
     return {name: str(folder / f"{name}.pem") for name in values}
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [('ca = "a"', "expected the keys address, ca, cert, key"), ("ca = ", "expected TOML"), (None, "expected")],
-)
-def test_a_broken_file_of_certificates_is_refused(tmp_path: Path, content: str | None, message: str) -> None:
-    if content is not None:
-        (tmp_path / "tls.toml").write_text(content)
-    with pytest.raises(rerank.RerankError, match=message):
-        rerank.Cluster(str(tmp_path / "tls.toml"))

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from rerank.doctor.checks import SEVERITIES, Finding, as_json, as_text, examine
+from rerank.doctor.checks import Finding, as_text, examine
 from rerank.doctor.reading import kind_of, read_sources
 from rerank.files.data import write_data
 from rerank.types import RankingData
@@ -210,10 +209,3 @@ def test_report_has_a_line_for_each_finding_and_one_of_counts() -> None:
         "2 files examined: 1 error, 0 warnings, 1 note",
     ]
     assert as_text([], 1) == "1 file examined: 0 errors, 0 warnings, 0 notes"
-
-
-def test_report_as_json_has_the_same_findings() -> None:
-    report = json.loads(as_json(FINDINGS, 2))
-    assert report["files"] == 2
-    assert report["counts"] == dict(zip(SEVERITIES, [1, 0, 1], strict=True))
-    assert [Finding(**members) for members in report["findings"]] == FINDINGS

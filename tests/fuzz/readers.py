@@ -25,7 +25,7 @@ import numpy as np
 
 import rerank
 from rerank.clicks.reading import read_clicks, write_clicks
-from rerank.doctor.checks import as_json, as_text, examine
+from rerank.doctor.checks import as_text, examine
 from rerank.doctor.reading import read_sources
 from rerank.errors import IndexFolderError, RerankError
 from rerank.experiments.settings import read_settings
@@ -590,7 +590,7 @@ def _read_doctor(path: Path) -> list[str]:
             if len(str(error).splitlines()) != 1:
                 raise
             continue
-        texts += [form(examine(sources), 1) for form in (as_text, as_json)]
+        texts.append(as_text(examine(sources), 1))
     if not texts and refused is not None:
         raise refused
     return texts

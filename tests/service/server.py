@@ -53,12 +53,13 @@ def running(settings: Settings) -> Iterator[Running]:
     """Run a server in a thread, and yield it when it is ready."""
     listener = bound_socket("127.0.0.1", 0)
     port, service = listener.getsockname()[1], Service(settings)
+    service.open()
     server = Server(config_of(settings, make_app(service)))
     thread = threading.Thread(target=lambda: server.run([listener]), daemon=True)
     thread.start()
     while not server.started and thread.is_alive():
         time.sleep(0.01)
-    assert service.failure is None, service.failure
+    assert server.started
     headers = {} if settings.token is None else {"Authorization": f"Bearer {settings.token}"}
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60, headers=headers) as client:

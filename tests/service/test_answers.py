@@ -213,25 +213,6 @@ def test_voyages_body_has_its_answer_with_and_without_a_number(server: Running) 
     assert len(server.post("/v1/rerank", {**body, "top_k": 2}).json()["data"]) == 2
 
 
-def test_rank_fields_are_members_of_the_documents(server: Running) -> None:
-    for documents in (["amber"], [{"title": "amber", "body": "stone"}]):
-        answer = server.post("/rerank", {"query": "amber", "documents": documents, "rank_fields": ["titel"]})
-        assert (answer.status_code, answer.json()["error"]["place"]) == (422, "body.rank_fields[0]")
-
-
-def test_texts_are_cut_to_a_number_of_words(server: Running) -> None:
-    texts, title = ["stone amber", "amber stone"], [{"title": "stone amber"}, {"title": "amber stone"}]
-    for documents in (texts, title):
-        body = {"query": "amber", "documents": documents, "max_tokens_per_doc": 1, "raw_scores": True, "model": "bm25"}
-        results = server.post("/v2/rerank", body).json()["results"]
-        assert [each["index"] for each in results] == [1, 0]
-        assert results[1]["relevance_score"] == 0.0
-        assert results[0]["document"] == (documents[1] if isinstance(documents[1], dict) else {"text": documents[1]})
-    refused = server.post("/v1/rerank", {"query": "amber", "documents": texts, "max_chunks_per_doc": 3})
-    assert (refused.status_code, refused.json()["error"]["found"]) == (422, "'max_chunks_per_doc'")
-    assert server.post("/v1/rerank", {"query": "a", "documents": texts, "max_chunks_per_doc": None}).status_code == 200
-
-
 def test_a_model_is_served_under_each_of_its_names(settings: Any) -> None:
     from dataclasses import replace
 
@@ -263,13 +244,6 @@ def test_rerank_answers_in_the_shape_of_its_clients(server: Running) -> None:
     assert [each["document"] for each in infinity["results"]] == [texts[each["index"]] for each in infinity["results"]]
     without = server.post("/v2/rerank", {"query": "amber", "documents": texts, "return_documents": False}).json()
     assert set(without["results"][0]) == {"index", "relevance_score"}
-    joined = {
-        "query": "amber",
-        "documents": [{"a": "x", "b": "z"}, {"a": "y", "b": "amber"}],
-        "rank_fields": ["a", "b"],
-        "model": "bm25",
-    }
-    assert server.post("/v1/rerank", joined).json()["results"][0]["index"] == 1
 
 
 def test_scores_of_other_shapes_are_the_logistic_of_the_raw_ones() -> None:
@@ -291,11 +265,8 @@ def test_models_names_what_requests_can_ask_for(server: Running) -> None:
 def test_metrics_count_requests(server: Running) -> None:
     def counted() -> float:
         lines = server.client.get("/metrics").text.splitlines()
-        return next(
-            float(line.split()[1])
-            for line in lines
-            if line.startswith('rerank_requests_total{code="2xx",path="/health"}')
-        )
+        of_health = [line for line in lines if line.startswith('rerank_requests_total{code="2xx",path="/health"}')]
+        return float(of_health[0].split()[1]) if of_health else 0.0
 
     before = counted()
     for _ in range(3):

@@ -16,8 +16,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from tests.service.server import count  # skips without the extra
 
-from rerank.service.appending import Appender, Lines, _append  # isort: skip
-from rerank.service.querylog import KEY, folder_key  # isort: skip
+from rerank.service.querylog import KEY, Appender, Lines, _append, folder_key  # isort: skip
 
 ENTRY = [
     Lines("topics.tsv", b"q1\tamber stone\n"),

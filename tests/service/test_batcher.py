@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from rerank.service.jobs import Batcher, Job, SearchJob
+from rerank.service.bodies import Job
+from rerank.service.jobs import Batcher
 from rerank.service.settings import Limits, ServiceError
 
 LIMITS = Limits(waiting=4, batch_rows=100)
@@ -31,20 +32,19 @@ class _Work:
             job.answer = job.rows
 
 
-def _job(rows: int = 10, seconds: float = 20.0) -> SearchJob:
-    return SearchJob("m", deadline=time.monotonic() + seconds, queries={"q": "x"}, candidates=rows)
+def _job(rows: int = 10, seconds: float = 20.0) -> Job:
+    return Job(None, rows=rows, deadline=time.monotonic() + seconds)
 
 
 def _run(scenario: Any, limits: Limits = LIMITS) -> _Work:
     """Run a scenario with a batcher whose work waits for `go`."""
     work = _Work()
     batcher = Batcher(work, limits)
-    batcher.start()
     try:
         asyncio.run(asyncio.wait_for(scenario(batcher, work), 30))
     finally:
         work.go.set()
-        batcher.stop()
+        batcher.thread.shutdown()
     return work
 
 
@@ -151,15 +151,27 @@ def test_a_fault_of_the_work_reaches_all_of_its_batch_and_no_other() -> None:
         assert await batcher.submit(_job()) == 1
 
     batcher = Batcher(answer, LIMITS)
-    batcher.start()
     asyncio.run(scenario(batcher))
-    batcher.stop()
+    batcher.thread.shutdown()
 
 
-def test_a_task_runs_on_the_thread_of_the_kernels() -> None:
-    async def scenario(batcher: Batcher, work: _Work) -> None:
-        assert await batcher.call(lambda: threading.current_thread().name) == "rerank-kernels"
-        with pytest.raises(ZeroDivisionError):
-            await batcher.call(lambda: 1 / 0)
+def test_a_request_that_would_wait_too_long_is_refused() -> None:
+    def answer(jobs: Sequence[Job]) -> None:
+        time.sleep(0.1)
+        for job in jobs:
+            job.answer = job.rows
 
-    _run(scenario)
+    async def scenario(batcher: Batcher) -> None:
+        assert await asyncio.gather(*(batcher.submit(_job(100)) for _ in range(5))) == [100] * 5  # one after the other
+        tasks = [asyncio.ensure_future(batcher.submit(_job(100))) for _ in range(30)]
+        await asyncio.sleep(0)
+        with pytest.raises(ServiceError) as refused:
+            await batcher.submit(_job(100))
+        assert refused.value.status_code == 429
+        answers = await asyncio.gather(*tasks, return_exceptions=True)
+        assert 4 < answers.count(100) < 30
+        assert await batcher.submit(_job(100)) == 100  # where nobody waits
+
+    batcher = Batcher(answer, replace(LIMITS, waiting=256, wait_seconds=0.5))
+    asyncio.run(scenario(batcher))
+    batcher.thread.shutdown()

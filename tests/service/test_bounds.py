@@ -18,8 +18,8 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 import rerank
+from rerank.service.bodies import Rerank, RerankJob, Search, SearchJob
 from rerank.service.engine import Engine
-from rerank.service.jobs import RerankJob, SearchJob
 from tests.service.server import LIMITS, Running, running
 
 if TYPE_CHECKING:
@@ -94,13 +94,6 @@ def test_objects_of_many_keys_are_refused(server: Running, place: str) -> None:
     assert answer.json()["message"].startswith(f"{place}: expected at most 256 keys, got 100")
 
 
-def test_a_body_of_many_brackets_is_refused(settings: Settings) -> None:
-    with running(replace(settings, model=None, limits=replace(LIMITS, body_bytes=8 << 20))) as server:
-        body = b'{"query": "a", "documents": ["a"], "input": [' + b"[]," * 600_000 + b"[]]}"
-        answer = server.client.post("/rerank", content=body, headers={"Content-Type": "application/json"})
-        assert (answer.status_code, answer.json()["error"]["place"]) == (413, "body")
-
-
 def test_an_answer_of_large_documents_is_refused_with_the_remedy(settings: Settings, index: rerank.Index) -> None:
     ids = list(index.search({"q": "amber"}, k=60)["q"])
     with running(replace(settings, limits=replace(LIMITS, answer_bytes=3000))) as server:
@@ -131,15 +124,15 @@ def test_what_nobody_waits_for_is_not_computed(settings: Settings) -> None:
     engine = Engine(settings)
     engine.open()
     jobs = [
-        SearchJob("model", deadline=0.0, queries={"q": "amber"}),
-        RerankJob("model", deadline=0.0, query="amber", documents=["amber"]),
-        RerankJob("model", deadline=0.0, query="amber", doc_ids=["d1"]),
+        SearchJob(Search(query="amber"), ("model",), queries={"q": "amber"}),
+        RerankJob(Rerank(query="amber", documents=["amber"]), ("model",), documents=["amber"]),
+        RerankJob(Rerank(query="amber", documents=[{"id": "d1"}]), ("model",), doc_ids=["d1"]),
     ]
-    late = SearchJob("bm25", queries={"q": "amber"}, fields=["body"])
-    late.dropped = True
-    engine.answer([*jobs, late])
+    for job in jobs:
+        job.deadline = 0.0
+    engine.answer(jobs)
     engine.close()
-    assert [(job.answer, getattr(job.fault, "status_code", None)) for job in [*jobs, late]] == [(None, 503)] * 4
+    assert [(job.answer, getattr(job.fault, "status_code", None)) for job in jobs] == [(None, 503)] * 3
 
 
 LETTERS = st.sampled_from("\",\\{}[]:'a0é🙂\u2028\x7f\ufeff") | st.characters(exclude_categories=["Cs"])

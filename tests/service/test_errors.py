@@ -32,7 +32,7 @@ BODIES = [
     (b'{"query": ""}', 422, "body.query"),
     (b'{"query": " \\n"}', 422, "body.query"),
     (b'{"query": 3}', 422, "body.query"),
-    (b'{"query": "\\ud800"}', 422, "body.query"),
+    (b'{"query": "\\ud800"}', 400, "body"),
     (b'{"query": "a\\u0000b"}', 422, "body.query"),
     (b'{"query": "' + b"a" * 5000 + b'"}', 422, "body.query"),
     (b'{"query": "a", "queries": ["b"]}', 422, "body"),

@@ -14,7 +14,8 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from rerank.index.passages import Matcher, excerpt, stored_fields
-from rerank.service.jobs import RerankAnswer, RerankJob, json_bytes
+from rerank.service.engine import check_finite
+from rerank.service.jobs import json_bytes
 from rerank.service.settings import STATUSES
 from tests.service.server import Running, running
 
@@ -94,18 +95,16 @@ def test_openapi_declares_limits_and_security(settings: Settings) -> None:
     with running(replace(settings, model=None, token="secret")) as server:
         described = server.client.get("/openapi.json").json()
     schemas = described["components"]["schemas"]
-    (k, _), (documents, _) = (
-        schemas[body]["properties"][key]["anyOf"] for body, key in (("Search", "k"), ("Rerank", "documents"))
-    )
-    assert k["minimum"] == 1
+    documents, _ = schemas["Rerank"]["properties"]["documents"]["anyOf"]
+    assert schemas["Search"]["properties"]["k"]["minimum"] == 1
     assert (documents["type"], documents["minItems"]) == ("array", 1)
     assert described["paths"]["/search"]["post"]["security"]
     assert "security" not in described["paths"]["/health"]["get"]
-    assert set(schemas) >= {"Search", "Rerank", "SearchAnswer", "Models", "Error"}
+    assert set(schemas) >= {"Search", "Rerank", "Events", "Error"}
 
 
 def test_json_is_unicode_without_half_pairs_and_without_nan() -> None:
     assert json_bytes({"a": ["é", 2**70, "\ud800"]}) == '{"a":["é",1180591620717411303424,"?"]}'.encode()
     for value in (np.nan, np.inf):
         with pytest.raises(ValueError, match="finite"):
-            RerankJob("model").finish(RerankAnswer([0, 1], [1.0, value]))
+            check_finite(np.array([1.0, value]))

@@ -97,8 +97,8 @@ def test_a_model_that_starts_from_scores_of_the_caller_is_refused(
 def test_without_a_model_the_service_ranks_documents_and_texts_without_judgements(
     index: rerank.Index, collection: Tiny
 ) -> None:
+    from rerank.service.bodies import Rerank, RerankJob, Search, SearchJob
     from rerank.service.engine import Engine
-    from rerank.service.jobs import RerankJob, SearchJob
     from rerank.service.settings import Settings
 
     engine = Engine(Settings(index.path, limits=LIMITS))
@@ -107,15 +107,14 @@ def test_without_a_model_the_service_ranks_documents_and_texts_without_judgement
     ranking, query = engine.rankings["unsupervised"], next(iter(collection.topics.values()))
     assert ranking.explains
     texts = [query, "nothing of it", f"{query} and more words"]
-    answers: list[list[int]] = []
-    rerank_texts = RerankJob(
-        "unsupervised", query=query, documents=texts, shape=lambda job, answer: answers.append(answer.order)
-    )
-    search = SearchJob("unsupervised", queries={"q": query}, k=5, candidates=1000, explain=True)
+    names = ("unsupervised",)
+    rerank_texts = RerankJob(Rerank(query=query, documents=texts), names, named=names, documents=texts)
+    search = SearchJob(Search(query=query, k=5, explain=True), names, named=names, queries={"q": query})
+    search.candidates = 1000
     engine.answer([rerank_texts, search])
     engine.close()
     assert rerank_texts.fault is search.fault is None
-    assert answers[0][-1] == 1
+    assert rerank_texts.answer.order[-1] == 1
     first = rerank.rerank(index, "unsupervised", {"q": query})
     assert str(first.doc_ids[0]) in str(search.answer)
 

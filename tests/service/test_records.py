@@ -121,7 +121,7 @@ def test_a_model_that_needs_what_is_not_there_is_refused_on_reload(
             earlier = count("rerank_reloads_total", result=result)
             (tmp_path / "new").write_bytes(models[kind].read_bytes())
             (tmp_path / "new").replace(served)
-            server.service.reload_from_signal()
+            server.service.reload_asked = True
             end = time.monotonic() + 30
             while count("rerank_reloads_total", result=result) == earlier:
                 assert time.monotonic() < end
