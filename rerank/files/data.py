@@ -20,13 +20,14 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, shown
 from rerank.files.parquet import ENDING as PARQUET
 from rerank.files.parquet import parquet_shape, read_parquet, write_parquet
-from rerank.files.rows import NOT_STORED, STORED, data_files, faults_of, joined, repeated_row, stored_members
-from rerank.files.source import check_file, reads_files
+from rerank.files.rows import NOT_STORED, STORED, data_files, joined, repeated_row
+from rerank.files.source import check_file, of_line, reads_files
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.runtime import container
 from rerank.runtime.container import Blocks, Fault, Kind, Stored, offsets
 from rerank.runtime.schema import Record
 from rerank.types import RankingData, query_rows
+from rerank.types.frames import stored_members
 from rerank.types.ids import id_array, id_bytes
 
 Floats32 = NDArray[np.float32]
@@ -135,8 +136,7 @@ def _read(path: Path, mapped: bool) -> RankingData:
     if not _is_binary(path):
         return read_svmlight(path, mapped=mapped)
     data = read_binary(path, mapped)
-    with faults_of(path):
-        data.check_values()
+    of_line(path, None, data.check_values)
     row = repeated_row(query_rows(data.query_ptr), data.stored_ids)
     if row is not None:
         raise KIND.error(path, f"document {shown(str(data.doc_ids[row]))} twice in a query (row {row})")
@@ -163,10 +163,11 @@ def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] |
         write_svmlight(data, path, blocks)
         return
     values = {"recipe": None, "fingerprint": None, **stored_members(data)}
+    values.pop("ideal_labels", None)  # an array here
     arrays = {name: getattr(data, name) for name in KIND.arrays({}) if name not in ("X", "feature_names")}
-    given = {name: array for name, array in arrays.items() if array is not None}
+    present = {name: array for name, array in arrays.items() if array is not None}
     X = Blocks(np.float32, data.X.shape, [data.X] if blocks is None else blocks)
-    container.write(path, KIND, values, {**given, "feature_names": id_array(data.feature_names), "X": X})
+    container.write(path, KIND, values, {**present, "feature_names": id_array(data.feature_names), "X": X})
 
 
 def _is_binary(path: str | Path) -> bool:
@@ -192,5 +193,4 @@ def read_binary(path: str | Path, mapped: bool = False) -> RankingData:
     members["feature_names"] = tuple(arrays["feature_names"].tolist())
     if mapped:
         members["doc_ids"] = id_bytes(arrays["doc_ids"])
-    with faults_of(path):
-        return RankingData(**members)
+    return of_line(path, None, partial(RankingData, **members))
