@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, RerankError
-from rerank.files import parquet as format_module
+from rerank.files import data as format_module
 from rerank.files.data import data_shape, read_data, write_data
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.types import RankingData
