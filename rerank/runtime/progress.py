@@ -37,7 +37,7 @@ def track(steps: Iterable[T], what: str, total: int | None = None) -> Iterator[T
 
 
 @contextmanager
-def progress_bar(what: str, total: int | None) -> Iterator[Callable[[int], object] | None]:
+def progress_bar(what: str, total: int | None) -> Iterator[Callable[[int], None] | None]:
     """Yield a function that is told how many steps are done; None where progress is not shown."""
     interval = _interval.get()
     if interval is None:
@@ -46,7 +46,11 @@ def progress_bar(what: str, total: int | None) -> Iterator[Callable[[int], objec
         from tqdm import tqdm
 
         with tqdm(desc=what, total=total, delay=2, leave=False, dynamic_ncols=True) as bar:
-            yield lambda done: bar.update(done - bar.n)
+
+            def advance(done: int) -> None:
+                bar.update(done - bar.n)
+
+            yield advance
     else:
         lines = _Lines(what, total, interval)
         yield lines.advance
