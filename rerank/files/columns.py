@@ -311,30 +311,20 @@ def _values(padded: bytes, windows: Words, starts: Ints, lengths: Ints, layout: 
 
 def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout) -> Rows:
     """Split a chunk line by line; each row is a group of its own."""
-    queries: list[str] = []
-    docs: list[str] = []
-    values: list[float | int] = []
-    lines: list[range] = []
-    tag = ""
+    rows = []
     for line, raw in enumerate(chunk.split(b"\n"), first_line):
         fields = raw.split()
-        if not fields or raw.startswith(b"#"):
-            continue
-        value, query, doc = of_line(path, line, _checked, fields, layout)
-        tag = tag or of_line(path, line, text, fields[len(layout.columns) - 1])
-        values.append(value)
-        queries.append(query)
-        docs.append(doc)
-        lines.append(range(line, line + 1))
-    ones = np.ones(len(lines), dtype=np.int64)
-    numbers = np.array(values, dtype=layout.dtype)
+        if fields and not raw.startswith(b"#"):
+            rows.append((range(line, line + 1), *of_line(path, line, _checked, fields, layout)))
+    lines, values, queries, docs, tags = map(list, zip(*rows, strict=True)) if rows else ([] for _ in range(5))
     doc_ids = id_bytes(id_array(docs))
-    codes = row_codes(np.zeros(len(lines), dtype=np.int64), doc_ids)
-    return Rows(queries, ones, doc_ids, codes, numbers, lines, tag, layout)
+    codes = row_codes(np.zeros(len(rows), dtype=np.int64), doc_ids)
+    ones = np.ones(len(rows), dtype=np.int64)
+    return Rows(queries, ones, doc_ids, codes, np.array(values, layout.dtype), lines, tags[0] if tags else "", layout)
 
 
-def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str]:
-    """Return the number, query id and document id of a line; refuse a wrong number of columns."""
+def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str, str]:
+    """Return the number, query id, document id and last column of a line; refuse a wrong number of columns."""
     missing = len(layout.columns) - len(fields)
     # A space in a document id shifts the columns after it: column 3 is then not a whole number.
     shifted = missing < 0 and not (layout.extra and fields[3].lstrip(b"-").isdigit())
@@ -348,7 +338,7 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
     query = text(fields[QUERY])
     doc = text(fields[layout.doc])
     check_ids("", [query], [doc])
-    return value, query, doc
+    return value, query, doc, text(fields[len(layout.columns) - 1])
 
 
 _TENS = np.array([10**count for count in range(9)], dtype=np.uint64)

@@ -126,8 +126,8 @@ def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> 
         follow one another (`rerank.files.rows`).
     mapped : bool
         Whether the features stay in a memory-mapped file, which rankers of boosted trees read block by block. A single
-        .npz file that rerank wrote is mapped as it is; otherwise they are copied to a temporary file in the folder
-        that TMPDIR sets, which is gone when the process ends.
+        .npz file that rerank wrote is mapped as it is; those of other files, text and Parquet, are copied to a
+        temporary file in the folder that TMPDIR sets, which is gone when the process ends.
 
     Returns
     -------

@@ -39,9 +39,9 @@ from rerank.files.source import (
     columns_of,
     finite_number,
     id_text,
+    json_object,
     json_objects,
     of_line,
-    parse_json,
     read_text,
     reads_files,
     records,
@@ -260,7 +260,8 @@ def read_provenance(qrels: str | Path, n_labels: int | None = None) -> dict[str,
     path = provenance_file(qrels)
     if not path.is_file():
         return {}
-    content = of_line(path, None, restored, _PROVENANCE, parse_json(read_text(path, "who made the judgements"), path))
+    stored = of_line(path, None, json_object, read_text(path, "who made the judgements"))
+    content = of_line(path, None, restored, _PROVENANCE, stored)
     judges: dict[str, Share] = content["judges"]
     if judges and n_labels is not None and n_labels < content["labels"]:
         name, last = max(judges.items(), key=lambda judge: judge[1].date)

@@ -269,24 +269,12 @@ def number_or_nan(token: bytes) -> float | None:
         return None
 
 
-def parse_json(
-    text: str, source: str | Path, line: int | None = None, what: str = "JSON", remedy: str | None = None
-) -> Any:
-    """Return the value of a JSON text that was read from a file."""
-    try:
-        return strict_json.parse_json(text, finite=True)
-    except ParseFault as fault:
-        remedy = remedy or f"Correct the {'file' if line is None else 'line'}"
-        number = fault.line if line is None else line
-        raise FileFormatError(source, number, f"expected {what}, got {fault}. {remedy}.") from None
-
-
 def json_object(content: str) -> dict[str, Any]:
-    """Return the JSON object of a line."""
+    """Return the JSON object of a line, or of a whole text."""
     try:
         members = strict_json.parse_json(content, finite=True)
     except ParseFault as fault:
-        raise LineFault(f"expected a JSON object, got {fault}. Correct the line.") from None
+        raise LineFault(f"expected a JSON object, got {fault}. Correct it.") from None
     if not isinstance(members, dict):
         raise LineFault(f"expected a JSON object, got {shown(content.strip())}. Write one object a line.")
     return members
