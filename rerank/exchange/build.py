@@ -50,6 +50,7 @@ def next_above(threshold: Floats32) -> Floats32:
 
 MOST_FEATURES = 1_000_000
 LARGEST_GAIN = 1e300  # sums of gains stay finite
+Made = TypeVar("Made")
 Sets = Mapping[int, Ints]  # nodes and their categories
 
 
@@ -98,7 +99,7 @@ def categories_of(values: Any) -> Ints:
     return categories
 
 
-def each_tree(parts: Iterable[Any], read: Callable[[Any], Tree]) -> list[Tree]:
+def each_tree(parts: Iterable[Any], read: Callable[[Any], Made]) -> list[Made]:
     """Return the trees of a file's parts; raises FormatFault, which names the tree by its number from 1."""
     trees = []
     for number, part in enumerate(parts, 1):
@@ -221,8 +222,9 @@ def joined(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64) -> F
         raise FormatFault(f"features from 0 to {n_features - 1}", str(int(faulty[0])))
     try:
         forest.check()
-    except SchemaError as error:
-        raise _in_its_tree(trees, error) from None
+    except SchemaError:
+        each_tree(trees, lambda tree: Forest.of([tree]).check())  # names the tree that is wrong by itself
+        raise
     if not np.abs(forest.gain).max(initial=0.0) <= LARGEST_GAIN:
         raise FormatFault(f"gains up to {LARGEST_GAIN:.3g}", "others")
     if not forest.largest_score() <= LARGEST_SCORE:
@@ -238,19 +240,6 @@ def first_number_of(forest: Forest) -> int:
     LightGBM and XGBoost number columns from 0: the first one is empty where they read features numbered from 1.
     """
     return 1 if (forest.feature == 0).any() else -1
-
-
-def _in_its_tree(trees: Sequence[Tree], whole: SchemaError) -> FormatFault:
-    """Return the fault of the first tree that is wrong by itself."""
-    for number, tree in enumerate(trees, 1):
-        try:
-            Forest.of([tree]).check()
-        except SchemaError as error:
-            return FormatFault(error.expected, error.got, where=f"tree {number}: {error.path}")
-    return FormatFault(whole.expected, whole.got)
-
-
-Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)

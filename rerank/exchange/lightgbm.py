@@ -86,12 +86,8 @@ class LightGBM(Format):
         trees: list[Tree] = []
         zero = _ZeroFeatures()
         for line, fields in sections:
-            try:
-                with damage_found(f"tree {len(trees) + 1}"):
-                    trees.append(_tree(fields, zero))
-            except FormatFault as fault:
-                fault.line = line
-                raise
+            with damage_found(f"tree {len(trees) + 1}", line):
+                trees.append(_tree(fields, zero))
         divisor = float(len(trees)) if "average_output" in header else 1.0
         feature_names: tuple[str, ...] | None = None
         if "feature_names" in header:  # blanks are between them, other white space may be in them

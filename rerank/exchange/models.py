@@ -236,7 +236,13 @@ def import_model(
     given = _Given(None if feature_names is None else tuple(feature_names), plain)
     if isinstance(source, str | Path):
         return _of_file(Path(source), format, given)
-    return _of_estimator(source, given)
+    model = _known_estimator(source, given)
+    if model is None:
+        raise InvalidInputError(
+            "source: expected a model file, or a fitted model of LightGBM, XGBoost or CatBoost, got "
+            f"{type(source).__module__}.{type(source).__name__}. Save it to a file of a known format."
+        )
+    return model
 
 
 @dataclass(frozen=True)
@@ -298,16 +304,6 @@ def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranke
         model.feature_names_ = names
         model.categories_ = {new[name]: values for name, values in model.categories_.items()}
     return model
-
-
-def _of_estimator(estimator: object, given: _Given) -> ImportedTrees | ImportedWeights:
-    model = _known_estimator(estimator, given)
-    if model is not None:
-        return model
-    raise InvalidInputError(
-        "source: expected a model file, or a fitted model of LightGBM, XGBoost or CatBoost, "
-        f"got {type(estimator).__module__}.{type(estimator).__name__}. Save it to a file of a known format."
-    )
 
 
 def _known_estimator(estimator: object, given: _Given) -> ImportedTrees | ImportedWeights | None:

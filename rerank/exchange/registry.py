@@ -13,6 +13,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, shown
 from rerank.runtime.registry import Registry
+from rerank.runtime.schema import SchemaError
 from rerank.trees.forest import Forest
 from rerank.types import Ints
 
@@ -75,45 +76,30 @@ class WriteOptions:
     recipe: Mapping[str, Any] | None = None
 
 
-class FormatFault(ValueError):
+class FormatFault(SchemaError):
     """A file whose content is not what its format asks for; `import_model` adds the file's name.
 
-    line   1-based, or None where it is not known
-    where  the part of the file: `tree 3: left[5]`
+    line  1-based, or None where it is not known
     """
 
-    def __init__(self, expected: str, got: str, line: int | None = None, remedy: str = REMEDY, where: str = "") -> None:
-        super().__init__(expected, got)
-        self.expected = expected
-        self.got = got
+    def __init__(
+        self, expected: str, got: str, line: int | None = None, remedy: str | None = None, path: str = ""
+    ) -> None:
+        super().__init__(expected, got, remedy or REMEDY, path)
         self.line = line
-        self.remedy = remedy
-        self.where = where
-
-    def within(self, where: str, line: int | None = None) -> FormatFault:
-        """Say of which part of the file the fault is; return the fault."""
-        self.where = f"{where}: {self.where}" if self.where else where
-        self.line = self.line or line
-        return self
-
-    def __str__(self) -> str:
-        where = f"{self.where}: " if self.where else ""
-        return f"{where}expected {self.expected}, got {self.got}. {self.remedy}"
 
 
 @contextmanager
-def damage_found(where: str = "") -> Iterator[None]:
-    """Raise what goes wrong in reading content that is not of its format as a FormatFault.
-
-    where  the part of the file that is read
-    """
+def damage_found(part: str = "", line: int | None = None) -> Iterator[None]:
+    """Raise what goes wrong in reading a part of a file, which begins in a line, as a FormatFault."""
     try:
         yield
-    except FormatFault as fault:
-        raise fault.within(where) if where else fault from None
+    except SchemaError as fault:
+        path = fault.within(part).path if part else fault.path
+        raise FormatFault(fault.expected, fault.got, getattr(fault, "line", None) or line, fault.remedy, path) from None
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         got = f"a damaged one ({type(error).__name__}: {shown(str(error))})"
-        raise FormatFault("a whole model file", got, where=where) from None
+        raise FormatFault("a whole model file", got, line, path=part) from None
 
 
 def compact_json(value: object) -> bytes:

@@ -527,75 +527,41 @@ class _Reader:
         return self.content[self.position - size : self.position]
 
     def marker(self) -> str:
-        while True:
-            marker = self.take(1).decode("latin-1")
-            if marker != "N":
-                return marker
+        return self.take(1).decode("latin-1")
 
     def value(self, marker: str, depth: int) -> Any:
+        """Return the value that follows its marker."""
         if marker in _CONSTANTS:
             return _CONSTANTS[marker]
         if marker in _NUMBERS:
-            return self._array(marker, 1)[0]
+            return self._numbers(marker, 1)[0]
         if marker == "S":
-            return self._text()
+            return self._text(depth)
         if marker not in "[{" or depth >= DEEPEST_UBJSON:
             raise FormatFault("a UBJSON value", f"the marker {marker!r} at byte {self.position}")
-        return self._list(depth + 1) if marker == "[" else self._object(depth + 1)
+        kind = self.marker() if self._next_is("$") else ""
+        count = self._count(depth + 1) if self._next_is("#") else None
+        if marker == "[" and kind:
+            return self._numbers(kind, count or 0)
+        items: list[tuple[str, Any]] = []
+        end = "]" if marker == "[" else "}"
+        while len(items) < count if count is not None else not self._next_is(end):
+            key = self._text(depth) if marker == "{" else ""
+            items.append((key, self.value(kind or self.marker(), depth + 1)))
+        return dict(items) if marker == "{" else [value for _, value in items]
 
-    def _array(self, marker: str, count: int) -> list[Any]:
+    def _numbers(self, marker: str, count: int) -> list[Any]:
         kind = np.dtype(_NUMBERS[marker])
         values = np.frombuffer(self.take(count * kind.itemsize), dtype=kind)
-        numbers: list[Any] = values.astype(kind.newbyteorder("=")).tolist()
-        return numbers
+        return values.astype(kind.newbyteorder("=")).tolist()  # type: ignore[no-any-return]
 
-    def _count(self) -> int:
-        marker = self.marker()
-        if marker not in "iUIlL":
-            raise FormatFault("a count", f"the marker {marker!r} at byte {self.position}")
-        count = int(self._array(marker, 1)[0])
-        if not 0 <= count <= len(self.content):
-            raise FormatFault("a count of what is in the file", str(count))
-        return count
+    def _count(self, depth: int) -> int:
+        return int(self.value(self.marker(), depth))
 
-    def _text(self) -> str:
-        return self.take(self._count()).decode()
-
-    def _head(self) -> tuple[str, int | None]:
-        """Return type and count of a container, empty and None where it does not say."""
-        kind = ""
-        count = None
-        if self._next_is("$"):
-            kind = self.take(1).decode("latin-1")
-        if self._next_is("#"):
-            count = self._count()
-        if kind and (count is None or kind not in [*_NUMBERS, "S"]):
-            raise FormatFault("a typed list of numbers with its count", f"type {kind!r} at byte {self.position}")
-        return kind, count
+    def _text(self, depth: int) -> str:
+        return self.take(self._count(depth + 1)).decode()
 
     def _next_is(self, sign: str) -> bool:
         follows = self.content[self.position : self.position + 1] == sign.encode()
         self.position += follows
         return follows
-
-    def _list(self, depth: int) -> list[Any]:
-        kind, count = self._head()
-        if kind in _NUMBERS:
-            return self._array(kind, count or 0)
-        values: list[Any] = []
-        while count is None or len(values) < count:
-            marker = kind or self.marker()
-            if count is None and marker == "]":
-                break
-            values.append(self.value(marker, depth))
-        return values
-
-    def _object(self, depth: int) -> dict[str, Any]:
-        kind, count = self._head()
-        members: dict[str, Any] = {}
-        while count is None or len(members) < count:
-            if count is None and self._next_is("}"):
-                break
-            key = self._text()
-            members[key] = self.value(kind or self.marker(), depth)
-        return members

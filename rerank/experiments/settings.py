@@ -17,7 +17,7 @@ from typing import Any
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files.corpus import data_set_name
-from rerank.files.source import parse_json, read_text
+from rerank.files.source import json_object, of_line, read_text
 from rerank.lucene.jvm import anserini_version
 from rerank.runtime.output import staged_folder, whole_file
 from rerank.runtime.schema import Items, Plain, Record, SchemaError, Table, Text, Whole
@@ -58,7 +58,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise MissingFileError(path, what)
     try:
-        return _SETTINGS.read(parse_json(read_text(path, what), path, remedy="Run the study again"), {})
+        return _SETTINGS.read(of_line(path, None, json_object, read_text(path, what)), {})
     except SchemaError as error:
         raise FileFormatError(path, None, error.fault("Run the study again.")) from None
 

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -23,22 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, shown
-from rerank.files.rows import all_distinct, numbers_of, repeated_row
-from rerank.files.source import LineFault, check_file, chunks, is_header, of_line, text
+from rerank.files.rows import all_distinct, numbers_of, refuse_repeats
+from rerank.files.source import LineFault, check_file, check_ids, chunks, is_header, of_line, text
 from rerank.runtime.threads import NUMPY_THREADS
 from rerank.types import Floats, Ints, pointers
-from rerank.types.ids import (
-    ID_RULE,
-    ODD,
-    QUERY_RULE,
-    Ids,
-    Words,
-    first_broken,
-    first_broken_query,
-    id_array,
-    id_bytes,
-    row_codes,
-)
+from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes
 
 CHUNK_BYTES = 1 << 21  # with smaller chunks threads wait for the GIL, larger ones do not fit into the cache
 KEPT_BYTES = 31 << 20  # just below the maximum of glibc's dynamic mmap threshold
@@ -166,16 +155,21 @@ class Table:
 
 def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> Table:
     """Read a file of columns; refuse a document that is repeated within a query."""
-    return _grouped(Path(path), layout, read_rows(path, layout, chunk_bytes=chunk_bytes))
-
-
-def read_rows(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> Rows:
-    """Read the rows in the order of the file, with repeated documents."""
     path = check_file(path, f"a {layout.what} file")
-    rows = _joined([part for part in _parts(path, layout, chunk_bytes) if len(part.values)])
-    if rows is None:
+    parts = [part for part in _parts(path, layout, chunk_bytes) if len(part.values)]
+    if not parts:
         raise FileFormatError(path, None, f"expected lines of {layout.named}, got no line. Name a file with rows.")
-    return rows
+    rows = _joined(parts)
+    names, query_of_group = numbers_of(rows.names)
+    query_ptr = pointers(np.bincount(query_of_group, rows.lengths, len(names)).astype(np.int64))
+    is_grouped = bool(np.all(query_of_group[1:] >= query_of_group[:-1]))
+    if not (is_grouped and all_distinct(query_ptr, rows.codes)):
+        query = np.repeat(query_of_group, rows.lengths)
+        codes = rows.codes + query.astype(np.uint64) * ODD
+        refuse_repeats(path, names, query, rows.doc_ids, chain.from_iterable(rows.lines), codes, layout.once)
+        order = slice(None) if is_grouped else np.argsort(query, kind="stable")
+        rows = replace(rows, doc_ids=rows.doc_ids[order], values=rows.values[order])
+    return Table(id_array(names), query_ptr, rows.doc_ids, rows.values, rows.tag, rows.layout)
 
 
 def _parts(path: Path, layout: Layout, chunk_bytes: int) -> Iterator[Rows]:
@@ -214,32 +208,9 @@ def _layout_of(chunk: bytes, layout: Layout) -> tuple[Layout, int]:
     return layout if three.parse(fields[three.value]) is None else three, 0
 
 
-def _grouped(path: Path, layout: Layout, rows: Rows) -> Table:
-    names, query_of_group = numbers_of(rows.names)
-    query_ptr = pointers(np.bincount(query_of_group, rows.lengths, len(names)).astype(np.int64))
-    is_grouped = bool(np.all(query_of_group[1:] >= query_of_group[:-1]))
-    if not (is_grouped and all_distinct(query_ptr, rows.codes)):
-        query = np.repeat(query_of_group, rows.lengths)
-        _refuse_repeat(path, layout, rows, names, query)
-        order = slice(None) if is_grouped else np.argsort(query, kind="stable")
-        rows = replace(rows, doc_ids=rows.doc_ids[order], values=rows.values[order])
-    return Table(id_array(names), query_ptr, rows.doc_ids, rows.values, rows.tag, rows.layout)
-
-
-def _refuse_repeat(path: Path, layout: Layout, rows: Rows, names: list[str], query: Ints) -> None:
-    repeat = repeated_row(query, rows.doc_ids, rows.codes + query.astype(np.uint64) * ODD)
-    if repeat is not None:
-        raise FileFormatError(
-            path,
-            next(islice(chain.from_iterable(rows.lines), repeat, None)),
-            f"expected each document once in a query, got {shown(rows.doc_ids[repeat])} again "
-            f"in query {shown(names[query[repeat]])}. Remove one of the two lines{layout.once}.",
-        )
-
-
-def _joined(parts: list[Rows]) -> Rows | None:
-    if len(parts) < 2:
-        return parts[0] if parts else None
+def _joined(parts: list[Rows]) -> Rows:
+    if len(parts) == 1:
+        return parts[0]
     return Rows(
         [name for part in parts for name in part.names],
         np.concatenate([part.lengths for part in parts]),
@@ -340,56 +311,34 @@ def _values(padded: bytes, windows: Words, starts: Ints, lengths: Ints, layout: 
 
 def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout) -> Rows:
     """Split a chunk line by line; each row is a group of its own."""
-    queries: list[str] = []
-    docs: list[str] = []
-    values: list[float | int] = []
-    lines: list[range] = []
-    tag = ""
+    rows = []
     for line, raw in enumerate(chunk.split(b"\n"), first_line):
         fields = raw.split()
-        if not fields or raw.startswith(b"#"):
-            continue
-        value, query, doc = of_line(path, line, _checked, fields, layout)
-        tag = tag or of_line(path, line, text, fields[len(layout.columns) - 1])
-        values.append(value)
-        queries.append(query)
-        docs.append(doc)
-        lines.append(range(line, line + 1))
-    ones = np.ones(len(lines), dtype=np.int64)
-    numbers = np.array(values, dtype=layout.dtype)
+        if fields and not raw.startswith(b"#"):
+            rows.append((range(line, line + 1), *of_line(path, line, _checked, fields, layout)))
+    lines, values, queries, docs, tags = map(list, zip(*rows, strict=True)) if rows else ([] for _ in range(5))
     doc_ids = id_bytes(id_array(docs))
-    codes = row_codes(np.zeros(len(lines), dtype=np.int64), doc_ids)
-    return Rows(queries, ones, doc_ids, codes, numbers, lines, tag, layout)
+    codes = row_codes(np.zeros(len(rows), dtype=np.int64), doc_ids)
+    ones = np.ones(len(rows), dtype=np.int64)
+    return Rows(queries, ones, doc_ids, codes, np.array(values, layout.dtype), lines, tags[0] if tags else "", layout)
 
 
-def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str]:
-    """Return the number, query id and document id of a line; refuse a wrong number of columns."""
-    wanted = len(layout.columns)
-    if len(fields) < wanted:
-        remedy = "Write the missing column" if wanted - len(fields) == 1 else "Write the missing columns"
-        raise _wrong_columns(fields, layout, remedy)
+def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str, str]:
+    """Return the number, query id, document id and last column of a line; refuse a wrong number of columns."""
+    missing = len(layout.columns) - len(fields)
     # A space in a document id shifts the columns after it: column 3 is then not a whole number.
-    shifted = not layout.extra or not fields[3].lstrip(b"-").isdigit()
-    if len(fields) > wanted and shifted:
-        raise _wrong_columns(fields, layout, "Ids may hold no white space")
+    shifted = missing < 0 and not (layout.extra and fields[3].lstrip(b"-").isdigit())
+    if missing > 0 or shifted:
+        remedy = "Ids may hold no white space" if shifted else f"Write the missing column{'s' * (missing > 1)}"
+        raise LineFault(f"expected {layout.named}, got {len(fields)}. {remedy}.")
     value = layout.parse(fields[layout.value])
     if value is None:
         name = layout.columns[layout.value]
-        value_text = shown(fields[layout.value])
-        raise LineFault(f"expected {layout.wanted} as {name}, got {value_text}. Correct the {name}.")
+        raise LineFault(f"expected {layout.wanted} as {name}, got {shown(fields[layout.value])}. Correct the {name}.")
     query = text(fields[QUERY])
     doc = text(fields[layout.doc])
-    for name, broken, rule in (
-        ("query", first_broken_query([query]), QUERY_RULE),
-        ("document", first_broken([doc]), ID_RULE),
-    ):
-        if broken is not None:
-            raise LineFault(f"expected {name} ids {rule}, got {shown(broken)} of {len(broken)}. Rename it.")
-    return value, query, doc
-
-
-def _wrong_columns(fields: list[bytes], layout: Layout, remedy: str) -> LineFault:
-    return LineFault(f"expected {layout.named}, got {len(fields)}. {remedy}.")
+    check_ids("", [query], [doc])
+    return value, query, doc, text(fields[len(layout.columns) - 1])
 
 
 _TENS = np.array([10**count for count in range(9)], dtype=np.uint64)

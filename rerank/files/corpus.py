@@ -40,30 +40,29 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 from rerank.errors import FileFormatError, InvalidInputError, shown, suggestion
-from rerank.files.rows import repeated_row
+from rerank.files.rows import refuse_repeats
 from rerank.files.source import (
     BYTE_ORDER_MARK,
     MOST_BYTES,
     LineFault,
+    check_ids,
     file_mode,
+    id_text,
     json_objects,
     of_line,
     open_source,
     stray_text,
     text_lines,
 )
-from rerank.types import Qrels, Topics, query_rows
-from rerank.types.ids import ID_RULE, MOST_LETTERS, QUERY_RULE, first_broken, first_broken_query
+from rerank.types import Qrels, query_rows
 
 PREFIX = "irds:"
 INSTALL = "pip install 'lucene-rerank[ir-datasets]'"
 _HAS = {"docs": "documents", "queries": "topics", "qrels": "qrels"}
-_MOST_NAMED = 3
 ID_KEYS = ("id", "_id", "docid")
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 BEIR = ("corpus.jsonl", "queries.jsonl")  # files of a folder
@@ -98,67 +97,23 @@ def data_set_name(path: str | Path) -> str | None:
     return text.removeprefix(PREFIX) if text.startswith(PREFIX) else None
 
 
-def data_set_topics(name: str) -> Topics:
-    """Return the topics of a data set."""
-    texts: dict[str, str] = {}
-    for query in _entries(name, "queries"):
-        query_id = str(query.query_id)
-        text = " ".join(_default_text(query).split())
-        if query_id in texts:
-            raise _fault(name, f"expected each query id once, got {shown(query_id)} again")
-        if not text:
-            raise _fault(name, f"expected a text for query {shown(query_id)}, got none")
-        texts[query_id] = text
-    _check_ids(name, list(texts))
-    return Topics(texts)
+def data_set_topics(name: str) -> Iterator[tuple[str, str]]:
+    """Return the id and the text of each topic of a data set."""
+    return ((str(query.query_id), " ".join(_default_text(query).split())) for query in _entries(name, "queries"))
 
 
 def data_set_qrels(name: str) -> Qrels:
-    """Return the judgements of a data set; see `data_set_topics` for parameters and errors."""
-    query_ids = []
-    doc_ids = []
-    labels = []
-    for judgement in _entries(name, "qrels"):
-        label = getattr(judgement, "relevance", None)
-        if not isinstance(label, int | float) or label != int(label):
-            raise _fault(name, f"expected whole numbers as relevance, got {shown(label)}")
-        query_ids.append(str(judgement.query_id))
-        doc_ids.append(str(judgement.doc_id))
-        labels.append(int(label))
-    _check_ids(name, list(dict.fromkeys(query_ids)))
-    broken = first_broken(list(dict.fromkeys(doc_ids)))
-    if broken is not None:
-        raise _fault(name, f"expected document ids {ID_RULE}, got {shown(broken)}")
+    """Return the judgements of a data set."""
+    source = Path(f"{PREFIX}{name}")
+    rows = [(str(entry.query_id), str(entry.doc_id), entry.relevance) for entry in _entries(name, "qrels")]
+    query_ids, doc_ids, labels = map(list, zip(*rows, strict=True))
+    fraction = next((label for label in labels if label != int(label)), None)
+    if fraction is not None:
+        raise FileFormatError(source, None, f"expected whole numbers as relevance, got {fraction}. Round them.")
+    of_line(source, None, check_ids, "", dict.fromkeys(query_ids), dict.fromkeys(doc_ids))
     qrels = Qrels.from_rows(query_ids, doc_ids, labels)
-    queries = query_rows(qrels.query_ptr)
-    row = repeated_row(queries, qrels.doc_ids)
-    if row is not None:
-        doc_id = str(qrels.doc_ids[row])
-        query_id = str(qrels.query_ids[queries[row]])
-        raise _fault(name, f"expected each document of a query once, got {shown(doc_id)} of {shown(query_id)} again")
+    refuse_repeats(source, qrels.query_ids, query_rows(qrels.query_ptr), qrels.doc_ids)
     return qrels
-
-
-def data_set_documents(name: str, fields: Collection[str] | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Return the location and the fields of each document of a data set."""
-    documents = _entries(name, "docs")
-    return _members(name, documents, fields)
-
-
-def _members(
-    name: str, documents: Iterator[Any], fields: Collection[str] | None
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    joined: tuple[str, ...] | None = None
-    for number, document in enumerate(documents, 1):
-        if joined is None:
-            joined = _joined_fields(type(document)) if fields is None else tuple(fields)
-        values = document._asdict()
-        members: dict[str, Any] = {"id": str(values.pop("doc_id")), "contents": _default_text(document)}
-        for field, value in values.items():
-            is_number = isinstance(value, int | float) and not isinstance(value, bool)
-            if field not in members and (is_number or (field in joined and value is not None)):
-                members[field] = value
-        yield f"{PREFIX}{name}: document {number}", members
 
 
 def _joined_fields(kind: Any) -> tuple[str, ...]:
@@ -184,27 +139,29 @@ def _entries(name: str, part: str) -> Iterator[Any]:
     """Return an iterator over a part of a data set; errors of the library are raised as one-line errors."""
     data_set = _data_set(name)
     if not data_set.has(part):
+        parts = [text for other, text in _HAS.items() if data_set.has(other)]
         raise InvalidInputError(
-            f"{PREFIX}{name}: expected a data set with {_HAS[part]}, got one with "
-            f"{', '.join(text for each, text in _HAS.items() if data_set.has(each)) or 'none'}. {_remedy(name, part)}"
+            f"{PREFIX}{name}: expected a data set with {_HAS[part]}, got one with {', '.join(parts) or 'none'}. "
+            "Name another of `ir_datasets list`, or a file."
         )
-    entries = _read(name, part, data_set)
-    first = next(entries, None)
-    if first is None:
-        raise _fault(name, f"expected {_HAS[part]}, got none")
-    return chain([first], entries)
+    return _read(name, part, data_set)
 
 
 def _read(name: str, part: str, data_set: Any) -> Iterator[Any]:
     """Yield the entries; errors of the library (files, network, formats) have no common class."""
+    is_empty = True
     try:
-        yield from getattr(data_set, f"{part}_iter")()
+        for entry in getattr(data_set, f"{part}_iter")():
+            is_empty = False
+            yield entry
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise InvalidInputError(
             f"{PREFIX}{name}: expected its {_HAS[part]}, got {type(error).__name__}: {reason}. Check the network and "
             f"the disk, and what ir_datasets documents on {name}."
         ) from error
+    if is_empty:
+        raise InvalidInputError(f"{PREFIX}{name}: expected {_HAS[part]}, got none. Name another data set.")
 
 
 def _data_set(name: str) -> Any:
@@ -226,30 +183,6 @@ def _data_set(name: str) -> Any:
         raise InvalidInputError(
             f"{PREFIX}{name}: expected the name of a data set of ir_datasets, got {shown(name)}. {remedy}"
         ) from None
-
-
-def _remedy(name: str, part: str) -> str:
-    """Return a sentence that names related data sets with the missing part."""
-    import ir_datasets
-
-    below = [each for each in ir_datasets.registry if each.startswith(f"{name}/")]
-    holders = [each for each in below if ir_datasets.load(each).has(part)][:_MOST_NAMED]
-    parents = [name.rsplit("/", depth)[0] for depth in range(1, name.count("/") + 1)]
-    known = set(ir_datasets.registry)
-    holders = holders or [each for each in parents if each in known and ir_datasets.load(each).has(part)]
-    if not holders:
-        return "Name another data set, or a file."
-    return f"Name e.g. {', '.join(PREFIX + each for each in holders)}."
-
-
-def _check_ids(name: str, query_ids: list[str]) -> None:
-    broken = first_broken_query(query_ids)
-    if broken is not None:
-        raise _fault(name, f"expected query ids {QUERY_RULE}, got {shown(broken)}")
-
-
-def _fault(name: str, message: str) -> FileFormatError:
-    return FileFormatError(f"{PREFIX}{name}", None, f"{message}. Export the data set to a file and correct it.")
 
 
 class CorpusDocument(dict[str, Any]):
@@ -331,12 +264,20 @@ def read_documents(
 
 def _of_data_set(name: str, fields: Collection[str] | None) -> Iterator[CorpusDocument]:
     """Return the documents of a data set of ir_datasets; raise its errors now."""
-    members = data_set_documents(name, fields)
+    entries = _entries(name, "docs")
 
     def documents() -> Iterator[CorpusDocument]:
-        for location, values in members:
-            document = CorpusDocument(location, lambda: _of_data_set(name, fields))
-            document.update(values)
+        taken = fields
+        for number, entry in enumerate(entries, 1):
+            if taken is None:
+                taken = _joined_fields(type(entry))
+            values = entry._asdict()
+            document = CorpusDocument(f"{PREFIX}{name}: document {number}", lambda: _of_data_set(name, fields))
+            document.update(id=str(values.pop("doc_id")), contents=_default_text(entry))
+            for field, value in values.items():
+                is_number = isinstance(value, int | float) and not isinstance(value, bool)
+                if field not in document and (is_number or (field in taken and value is not None)):
+                    document[field] = value
             yield document
 
     return documents()
@@ -422,10 +363,11 @@ def _fields(members: dict[str, Any], wanted: frozenset[str] | None, others: bool
     if id_key is None:
         keys = shown(", ".join(members)) if members else "no key"
         raise LineFault(f"expected an id as {', '.join(ID_KEYS)}, got {keys}. Add the key `id`.")
-    document: dict[str, Any] = {"id": _checked_id(members.pop(id_key))}
+    document: dict[str, Any] = {"id": id_text(id_key, members.pop(id_key))}
     for key, value in members.items():
         is_wanted = wanted is None or key in wanted
-        is_text = isinstance(value, str) or (isinstance(value, list) and bool(value) and all(map(_is_str, value)))
+        is_texts = isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
+        is_text = isinstance(value, str) or is_texts
         if is_text or (isinstance(value, int | float) and not isinstance(value, bool)):
             if is_wanted or others:
                 document[key] = value
@@ -435,22 +377,6 @@ def _fields(members: dict[str, Any], wanted: frozenset[str] | None, others: bool
                 "Write it as text, drop the key, or name the fields to take (--fields).",
             )
     return document
-
-
-def _is_str(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _checked_id(value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise LineFault(f"expected text or a whole number as id, got {shown(json.dumps(value))}. Correct the id.")
-    doc_id = str(value)
-    if len(doc_id) > MOST_LETTERS:
-        raise LineFault(f"expected an id {ID_RULE}, got {len(doc_id)}. Shorten it.")
-    if first_broken([doc_id]) is not None:
-        id_text = shown(doc_id) if doc_id else "an empty one"
-        raise LineFault(f"expected an id without white space, got {id_text}. Correct the id.")
-    return doc_id
 
 
 @dataclass(frozen=True)

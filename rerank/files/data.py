@@ -4,12 +4,29 @@
 .npz                              NumPy arrays without pickle: every attribute of RankingData by its name, and `about`,
                                   the UTF-8 bytes of JSON with format, version, recipe, fingerprint, retriever and
                                   run_retrievers
-.parquet                          see `parquet.py`
+.parquet                          a row for each query-document pair, as data warehouses write them; needs pyarrow
+
+Columns of Parquet:
+
+    query_id    text or whole numbers (also named qid)
+    doc_id      text or whole numbers (also named docno, doc)
+    label       number, optional (also named relevance)
+    base_score  number, optional
+    weight      number, optional; of the query where its rows have the same, else of each row
+    others      features by name: numbers or booleans; null and NaN are missing values
+
+- Rows of a query need not be adjacent; queries are ordered by their first row.
+- `write_parquet` adds the schema metadata `rerank`, JSON of `rerank.files.rows.ABOUT`, so that everything but queries
+  without rows can be read again. Recipe and fingerprint are only those of the same features in the same order.
+- A file is read and written in parts, never whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,19 +34,44 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, shown
-from rerank.files.parquet import ENDING as PARQUET
-from rerank.files.parquet import parquet_shape, read_parquet, write_parquet
-from rerank.files.rows import NOT_STORED, STORED, data_files, faults_of, joined, repeated_row, stored_members
-from rerank.files.source import check_file, reads_files
+from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.rows import (
+    ABOUT,
+    NOT_STORED,
+    NOTHING,
+    STORED,
+    VERSION,
+    RowTable,
+    data_files,
+    joined,
+    repeated_row,
+)
+from rerank.files.source import check_file, json_object, of_line, reads_files
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.runtime import container
 from rerank.runtime.container import Blocks, Fault, Kind, Stored, offsets
-from rerank.runtime.schema import Record
+from rerank.runtime.mapped_rows import row_blocks
+from rerank.runtime.output import whole_file
+from rerank.runtime.schema import Record, at
 from rerank.types import RankingData, query_rows
+from rerank.types.frames import (
+    BASE_SCORE,
+    DOC_ID,
+    LABEL,
+    QUERY_ID,
+    WEIGHT,
+    MappingFrame,
+    feature_columns,
+    pair_columns,
+    read_pairs,
+    stored_members,
+)
 from rerank.types.ids import id_array, id_bytes
 
 Floats32 = NDArray[np.float32]
+PARQUET = ".parquet"
+METADATA = b"rerank"  # key of what Parquet stores beside the rows
+ROWS_AT_ONCE = 1 << 14
 TEXT_ENDINGS = (".svm", ".txt", ".letor")
 DATA_ENDINGS = (*TEXT_ENDINGS, *(f"{ending}.gz" for ending in TEXT_ENDINGS), ".npz", PARQUET)
 _WHAT = "a .npz file of ranking data"
@@ -84,8 +126,8 @@ def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> 
         follow one another (`rerank.files.rows`).
     mapped : bool
         Whether the features stay in a memory-mapped file, which rankers of boosted trees read block by block. A single
-        .npz file that rerank wrote is mapped as it is; otherwise they are copied to a temporary file in the folder
-        that TMPDIR sets, which is gone when the process ends.
+        .npz file that rerank wrote is mapped as it is; those of other files, text and Parquet, are copied to a
+        temporary file in the folder that TMPDIR sets, which is gone when the process ends.
 
     Returns
     -------
@@ -135,8 +177,7 @@ def _read(path: Path, mapped: bool) -> RankingData:
     if not _is_binary(path):
         return read_svmlight(path, mapped=mapped)
     data = read_binary(path, mapped)
-    with faults_of(path):
-        data.check_values()
+    of_line(path, None, data.check_values)
     row = repeated_row(query_rows(data.query_ptr), data.stored_ids)
     if row is not None:
         raise KIND.error(path, f"document {shown(str(data.doc_ids[row]))} twice in a query (row {row})")
@@ -163,10 +204,11 @@ def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] |
         write_svmlight(data, path, blocks)
         return
     values = {"recipe": None, "fingerprint": None, **stored_members(data)}
+    values.pop("ideal_labels", None)  # an array here
     arrays = {name: getattr(data, name) for name in KIND.arrays({}) if name not in ("X", "feature_names")}
-    given = {name: array for name, array in arrays.items() if array is not None}
+    present = {name: array for name, array in arrays.items() if array is not None}
     X = Blocks(np.float32, data.X.shape, [data.X] if blocks is None else blocks)
-    container.write(path, KIND, values, {**given, "feature_names": id_array(data.feature_names), "X": X})
+    container.write(path, KIND, values, {**present, "feature_names": id_array(data.feature_names), "X": X})
 
 
 def _is_binary(path: str | Path) -> bool:
@@ -192,5 +234,117 @@ def read_binary(path: str | Path, mapped: bool = False) -> RankingData:
     members["feature_names"] = tuple(arrays["feature_names"].tolist())
     if mapped:
         members["doc_ids"] = id_bytes(arrays["doc_ids"])
-    with faults_of(path):
-        return RankingData(**members)
+    return of_line(path, None, partial(RankingData, **members))
+
+
+@dataclass(frozen=True, eq=False)
+class _Batch(MappingFrame):
+    """Rows of a file, from `first` on, as a data frame."""
+
+    first: int
+
+    def place(self, row: int) -> str:
+        """Return the name of a row in messages."""
+        return f"row {self.first + row}"
+
+
+def read_parquet(path: str | Path, mapped: bool = False) -> RankingData:
+    """Read ranking data from Parquet."""
+    path = check_file(path, "a Parquet file")
+    with opened_parquet(path) as file:
+        about = of_line(path, None, _about, file.schema_arrow.metadata or {})
+        table = RowTable.new(mapped, f"the features of {path}")
+        first = 0
+        names: tuple[str, ...] = ()
+        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
+            values = {name: _values(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+            pairs = of_line(path, None, read_pairs, _Batch(values, first))
+            names = pairs.feature_names
+            if batch.num_rows:
+                table.append(pairs.query_ids.tolist(), pairs.doc_ids.tolist(), pairs.numbers, pairs.X)
+            first += batch.num_rows
+    if not table.docs:
+        raise FileFormatError(path, None, "expected rows, got none. Name a file with rows.")
+    if about["features"] != names:
+        about = {**about, "recipe": None, "fingerprint": None}
+    return of_line(path, None, table.record, path, names, about, np.concatenate(table.docs))
+
+
+def parquet_shape(path: str | Path) -> tuple[int, int]:
+    """Return the numbers of rows and features, from the footer of the file; raises as `read_parquet` does."""
+    path = check_file(path, "a Parquet file")
+    with opened_parquet(path) as file:
+        names = of_line(path, None, feature_columns, MappingFrame(dict.fromkeys(file.schema_arrow.names)))
+        return file.metadata.num_rows, len(names)
+
+
+def write_parquet(data: RankingData, path: str | Path, blocks: Iterable[NDArray[np.float32]] | None = None) -> None:
+    """Write ranking data as Parquet, each block as a row group. Queries without rows are not written.
+
+    Shapes: blocks float32 (n_rows_of_block, n_features).
+    """
+    arrow, parquet = _pyarrow(path)
+    columns = pair_columns(data, slice(0, 0), data.X[:0])
+    kinds = dict.fromkeys((QUERY_ID, DOC_ID), arrow.string()) | dict.fromkeys(
+        (LABEL, BASE_SCORE, WEIGHT), arrow.float64()
+    )
+    about = {"version": VERSION, **stored_members(data)}
+    if data.n_features:
+        about["features"] = list(data.feature_names)
+    metadata = {METADATA: json.dumps(about, ensure_ascii=False, allow_nan=False).encode()}
+    schema = arrow.schema([(name, kinds.get(name, arrow.float32())) for name in columns], metadata=metadata)
+    with whole_file(path, binary=True) as handle, parquet.ParquetWriter(handle, schema) as writer:
+        first = 0
+        for block in (X for _, X in row_blocks(data.X)) if blocks is None else blocks:
+            columns = pair_columns(data, slice(first, first + len(block)), np.asfortranarray(block))
+            writer.write_table(arrow.table(columns, schema=schema))
+            first += len(block)
+
+
+def _about(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
+    """Return what the schema metadata hold beside the rows."""
+    if METADATA not in metadata:
+        return NOTHING
+    with at("metadata"):
+        return ABOUT.read(json_object(metadata[METADATA].decode("utf-8", "replace")), {})
+
+
+def _values(column: Any) -> NDArray[Any]:
+    """Return the values of a column: numbers, where null is NaN, or Python's objects, where it is None."""
+    from pyarrow import types, uint8
+
+    kind = column.type
+    if types.is_null(kind):
+        return np.full(len(column), np.nan)
+    if types.is_boolean(kind):
+        column = column.cast(uint8())
+    if types.is_boolean(kind) or types.is_integer(kind) or types.is_floating(kind):
+        return column.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    return np.fromiter(column.to_pylist(), dtype=object, count=len(column))
+
+
+def _pyarrow(path: str | Path) -> tuple[Any, Any]:
+    """Return the modules pyarrow and pyarrow.parquet."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise InvalidInputError(
+            f"{path}: expected pyarrow installed, which reads and writes Parquet, got none. Run "
+            "`pip install lucene-rerank[parquet]`."
+        ) from error
+    return pyarrow, pyarrow.parquet
+
+
+@contextmanager
+def opened_parquet(path: Path) -> Iterator[Any]:
+    """Yield the opened file; pyarrow's errors are raised as errors of the file."""
+    arrow, parquet = _pyarrow(path)
+    try:
+        with parquet.ParquetFile(path) as file:
+            yield file
+    # OSError: damaged pages and files that cannot be read; UnicodeDecodeError: text that is not UTF-8
+    except (arrow.ArrowException, OSError, UnicodeDecodeError, MemoryError, OverflowError) as fault:
+        raise FileFormatError(
+            path, None, "expected a Parquet file, got something else or a damaged file. Write or fetch it anew."
+        ) from fault

@@ -24,9 +24,9 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -35,36 +35,36 @@ from rerank.files.data import read_data
 from rerank.files.source import (
     LineFault,
     check_file,
-    filled_lines,
+    check_ids,
+    columns_of,
     finite_number,
+    id_text,
+    json_object,
     json_objects,
     of_line,
-    parse_json,
     read_text,
     reads_files,
+    records,
     refuse_header,
     text_lines,
 )
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels
+from rerank.runtime.codec import plain, restored
 from rerank.runtime.output import whole_file
-from rerank.runtime.schema import Record, SchemaError, Table, Text, Whole
+from rerank.runtime.schema import Text, Whole
 from rerank.types import Qrels, Run, Topics
 from rerank.types.frames import Frame, is_frame
-from rerank.types.ids import ID_RULE, QUERY_RULE, WHITE_SPACE, first_broken, first_broken_query, id_array
+from rerank.types.ids import id_array
 from rerank.types.qrels import SubtopicQrels
 from rerank.types.ranking_data import Preferences
 
 MOST_DIGITS = 18  # of the number of a fold
-COLUMNS = "(qid, better docid, worse docid[, probability])"
 QUERY_KEY = "qid"
 DOCUMENT_KEY = "id"
 TEXT_KEY = "text"
 PERSON = "person"
 _VERSION = 1
-_REMEDY = "Restore it, or delete it to judge without it"
-_SHARE = Record({"labels": Whole(0, 2**53), "date": Text(100)})
-_FILE = Record({"version": Whole(_VERSION, _VERSION), "labels": Whole(0, 2**53), "judges": Table(_SHARE)})
 _log = logging.getLogger("rerank")
 TopicsLike = Topics | Mapping[str, str] | Frame | str | Path
 QrelsLike = Qrels | Mapping[str, Mapping[str, int]] | Frame | str | Path
@@ -79,19 +79,16 @@ def read_names(path: str | Path) -> tuple[str, ...]:
     """
     path = check_file(path, "a file of feature names")
     names: dict[str, int] = {}
-    blank = None
-    for line, text in text_lines(path):
-        name = text.strip()
+    lines = [text.strip() for _, text in text_lines(path)]
+    while lines and not lines[-1]:
+        lines.pop()
+    for line, name in enumerate(lines, 1):
         if not name:
-            blank = blank or line
-            continue
-        if blank is not None:
-            raise FileFormatError(path, blank, "expected a name, got a blank line. Each line is the name of a feature.")
-        if name in names:
+            raise FileFormatError(path, line, "expected a name, got a blank line. Each line is the name of a feature.")
+        if names.setdefault(name, line) != line:
             raise FileFormatError(
                 path, line, f"expected each name once, got {name!r} again (line {names[name]}). Rename one."
             )
-        names[name] = line
     if not names:
         raise FileFormatError(path, None, "expected names of features, got none. Write one a line.")
     return tuple(names)
@@ -119,24 +116,19 @@ def read_folds(path: str | Path) -> dict[str, int]:
     """
     path = check_file(path, "a file of folds")
     folds: dict[str, int] = {}
-    for line, content in filled_lines(path):
-        query_id, fold = of_line(path, line, _entry, content)
+    for line, (query_id, fold) in records(path, "query id, tab, fold", _fold):
         if query_id in folds:
             raise FileFormatError(
                 path, line, f"expected each query in one fold, got {shown(query_id)} again. Remove one of the two."
             )
         folds[query_id] = fold
-    if not folds:
-        raise FileFormatError(path, None, "expected lines of query id, tab, fold, got none. Name a file with rows.")
     numbers = {fold: number for number, fold in enumerate(sorted(set(folds.values())))}
     return {query_id: numbers[fold] for query_id, fold in folds.items()}
 
 
 def write_folds(folds: Mapping[str, int], path: str | Path) -> None:
     """Write the fold of each query; raise InvalidInputError for an id or a fold that could not be read again."""
-    broken = first_broken_query(list(folds))
-    if broken is not None:
-        raise InvalidInputError(f"folds: expected query ids {QUERY_RULE}, got {shown(broken)}. Rename it.")
+    check_ids("folds: ", folds)
     negative = next((fold for fold in folds.values() if fold < 0), None)
     if negative is not None:
         raise InvalidInputError(f"folds: expected whole numbers from 0, got {negative}. Number the folds 0, 1, 2.")
@@ -144,16 +136,12 @@ def write_folds(folds: Mapping[str, int], path: str | Path) -> None:
         file.writelines(f"{query_id}\t{fold}\n" for query_id, fold in folds.items())
 
 
-def _entry(content: str) -> tuple[str, int]:
-    columns = [column.strip(WHITE_SPACE) for column in content.split("\t")]
-    if len(columns) != 2 or not columns[0]:
-        raise LineFault(f"expected 2 columns with a tab (query id, fold), got {shown(content)}. Correct the line.")
-    broken = first_broken_query(columns[:1])
-    if broken is not None:
-        raise LineFault(f"expected a query id {QUERY_RULE}, got {shown(broken)}. Rename it.")
-    if not (columns[1].isascii() and columns[1].isdigit() and len(columns[1]) <= MOST_DIGITS):
-        raise LineFault(f"expected a whole number as fold, got {shown(columns[1])}. Number the folds 0, 1, 2.")
-    return columns[0], int(columns[1])
+def _fold(content: str) -> tuple[str, int]:
+    query_id, fold = columns_of(content, "2 columns (query id, fold)", 2)
+    check_ids("", [query_id])
+    if not (fold.isascii() and fold.isdigit() and len(fold) <= MOST_DIGITS):
+        raise LineFault(f"expected a whole number as fold, got {shown(fold)}. Number the folds 0, 1, 2.")
+    return query_id, int(fold)
 
 
 @reads_files
@@ -180,12 +168,11 @@ def read_preferences(path: str | Path) -> Preferences:
 
     """
     path = check_file(path, "a file of preferences")
-    lines = [(line, text) for line, text in filled_lines(path) if not text.startswith("#")]
-    if lines:
-        of_line(path, lines[0][0], refuse_header, lines[0][1])
-    rows = [of_line(path, line, _row, text) for line, text in lines]
-    if not rows:
-        raise FileFormatError(path, None, f"expected lines of 3 or 4 columns {COLUMNS}, got no line. Name another.")
+    rows: list[tuple[str, str, str, float]] = []
+    for line, row in records(path, "3 or 4 columns (qid, better docid, worse docid[, probability])", _preference):
+        if not rows:
+            of_line(path, line, refuse_header, row[0])
+        rows.append(row)
     queries, better, worse, probabilities = zip(*rows, strict=True)
     return Preferences(id_array(queries), id_array(better), id_array(worse), np.array(probabilities))
 
@@ -193,44 +180,25 @@ def read_preferences(path: str | Path) -> Preferences:
 def write_preferences(preferences: Preferences, path: str | Path) -> None:
     """Write preference pairs with their probabilities."""
     columns = (preferences.query_ids, preferences.better, preferences.worse, preferences.probabilities)
-    broken = first_broken(np.concatenate(columns[:3]).tolist()) or first_broken_query(columns[0].tolist())
-    if broken is not None:
-        raise InvalidInputError(f"preferences: expected ids {QUERY_RULE}, got {shown(broken)}. Rename it.")
+    check_ids("preferences: ", columns[0].tolist(), np.concatenate(columns[1:3]).tolist())
     with whole_file(path) as file:
         for query_id, better, worse, probability in zip(*(column.tolist() for column in columns), strict=True):
             file.write(f"{query_id}\t{better}\t{worse}\t{probability:.6g}\n")
 
 
-def _row(text: str) -> tuple[str, str, str, float]:
-    columns = [column.strip(WHITE_SPACE) for column in text.split("\t")]
-    if len(columns) not in (3, 4):
-        raise LineFault(f"expected 3 or 4 columns with tabs {COLUMNS}, got {len(columns)}. Put one tab between two.")
-    broken = first_broken(columns[:3])
-    if broken is not None:
-        raise LineFault(f"expected ids without white space, got {shown(broken)}. Correct the id.")
-    if first_broken_query(columns[:1]) is not None:
-        raise LineFault(f"expected a query id {QUERY_RULE}, got {shown(columns[0])}. Rename it.")
-    query_id, better, worse = columns[:3]
+def _preference(content: str) -> tuple[str, str, str, float]:
+    query_id, better, worse, *rest = columns_of(content, "3 or 4 columns", 3, 4)
+    check_ids("", [query_id], [better, worse])
     if better == worse:
         raise LineFault(f"expected two documents, got {shown(better)} twice. Drop the line.")
-    probability = finite_number(columns[3].encode()) if len(columns) == 4 else 1.0
+    probability = finite_number(rest[0].encode()) if rest else 1.0
     if probability is None or not 0.0 <= probability <= 1.0:
-        raise LineFault(f"expected a probability from 0 to 1, got {shown(columns[3])}. Correct or drop it.")
+        raise LineFault(f"expected a probability from 0 to 1, got {shown(rest[0])}. Correct or drop it.")
     return query_id, better, worse, probability
 
 
-@dataclass(frozen=True)
-class TextsFile:
-    """Documents by query id and document id, and where each is.
-
-    Parameters
-    ----------
-    documents : mapping from str to mapping from str to str or mapping
-        Each document is text, or fields.
-    locations : mapping from (str, str) to str
-        `file:line` of each query id and document id.
-
-    """
+class TextsFile(NamedTuple):
+    """Documents by query id and document id, text or fields, and where each is (`file:line`)."""
 
     documents: dict[str, dict[str, Any]]
     locations: dict[tuple[str, str], str]
@@ -241,7 +209,9 @@ def read_texts(path: str | Path, queries: Collection[str], fields: Collection[st
     read = TextsFile({}, {})
     path = Path(path)
     for line, members in json_objects(path):
-        query_id, doc_id = (of_line(path, line, _id, members, key) for key in (QUERY_KEY, DOCUMENT_KEY))
+        query_id, doc_id = (
+            of_line(path, line, id_text, key, members.pop(key, None)) for key in (QUERY_KEY, DOCUMENT_KEY)
+        )
         if query_id not in queries:
             raise FileFormatError(
                 path, line, f"expected a query of the topics, got {shown(query_id)}. Add it to the topics."
@@ -254,16 +224,6 @@ def read_texts(path: str | Path, queries: Collection[str], fields: Collection[st
         read.documents.setdefault(query_id, {})[doc_id] = of_line(path, line, _document, members, fields)
         read.locations[query_id, doc_id] = f"{path}:{line}"
     return read
-
-
-def _id(members: dict[str, Any], key: str) -> str:
-    """Take an id from a JSON object."""
-    value = members.pop(key, None)
-    if isinstance(value, bool) or not isinstance(value, str | int):
-        raise LineFault(f"expected text or a whole number as {key}, got {shown(value)}. Write qid and id.")
-    if first_broken([str(value)]) is not None:
-        raise LineFault(f"expected as {key} text {ID_RULE}, got {shown(value)}. Rename it.")
-    return str(value)
 
 
 def _document(members: dict[str, Any], fields: Collection[str]) -> Any:
@@ -280,8 +240,11 @@ def _document(members: dict[str, Any], fields: Collection[str]) -> Any:
 class Share:
     """The labels of one judge: their number, and the date of the last one."""
 
-    labels: int
-    date: str
+    labels: Annotated[int, Whole(0, 2**53)]
+    date: Annotated[str, Text(100)]
+
+
+_PROVENANCE = {"version": Whole(_VERSION, _VERSION), "labels": Whole(0, 2**53), "judges": dict[str, Share]}
 
 
 def provenance_file(qrels: str | Path) -> Path:
@@ -297,12 +260,9 @@ def read_provenance(qrels: str | Path, n_labels: int | None = None) -> dict[str,
     path = provenance_file(qrels)
     if not path.is_file():
         return {}
-    value = parse_json(read_text(path, "who made the judgements"), path, remedy=_REMEDY)
-    try:
-        content = _FILE.read(value, {})
-    except SchemaError as error:
-        raise FileFormatError(path, None, error.fault(f"{_REMEDY}.")) from None
-    judges = {name: Share(**share) for name, share in content["judges"].items()}
+    stored = of_line(path, None, json_object, read_text(path, "who made the judgements"))
+    content = of_line(path, None, restored, _PROVENANCE, stored)
+    judges: dict[str, Share] = content["judges"]
     if judges and n_labels is not None and n_labels < content["labels"]:
         name, last = max(judges.items(), key=lambda judge: judge[1].date)
         judges[name] = replace(last, labels=max(last.labels - (content["labels"] - n_labels), 0))
@@ -312,8 +272,7 @@ def read_provenance(qrels: str | Path, n_labels: int | None = None) -> dict[str,
 def write_provenance(qrels: str | Path, judges: Mapping[str, Share], n_labels: int) -> None:
     """Write the share of each judge in a qrels file of `n_labels`."""
     with whole_file(provenance_file(qrels)) as file:
-        stored = {name: asdict(share) for name, share in judges.items()}
-        file.write(json.dumps({"version": _VERSION, "labels": n_labels, "judges": stored}, indent=1) + "\n")
+        file.write(json.dumps({"version": _VERSION, "labels": n_labels, "judges": plain(judges)}, indent=1) + "\n")
 
 
 def warn_of_functions(qrels: str | Path) -> None:

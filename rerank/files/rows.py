@@ -7,9 +7,9 @@ none. The rows of a query are in one file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
-from rerank.runtime.schema import Choice, Field, Plain
+from rerank.runtime.schema import Array, Choice, Field, Flag, Names, Plain, Record, Table, Whole
 from rerank.runtime.threads import memory_limit
 from rerank.types import Floats, Ints, RankingData, pointers, query_blocks
-from rerank.types.frames import weights_of_rows
+from rerank.types.frames import BASE_SCORE, LABEL, WEIGHT, given_weights, ideal_arrays, weights_of_rows
 from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes, sort_keys
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
-from rerank.types.retriever import RETRIEVERS, retriever_members
+from rerank.types.retriever import RETRIEVERS
 
 # What files store of data beside their rows, with its defaults; all files that are read together share the first ones.
 SHARED: dict[str, Field] = {"recipe": Plain(), "fingerprint": Plain(), **RETRIEVERS}
@@ -36,82 +36,58 @@ NOT_STORED: dict[str, Any] = {
     "run_retrievers": {},
     "zeros": None,
 }
+VERSION = 1
+NOTHING: dict[str, Any] = {"labels": True, "features": (), "ideal_labels": None, **NOT_STORED}
+# What text and Parquet store beside their rows. `labels` is false where there are no judgements, `features` are the
+# names of the columns that recipe and fingerprint are of, `ideal_labels` the positive labels of each query, best first.
+ABOUT = Record(
+    {
+        "version": Whole(VERSION, VERSION),
+        "labels": Flag(),
+        "features": Names(),
+        "ideal_labels": Table(Array()),
+        **STORED,
+    },
+    NOTHING,
+)
 ROWS_AT_ONCE = 1 << 14  # moved to another order together
 
 
-def repeated_rows(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None) -> tuple[Ints, Ints]:
-    """Return the rows that repeat the query and document of an earlier row, and that first row of each.
+def repeated_row(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None) -> int | None:
+    """Return the first row with the query and document of an earlier row, or None.
 
-    Shapes: query int64 (n_rows,); doc_ids (n_rows,); codes uint64 (n_rows,); results int64 (n_repeats,).
+    Shapes: query int64 (n_rows,); doc_ids (n_rows,); codes uint64 (n_rows,).
     """
     codes = row_codes(query, doc_ids) if codes is None else codes
     ordered = np.sort(codes)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    rows = np.flatnonzero(np.isin(codes, repeated)) if len(repeated) else np.zeros(0, dtype=np.int64)
-    if not len(rows):
-        return rows, rows
+    if not len(repeated):
+        return None
+    rows = np.flatnonzero(np.isin(codes, repeated))
     rows = rows[np.lexsort((*sort_keys(doc_ids[rows]), query[rows]))]
-    new = np.ones(len(rows), dtype=np.bool_)
-    new[1:] = (query[rows][1:] != query[rows][:-1]) | (doc_ids[rows][1:] != doc_ids[rows][:-1])
-    first = rows[np.flatnonzero(new)][np.cumsum(new) - 1]
-    order = np.argsort(rows[~new])
-    return rows[~new][order], first[~new][order]
-
-
-def repeated_row(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None) -> int | None:
-    """Return the first row with the query and document of an earlier row, or None; shapes as in `repeated_rows`."""
-    again, _ = repeated_rows(query, doc_ids, codes)
-    return int(again[0]) if len(again) else None
+    again = (query[rows[1:]] == query[rows[:-1]]) & (doc_ids[rows[1:]] == doc_ids[rows[:-1]])
+    return int(rows[1:][again].min()) if again.any() else None
 
 
 def refuse_repeats(
-    path: Path, names: Sequence[str], query: Ints, docs: NDArray[np.bytes_], lines: Ints | None = None
+    path: Path,
+    names: Sequence[str] | Ids,
+    query: Ints,
+    docs: NDArray[Any],
+    lines: Iterable[int] | None = None,
+    codes: Words | None = None,
+    remedy: str = "",
 ) -> None:
-    """Refuse a document that is twice in a query; `lines` are those of the rows."""
-    row = repeated_row(query, docs)
+    """Refuse a document that is twice in a query; `lines` are those of the rows, `remedy` what else can be done."""
+    row = repeated_row(query, docs, codes)
     if row is not None:
-        where = f" at row {row}" if lines is None else ""
+        where, what = (f" at row {row}", "rows") if lines is None else ("", "lines")
         raise FileFormatError(
             path,
-            None if lines is None else int(lines[row]),
-            f"expected each document once in a query, got {shown(docs[row].decode())} again in query "
-            f"{shown(str(names[query[row]]))}{where}. Remove one of the two rows.",
+            None if lines is None else int(next(islice(lines, row, None))),
+            f"expected each document once in a query, got {shown(docs[row])} again in query "
+            f"{shown(str(names[query[row]]))}{where}. Remove one of the two {what}{remedy}.",
         )
-
-
-def of_queries(
-    path: Path, line: int | None, names: Ids, what: str, stored: Mapping[str, Any] | None
-) -> list[Any] | None:
-    """Return what a header stores by query in the order of the queries, None where it stores nothing."""
-    if stored is None:
-        return None
-    missing = next((name for name in names.tolist() if name not in stored), None)
-    if missing is not None:
-        raise FileFormatError(
-            path,
-            line,
-            f"expected {what} of every query, got none for query {shown(missing)}. Write the file anew with "
-            "rerank.write_data.",
-        )
-    return [stored[name] for name in names.tolist()]
-
-
-def ideal_arrays(labels: Sequence[Floats] | None) -> tuple[Floats | None, Ints | None]:
-    """Return the ideal labels of all queries and their pointers."""
-    if labels is None:
-        return None, None
-    return np.concatenate([np.empty(0), *labels]), pointers([len(of_query) for of_query in labels])
-
-
-def numbered(names: list[str], lengths: Ints) -> tuple[list[str], Ints, Ints | None]:
-    """Return the query of every row, and the order that groups the rows by query.
-
-    Shapes: lengths int64 (n_groups,); query int64 (n_rows,); order int64 (n_rows,).
-    """
-    distinct, query_of_group = numbers_of(names)
-    query = np.repeat(query_of_group, lengths)
-    is_grouped = bool(np.all(query_of_group[1:] >= query_of_group[:-1]))
-    return distinct, query, None if is_grouped else np.argsort(query, kind="stable")
 
 
 def numbers_of(names: list[str]) -> tuple[list[str], Ints]:
@@ -129,24 +105,6 @@ def all_distinct(query_ptr: Ints, codes: Words) -> bool:
         if (ordered[1:] == ordered[:-1]).any():
             return False
     return True
-
-
-def stored_members(data: RankingData) -> dict[str, Any]:
-    """Return the members of `STORED` that the data have, as JSON values."""
-    given = {name: getattr(data, name) for name in ("recipe", "fingerprint")}
-    members: dict[str, Any] = {name: dict(value) for name, value in given.items() if value is not None}
-    if data.zeros is not None:
-        members["zeros"] = data.zeros
-    return {**members, **retriever_members(data.retriever, data.run_retrievers)}
-
-
-@contextmanager
-def faults_of(path: Path, line: int | None = None) -> Iterator[None]:
-    """Turn errors of data into errors of the file that they were read from."""
-    try:
-        yield
-    except InvalidInputError as error:
-        raise FileFormatError(path, line, str(error)) from None
 
 
 @dataclass
@@ -167,10 +125,6 @@ class RowTable:
         Values of other columns by name, float64, of each part.
     width : int
         Most features of a part.
-    listed, listed_zeros : int
-        Number of values that the rows list, and of those that are 0, in text.
-    words : list of str
-        First word of the rows' comments, in text.
 
     """
 
@@ -180,9 +134,6 @@ class RowTable:
     docs: list[NDArray[np.bytes_]] = field(default_factory=list)
     numbers: dict[str, list[Floats]] = field(default_factory=dict)
     width: int = 0
-    listed: int = 0
-    listed_zeros: int = 0
-    words: list[str] = field(default_factory=list)
 
     @classmethod
     def new(cls, mapped: bool, what: str) -> RowTable:
@@ -204,28 +155,49 @@ class RowTable:
         self.features.append(X)
         self.width = max(self.width, X.shape[1])
 
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return sum(self.lengths)
-
-    def queries(self) -> tuple[Ids, Ints, Ints | None]:
-        """Return the query ids by first appearance, each row's query, and the order by query, None if they are so."""
-        names, query, order = numbered(self.names, np.array(self.lengths, dtype=np.int64))
-        return id_array(names), query, order
-
-    def doc_ids(self) -> NDArray[np.bytes_]:
-        """Return the document id of each row, as UTF-8 bytes."""
-        return np.concatenate(self.docs) if self.docs else np.empty(0, "S8")
-
     def column(self, name: str) -> Floats:
         """Return the values of another column."""
-        return np.concatenate([np.empty(0), *self.numbers.get(name, [])])
+        return np.concatenate(self.numbers[name])
 
-    def matrix(self, n_columns: int, order: Ints | None) -> NDArray[np.float32]:
-        """Return the features in an order (None: that of the file), with zeros in columns that a part does not have."""
-        X = stacked_rows(self.features, n_columns)
-        return X if order is None else _in_order(X, order)
+    def queries(self) -> tuple[list[str], Ints]:
+        """Return the query ids by first appearance, and the number of each row's query."""
+        names, query_of_group = numbers_of(self.names)
+        return names, np.repeat(query_of_group, self.lengths)
+
+    def record(
+        self,
+        path: Path,
+        feature_names: tuple[str, ...],
+        about: Mapping[str, Any],
+        docs: NDArray[Any],
+        lines: Ints | None = None,
+    ) -> RankingData:
+        """Return the data, grouped by query; `about` is what is stored beside the rows, `lines` are theirs."""
+        names, query = self.queries()
+        refuse_repeats(path, names, query, docs, lines)
+        is_grouped = bool(np.all(query[1:] >= query[:-1]))
+        order = None if is_grouped else np.argsort(query, kind="stable")
+        rows = slice(None) if order is None else order
+        query_ids = id_array(names)
+        query_ptr = pointers(np.bincount(query, minlength=len(names)))
+        columns = {name: self.column(name)[rows] for name in self.numbers}
+        X = stacked_rows(self.features, len(feature_names))
+        ideal_labels, ideal_ptr = ideal_arrays(about["ideal_labels"], query_ids)
+        data = RankingData(
+            query_ids,
+            query_ptr,
+            docs[rows],
+            X if order is None else _in_order(X, order),
+            feature_names,
+            labels=columns.get(LABEL) if about["labels"] else None,
+            base_scores=columns.get(BASE_SCORE),
+            ideal_labels=ideal_labels,
+            ideal_ptr=ideal_ptr,
+            **{name: about[name] for name in STORED},
+            **given_weights(columns.get(WEIGHT), query_ptr),
+        )
+        data.check_values()
+        return data
 
 
 def _in_order(X: NDArray[np.float32], order: Ints) -> NDArray[np.float32]:
@@ -237,11 +209,6 @@ def _in_order(X: NDArray[np.float32], order: Ints) -> NDArray[np.float32]:
         out.append(np.array(X[order[first : first + ROWS_AT_ONCE]]))
         release(X)
     return out.finish(X.shape[1])
-
-
-def query_ptr(query: Ints, n_queries: int) -> Ints:
-    """Return the pointers of rows that are grouped by these query numbers."""
-    return pointers(np.bincount(query, minlength=n_queries))
 
 
 def stacked_rows(blocks: RowFile | list[NDArray[np.float32]], n_columns: int) -> NDArray[np.float32]:
@@ -312,22 +279,27 @@ def joined_parts(parts: Sequence[RankingData], rows: RowFile | list[NDArray[np.f
     """Return the queries of all parts as one record; `rows` holds the features where the parts do not."""
     first = parts[0]
     names = max((part.feature_names for part in parts), key=len)
-    labels = None if first.labels is None else _concatenated([part.labels for part in parts])
-    bases = None if first.base_scores is None else _concatenated([part.base_scores for part in parts])
+    query_ptr = pointers(np.concatenate([np.diff(part.query_ptr) for part in parts]))
+    doc_ids = [part.stored_ids for part in parts]
+    if len({ids.dtype.kind for ids in doc_ids}) > 1:
+        doc_ids = [part.doc_ids for part in parts]
+    weights = [weights_of_rows(part) for part in parts]
+    has_weights = any(own is not None for own in weights)
+    of_rows = [np.ones(part.n_rows) if own is None else own for part, own in zip(parts, weights, strict=True)]
     has_ideal = any(part.ideal_labels is not None for part in parts)
     ideal = [_ideal(part) for part in parts] if has_ideal else []
     return RankingData(
         query_ids=np.concatenate([part.query_ids for part in parts]),
-        query_ptr=pointers(np.concatenate([np.diff(part.query_ptr) for part in parts])),
-        doc_ids=np.concatenate([part.stored_ids for part in _alike(parts)]),
+        query_ptr=query_ptr,
+        doc_ids=np.concatenate(doc_ids),
         X=stacked_rows([part.X for part in parts] if rows is None else rows, len(names)),
         feature_names=names,
-        labels=labels,
-        base_scores=bases,
+        labels=_concatenated([part.labels for part in parts]),
+        base_scores=_concatenated([part.base_scores for part in parts]),
         ideal_labels=np.concatenate([labels for labels, _ in ideal]) if has_ideal else None,
         ideal_ptr=pointers(np.concatenate([np.diff(ptr) for _, ptr in ideal])) if has_ideal else None,
         zeros=_zeros(parts),
-        **_weights(parts),
+        **given_weights(np.concatenate(of_rows) if has_weights else None, query_ptr),
         **{name: getattr(first, name) for name in SHARED},
     )
 
@@ -339,18 +311,6 @@ def _zeros(parts: Sequence[RankingData]) -> str | None:
     return kinds.pop() if len(kinds) == 1 and (len(widths) == 1 or kinds != {LISTED}) else BOTH
 
 
-def _weights(parts: Sequence[RankingData]) -> dict[str, Any]:
-    """Return the weights of all parts as members: of rows where a part has them, else of queries."""
-    if any(part.row_weights is not None for part in parts):
-        of_rows = [weights_of_rows(part) for part in parts]
-        weights = [np.ones(part.n_rows) if own is None else own for part, own in zip(parts, of_rows, strict=True)]
-        return {"row_weights": np.concatenate(weights)}
-    if all(part.weights is None for part in parts):
-        return {}
-    weights = [np.ones(len(part)) if part.weights is None else part.weights for part in parts]
-    return {"weights": np.concatenate(weights)}
-
-
 def _ideal(part: RankingData) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the ideal labels of a part and their pointers; none where it is not labelled."""
     if part.ideal_labels is None and part.labels is None:
@@ -358,42 +318,24 @@ def _ideal(part: RankingData) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return part.ideal()
 
 
-def _alike(parts: Sequence[RankingData]) -> Sequence[RankingData]:
-    """Return the parts with document ids that are all text, unless all are bytes."""
-    if len({part.stored_ids.dtype.kind for part in parts}) > 1:
-        for part in parts:
-            part.doc_ids  # noqa: B018 (decodes the stored ids)
-    return parts
-
-
-def _concatenated(columns: Sequence[NDArray[Any] | None]) -> NDArray[np.float64]:
-    return np.concatenate([column for column in columns if column is not None])
+def _concatenated(columns: Sequence[NDArray[Any] | None]) -> NDArray[np.float64] | None:
+    """Return the values of all parts; None where the first has none."""
+    return None if columns[0] is None else np.concatenate([column for column in columns if column is not None])
 
 
 def _check_same(file: Path, part: RankingData, first_file: Path, first: RankingData) -> None:
     """Refuse a part that does not belong to the first one."""
-    if part.feature_names != first.feature_names and not (_numbered(part) and _numbered(first)):
-        one = part.feature_names
-        other = first.feature_names
-        missing = next((name for name in other if name not in one), None)
-        got = f"none named {shown(missing)}" if missing is not None else f"{len(one)} features, of {len(other)} there"
-        got = "the same in another order" if sorted(one) == sorted(other) else got
-        raise FileFormatError(
-            file, None, f"expected the features of {first_file}, got {got}. Make all files with one recipe."
-        )
-    for name, what in (("labels", "labels"), ("base_scores", "base scores")):
+    differences = {name: "others" for name in SHARED if getattr(part, name) != getattr(first, name)}
+    for name in ("labels", "base_scores"):
         if (getattr(part, name) is None) != (getattr(first, name) is None):
-            has = "none" if getattr(part, name) is None else "some"
-            raise FileFormatError(
-                file, None, f"expected {what} as in {first_file}, got {has}. Make all files in one way."
-            )
-    for name in SHARED:
-        if getattr(part, name) != getattr(first, name):
-            raise FileFormatError(
-                file,
-                None,
-                f"expected the {name.replace('_', ' ')} of {first_file}, got another. Make all files on one index.",
-            )
+            differences[name] = "none" if getattr(part, name) is None else "some"
+    if part.feature_names != first.feature_names and not (_numbered(part) and _numbered(first)):
+        missing = [name for name in first.feature_names if name not in part.feature_names]
+        differences["features"] = f"none named {shown(missing[0])}" if missing else "more, or another order"
+    for name, got in differences.items():
+        raise FileFormatError(
+            file, None, f"expected the {name.replace('_', ' ')} of {first_file}, got {got}. Make all files in one way."
+        )
 
 
 def _numbered(data: RankingData) -> bool:

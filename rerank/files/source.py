@@ -2,6 +2,8 @@
 
 line    1-based
 chunk   many complete lines as bytes, each with a newline at its end
+record  what a line says; a function that makes it knows the line alone and raises InvalidInputError, which `of_line`
+        turns into the error of the file and the line
 A byte order mark is removed; text is UTF-8. Lines end in LF or CR LF; a CR alone is refused.
 """
 
@@ -16,7 +18,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial, wraps
 from pathlib import Path
@@ -28,6 +30,7 @@ import numpy as np
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown
 from rerank.runtime import strict_json
 from rerank.runtime.strict_json import ParseFault, parse_toml
+from rerank.types.ids import ID_RULE, QUERY_RULE, WHITE_SPACE, first_broken, first_broken_query
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -45,47 +48,76 @@ _TAG = re.compile(r"<[^<>]*>")
 _NO_LINE_END = re.compile(r"[^\n]")
 
 
-class LineFault(Exception):
+class LineFault(InvalidInputError):
     """What is wrong with a line; the reader of the file knows where the line is."""
-
-    def at(self, path: Path, line: int | None) -> FileFormatError:
-        """Return the error of the line."""
-        return FileFormatError(path, line, str(self))
 
 
 def of_line(path: Path, line: int | None, parse: Callable[..., Parsed], *content: Any) -> Parsed:
     """Return what `parse` returns for the content of a line; raise what is wrong with it as an error of the file."""
     try:
         return parse(*content)
-    except LineFault as fault:
-        raise fault.at(path, line) from None
+    except InvalidInputError as fault:
+        raise FileFormatError(path, line, str(fault)) from None
+
+
+def records(path: Path, wanted: str, parse: Callable[[str], Parsed]) -> Iterator[tuple[int, Parsed]]:
+    """Yield the line and the record of all lines but comments and blank ones; without any, `wanted` were expected."""
+    line = 0
+    for line, content in filled_lines(path, comments="#"):
+        yield line, of_line(path, line, parse, content)
+    if not line:
+        raise FileFormatError(path, None, f"expected lines of {wanted}, got no line. Name a file with rows.")
+
+
+def columns_of(content: str, wanted: str, *numbers: int) -> list[str]:
+    """Return the columns of a line, between tabs without blanks around them; there are as many as one of `numbers`."""
+    columns = [column.strip(WHITE_SPACE) for column in content.split("\t")]
+    if len(columns) not in numbers:
+        raise LineFault(f"expected {wanted} with tabs between them, got {len(columns)}. Put one tab between two.")
+    return columns
+
+
+def check_ids(what: str, query_ids: Iterable[str], others: Iterable[str] = ()) -> None:
+    """Refuse ids that a file cannot hold or a reader would refuse; `what` is put before the message."""
+    for names, first, rule in ((query_ids, first_broken_query, QUERY_RULE), (others, first_broken, ID_RULE)):
+        broken = first(list(names))
+        if broken is not None:
+            raise InvalidInputError(f"{what}expected ids {rule}, got {shown(broken)}. Rename it.")
+
+
+def id_text(name: str, value: object) -> str:
+    """Return an id of a JSON object, which is text or a whole number, as text."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise LineFault(f"expected text or a whole number as {name}, got {shown(json.dumps(value))}. Correct it.")
+    check_ids(f"{name}: ", (), [str(value)])
+    return str(value)
 
 
 def reads_files(read: Reader, several: bool = False) -> Reader:
     """Return a reader of a path, or of `several`, that also reads open files; anything else is refused in one line."""
 
     @wraps(read)
-    def read_given(path: Any, *arguments: Any, **options: Any) -> Any:
+    def read_path(path: Any, *arguments: Any, **options: Any) -> Any:
         with ExitStack() as opened:
             if several and isinstance(path, list | tuple):
-                return read([_path_of(each, opened) for each in path], *arguments, **options)
+                return read([_path_of(one, opened) for one in path], *arguments, **options)
             return read(_path_of(path, opened), *arguments, **options)
 
-    return cast(Reader, read_given)
+    return cast(Reader, read_path)
 
 
-def _path_of(given: Any, opened: ExitStack) -> str | os.PathLike[str]:
+def _path_of(source: Any, opened: ExitStack) -> str | os.PathLike[str]:
     """Return a path; that of a copy of an open file, which is there until the block of `opened` ends."""
-    if isinstance(given, str | os.PathLike):
-        if "\0" in str(given):
-            raise InvalidInputError(f"path: expected one without NUL, got {shown(str(given))}. Remove the character.")
-        return given
-    if not callable(getattr(given, "read", None)):
+    if isinstance(source, str | os.PathLike):
+        if "\0" in str(source):
+            raise InvalidInputError(f"path: expected one without NUL, got {shown(str(source))}. Remove the character.")
+        return source
+    if not callable(getattr(source, "read", None)):
         raise InvalidInputError(
-            f"path: expected a path or an open file, got {shown(repr(given))}. Pass the name of the file."
+            f"path: expected a path or an open file, got {shown(repr(source))}. Pass the name of the file."
         )
-    content = given.read()
-    name = getattr(given, "name", None)
+    content = source.read()
+    name = getattr(source, "name", None)
     folder = opened.enter_context(TemporaryDirectory(prefix="rerank-"))
     copy = Path(folder) / (Path(name).name if isinstance(name, str) else "file")
     copy.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -122,15 +154,11 @@ def _system_errors(path: Path, expected: str) -> Iterator[None]:
     except (FileNotFoundError, NotADirectoryError) as fault:
         raise MissingFileError(path, f"{expected}{' (standard input is /dev/stdin)' * (str(path) == '-')}") from fault
     except (EOFError, zlib.error, gzip.BadGzipFile) as fault:
-        cut = " (it is cut off)" if isinstance(fault, EOFError) else ""
-        message = f"expected a whole gzip file, got a damaged one{cut}. Make or fetch it again."
-        raise FileFormatError(path, None, message) from fault
-    except PermissionError as fault:
-        message = f"expected {expected} that you may read, got no permission. Change its rights."
+        message = "expected a whole gzip file, got a damaged one. Make or fetch it again."
         raise FileFormatError(path, None, message) from fault
     except OSError as fault:
         reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
-        message = f"expected {expected} that can be read, got: {reason}. Check the path and the disk."
+        message = f"expected {expected} that can be read, got: {reason}. Check the path, its rights and the disk."
         raise FileFormatError(path, None, message) from fault
 
 
@@ -184,10 +212,7 @@ def read_text(path: str | Path, expected: str) -> str:
         raw = handle.read(MOST_BYTES + 1).removeprefix(BYTE_ORDER_MARK)
     if len(raw) > MOST_BYTES:
         raise FileFormatError(path, None, f"expected {expected} of at most {MOST_BYTES:,} bytes, got more. Shorten it.")
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError as fault:
-        raise _wrong_byte(fault, "utf-8").at(path, raw.count(b"\n", 0, fault.start) + 1) from None
+    return of_line(path, None, text, raw)
 
 
 def text(raw: bytes, encoding: str = "utf-8") -> str:
@@ -195,20 +220,14 @@ def text(raw: bytes, encoding: str = "utf-8") -> str:
     try:
         decoded = raw.decode(encoding)
     except UnicodeDecodeError as fault:
-        raise _wrong_byte(fault, encoding) from fault
+        remedy = "Name another encoding."
+        if encoding == "utf-8":
+            remedy = "Convert the file, e.g. with `iconv -f LATIN1 -t UTF-8` (`rerank index` takes --encoding latin-1)."
+        byte = f"byte 0x{raw[fault.start]:02x}"
+        raise LineFault(f"expected {encoding.upper()} text, got {byte}. {remedy}") from None
     if "\0" in decoded:
         raise LineFault("expected text, got a NUL byte. Name a text file.")
     return decoded
-
-
-def _wrong_byte(fault: UnicodeDecodeError, encoding: str) -> LineFault:
-    byte = f"byte 0x{fault.object[fault.start]:02x}"
-    if encoding == "utf-8":
-        return LineFault(
-            f"expected UTF-8 text, got {byte}. Convert the file, e.g. with `iconv -f LATIN1 -t UTF-8` "
-            "(`rerank index` takes --encoding latin-1).",
-        )
-    return LineFault(f"expected {encoding} text, got {byte}. Name another encoding.")
 
 
 def _refuse_lone_returns(path: Path, first_line: int, lines: bytes) -> None:
@@ -250,32 +269,21 @@ def number_or_nan(token: bytes) -> float | None:
         return None
 
 
-def parse_json(
-    text: str, source: str | Path, line: int | None = None, what: str = "JSON", remedy: str | None = None
-) -> Any:
-    """Return the value of a JSON text that was read from a file."""
-    try:
-        return strict_json.parse_json(text, finite=True)
-    except ParseFault as fault:
-        remedy = remedy or f"Correct the {'file' if line is None else 'line'}"
-        number = fault.line if line is None else line
-        raise FileFormatError(source, number, f"expected {what}, got {fault}. {remedy}.") from None
-
-
 def json_object(content: str) -> dict[str, Any]:
-    """Return the JSON object of a line."""
+    """Return the JSON object of a line, or of a whole text."""
     try:
         members = strict_json.parse_json(content, finite=True)
     except ParseFault as fault:
-        raise LineFault(f"expected a JSON object, got {fault}. Correct the line.") from None
+        raise LineFault(f"expected a JSON object, got {fault}. Correct it.") from None
     if not isinstance(members, dict):
         raise LineFault(f"expected a JSON object, got {shown(content.strip())}. Write one object a line.")
     return members
 
 
-def filled_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
-    """Yield what `text_lines` does without the blank lines."""
-    return ((line, content) for line, content in text_lines(path, encoding) if content.strip())
+def filled_lines(path: Path, encoding: str = "utf-8", comments: str = "\0") -> Iterator[tuple[int, str]]:
+    """Yield what `text_lines` does without blank lines and those that begin with `comments`."""
+    lines = text_lines(path, encoding)
+    return ((line, content) for line, content in lines if content.strip() and not content.startswith(comments))
 
 
 def json_objects(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dict[str, Any]]]:
@@ -283,14 +291,20 @@ def json_objects(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, dic
 
     A file that holds an array of objects, or objects over several lines, is read as a whole.
     """
-    line = 0
-    for first, content in filled_lines(path, encoding):
-        if not line and not is_json_line(content):
-            yield from _objects_of_text(path, encoding)
+    return objects_of_lines(path, text_lines(path, encoding))
+
+
+def objects_of_lines(path: Path, lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield what `json_objects` does of the lines of a file."""
+    is_jsonl = False
+    for line, content in lines:
+        if content.strip() and not is_jsonl and not is_json_line(content):
+            yield from _objects_of_text(path, line, "\n".join([content, *(rest for _, rest in lines)]))
             return
-        line = first
-        yield line, of_line(path, line, json_object, content)
-    if not line:
+        if content.strip():
+            is_jsonl = True
+            yield line, of_line(path, line, json_object, content)
+    if not is_jsonl:
         raise FileFormatError(
             path, None, "expected JSON objects, one a line, got an empty file. Remove it, or name another."
         )
@@ -308,16 +322,14 @@ def is_json_line(content: str) -> bool:
     return end < len(content) or not content.startswith("[")
 
 
-def _objects_of_text(path: Path, encoding: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the first line and the object of each part of a text: of its array, or one after the other."""
-    content = "\n".join(line for _, line in text_lines(path, encoding))
+def _objects_of_text(path: Path, line: int, content: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the line and the object of each part of a text that begins at a line, of its array or not."""
     if len(content) > MOST_BYTES:
         remedy = "Write one object a line, e.g. with `jq -c '.[]'`."
         raise FileFormatError(path, None, f"expected at most {MOST_BYTES:,} letters, got more. {remedy}")
     at = _after_blanks(content, 0)
     in_array = content[at] == "["
     at = _after_blanks(content, at + in_array)
-    line = 1
     counted = 0
     while content[at : at + 1] not in ("]" if in_array else "", ""):
         line = line + content.count("\n", counted, at)

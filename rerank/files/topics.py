@@ -19,10 +19,8 @@ from __future__ import annotations
 import json
 import logging
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
-from itertools import accumulate
 from pathlib import Path
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
@@ -30,43 +28,35 @@ from rerank.files.corpus import data_set_name, data_set_topics
 from rerank.files.source import (
     LineFault,
     check_file,
-    filled_lines,
+    check_ids,
     is_header,
-    is_json_line,
-    json_object,
-    json_objects,
+    objects_of_lines,
     of_line,
     reads_files,
     refuse_header,
     stray_text,
+    text_lines,
     without_markup,
 )
 from rerank.runtime.output import whole_file
 from rerank.types import Topics
-from rerank.types.ids import (
-    ID_RULE,
-    MOST_LETTERS,
-    QUERY_RULE,
-    WHITE_SPACE,
-    first_broken,
-    first_broken_query,
-    is_unicode,
-)
+from rerank.types.ids import WHITE_SPACE, is_unicode
 
 _log = logging.getLogger("rerank")
 ID_KEYS = ("id", "qid", "query_id", "_id")
 TEXT_KEYS = ("text", "query", "title", "input")
 XML_TEXTS = ("query", "title", "summary")  # elements of a topic, the first that it has
-Entry = tuple[int, str, str]  # line, query id, text
+Entry = tuple[int | None, str, str]  # line, query id, text
 # A tag ends before the next one begins: tags without their ends are then read once, not once for each.
-_TOP = re.compile(r"<top\b[^<>]*>", re.IGNORECASE)
-_TOP_END = re.compile(r"</top\s*>", re.IGNORECASE)
+_TOPICS = {
+    tag: re.compile(rf"<{tag}\b([^<>]*)>(.*?)(?=</{tag}\s*>|<{tag}\b|\Z)", re.IGNORECASE | re.DOTALL)
+    for tag in ("topic", "top")
+}
 _NUM = re.compile(r"<num\b[^<>]*>\s*(?:number\s*:)?([^<]*)", re.IGNORECASE)
 _TITLE, _QUERY = (
     re.compile(rf"<{tag}\b[^<>]*>\s*(?:topic\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|\Z)", re.IGNORECASE | re.DOTALL)
     for tag in ("title", "query")
 )
-_TOPIC = re.compile(r"<topic\b([^<>]*)>(.*?)(?=</topic\s*>|<topic\b|\Z)", re.IGNORECASE | re.DOTALL)
 _NUMBER_OF = re.compile(r"\b(?:number|num|id|qid)\s*=\s*[\"']([^\"']*)[\"']", re.IGNORECASE)
 _NUMBER = re.compile(r"<(number|num|id|qid)\b[^<>]*>(?:\s*number\s*:)?([^<]*)(?:</\1\s*>)?", re.IGNORECASE)
 _TEXTS = [re.compile(rf"<{tag}\b[^<>]*>(.*?)</{tag}\s*>", re.IGNORECASE | re.DOTALL) for tag in XML_TEXTS]
@@ -95,31 +85,15 @@ def read_topics(path: str | Path) -> Topics:
 
     """
     name = data_set_name(path)
-    if name is not None:
-        return data_set_topics(name)
-    return Topics({query_id: text for _, query_id, text in topic_entries(path)})
-
-
-def topic_entries(path: str | Path) -> list[Entry]:
-    """Return (line, query id, text) of every topic."""
-    path = check_file(path, "a topics file")
-    lines = list(filled_lines(path))
-    if not lines:
-        raise FileFormatError(
-            path, None, "expected at least one topic, got an empty file. Write lines of id, tab, text."
-        )
-    return _collected(path, _entries(path, lines))
+    source = Path(path) if name is not None else check_file(path, "a topics file")
+    entries = _entries(source) if name is None else ((None, *entry) for entry in data_set_topics(name))
+    return Topics(_collected(source, entries))
 
 
 def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
     """Write topics."""
     topics = Topics.of(topics)
-    broken = first_broken(list(topics))
-    if broken is not None:
-        raise InvalidInputError(f"topics: expected ids without white space, got {shown(broken)}. Rename it.")
-    broken = first_broken_query(list(topics))
-    if broken is not None:
-        raise InvalidInputError(f"topics: expected ids {QUERY_RULE}, got {shown(broken)}. Rename it.")
+    check_ids("topics: ", topics)
     as_json = str(path).removesuffix(".gz").endswith(".jsonl")
     first = next(iter(topics), "")
     if not as_json and (first.startswith(("{", "<")) or is_header(first)):  # it would be read as another format
@@ -132,54 +106,76 @@ def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
         handle.writelines(lines)
 
 
-def _entries(path: Path, lines: list[tuple[int, str]]) -> Iterator[Entry]:
-    beginning = lines[0][1].lstrip()
-    if beginning.startswith("<") and any(_TOPIC.search(content) for _, content in lines):
-        return _each(path, _xml_topics(lines), _xml_entry)
-    if beginning.startswith("<"):
-        return _each(path, _trec_blocks(path, lines), _trec_entry)
-    is_array = beginning.startswith("[") and "\t" not in lines[0][1]
-    if is_array or (beginning.startswith("{") and not is_json_line(lines[0][1])):
-        objects = ((line, json.dumps(members)) for line, members in json_objects(path))
-        return _each(path, objects, _json_entry)
-    if beginning.startswith("{"):
-        return _each(path, lines, _json_entry)
-    of_line(path, lines[0][0], refuse_header, lines[0][1])
-    return _each(path, lines, _tab_entry)
+def _entries(path: Path) -> Iterator[Entry]:
+    """Yield the topics of a file in the format that its first line shows."""
+    lines = list(text_lines(path))
+    filled = [(line, content) for line, content in lines if content.strip()]
+    if not filled:
+        raise FileFormatError(
+            path, None, "expected at least one topic, got an empty file. Write lines of id, tab, text."
+        )
+    first = filled[0][1].lstrip()
+    if first.startswith("<"):
+        yield from _marked_up(path, "\n".join(content for _, content in lines))
+    elif first.startswith("{") or (first.startswith("[") and "\t" not in first):
+        for line, members in objects_of_lines(path, iter(lines)):
+            yield line, *of_line(path, line, _json_entry, members)
+    else:
+        of_line(path, filled[0][0], refuse_header, first)
+        for line, content in filled:
+            yield line, *of_line(path, line, _tab_entry, content)
 
 
-def _each(path: Path, parts: Iterable[tuple[int, str]], entry: Callable[[str], tuple[str, str]]) -> Iterator[Entry]:
-    for line, content in parts:
-        query_id, text = of_line(path, line, entry, content)
-        yield line, query_id, text
+def _marked_up(path: Path, text: str) -> Iterator[Entry]:
+    """Yield the topics in <topic> or <top>; text outside of <top> is refused."""
+    is_xml = _TOPICS["topic"].search(text) is not None
+    entry = _xml_entry if is_xml else _trec_entry
+    end = 0
+    line = 1
+    for topic in _TOPICS["topic" if is_xml else "top"].finditer(text):
+        if not is_xml:
+            _refuse_stray(path, line, text[end : topic.start()])
+        line += text.count("\n", end, topic.start())
+        yield line, *of_line(path, line, entry, topic[1], topic[2])
+        line += text.count("\n", topic.start(), topic.end())
+        end = topic.end()
+    if not end:
+        first = text.lstrip()
+        line = 1 + text.count("\n", 0, len(text) - len(first))
+        raise FileFormatError(
+            path, line, f"expected <top>, got {shown(first.splitlines()[0].strip())}. Name a TREC topics file."
+        )
+    if not is_xml:
+        _refuse_stray(path, line, text[end:])
 
 
-def _collected(path: Path, entries: Iterable[Entry]) -> list[Entry]:
-    """Return the correct entries, each query once, without white space around its text."""
-    topics: dict[str, Entry] = {}
+def _refuse_stray(path: Path, line: int, between: str) -> None:
+    """Refuse text between topics other than comments and tags; it begins in a line."""
+    stray = stray_text(between)
+    if stray is not None:
+        message = f"expected topics within <top> and </top>, got {shown(stray[1])}. Remove it."
+        raise FileFormatError(path, line + between.count("\n", 0, stray[0]), message)
+
+
+def _collected(path: Path, entries: Iterable[Entry]) -> dict[str, str]:
+    """Return the text of each topic, without white space around it; those without text are left out."""
+    topics: dict[str, str] = {}
     blank: list[FileFormatError] = []
     for line, query_id, text in entries:
-        if first_broken([query_id]) is not None:
-            message = f"expected a query id without white space, got {shown(query_id)}. Correct the id."
-            if len(query_id) > MOST_LETTERS:
-                message = f"expected a query id {ID_RULE}, got {len(query_id)} characters. Shorten it."
-        elif first_broken_query([query_id]) is not None:
-            message = f"expected a query id {QUERY_RULE}, got {shown(query_id)}. Rename it."
-        elif not text.strip():
+        of_line(path, line, check_ids, "", [query_id])
+        if query_id in topics:
+            message = f"expected each query once, got {shown(query_id)} again. Remove one of the two."
+            raise FileFormatError(path, line, message)
+        if text.strip():
+            topics[query_id] = text.strip()
+        else:
             message = f"expected a text for query {shown(query_id)}, got none. Write it or drop the query."
             blank.append(FileFormatError(path, line, message))
-            continue
-        elif query_id in topics:
-            message = f"expected each query once, got {shown(query_id)} again. Remove one of the two."
-        else:
-            topics[query_id] = line, query_id, text.strip()
-            continue
-        raise FileFormatError(path, line, message)
     if blank and not topics:
         raise blank[0]
     if blank:
         _log.warning("topics without text are left out: %d; the first: %s", len(blank), blank[0])
-    return list(topics.values())
+    return topics
 
 
 def _tab_entry(content: str) -> tuple[str, str]:
@@ -190,69 +186,24 @@ def _tab_entry(content: str) -> tuple[str, str]:
     return columns[0].strip(WHITE_SPACE), columns[1]
 
 
-def _json_entry(content: str) -> tuple[str, str]:
-    topic = json_object(content)
+def _json_entry(topic: Mapping[str, object]) -> tuple[str, str]:
     return _member(topic, ID_KEYS), _member(topic, TEXT_KEYS)
 
 
 def _member(topic: Mapping[str, object], keys: tuple[str, ...]) -> str:
     """Return the value of the first of some keys in the object as text."""
-    for key in keys:
-        value = topic.get(key)
-        if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
-            if not is_unicode(str(value)):
-                raise LineFault(f"expected text as {key!r}, got half of a surrogate pair. Correct the \\u escape.")
-            return str(value)
-        if value is not None:
-            raise LineFault(f"expected text as {key!r}, got {type(value).__name__}. Write it in quotes.")
-    raise LineFault(f"expected one of the keys {', '.join(keys)}, got {_listed(topic)}. Add one.")
+    key = next((key for key in keys if topic.get(key) is not None), None)
+    if key is None:
+        raise LineFault(f"expected one of the keys {', '.join(keys)}, got {shown(', '.join(topic))}. Add one.")
+    value = topic[key]
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        raise LineFault(f"expected text as {key!r}, got {type(value).__name__}. Write it in quotes.")
+    if not is_unicode(str(value)):
+        raise LineFault(f"expected text as {key!r}, got half of a surrogate pair. Correct the \\u escape.")
+    return str(value)
 
 
-def _listed(keys: Iterable[str]) -> str:
-    """Return keys for an error: as they are, or quoted if they are not printable on one line."""
-    text = ", ".join(keys)
-    return (text if text.isprintable() and len(text) <= 60 else shown(text)) or "none"
-
-
-def _trec_blocks(path: Path, lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yield the first line and the text of each topic."""
-    numbers = [line for line, _ in lines]
-    text = "\n".join(content for _, content in lines)
-    tops = list(_TOP.finditer(text))
-    if not tops:
-        raise FileFormatError(
-            path, numbers[0], f"expected <top>, got {shown(lines[0][1].strip())}. Name a TREC topics file."
-        )
-
-    beginnings = list(accumulate((len(content) + 1 for _, content in lines), initial=0))
-
-    def line_of(offset: int) -> int:
-        return numbers[bisect_right(beginnings, offset) - 1]
-
-    starts = [0, *(top.end() for top in tops)]
-    ends = [top.start() for top in tops] + [len(text)]
-    for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
-        closing_tag = _TOP_END.search(text, start, end) if number else None
-        if closing_tag or not number:
-            begin = closing_tag.end() if closing_tag else start
-            stray = stray_text(text[begin:end])
-            if stray is not None:
-                message = f"expected topics within <top> and </top>, got {shown(stray[1])}. Remove it."
-                raise FileFormatError(path, line_of(begin + stray[0]), message)
-        if number:
-            yield line_of(tops[number - 1].start()), text[start : closing_tag.start() if closing_tag else end]
-
-
-def _xml_topics(lines: list[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    """Yield the first line and the text of each <topic>, from its attributes to its end."""
-    numbers = [line for line, _ in lines]
-    text = "\n".join(content for _, content in lines)
-    for topic in _TOPIC.finditer(text):
-        yield numbers[text.count("\n", 0, topic.start())], f"{topic[1]}>{topic[2]}"
-
-
-def _xml_entry(block: str) -> tuple[str, str]:
-    attributes, _, content = block.partition(">")
+def _xml_entry(attributes: str, content: str) -> tuple[str, str]:
     number = _NUMBER_OF.search(attributes)
     own = _NUMBER.search(content)
     query_id = number[1] if number else own[2] if own else ""
@@ -264,7 +215,7 @@ def _xml_entry(block: str) -> tuple[str, str]:
     return unescape(query_id).strip(), " ".join(unescape(without_markup(text)).split())
 
 
-def _trec_entry(block: str) -> tuple[str, str]:
+def _trec_entry(_: str, block: str) -> tuple[str, str]:
     pattern = _QUERY if _QUERY.search(block) and not _TITLE.search(block) else _TITLE
     return _tagged(_NUM, "num", block), " ".join(_tagged(pattern, "title", block).split())
 

@@ -23,10 +23,10 @@ import numpy as np
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.columns import Layout, read_table
 from rerank.files.corpus import data_set_name, data_set_qrels
-from rerank.files.source import LineFault, check_file, filled_lines, finite_number, of_line, reads_files
+from rerank.files.source import LineFault, check_file, check_ids, finite_number, of_line, reads_files, records
 from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Run, query_rows
-from rerank.types.ids import ID_RULE, MOST_LETTERS, QUERY_RULE, first_broken, first_broken_query, sort_keys, trec_moves
+from rerank.types.ids import sort_keys, trec_moves
 from rerank.types.qrels import SubtopicQrels
 from rerank.types.retriever import UNNAMED
 
@@ -126,10 +126,7 @@ def read_run(path: str | Path) -> Run:
         if table.values.min() < 1:
             raise FileFormatError(path, None, f"expected ranks from 1, got {table.values.min()}. Correct the ranks.")
         table = replace(table, values=1.0 / table.values, tag=UNNAMED)
-    if len(table.tag) > MOST_LETTERS:
-        raise FileFormatError(
-            path, None, f"expected a tag of at most {MOST_LETTERS} characters, got {len(table.tag)}. Shorten it."
-        )
+    of_line(Path(path), None, check_ids, "tag: ", (), [table.tag])
     targets, rows = trec_moves(table.query_ptr, table.values, table.doc_ids)
     if isinstance(targets, slice):
         table = replace(table, doc_ids=table.doc_ids.take(rows), values=table.values.take(rows))
@@ -155,7 +152,7 @@ def write_qrels(qrels: Qrels | Mapping[str, Mapping[str, int]], path: str | Path
 
     """
     qrels = Qrels.of(qrels)
-    _check_ids("qrels", [*qrels], qrels.doc_ids.tolist())
+    check_ids("qrels: ", qrels, qrels.doc_ids.tolist())
     with whole_file(path) as handle:
         for query_id in qrels:
             handle.writelines(f"{query_id} 0 {doc_id} {label}\n" for doc_id, label in qrels[query_id].items())
@@ -178,7 +175,7 @@ def write_run(run: Run | Mapping[str, Mapping[str, float]], path: str | Path) ->
 
     """
     run = Run.of(run)
-    _check_ids("run", [*run], [run.name, *run.doc_ids.tolist()])
+    check_ids("run: ", run, [run.name, *run.doc_ids.tolist()])
     if not np.isfinite(run.scores).all():
         row = int(np.flatnonzero(~np.isfinite(run.scores))[0])
         raise InvalidInputError(
@@ -193,19 +190,6 @@ def write_run(run: Run | Mapping[str, Mapping[str, float]], path: str | Path) ->
                 f"{query_id} Q0 {doc_id} {rank} {score!r} {run.name}\n"
                 for rank, (doc_id, score) in enumerate(scored, 1)
             )
-
-
-def _check_ids(what: str, query_ids: list[str], others: list[str]) -> None:
-    broken = first_broken(query_ids + others)
-    if broken is not None:
-        rule = f"of at most {MOST_LETTERS} characters" if len(broken) > MOST_LETTERS else "without white space"
-        raise InvalidInputError(f"{what}: expected ids and a name {rule}, got {shown(broken)}. Rename it.")
-    broken = first_broken_query(query_ids)
-    if broken is not None:  # its lines would be read as comments or as another query
-        start = "#" if broken.startswith("#") else "a byte order mark"
-        raise InvalidInputError(
-            f"{what}: expected query ids that do not begin with {start}, got {shown(broken)}. Rename it."
-        )
 
 
 @reads_files
@@ -232,15 +216,8 @@ def read_subtopic_qrels(path: str | Path) -> SubtopicQrels:
 
     """
     path = check_file(path, "a file of diversity qrels")
-    lines = ((line, content) for line, content in filled_lines(path) if not content.startswith("#"))
-    rows = [of_line(path, line, _subtopic_row, content) for line, content in lines]
-    if not rows:
-        raise FileFormatError(path, None, f"expected lines of {SUBTOPIC_COLUMNS}, got no line. Name a file with rows.")
-    query_ids, subtopics, doc_ids, labels = zip(*rows, strict=True)
-    try:
-        return SubtopicQrels.from_rows(query_ids, subtopics, doc_ids, labels)
-    except InvalidInputError as error:
-        raise FileFormatError(path, None, str(error).removeprefix("qrels: ")) from None
+    rows = [row for _, row in records(path, SUBTOPIC_COLUMNS, _subtopic_row)]
+    return of_line(path, None, SubtopicQrels.from_rows, *zip(*rows, strict=True))
 
 
 def _subtopic_row(content: str) -> tuple[str, str, str, int]:
@@ -249,13 +226,7 @@ def _subtopic_row(content: str) -> tuple[str, str, str, int]:
     if len(columns) != 4:
         raise LineFault(f"expected {SUBTOPIC_COLUMNS}, got {len(columns)}. Write one judgement a line.")
     query, subtopic, doc, token = columns
-    for name, broken, rule in (
-        ("query", first_broken_query([query]), QUERY_RULE),
-        ("subtopic", first_broken([subtopic]), ID_RULE),
-        ("document", first_broken([doc]), ID_RULE),
-    ):
-        if broken is not None:
-            raise LineFault(f"expected {name} ids {rule}, got {shown(broken)}. Rename it.")
+    check_ids("", [query], [subtopic, doc])
     label = parse_label(token.encode())
     if label is None:
         raise LineFault(f"expected a whole number as label, got {shown(token)}. Correct the label.")

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.source import check_file, filled_lines, reads_files
+from rerank.files.data import opened_parquet
+from rerank.files.source import check_file, check_ids, filled_lines, of_line, reads_files
 from rerank.runtime.schema import first_repeated
-from rerank.types.ids import ID_RULE, Ids, first_broken, id_array
+from rerank.types.ids import Ids, id_array
 
 IDS = ("id", "query_id", "qid", "doc_id", "docno")
 VECTOR = ("vector", "embedding")
@@ -48,22 +49,19 @@ def read_vectors(path: str | Path) -> tuple[Ids, NDArray[np.float32]]:
     if path.suffix not in {".npy", ".parquet"}:
         raise FileFormatError(path, None, "expected vectors in a file that ends in .npy or .parquet. Rename it.")
     ids, values = _of_npy(path) if path.suffix == ".npy" else _of_parquet(path)
-    try:
-        return checked_vectors(ids, values)
-    except InvalidInputError as error:
-        raise FileFormatError(path, None, str(error).removeprefix("vectors: ")) from None
+    return of_line(path, None, checked_vectors, ids, values)
 
 
 def checked_vectors(ids: Any, values: Any) -> tuple[Ids, NDArray[np.float32]]:
     """Return ids and vectors as arrays; raise InvalidInputError for what they cannot be."""
-    given = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-    wrong_ids = [number for number, each in enumerate(given) if each is None or isinstance(each, float | np.floating)]
-    if wrong_ids:
+    labels = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
+    wrong = [number for number, label in enumerate(labels) if label is None or isinstance(label, float | np.floating)]
+    if wrong:
         raise InvalidInputError(
-            f"vectors: expected ids that are text or whole numbers, got {given[wrong_ids[0]]!r} at vector "
-            f"{wrong_ids[0]}. Give each vector its id."
+            f"vectors: expected ids that are text or whole numbers, got {labels[wrong[0]]!r} at vector {wrong[0]}. "
+            "Give each vector its id."
         )
-    names = list(map(str, given))
+    names = list(map(str, labels))
     array = np.asarray(values)
     if array.ndim != 2 or array.dtype.kind not in "fiu" or not 1 <= array.shape[1] <= MOST_DIMENSIONS:
         raise InvalidInputError(
@@ -74,9 +72,7 @@ def checked_vectors(ids: Any, values: Any) -> tuple[Ids, NDArray[np.float32]]:
         raise InvalidInputError(
             f"vectors: expected an id for each of {len(array)} vectors, got {len(names)}. Write one id a vector."
         )
-    broken = first_broken(names)
-    if broken is not None:
-        raise InvalidInputError(f"vectors: expected ids {ID_RULE}, got {shown(broken)}. Rename it.")
+    check_ids("vectors: ", (), names)
     repeated = first_repeated(names)
     if repeated is not None:
         raise InvalidInputError(
@@ -85,10 +81,10 @@ def checked_vectors(ids: Any, values: Any) -> tuple[Ids, NDArray[np.float32]]:
     with np.errstate(over="ignore"):
         vectors = np.ascontiguousarray(array, dtype=np.float32)
     for first in range(0, len(vectors), 1 << 12):
-        wrong = np.flatnonzero(~np.isfinite(vectors[first : first + (1 << 12)]).all(axis=1))
-        if len(wrong):
+        infinite = np.flatnonzero(~np.isfinite(vectors[first : first + (1 << 12)]).all(axis=1))
+        if len(infinite):
             raise InvalidInputError(
-                f"vectors: expected finite numbers within float32, got others for {shown(names[first + wrong[0]])}. "
+                f"vectors: expected finite numbers within float32, got others for {shown(names[first + infinite[0]])}. "
                 "Encode it again."
             )
     return id_array(names), vectors
@@ -108,30 +104,18 @@ def _of_npy(path: Path) -> tuple[list[str], NDArray[Any]]:
 
 def _of_parquet(path: Path) -> tuple[list[Any], NDArray[Any]]:
     """Return ids and vectors of a Parquet file."""
+    with opened_parquet(path) as file:
+        table = file.read()
+        columns = [next((name for name in names if name in table.column_names), None) for names in (IDS, VECTOR)]
+        if None in columns:
+            have = shown(table.column_names)
+            raise FileFormatError(path, None, f"expected the columns id and vector, got {have}. Rename the columns.")
+        ids, rows = (table.column(name).to_pylist() for name in columns)
     try:
-        import pyarrow.parquet as parquet
-    except ImportError as error:
-        raise InvalidInputError(
-            f"{path}: expected pyarrow installed to read Parquet, got none. Run `pip install 'lucene-rerank[parquet]'`."
-        ) from error
-    try:
-        table = parquet.read_table(path)
-        have = table.column_names
-    except Exception:  # as a damaged footer does
-        raise FileFormatError(path, None, "expected a Parquet file, got another one. Write it anew.") from None
-    columns = [next((name for name in names if name in have), None) for names in (IDS, VECTOR)]
-    if None in columns:
-        raise FileFormatError(path, None, f"expected the columns id and vector, got {shown(have)}. Rename the columns.")
-    try:
-        rows = table.column(columns[1]).to_pylist()
-    except (ValueError, OverflowError):
-        raise FileFormatError(path, None, "expected a Parquet file, got damaged values. Write it anew.") from None
-    if len({len(row) if isinstance(row, list) else -1 for row in rows}) > 1:
-        raise FileFormatError(path, None, "expected vectors of one length, got several. Encode all with one model.")
-    try:
-        values = np.array(rows, dtype=np.float64)
-        return table.column(columns[0]).to_pylist(), values
+        return ids, np.array(rows, dtype=np.float64)
     except (TypeError, ValueError):
         raise FileFormatError(
-            path, None, "expected ids as text and vectors as lists of numbers, got others. Write the columns anew."
+            path,
+            None,
+            "expected ids as text and vectors as lists of numbers of one length, got others. Correct them.",
         ) from None

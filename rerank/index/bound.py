@@ -43,6 +43,7 @@ from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.ids import QUERY, id_array
 from rerank.types.passages import Passages
 from rerank.types.retriever import BM25, CONTENTS, K1, B
+from rerank.types.vocabulary import find_terms
 from rerank.vectors.space import ENCODER
 
 if TYPE_CHECKING:
@@ -775,7 +776,7 @@ def _warn_of_language(forward: ForwardIndex, query_terms: Mapping[str, list[str]
     words = {term for terms in query_terms.values() for term in terms}
     if len(words) < FEWEST_WORDS:
         return
-    known = sum(forward.term_number(word) >= 0 for word in words)
+    known = np.count_nonzero(find_terms(forward, [word.encode() for word in words]) >= 0)
     if known < len(words) / 2:
         text = "topics: the index has %d of their %d words. Are they in the language of the documents and its analyser?"
         _log.warning(text, known, len(words))

@@ -14,7 +14,6 @@ import json
 import struct
 import zipfile
 import zlib
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,7 +27,6 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, RerankError, shown
 from rerank.runtime.cache import file_state, is_noted, write_note
-from rerank.runtime.mapped_rows import RowFile
 from rerank.runtime.output import whole_file
 from rerank.runtime.schema import Field, Record, SchemaError, Sizes, at
 from rerank.runtime.strict_json import ParseFault, parse_json
@@ -287,15 +285,13 @@ def _array(
         if prod(shape) * dtype.itemsize != n_bytes:
             raise Fault(f"{name} of shape {_shape_text(shape)} in {max(n_bytes, 0)} bytes")
         field.check_shape(shape, sizes)
-        is_rows = len(shape) == 2 and not fortran_order  # which can be converted block by block
-        if field.mapped and n_bytes >= (1 if is_rows else LEAST_MAPPED):
-            stored = entry.compress_type == zipfile.ZIP_STORED and not fortran_order
-            if stored and (dtype == field.dtype or field.dtype is np.str_):
-                if not verified:
-                    deque(_parts(member, n_bytes), maxlen=0)
-                return np.asarray(np.memmap(path, dtype, "r", _start(path, entry) + offset, shape))
-            if is_rows:
-                return _converted(path, member, name, dtype, shape)
+        is_stored = entry.compress_type == zipfile.ZIP_STORED and not fortran_order
+        is_large = n_bytes >= (1 if len(shape) == 2 else LEAST_MAPPED)
+        if field.mapped and is_stored and is_large and (dtype == field.dtype or field.dtype is np.str_):
+            if not verified:
+                for first in range(0, n_bytes + 1, _AT_ONCE):  # at its end the checksum is compared
+                    member.read(min(_AT_ONCE, n_bytes - first) or 1)
+            return np.asarray(np.memmap(path, dtype, "r", _start(path, entry) + offset, shape))
     with archive.open(entry) as member, at(name):
         whole = np.lib.format.read_array(member)
         member.read(1)  # at its end the checksum is compared
@@ -310,25 +306,6 @@ def _start(path: Path, entry: zipfile.ZipInfo) -> int:
         file.seek(entry.header_offset + _LOCAL - 4)
         name, extra = struct.unpack("<HH", file.read(4))
     return int(entry.header_offset + _LOCAL + name + extra)
-
-
-def _converted(
-    path: Path, member: IO[bytes], name: str, dtype: np.dtype[Any], shape: tuple[int, ...]
-) -> NDArray[np.float32]:
-    """Return rows as float32 in a temporary file."""
-    rows = RowFile(f"{name} of {path}")
-    for part in _parts(member, prod(shape) * dtype.itemsize, shape[1] * dtype.itemsize):
-        with np.errstate(over="ignore"):
-            rows.append(np.frombuffer(part, dtype).reshape(-1, shape[1]).astype(np.float32))
-    return rows.finish(shape[1])
-
-
-def _parts(member: IO[bytes], n_bytes: int, unit: int = 1) -> Iterator[bytes]:
-    """Yield the rest of a file of `n_bytes`, in parts of whole units; its end compares the checksum."""
-    step = max(_AT_ONCE // unit, 1) * unit
-    for first in range(0, n_bytes, step):
-        yield member.read(min(step, n_bytes - first))
-    member.read(1)
 
 
 def _read_header(member: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, ...], bool]:

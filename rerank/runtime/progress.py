@@ -8,11 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Event, Thread
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-_BAR: dict[str, Any] = {"delay": 2, "leave": False, "dynamic_ncols": True}
 _interval: ContextVar[float | None] = ContextVar("progress_interval", default=None)  # None: nothing is shown
 log = logging.getLogger("rerank")
 
@@ -29,20 +27,13 @@ def show_progress(shown: bool = True, interval: float = 10.0) -> Iterator[None]:
 
 def track(steps: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
     """Yield the steps, and show how many are done where progress is shown."""
-    interval = _interval.get()
-    if interval is None:
-        yield from steps
-    elif sys.stderr.isatty():
-        from tqdm import tqdm
-
-        yield from tqdm(steps, desc=what, total=total, **_BAR)
-    else:
-        if total is None and isinstance(steps, Sized):
-            total = len(steps)
-        with _Lines(what, total, interval) as lines:
-            for step in steps:
-                yield step
-                lines.done += 1
+    if total is None and isinstance(steps, Sized):
+        total = len(steps)
+    with progress_bar(what, total) as advance:
+        for done, step in enumerate(steps, 1):
+            yield step
+            if advance is not None:
+                advance(done)
 
 
 @contextmanager
@@ -54,50 +45,39 @@ def progress_bar(what: str, total: int | None) -> Iterator[Callable[[int], None]
     elif sys.stderr.isatty():
         from tqdm import tqdm
 
-        with tqdm(desc=what, total=total, **_BAR) as bar:
+        with tqdm(desc=what, total=total, delay=2, leave=False, dynamic_ncols=True) as bar:
 
             def advance(done: int) -> None:
                 bar.update(done - bar.n)
 
             yield advance
     else:
-        with _Lines(what, total, interval) as lines:
-            yield lines.set_done
+        lines = _Lines(what, total, interval)
+        yield lines.advance
+        if time.monotonic() - lines.start > interval:
+            lines.log("finished")
 
 
 class _Lines:
-    """Logs a line at intervals, also while a single step runs, and one at the end of a loop that had one."""
+    """Logs a line where an interval has passed since the last one."""
 
     def __init__(self, what: str, total: int | None, interval: float) -> None:
         self.what = what
+        self.of_total = "" if total is None else f" of {total:,}"
         self.interval = interval
         self.done = 0
-        self.of_total = "" if total is None else f" of {total:,}"
         self.start = time.monotonic()
-        self.finished = Event()
-        self.logged = False
-        self.thread = Thread(target=self._log_at_intervals, daemon=True)
+        self.last = self.start
 
-    def __enter__(self) -> _Lines:
-        self.thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self.finished.set()
-        self.thread.join()
-        if self.logged and kind is None:
-            self._log("finished")
-
-    def set_done(self, done: int) -> None:
+    def advance(self, done: int) -> None:
         """Set the number of steps that are done."""
         self.done = done
+        if time.monotonic() - self.last > self.interval:
+            self.last = time.monotonic()
+            self.log("so far")
 
-    def _log_at_intervals(self) -> None:
-        while not self.finished.wait(self.interval):
-            self.logged = True
-            self._log("so far")
-
-    def _log(self, state: str) -> None:
+    def log(self, state: str) -> None:
+        """Log how many steps are done."""
         seconds = time.monotonic() - self.start
         log.info("%s: %s%s %s, %.0f s", self.what, f"{self.done:,}", self.of_total, state, seconds)
 

@@ -169,25 +169,6 @@ class Choice(Field):
 
 
 @dataclass(frozen=True)
-class Names(Field):
-    """A list of different texts, each read by a field; an empty one only where it `may_be_empty`."""
-
-    each: Field = Text()
-    may_be_empty: bool = False
-
-    def read(self, value: Any, sizes: Sizes) -> tuple[str, ...]:
-        """Return the names."""
-        if not isinstance(value, list | tuple) or not (value or self.may_be_empty):
-            raise SchemaError(f"a list of names{'' if self.may_be_empty else ', at least one'}", shown(value))
-        for number, name in enumerate(value):
-            _inside(f"[{number}]", self.each, name, sizes)
-        repeated = first_repeated(value)
-        if repeated is not None:
-            raise SchemaError("each name once", f"{shown(value[repeated])} again", path=f"[{repeated}]")
-        return tuple(value)
-
-
-@dataclass(frozen=True)
 class Array(Field):
     """A list of numbers, or of true and false, as a NumPy array.
 
@@ -297,15 +278,31 @@ class Table(Field):
 class Items(Field):
     """A list of values, all of one field; an empty one only where it `may_be_empty`."""
 
+    what: ClassVar[str] = "a list of values"
     each: Field
     may_be_empty: bool = False
 
     def read(self, value: Any, sizes: Sizes) -> list[Any]:
         """Return each value."""
-        if not isinstance(value, list) or not (value or self.may_be_empty):
-            least = "" if self.may_be_empty else " of at least one value"
-            raise SchemaError(f"a list{least}", shown(value))
+        if not isinstance(value, list | tuple) or not (value or self.may_be_empty):
+            raise SchemaError(f"{self.what}{'' if self.may_be_empty else ', at least one'}", shown(value))
         return [_inside(f"[{number}]", self.each, each, sizes) for number, each in enumerate(value)]
+
+
+@dataclass(frozen=True)
+class Names(Items):
+    """A list of different texts, each read by a field; an empty one only where it `may_be_empty`."""
+
+    what: ClassVar[str] = "a list of names"
+    each: Field = Text()
+
+    def read(self, value: Any, sizes: Sizes) -> tuple[str, ...]:  # type: ignore[override]
+        """Return the names."""
+        names = super().read(value, sizes)
+        repeated = first_repeated(names)
+        if repeated is not None:
+            raise SchemaError("each name once", f"{shown(names[repeated])} again", path=f"[{repeated}]")
+        return tuple(names)
 
 
 @dataclass(frozen=True)
@@ -314,10 +311,11 @@ class Numbers(Field):
 
     def read(self, value: Any, sizes: Sizes) -> list[float]:
         """Return the numbers."""
-        # Python's float: a NumPy one cannot be compared with an int beyond its range
-        widest = float(np.finfo(np.float64).max)
-        numbers: list[float] = Array(low=-widest, high=widest).read(value, sizes).tolist()
-        return numbers
+        return _FINITE.read(value, sizes).tolist()  # type: ignore[no-any-return]
+
+
+# Python's float: a NumPy one cannot be compared with an int beyond its range
+_FINITE = Array(low=-float(np.finfo(np.float64).max), high=float(np.finfo(np.float64).max))
 
 
 @dataclass(frozen=True)

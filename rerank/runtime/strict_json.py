@@ -42,7 +42,8 @@ def parse_json(text: str | bytes, finite: bool = False) -> Any:
         raise ParseFault(f"byte 0x{error.object[error.start]:02x}, which is no UTF-8") from None
     except json.JSONDecodeError as error:
         fault = "a text that breaks off" if error.pos >= len(decoded.rstrip()) else "text that is not JSON"
-        raise ParseFault(f"{fault} at column {error.colno}", error.lineno) from None
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        raise ParseFault(f"{fault} at {line}column {error.colno}", error.lineno) from None
     except ParseFault:
         raise
     except ValueError:  # Python's limit of the digits of an integer

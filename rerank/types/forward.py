@@ -94,19 +94,6 @@ class ForwardIndex:
         """Return the text of a term."""
         return bytes(self.vocabulary[self.term_ptr[number] : self.term_ptr[number + 1]]).decode("utf8")
 
-    def term_number(self, term: str) -> int:
-        """Return the number of a term, or -1 if no field contains it."""
-        target = term.encode("utf8")
-        low = 0
-        high = len(self.term_ptr) - 1
-        while low < high:
-            middle = (low + high) // 2
-            middle_term = bytes(self.vocabulary[self.term_ptr[middle] : self.term_ptr[middle + 1]])
-            if middle_term == target:
-                return middle
-            low, high = (middle + 1, high) if middle_term < target else (low, middle)
-        return -1
-
     def doc_numbers(self, doc_ids: Ids) -> Ints:
         """Return the number of each document id, -1 for an id that is not in the index."""
         slot = _slots(doc_ids, len(self.doc_slots))

@@ -72,7 +72,7 @@ class Frame(Protocol):
 class MappingFrame:
     """The rows of `{query id: {document id: value}}` as a data frame."""
 
-    values: Mapping[str, NDArray[Any]]
+    values: Mapping[str, Any]
 
     @classmethod
     def of(cls, what: str, column: str, table: Any) -> MappingFrame:
@@ -95,7 +95,7 @@ class MappingFrame:
         """Names of the columns."""
         return list(self.values)
 
-    def __getitem__(self, name: str, /) -> NDArray[Any]:
+    def __getitem__(self, name: str, /) -> Any:
         return self.values[name]
 
     def place(self, row: int) -> str:
@@ -203,8 +203,7 @@ def column_name(what: str, frame: Frame, column: str, required: bool = True) -> 
     if not names and required:
         have = shown([str(name) for name in frame.columns])
         raise InvalidInputError(
-            f"{what}: expected a data frame with the column {' or '.join(ALIASES.get(column, (column,)))}, got {have}. "
-            "Rename the columns."
+            f"{what}: expected a column {' or '.join(ALIASES.get(column, (column,)))}, got {have}. Rename the columns."
         )
     return names[0] if names else None
 
@@ -395,86 +394,131 @@ class PairTable(QueryTable):
             If a feature has the name of one of the other columns.
 
         """
-        aliases = {name for column in (QUERY_ID, DOC_ID, LABEL) for name in ALIASES[column]}
-        clash = next((name for name in self.feature_names if name in aliases | set(NOT_FEATURES)), None)
-        if clash is not None:
-            raise InvalidInputError(
-                f"data: expected features with other names than the columns {', '.join(NOT_FEATURES)} and their "
-                f"aliases, got {clash!r}. Rename the feature."
-            )
-        query = query_rows(self.query_ptr)
-        optional = {
-            LABEL: self.labels,
-            BASE_SCORE: self.base_scores,
-            WEIGHT: weights_of_rows(self),
-        }
-        columns = {
-            QUERY_ID: self.query_ids[query].astype(object),
-            DOC_ID: self.doc_ids.astype(object),
-            **{name: values for name, values in optional.items() if values is not None},
-            **{name: self.X[:, column] for column, name in enumerate(self.feature_names)},
-        }
+        columns = pair_columns(self, slice(None), self.X)
         return new_frame(columns, attrs=_attributes(self))
 
 
+def pair_columns(data: PairTable, rows: slice, X: NDArray[np.float32]) -> dict[str, Any]:
+    """Return the columns of some rows, whose features are X, by name; refuse a feature with the name of another."""
+    aliases = {name for column in (QUERY_ID, DOC_ID, LABEL) for name in ALIASES[column]}
+    clash = next((name for name in data.feature_names if name in aliases | set(NOT_FEATURES)), None)
+    if clash is not None:
+        raise InvalidInputError(
+            f"data: expected features with other names than the columns {', '.join(NOT_FEATURES)} and their aliases, "
+            f"got {clash!r}. Rename the feature."
+        )
+    optional = {LABEL: data.labels, BASE_SCORE: data.base_scores, WEIGHT: weights_of_rows(data)}
+    return {
+        QUERY_ID: data.query_ids[query_rows(data.query_ptr)[rows]].astype(object),
+        DOC_ID: data.doc_ids[rows].astype(object),
+        **{name: values[rows] for name, values in optional.items() if values is not None},
+        **{name: X[:, column] for column, name in enumerate(data.feature_names)},
+    }
+
+
 def _attributes(data: PairTable) -> dict[str, Any]:
-    """Return what has no row, as plain values."""
+    """Return what has no row, as plain values, with what tells whether it belongs to rows."""
     codes = _pair_codes(data.query_ids[query_rows(data.query_ptr)], data.doc_ids)
     attributes: dict[str, Any] = {"features": list(data.feature_names), "values": _stored_codes(codes, data.X)}
     if data.labels is not None:
         attributes["labels"] = _stored_codes(codes, data.labels[:, None])
+    return attributes | stored_members(data)
+
+
+def stored_members(data: PairTable) -> dict[str, Any]:
+    """Return what has no row, as JSON values, without keys for what the data do not have."""
+    members: dict[str, Any] = {}
+    for name in ("recipe", "fingerprint"):
+        if getattr(data, name) is not None:
+            members[name] = dict(getattr(data, name))
+    if data.zeros is not None:
+        members["zeros"] = data.zeros
     if data.ideal_labels is not None and data.ideal_ptr is not None:
         labels = data.ideal_labels.tolist()
         ptr = data.ideal_ptr.tolist()
-        attributes["ideal_labels"] = {query_id: labels[ptr[q] : ptr[q + 1]] for q, query_id in enumerate(data)}
-    for name in ("recipe", "fingerprint"):
-        if getattr(data, name) is not None:
-            attributes[name] = getattr(data, name)
-    return attributes | retriever_members(data.retriever, data.run_retrievers)
+        members["ideal_labels"] = {query_id: labels[ptr[q] : ptr[q + 1]] for q, query_id in enumerate(data)}
+    return members | retriever_members(data.retriever, data.run_retrievers)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The rows of a data frame: query, document, features, and the columns label, base_score and weight by name."""
+
+    query_ids: Ids
+    doc_ids: Ids
+    X: NDArray[np.float32]
+    feature_names: tuple[str, ...]
+    numbers: dict[str, Floats]
+
+
+def read_pairs(frame: Frame, features: Sequence[str] | None = None) -> Pairs:
+    """Return the rows of a data frame; the features are all other columns unless they are named."""
+    names = feature_columns(frame, features)
+    X = np.empty((len(frame[column_name("data", frame, QUERY_ID)]), len(names)), dtype=np.float32)
+    for column, name in enumerate(names):
+        refuse_categories("data", frame[name], name)
+        with np.errstate(over="ignore"):
+            X[:, column] = number_column("data", frame, name, allow_nan=True)
+        too_large = np.flatnonzero(np.isinf(X[:, column]))
+        if len(too_large):
+            raise InvalidInputError(
+                f"data: expected numbers within float32 in column {shown(name)}, got a larger one at "
+                f"{_place(frame, too_large[0])}. Scale the feature."
+            )
+    columns = {name: column_name("data", frame, name, required=False) for name in (LABEL, BASE_SCORE, WEIGHT)}
+    numbers = {name: number_column("data", frame, column) for name, column in columns.items() if column is not None}
+    query_ids = id_column("data", frame, QUERY_ID)
+    return Pairs(query_ids, id_column("data", frame, DOC_ID), X, tuple(names), numbers)
+
+
+def feature_columns(frame: Frame, features: Sequence[str] | None = None) -> list[str]:
+    """Return the names of the feature columns."""
+    others = [column_name("data", frame, column, column in (QUERY_ID, DOC_ID)) for column in NOT_FEATURES]
+    present = dict.fromkeys(frame.columns)
+    columns = [name for name in present if name not in others] if features is None else list(features)
+    for name in columns:
+        if not isinstance(name, str) or name not in present:
+            raise InvalidInputError(
+                f"data: expected feature columns with names of text, got {shown(name)}. Rename or add the column."
+            )
+    return columns
 
 
 def _members(frame: Frame, features: Sequence[str] | None) -> dict[str, Any]:
     """Return the members of the ranking data of a data frame."""
-    query_ids = id_column("data", frame, QUERY_ID)
-    doc_ids = id_column("data", frame, DOC_ID)
-    names, query_ptr, by_document = group_rows(query_ids, doc_ids)
+    pairs = read_pairs(frame, features)
+    names, query_ptr, by_document = group_rows(pairs.query_ids, pairs.doc_ids)
     query = np.empty(len(by_document), np.int64)
     query[by_document] = query_rows(query_ptr)
-    check_unique_pairs("data", query, query_ids, doc_ids, by_document)
+    check_unique_pairs("data", query, pairs.query_ids, pairs.doc_ids, by_document)
     rows = np.argsort(query, kind="stable")
-
-    label_column = column_name("data", frame, LABEL, required=False)
-    columns = _feature_columns(frame, features, label_column)
     attributes = frame_attributes(frame)
-    X = _matrix(frame, columns, rows)
-    labels = _optional(frame, label_column, rows)
-    codes = _pair_codes(query_ids, doc_ids)
-    is_same = list(columns) == attributes.get("features")
-    if is_same and not _are_stored(codes[rows], X, attributes.get("values")):
+    X = pairs.X[rows]
+    columns = {name: values[rows] for name, values in pairs.numbers.items()}
+    codes = _pair_codes(pairs.query_ids, pairs.doc_ids)[rows]
+    is_same = list(pairs.feature_names) == attributes.get("features")
+    if is_same and not _are_stored(codes, X, attributes.get("values")):
         is_same = False
         log.warning("data: values of features differ from those that frame.attrs is of: its recipe is not used.")
     ideal = attributes.get("ideal_labels")
-    if (
-        ideal is not None
-        and labels is not None
-        and not _are_stored(codes[rows], labels[:, None], attributes.get("labels"))
-    ):
+    is_checked = ideal is not None and LABEL in columns
+    if is_checked and not _are_stored(codes, columns[LABEL][:, None], attributes.get("labels")):
         ideal = None
         log.warning("data: labels differ from those that frame.attrs is of: the ideal is that of the rows.")
-    ideal_labels, ideal_ptr = _ideal(ideal, names)
+    ideal_labels, ideal_ptr = ideal_arrays(ideal, names)
     return dict(
         query_ids=names,
         query_ptr=query_ptr,
-        doc_ids=doc_ids[rows],
+        doc_ids=pairs.doc_ids[rows],
         X=X,
-        feature_names=tuple(columns),
-        labels=labels,
-        base_scores=_optional(frame, BASE_SCORE, rows),
+        feature_names=pairs.feature_names,
+        labels=columns.get(LABEL),
+        base_scores=columns.get(BASE_SCORE),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
         recipe=attributes.get("recipe") if is_same else None,
         fingerprint=attributes.get("fingerprint") if is_same else None,
-        **given_weights(_optional(frame, WEIGHT, rows), query_ptr),
+        **given_weights(columns.get(WEIGHT), query_ptr),
         **stored_retrievers(attributes),
     )
 
@@ -504,44 +548,6 @@ def _are_stored(codes: Words, values: NDArray[Any], stored: Any) -> bool:
     return bool(np.isin(_value_codes(codes, values), known).all())
 
 
-def _feature_columns(frame: Frame, features: Sequence[str] | None, label_column: str | None) -> list[str]:
-    """Return the names of the feature columns."""
-    present = dict.fromkeys(frame.columns)
-    if features is None:
-        ids = [column_name("data", frame, column) for column in (QUERY_ID, DOC_ID)]
-        columns = [name for name in present if name not in (*ids, label_column, BASE_SCORE, WEIGHT)]
-    else:
-        columns = list(features)
-    for name in columns:
-        if not isinstance(name, str) or name not in present:
-            raise InvalidInputError(
-                f"data: expected feature columns with names of text, got {shown(name)}. Rename or add the column."
-            )
-    return columns
-
-
-def _matrix(frame: Frame, columns: Sequence[str], rows: Ints) -> Any:
-    """Return the features (n_rows, n_features) float32."""
-    X = np.empty((len(rows), len(columns)), dtype=np.float32)
-    for column, name in enumerate(columns):
-        refuse_categories("data", frame[name], name)
-        with np.errstate(over="ignore"):
-            X[:, column] = number_column("data", frame, name, allow_nan=True)[rows]
-        too_large = np.flatnonzero(np.isinf(X[:, column]))
-        if len(too_large):
-            raise InvalidInputError(
-                f"data: expected numbers within float32 in column {shown(name)}, got a larger one at row "
-                f"{rows[too_large[0]]}. Scale the feature."
-            )
-    return X
-
-
-def _optional(frame: Frame, name: str | None, rows: Ints) -> Floats | None:
-    if name is None or name not in list(frame.columns):
-        return None
-    return number_column("data", frame, name)[rows]
-
-
 def given_weights(weights: Floats | None, query_ptr: Ints) -> dict[str, Any]:
     """Return weights (n_rows,) as the member `weights` where they are equal in each query, else as `row_weights`."""
     if weights is None:
@@ -558,15 +564,15 @@ def weights_of_rows(data: PairTable) -> Floats | None:
     return data.row_weights if data.weights is None else data.weights[query_rows(data.query_ptr)]
 
 
-def _ideal(stored: Any, names: Ids) -> tuple[Floats | None, Ints | None]:
-    """Return the ideal labels of the queries, best first, and their `ideal_ptr`."""
-    if not isinstance(stored, Mapping):
+def ideal_arrays(stored: Mapping[str, Any] | None, names: Ids) -> tuple[Floats | None, Ints | None]:
+    """Return the ideal labels of the queries, best first, and their `ideal_ptr`, of labels that are stored by query."""
+    if stored is None:
         return None, None
     missing = next((name for name in names.tolist() if name not in stored), None)
     if missing is not None:
         raise InvalidInputError(
-            f"data: expected ideal labels of every query in frame.attrs, got none for query {shown(missing)}. "
-            "Clear frame.attrs, or make the frame of one RankingData."
+            f"data: expected ideal labels of every query, got none for query {shown(missing)}. Write the data anew, or "
+            "clear frame.attrs."
         )
     labels = [np.asarray(stored[name], dtype=np.float64) for name in names.tolist()]
     return np.concatenate([np.empty(0), *labels]), pointers([len(of_query) for of_query in labels])

@@ -76,24 +76,21 @@ def id_texts(ids: NDArray[np.bytes_]) -> Ids:
     return letters[:, :width].astype(np.uint32).view(f"U{width}")[:, 0]
 
 
-def first_broken(names: list[str], also: str = "") -> str | None:
-    """Return the first id that cannot be written to a file (see `ID_RULE`), or None; `also` lists forbidden characters.
+def first_broken(names: list[str]) -> str | None:
+    """Return the first id that cannot be written to a file (see `ID_RULE`), or None.
 
     White space is ASCII white space, as for trec_eval: a no-break space is allowed in an id. Lone surrogates are
     refused, since UTF-8 cannot encode them.
     """
-    forbidden = WHITE_SPACE + also
-
-    def is_broken(name: str) -> bool:
-        if not name or len(name) > MOST_LETTERS or any(letter in name for letter in forbidden):
-            return True
-        return not name.isascii() and not is_unicode(name)
-
     joined = "".join(names)
-    is_plain = joined.isascii() and not any(letter in joined for letter in forbidden)
+    is_plain = joined.isascii() and not any(letter in joined for letter in WHITE_SPACE)
     if is_plain and all(names) and max(map(len, names), default=0) <= MOST_LETTERS:
         return None
-    return next((name for name in names if is_broken(name)), None)
+    return next((name for name in names if not _is_id(name)), None)
+
+
+def _is_id(name: str) -> bool:
+    return 0 < len(name) <= MOST_LETTERS and not any(letter in name for letter in WHITE_SPACE) and is_unicode(name)
 
 
 def first_broken_query(names: list[str]) -> str | None:
@@ -107,7 +104,7 @@ def first_broken_query(names: list[str]) -> str | None:
 
 def is_unicode(text: str) -> bool:
     """Return whether a text has no lone surrogates, which are not characters."""
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,7 @@ class Qrels(QueryTable):
     """
 
     labels: Ints
+    value_names: ClassVar[Mapping[str, str]] = {"labels": frames.LABEL}
 
     def __getitem__(self, query_id: str) -> dict[str, int]:
         rows = self.rows(query_id)
@@ -156,12 +157,6 @@ class Qrels(QueryTable):
         """
         return f"Qrels: {self._counts()}, {np.count_nonzero(self.labels > 0):,} with a positive label"
 
-    def _value_columns(self, rows: slice) -> dict[str, list[Any]]:
-        return {frames.LABEL: self.labels[rows].tolist()}
-
-    def _selected(self, queries: Ints, rows: Ints) -> dict[str, Any]:
-        return {"labels": self.labels[rows]}
-
     def lookup(self, query_ids: Ids, query_ptr: Ints, doc_ids: Ids) -> tuple[Ints, NDArray[np.bool_]]:
         """Return the label of every row of a run (0 if unjudged) and whether it is judged.
 
@@ -248,6 +243,7 @@ class SubtopicQrels(QueryTable):
 
     subtopics: Ids
     labels: Ints
+    value_names: ClassVar[Mapping[str, str]] = {"subtopics": SUBTOPIC, "labels": frames.LABEL}
 
     @classmethod
     def from_rows(cls, query_ids: ArrayLike, subtopics: ArrayLike, doc_ids: ArrayLike, labels: ArrayLike) -> Self:
@@ -366,9 +362,3 @@ class SubtopicQrels(QueryTable):
 
         """
         return f"SubtopicQrels: {len(self):,} queries, {self.n_rows:,} judgements of subtopics"
-
-    def _value_columns(self, rows: slice) -> dict[str, list[Any]]:
-        return {SUBTOPIC: self.subtopics[rows].tolist(), frames.LABEL: self.labels[rows].tolist()}
-
-    def _selected(self, queries: Ints, rows: Ints) -> dict[str, Any]:
-        return {"subtopics": self.subtopics[rows], "labels": self.labels[rows]}

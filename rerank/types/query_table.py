@@ -5,7 +5,7 @@ Short tables of text and HTML: how data structures are shown by `print` and in n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -124,6 +124,7 @@ class QueryTable(Shown):
     doc_ids: Ids
     stored_ids: ClassVar[NDArray[Any]]  # doc_ids of the instance as they are stored: text or UTF-8 bytes
     _positions: ClassVar[dict[str, int]]
+    value_names: ClassVar[Mapping[str, str]] = {}  # the further columns of rows: how tables call them
 
     def __post_init__(self) -> None:
         positions = {str(query_id): number for number, query_id in enumerate(self.query_ids)}
@@ -316,15 +317,15 @@ class QueryTable(Shown):
         return list(columns), [list(row) for row in zip(*columns.values(), strict=True)], self.n_rows
 
     def _selected(self, queries: Ints, rows: Ints) -> dict[str, Any]:
-        """Return the further columns of some queries, given by number, whose rows are given."""
-        raise NotImplementedError
+        """Return the further columns of some queries, by their numbers, and of their rows."""
+        return {name: getattr(self, name)[rows] for name in self.value_names}
 
     def _counts(self) -> str:
         return f"{counted(len(self), 'query', 'queries')}, {counted(self.n_rows, 'document')}"
 
     def _value_columns(self, rows: slice) -> dict[str, list[Any]]:
         """Return the values of some rows, by column."""
-        raise NotImplementedError
+        return {column: getattr(self, name)[rows].tolist() for name, column in self.value_names.items()}
 
 
 def _doc_ids(table: Any) -> Ids:

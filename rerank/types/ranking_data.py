@@ -99,7 +99,22 @@ class RankingData(PairTable):
             What the message calls the data.
 
         """
-        check_values(self, what)
+        what = f"{what}: " if what else ""
+        infinite = first_infinite(self.X)
+        if infinite is not None:
+            row, column = infinite
+            raise InvalidInputError(
+                f"{what}expected finite features, or NaN where missing, got {self.X[row, column]} in feature "
+                f"{shown(self.feature_names[column])} at {_row(self, row)}. Correct the feature."
+            )
+        _check_column(self, what, "label", self.labels, MOST_LABEL, "Judge the document or leave its row out")
+        _check_column(self, what, "base score", self.base_scores, np.inf, "Score the document or leave its row out")
+        for weights in (self.weights, self.row_weights):
+            if weights is not None and not (np.isfinite(weights) & (weights >= 0.0)).all():
+                raise InvalidInputError(f"{what}expected finite weights of at least 0, got other values. Correct them.")
+        ideal = self.ideal_labels
+        if ideal is not None and not (np.abs(ideal) <= MOST_LABEL).all():
+            raise InvalidInputError(f"{what}expected finite ideal labels, got other values. Take them from the qrels.")
 
     @property
     def n_features(self) -> int:
@@ -250,26 +265,6 @@ def _fault_of_names(names: tuple[Any, ...]) -> tuple[Any] | None:
     wrong = next((number for number, name in enumerate(names) if not isinstance(name, str) or not name), None)
     wrong = first_repeated(names) if wrong is None else wrong
     return None if wrong is None else (names[wrong],)
-
-
-def check_values(data: RankingData, what: str) -> None:
-    """Implement `RankingData.check_values`."""
-    what = f"{what}: " if what else ""
-    infinite = first_infinite(data.X)
-    if infinite is not None:
-        row, column = infinite
-        raise InvalidInputError(
-            f"{what}expected finite features, or NaN where missing, got {data.X[row, column]} in feature "
-            f"{shown(data.feature_names[column])} at {_row(data, row)}. Correct the feature."
-        )
-    _check_column(data, what, "label", data.labels, MOST_LABEL, "Judge the document or leave its row out")
-    _check_column(data, what, "base score", data.base_scores, np.inf, "Score the document or leave its row out")
-    for weights in (data.weights, data.row_weights):
-        if weights is not None and not (np.isfinite(weights) & (weights >= 0.0)).all():
-            raise InvalidInputError(f"{what}expected finite weights of at least 0, got other values. Correct them.")
-    ideal = data.ideal_labels
-    if ideal is not None and not (np.abs(ideal) <= MOST_LABEL).all():
-        raise InvalidInputError(f"{what}expected finite ideal labels, got other values. Take them from the qrels.")
 
 
 def _row(data: RankingData, row: int) -> str:

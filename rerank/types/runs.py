@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +38,7 @@ class Run(QueryTable):
 
     scores: Floats
     name: str = UNNAMED
+    value_names: ClassVar[Mapping[str, str]] = {"scores": frames.SCORE}
 
     def __getitem__(self, query_id: str) -> dict[str, float]:
         rows = self.rows(query_id)
@@ -183,7 +184,7 @@ class Run(QueryTable):
 
     def _value_columns(self, rows: slice) -> dict[str, list[Any]]:
         ranks = np.arange(self.n_rows)[rows] - self.query_ptr[:-1][query_rows(self.query_ptr)[rows]] + 1
-        return {frames.SCORE: self.scores[rows].tolist(), frames.RANK: ranks.tolist()}
+        return {**super()._value_columns(rows), frames.RANK: ranks.tolist()}
 
     @property
     def retriever(self) -> Retriever | None:
@@ -212,9 +213,6 @@ class Run(QueryTable):
             "scores": np.concatenate([run.scores for run in runs]),
         }
         return replace(runs[0], **columns)
-
-    def _selected(self, queries: Ints, rows: Ints) -> dict[str, Any]:
-        return {"scores": self.scores[rows]}
 
     def trec_order(self) -> Ints:
         """Return the rows of each query as trec_eval orders them: by score, then document id, descending.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sized
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -74,15 +74,7 @@ class Topics(Shown, Mapping[str, str]):
                 "topics: expected a non-empty mapping {query id: text}, "
                 f"got {type(topics).__name__} of {size}. Pass e.g. {{'q1': 'heat flow'}}."
             )
-        texts: dict[str, str] = {}
-        for query_id, text in topics.items():
-            if str(query_id) in texts:
-                raise InvalidInputError(
-                    f"topics: expected each query id once, got {str(query_id)!r} twice. Rename one of the two."
-                )
-            is_whole_number = isinstance(text, int | np.integer) and not isinstance(text, bool)
-            texts[str(query_id)] = str(text) if is_whole_number else text
-        return cls(texts)
+        return cls._of_rows(map(str, topics), topics.values())
 
     @classmethod
     def from_frame(cls, frame: Frame) -> Topics:
@@ -106,13 +98,18 @@ class Topics(Shown, Mapping[str, str]):
         """
         query_ids = frames.id_column("topics", frame, frames.QUERY_ID).tolist()
         column = frame[frames.column_name("topics", frame, frames.TEXT)]
+        return cls._of_rows(query_ids, np.asarray(column).tolist())
+
+    @classmethod
+    def _of_rows(cls, query_ids: Iterable[str], rows: Iterable[Any]) -> Topics:
         texts: dict[str, str] = {}
-        for query_id, text in zip(query_ids, np.asarray(column).tolist(), strict=True):
+        for query_id, text in zip(query_ids, rows, strict=True):
             if query_id in texts:
                 raise InvalidInputError(
                     f"topics: expected each query id once, got {query_id!r} twice. Rename one of the two."
                 )
-            texts[query_id] = text
+            is_whole_number = isinstance(text, int | np.integer) and not isinstance(text, bool)
+            texts[query_id] = str(text) if is_whole_number else text
         return cls(texts)
 
     def summary(self) -> str:

@@ -15,8 +15,7 @@ import rerank
 from rerank.cli.main import run
 from rerank.errors import InvalidInputError
 from rerank.exchange import engines
-from rerank.exchange.engines import RECIPE, EngineSettings, engine_named
-from rerank.exchange.portable import portable_template
+from rerank.exchange.engines import RECIPE, EngineSettings, engine_named, portable_template
 from rerank.exchange.registry import known_formats
 from rerank.features.families.document import StaticFeatures
 from rerank.features.recipe import Recipe, known_families

@@ -109,7 +109,7 @@ def test_settings_with_a_part_missing_or_wrong_are_refused(
         ({"base": "runs"}, "base: expected unsupervised, run, none, feature:NAME, .*, got 'runs'"),
         ({"k1": 0.9}, "study: expected keys ranker, .* got 'k1'"),
         ({"base": 3}, "study.base: expected text"),
-        ({"measures": []}, "study.measures: expected a list of at least one value"),
+        ({"measures": []}, "study.measures: expected a list of values, at least one"),
         ({"measures": [3]}, r"study.measures\[0\]: expected text"),
         ({"folds": [1, 2]}, "study.folds: expected a whole number from 0"),
         ({"folds": {"q1": -1}}, "study.folds.q1: expected 0 to"),

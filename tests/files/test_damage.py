@@ -16,7 +16,7 @@ from rerank.files import corpus as sgml
 from rerank.files import source
 from rerank.files.corpus import read_documents, read_sgml
 from rerank.files.lists import read_folds, read_preferences
-from rerank.files.source import parse_json, read_text
+from rerank.files.source import json_object, of_line, read_text
 from rerank.files.svmlight import read_svmlight
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run
@@ -37,7 +37,7 @@ def _preferences(path: Path) -> Any:
 
 
 def read_json(path: Path) -> Any:
-    return parse_json(read_text(path, "a file"), path, what="a file in JSON")
+    return of_line(path, None, json_object, read_text(path, "a file"))
 
 
 # The reader, and a file that it takes; Q7 is an id, and each line a record.

@@ -207,7 +207,7 @@ def test_text_data_refuse_the_same(tmp_path: Path) -> None:
     for header, row, message in (
         ("# features: a a", "1 qid:1 1:2 2:3", "expected feature names that are text, each there once, got 'a'"),
         ("# x", "1e30 qid:1 1:2", "expected a finite label in every row"),
-        ('# rerank: {"version": 1, "weights": {"1": -1}}', "1 qid:1 1:2", "expected finite weights of at least 0"),
+        ("# x", "1 qid:1 1:2 # docid = a weight = -1", "expected finite weights of at least 0"),
         ("# rerank: " + "[" * 100_000, "1 qid:1 1:2", "got brackets nested too deep"),
     ):
         path.write_text(f"{header}\n{row}\n")

@@ -23,11 +23,14 @@ def test_folds_are_numbered_from_0(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\t1\nb 2\n", ":2: expected 2 columns with a tab (query id, fold), got 'b 2'. Correct the line."),
-        ("a\t1\nb\t2\t3\n", ":2: expected 2 columns with a tab (query id, fold), got"),
+        (
+            "a\t1\nb 2\n",
+            ":2: expected 2 columns (query id, fold) with tabs between them, got 1. Put one tab between two.",
+        ),
+        ("a\t1\nb\t2\t3\n", ":2: expected 2 columns (query id, fold) with tabs between them, got 3"),
         ("a\tone\n", ":1: expected a whole number as fold, got 'one'. Number the folds 0, 1, 2."),
         ("a\t1\n\na\t2\n", ":3: expected each query in one fold, got 'a' again. Remove one of the two."),
-        ("\n", ": expected lines of query id, tab, fold, got none. Name a file with rows."),
+        ("\n", ": expected lines of query id, tab, fold, got no line. Name a file with rows."),
     ],
 )
 def test_folds_refuse_with_the_line(text: str, message: str, tmp_path: Path) -> None:

@@ -94,8 +94,8 @@ Register = Callable[..., str]
 def register() -> Register:
     """Register a data set; return its name, which no other has."""
 
-    def add(docs: Any = None, queries: Any = None, qrels: Any = None, below: str = "") -> str:
-        name = f"{below}/part" if below else f"rerank-test-{next(_numbers)}"
+    def add(docs: Any = None, queries: Any = None, qrels: Any = None) -> str:
+        name = f"rerank-test-{next(_numbers)}"
         parts = [(_Docs, docs), (_Queries, queries), (_Qrels, qrels)]
         irds.registry.register(name, irds.Dataset(*(kind(given) for kind, given in parts if given is not None)))
         return name
@@ -176,11 +176,11 @@ def test_commands_take_data_sets(whole: str, collection: Tiny, tmp_path: Path, m
         ({"queries": [GenericQuery("q1", " ")]}, r"irds:\S+: expected a text for query 'q1', got none\."),
         (
             {"queries": [GenericQuery("q1", "a"), GenericQuery("q1", "b")]},
-            "expected each query id once, got 'q1' again",
+            "expected each query once, got 'q1' again",
         ),
-        ({"queries": [GenericQuery("q 1", "a")]}, "expected query ids of 1 to 512 characters .* got 'q 1'"),
+        ({"queries": [GenericQuery("q 1", "a")]}, "expected ids of 1 to 512 characters .* got 'q 1'"),
         ({"queries": []}, "expected topics, got none"),
-        ({"qrels": []}, r"expected a data set with topics, got one with qrels\. Name another data set, or a file\."),
+        ({"qrels": []}, r"expected a data set with topics, got one with qrels\. Name another of `ir_datasets list`"),
     ],
 )
 def test_topics_that_cannot_be_used_are_refused(register: Register, entries: dict[str, Any], message: str) -> None:
@@ -194,25 +194,16 @@ def test_topics_that_cannot_be_used_are_refused(register: Register, entries: dic
     [
         (
             [GenericQrel("q", "d", 1), GenericQrel("q", "d", 0)],
-            "expected each document of a query once, got 'd' of 'q'",
+            "expected each document once in a query, got 'd' again in query 'q'",
         ),
         ([GenericQrel("q", "d", 0.5)], "expected whole numbers as relevance, got 0.5"),
-        ([GenericQrel("q", "d e", 1)], "expected document ids of 1 to 512 characters .*, got 'd e'"),
+        ([GenericQrel("q", "d e", 1)], "expected ids of 1 to 512 characters .*, got 'd e'"),
         ([], "expected qrels, got none"),
     ],
 )
 def test_judgements_that_cannot_be_used_are_refused(register: Register, judgements: list[Any], message: str) -> None:
     with pytest.raises(rerank.RerankError, match=message):
         rerank.read_qrels(f"irds:{register(qrels=judgements)}")
-
-
-def test_parts_that_have_what_is_missing_are_named(register: Register, tmp_path: Path) -> None:
-    parent = register([GenericDoc("d1", "heat")])
-    part = register(queries=[GenericQuery("q", "heat")], below=parent)
-    with pytest.raises(rerank.RerankError, match=rf"with topics, got one with documents\. Name e\.g\. irds:{part}\."):
-        rerank.read_topics(f"irds:{parent}")
-    with pytest.raises(rerank.RerankError, match=rf"with documents, got one with topics\. Name e\.g\. irds:{parent}\."):
-        rerank.Index.build(f"irds:{part}", tmp_path / "index")
 
 
 def test_unknown_names_are_refused_with_the_nearest(whole: str, capsys: pytest.CaptureFixture[str]) -> None:

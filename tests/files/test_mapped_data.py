@@ -74,7 +74,7 @@ DAMAGE = {
     "infinite": "1 qid:1 1:inf\n",
     "too few names": "# features: a\n1 qid:1 1:2 2:3\n",
     "large label": "1e300 qid:1 1:2\n",
-    "weights of others": '# rerank: {"version": 1, "weights": {"7": 1}}\n1 qid:1 1:2\n',
+    "ideal labels of others": '# rerank: {"version": 1, "ideal_labels": {"7": [1]}}\n1 qid:1 1:2\n',
 }
 
 
@@ -162,11 +162,11 @@ def _shard(query: str, **members: object) -> RankingData:
     [
         ({"query_ids": np.array(["1"])}, r"expected queries that no other file has, got '1', which .*a\.npz has too"),
         ({"feature_names": ("a", "c")}, r"expected the features of .*a\.npz, got none named 'b'"),
-        ({"feature_names": ("b", "a")}, "got the same in another order"),
-        ({"labels": None}, r"expected labels as in .*a\.npz, got none"),
-        ({"base_scores": np.ones(1)}, "expected base scores as in .*, got some"),
-        ({"recipe": {"fields": ["x"]}}, "expected the recipe of .*, got another"),
-        ({"fingerprint": {"n": 2}}, "expected the fingerprint of .*, got another"),
+        ({"feature_names": ("b", "a")}, "got more, or another order"),
+        ({"labels": None}, r"expected the labels of .*a\.npz, got none"),
+        ({"base_scores": np.ones(1)}, "expected the base scores of .*, got some"),
+        ({"recipe": {"fields": ["x"]}}, "expected the recipe of .*, got others"),
+        ({"fingerprint": {"n": 2}}, "expected the fingerprint of .*, got others"),
     ],
 )
 def test_shards_that_do_not_belong_together_are_refused(tmp_path: Path, members: dict, message: str) -> None:

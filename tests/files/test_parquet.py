@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, RerankError
-from rerank.files import parquet as format_module
+from rerank.files import data as format_module
 from rerank.files.data import data_shape, read_data, write_data
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.types import RankingData
@@ -45,7 +45,7 @@ def test_parquet_survives_a_round_trip(
 
 @settings(max_examples=20, deadline=None)
 @given(data=ranking_data().filter(_writable), cuts=st.lists(st.integers(0, 8), max_size=3), size=st.integers(1, 5))
-def test_blocks_and_row_groups_do_not_change_the_rows(
+def test_blocks_do_not_change_the_rows(
     tmp_path_factory: pytest.TempPathFactory, data: RankingData, cuts: list[int], size: int
 ) -> None:
     folder = tmp_path_factory.mktemp("blocks")
@@ -53,16 +53,10 @@ def test_blocks_and_row_groups_do_not_change_the_rows(
     blocks = (data.X[first:last] for first, last in itertools.pairwise(bounds))
     shape_alone = replace(data, X=np.broadcast_to(np.float32(np.nan), data.X.shape))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(format_module, "ROWS_OF_GROUP", size)
-        patch.setattr(format_module, "ROWS_AT_ONCE", size + 1)
+        patch.setattr(format_module, "ROWS_AT_ONCE", size)
         write_data(shape_alone, folder / "a.parquet", blocks)
-        write_data(data, folder / "b.parquet")
-        assert (folder / "a.parquet").read_bytes() == (folder / "b.parquet").read_bytes()
         for mapped in (False, True):
             assert_same(read_data(folder / "a.parquet", mapped), data)
-    file = pq.ParquetFile(folder / "a.parquet")
-    ends = np.cumsum([file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)])
-    assert set(ends) <= set(data.query_ptr.tolist()), "row groups hold whole queries"
 
 
 def _table(path: Path, metadata: dict | None = None, **columns: Any) -> Path:
@@ -109,21 +103,20 @@ def test_file_of_a_warehouse_is_read(tmp_path: Path, mapped: bool) -> None:
         ({"doc_id": None}, "expected a column doc_id or docno or doc, got "),
         ({"qid": ["1", "1", "2"]}, "expected one column of query_id or qid, got both"),
         ({"relevance": [1, 2, 3]}, "expected one column of label or relevance, got both"),
-        ({"query_id": [1.5, 2.5, 3.5]}, "expected text or whole numbers in column 'query_id', got double"),
-        ({"f": ["a", "b", "c"]}, "expected numbers in column 'f', got string"),
-        ({"g": [[1], [2], [3]]}, r"expected numbers in column 'g', got list<.*>"),
-        ({"label": ["a", "b", "c"]}, "expected numbers in column 'label', got string"),
-        ({"label": [1, None, 2]}, "expected a finite number in every row of column 'label', got nan or null at row 1"),
-        ({"base_score": [1.0, 2.0, np.inf]}, "every row of column 'base_score', got inf or null at row 2"),
-        ({"query_id": ["1", None, "2"]}, "in column query_id, got null at row 1"),
+        ({"query_id": [1.5, 2.5, 3.5]}, "expected text or whole numbers in column query_id, got 1.5"),
+        ({"f": ["a", "b", "c"]}, r"expected numbers in column 'f', got 'a' \(str\) at row 0"),
+        ({"g": [[1], [2], [3]]}, r"expected numbers in column 'g', got \[1\]"),
+        ({"label": ["a", "b", "c"]}, "expected numbers in column 'label', got 'a'"),
+        ({"label": [1, None, 2]}, "expected finite numbers in column label, got nan at row 1"),
+        ({"base_score": [1.0, 2.0, np.inf]}, "expected finite numbers in column base_score, got inf at row 2"),
+        ({"query_id": ["1", None, "2"]}, "in column query_id, got None .* at row 1"),
         ({"doc_id": ["a", "", "c"]}, "in column doc_id, got '' at row 1"),
         ({"doc_id": ["a", "b\0", "c"]}, "in column doc_id, got "),
-        ({"doc_id": ["a", "b" * 600, "c"]}, "in column doc_id, got 600 of them at row 1"),
         ({"doc_id": ["a", "a", "c"]}, "expected each document once in a query, got 'a' again in query '1' at row 1"),
         ({"weight": [-1.0, -1.0, 1.0]}, "expected finite weights of at least 0"),
-        ({"f": [1e300, 1.0, 2.0]}, "expected finite features, or NaN where missing, got inf in feature 'f' at row 0"),
+        ({"f": [1e300, 1.0, 2.0]}, "expected numbers within float32 in column 'f', got a larger one at row 0"),
         ({"label": [1e30, 1.0, 2.0]}, "expected a finite label in every row"),
-        ({"": [1.0, 2.0, 3.0]}, "expected columns with names"),
+        ({"": [1.0, 2.0, 3.0]}, "expected feature names that are text"),
     ],
 )
 def test_file_with_other_columns_is_refused(tmp_path: Path, columns: dict, message: str) -> None:
@@ -138,7 +131,7 @@ def test_file_with_other_columns_is_refused(tmp_path: Path, columns: dict, messa
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ("{", "expected JSON in the metadata `rerank`"),
+        ("{", "expected a JSON object, got a text that breaks off"),
         ({"version": 2, "features": ["f"]}, r"metadata\.version: "),
         ({"features": ["f"]}, "the key version"),
         (
@@ -181,18 +174,14 @@ def test_damaged_file_is_refused_in_one_line(tmp_path: Path) -> None:
         except RerankError as error:
             messages.append(str(error))
     assert len(messages) >= 4
-    assert all(message.startswith((f"{path}: expected", f"{path}: metadata")) for message in messages)
+    assert all(message.startswith(f"{path}: ") for message in messages)
     assert not any("\n" in message for message in messages)
 
 
-def test_names_that_are_columns_and_ids_that_cannot_be_stored_are_refused(tmp_path: Path) -> None:
+def test_names_that_are_columns_are_refused(tmp_path: Path) -> None:
     data = small_data()
     with pytest.raises(InvalidInputError, match=r"expected features with other names than the columns .*, got 'docno'"):
         write_data(replace(data, feature_names=("docno", *data.feature_names[1:])), tmp_path / "d.parquet")
-    empty = data.doc_ids.copy()
-    empty[0] = ""
-    with pytest.raises(InvalidInputError, match="expected ids of 1 to 512 characters"):
-        write_data(replace(data, doc_ids=empty), tmp_path / "d.parquet")
     assert not list(tmp_path.iterdir())
     with pytest.raises(MissingFileError, match="expected a Parquet file"):
         read_data(tmp_path / "d.parquet")

@@ -75,11 +75,11 @@ BAD = {
     "q1\ta\nq2\tb\tc\n": r":2: expected 2 columns .*, got 3. Write spaces for the tabs",
     "q1\ta\n\nq1\tb\n": r":3: expected each query once, got 'q1' again",
     "q1\t \n": r":1: expected a text for query 'q1', got none",
-    "\ta\n": r":1: expected a query id without white space, got ''",
-    "q 1\ta\n": r":1: expected a query id without white space, got 'q 1'",
+    "\ta\n": r":1: expected ids of 1 to 512 characters .*, got ''",
+    "q 1\ta\n": r":1: expected ids .* without white space .*, got 'q 1'",
     '{"id": "1", "text": "a"}\n{"id": \n': r":2: expected a JSON object, got a text that breaks off at column 8",
     '{"id": "1", "text": "a"}\n[1]\n': r":2: expected a JSON object, got '\[1\]'. Write one object a line",
-    '{"id": "1"}\n': r":1: expected one of the keys text, query, title, input, got id. Add one",
+    '{"id": "1"}\n': r":1: expected one of the keys text, query, title, input, got 'id'. Add one",
     '{"id": 1.5, "text": "a"}\n': r":1: expected text as 'id', got float. Write it in quotes",
     '{"id": "1", "text": ["a"]}\n': r":1: expected text as 'text', got list",
     "<top>\n<num> 1\n<title> a\n</top>\n<top>\n<num> 2\n</top>\n": r":5: expected <title> in the topic",
@@ -110,7 +110,7 @@ def test_missing_topics_and_a_folder_are_refused(tmp_path: Path) -> None:
     [
         ({"q": "a\tb"}, "without tabs and line ends for query 'q'"),
         ({"q": "a\nb"}, r"Write to a \.jsonl file"),
-        ({"q 1": "a"}, "expected ids without white space, got 'q 1'"),
+        ({"q 1": "a"}, "topics: expected ids .*, got 'q 1'"),
     ],
 )
 def test_topics_that_would_not_read_back_are_not_written(tmp_path: Path, topics: dict[str, str], message: str) -> None:

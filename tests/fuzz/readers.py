@@ -53,6 +53,7 @@ from rerank.rankers.training import TrainingOptions
 from rerank.training.folds import given_folds
 from rerank.types import Qrels, RankingData, Run, pointers
 from rerank.types.retriever import Retriever
+from rerank.types.vocabulary import find_terms
 from rerank.vectors.vectors import Vectors
 from tests.fuzz.mutations import (
     archive_of,
@@ -651,7 +652,7 @@ def _check_index(result: tuple[bool, Any, RankingData], folder: Path) -> None:
     fitted, forward, data = result
     forward.doc_numbers(np.array([*forward.doc_ids.tolist(), "none"]))
     for number in range(min(len(forward.term_ptr) - 1, 100)):
-        if forward.term_number(forward.term(number)) != number:
+        if find_terms(forward, [forward.term(number).encode()]) != [number]:
             raise WrongRecord("a term has another number than the one it is found by")
     if not fitted and not same(data.X, np.load(folder.parent / "base-features.npy")):
         raise WrongRecord("features of a damaged index differ from those of the undamaged one, without an error")

@@ -230,7 +230,7 @@ def test_headers_that_are_damaged_are_refused(index: Path, header: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "damage"),
     [
-        ({"fields": []}, "about.fields: expected a list of at least one value"),
+        ({"fields": []}, "about.fields: expected a list of values, at least one"),
         ({"fields": {}}, "about.fields: expected a list"),
         ({"fields": [{"name": "contents"}]}, "about.fields[0]: expected the key positions"),
         ({"fields": None}, "about.fields: expected a list"),

@@ -14,6 +14,7 @@ from rerank.retrieval.sources.feedback import weighted_bm25
 from rerank.retrieval.sources.nearest import nearest_hits
 from rerank.types import Run
 from rerank.types.forward import FieldArrays, ForwardIndex
+from rerank.types.vocabulary import find_terms
 from tests.features.awkward import DOCUMENTS, QUERIES
 from tests.features.collection import forward_index
 
@@ -41,7 +42,7 @@ def _bm25(field: FieldArrays, weights: dict[int, float]) -> dict[int, float]:
 def _weights(forward: ForwardIndex, tokens: list[str]) -> dict[int, float]:
     weights: dict[int, float] = defaultdict(float)
     for token in tokens:
-        number = forward.term_number(token)
+        number = int(find_terms(forward, [token.encode()])[0])
         if number >= 0 and forward.fields["contents"].doc_freq[number] > 0:
             weights[number] += 1.0
     return dict(weights)

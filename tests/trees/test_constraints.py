@@ -90,11 +90,11 @@ def test_constraints_are_refused_with_what_is_wrong() -> None:
         SplitConstraints.of(NAMES, groups=[[4]])
     with pytest.raises(SchemaError, match=r"expected -1 to 1, got 2"):
         Directions().read({"a": 2}, {})
-    with pytest.raises(SchemaError, match=r"expected a list of at least one value, got 'a'"):
+    with pytest.raises(SchemaError, match=r"expected a list of values, at least one, got 'a'"):
         Directions().read("a", {})
     with pytest.raises(SchemaError, match=r"expected at most 64 groups, got 65"):
         FeatureGroups().read([["a"]] * 65, {})
-    with pytest.raises(SchemaError, match=r"expected a list of at least one value"):
+    with pytest.raises(SchemaError, match=r"expected a list of values, at least one"):
         FeatureGroups().read([[]], {})
 
 

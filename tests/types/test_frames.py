@@ -178,7 +178,7 @@ def test_topics_survive_a_frame(table: dict) -> None:
     [
         ({"qid": ["q", "q"], "query": ["a", "b"]}, "topics: expected each query id once, got 'q' twice"),
         ({"qid": ["q"], "query": [None]}, "topics: expected a text for query 'q', got None"),
-        ({"qid": ["q"], "title": ["a"]}, "topics: expected a data frame with the column text or query, got"),
+        ({"qid": ["q"], "title": ["a"]}, "topics: expected a column text or query, got"),
     ],
 )
 def test_topics_that_do_not_fit_are_refused(columns: dict, message: str) -> None:
@@ -231,7 +231,7 @@ DATA = {"query_id": ["q", "q"], "doc_id": ["a", "b"], "label": [1, 0], "f": [1.0
 @pytest.mark.parametrize(
     ("kind", "columns", "changes", "message"),
     [
-        (Run, RUN, {"score": None}, "expected a data frame with the column score, got"),
+        (Run, RUN, {"score": None}, "expected a column score, got"),
         (Run, RUN, {"qid": ["q", "q"]}, "expected one column of query_id or qid, got both"),
         (Run, RUN, {"doc_id": ["a", "a"]}, "expected each document once in a query, got 'a' twice in query 'q'"),
         (Run, RUN, {"score": [1.0, 2.0]}, "expected scores that do not rise with the rank, got a higher score for doc"),
