@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("rerank")
 RANKER = "lambdamart"  # of DATA, and where -p gives parameters
 INSTEAD = ("teacher", "clicks")  # of judgements
-FROM_DATA = ("validate", "preferences", "memory", "checkpoint")
-ONE_PROCESS = ("preferences", "memory", "checkpoint")
+FROM_DATA = ("validate", "preferences", "memory")
+ONE_PROCESS = ("preferences", "memory")
 WITHOUT_EFFECT = {  # a form of the verb -> the options that have no effect in it
     "INDEX TOPICS QRELS": FROM_DATA,
     "--teacher": (*FROM_DATA, "tune", "clicks"),
@@ -93,10 +93,6 @@ class Options(RankerOptions):
         metavar="SIZE",
         help="With DATA: maximum memory, e.g. 4GB.",
     )
-    checkpoint: Path | None = file_option(
-        "--checkpoint",
-        "With DATA: file to resume training from.",
-    )
     threads: int | None = threads_option()
     cluster: str | None = cluster_option()
 
@@ -141,7 +137,7 @@ def command(options: Options) -> None:
     from rerank.index.bound import is_index
     from rerank.runtime.output import check_outputs
 
-    check_outputs({"--output": options.output, "--checkpoint": options.checkpoint})
+    check_outputs({"--output": options.output})
     sources = [name for name in INSTEAD if getattr(options, name)]
     n_of_index = 2 if sources else 3
     if len(options.data) == n_of_index and not options.data[0].exists() and not options.data[0].suffix:
@@ -262,12 +258,9 @@ def _train_on_data(options: Options) -> None:
     from rerank.files.data import read_data
     from rerank.files.lists import read_preferences
     from rerank.metrics.registry import parse_measure
-    from rerank.rankers.checkpoint import Checkpoint
-    from rerank.rankers.training import TrainingOptions
 
     measure = parse_measure(options.metric).name
     model = new_ranker(options, options.ranker or RANKER, options.base or NO_BASE, options.threads)
-    state = None if options.checkpoint is None else Checkpoint(options.checkpoint)
     mapped = options.memory is not None
     tuning, bm25 = _tuning(options)
     if bm25:
@@ -276,7 +269,6 @@ def _train_on_data(options: Options) -> None:
         if getattr(options, form[2:]):
             _check(form)
     with errors_with_files(_files(options, model)):
-        _check_memory(options, model)
         data = read_data(options.data, mapped)
         valid = None if options.validate is None else read_data(options.validate, mapped)
         pairs = None if options.preferences is None else read_preferences(options.preferences)
@@ -286,10 +278,8 @@ def _train_on_data(options: Options) -> None:
             if workers is not None:
                 model = workers.train(model, data, valid)
             else:
-                model.fit(data, eval_set=valid, training=TrainingOptions(options.memory, state), preferences=pairs)
+                model.fit(data, eval_set=valid, memory=options.memory, preferences=pairs)
     model.save(options.output)
-    if state is not None:
-        state.remove()
     history = model.evals_result_.get("valid", {}).get(measure, [])
     figure = f", {measure} {max(history):.4f} on {options.validate}" if history else ""
     log.info("%s: %d iterations%s", options.output, model.best_iteration_, figure)
@@ -304,16 +294,4 @@ def _files(options: Options, model: Ranker) -> dict[str, str | Path | None]:
         **base_file(options.base, model.base),
         "data": None if options.base else options.validate,
         "memory": "--memory",
-        "checkpoint": "--checkpoint",
     }
-
-
-def _check_memory(options: Options, model: Ranker) -> None:
-    """Refuse memory that is too little before the data are read."""
-    from rerank.files.data import data_shape
-    from rerank.rankers.boosted import BoostedTrees
-
-    if options.memory is not None and isinstance(model, BoostedTrees):
-        shape = data_shape(options.data) or (0, 0)
-        valid = None if options.validate is None else data_shape(options.validate)
-        model.check_memory(options.memory, *shape, 0 if valid is None else valid[0])
