@@ -196,8 +196,8 @@ def train_from_file(system: str, folder: Path, n_trees: int, threads: int) -> tu
         ranker.booster_.save_model(folder / system)
     else:
         model = rerank.LambdaMART(metric=GAIN, n_estimators=n_trees, n_jobs=threads)
-        limit = rerank.TrainingOptions(memory="4GB" if system == "rerank-mapped" else None)
-        model.fit(data, callbacks=[note], training=limit).save(folder / system)
+        memory = "4GB" if system == "rerank-mapped" else None
+        model.fit(data, callbacks=[note], memory=memory).save(folder / system)
     return time.perf_counter() - start, times
 
 

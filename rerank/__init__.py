@@ -60,9 +60,7 @@ if TYPE_CHECKING:
     from rerank.rankers.boosted import GBRank as GBRank
     from rerank.rankers.boosted import LambdaMART as LambdaMART
     from rerank.rankers.boosted import LogistRank as LogistRank
-    from rerank.rankers.checkpoint import Checkpoint as Checkpoint
     from rerank.rankers.diagnostics import local_optimality as local_optimality
-    from rerank.rankers.diagnostics import weight_curve as weight_curve
     from rerank.rankers.fusion import apply_fusion as apply_fusion
     from rerank.rankers.fusion import learn_fusion as learn_fusion
     from rerank.rankers.linear import LogisticRegression as LogisticRegression
@@ -72,7 +70,6 @@ if TYPE_CHECKING:
     from rerank.rankers.nets import RankNet as RankNet
     from rerank.rankers.rankboost import RankBoost as RankBoost
     from rerank.rankers.store import read_model as read_model
-    from rerank.rankers.training import TrainingOptions as TrainingOptions
     from rerank.retrieval.base import Candidates as Candidates
     from rerank.retrieval.fusion import fuse as fuse
     from rerank.retrieval.mixture import combine as combine
@@ -91,7 +88,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "Auto": "rerank.rankers.auto",
     "Candidates": "rerank.retrieval.base",
-    "Checkpoint": "rerank.rankers.checkpoint",
     "Clicks": "rerank.clicks.record",
     "Cluster": "rerank.cluster.cluster",
     "Cutoff": "rerank.pipeline.applying",
@@ -116,7 +112,6 @@ _HOMES = {
     "Run": "rerank.types",
     "Study": "rerank.experiments.study",
     "Topics": "rerank.types",
-    "TrainingOptions": "rerank.rankers.training",
     "Tuning": "rerank.training.tuning",
     "ValueRules": "rerank.clicks.off_policy",
     "Vectors": "rerank.vectors.vectors",
@@ -160,7 +155,6 @@ _HOMES = {
     "rerank_texts": "rerank.pipeline.texts",
     "run_experiment": "rerank.experiments.experiment",
     "train": "rerank.training.train",
-    "weight_curve": "rerank.rankers.diagnostics",
     "write_clicks": "rerank.clicks.reading",
     "write_data": "rerank.files.data",
     "write_qrels": "rerank.files.trec",

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rerank")
 RANKER = "lambdamart"  # of DATA, and where -p gives parameters
-FROM_DATA = ("validate", "preferences", "memory", "checkpoint")
-ONE_PROCESS = ("preferences", "memory", "checkpoint")
+FROM_DATA = ("validate", "preferences", "memory")
+ONE_PROCESS = ("preferences", "memory")
 WITHOUT_EFFECT = {  # a form of the verb -> the options that have no effect in it
     "INDEX TOPICS QRELS": FROM_DATA,
     "--teacher": (*FROM_DATA, "tune", "clicks"),
@@ -110,7 +110,6 @@ def _describe(context: click.Context, parameter: click.Parameter, ranker: str | 
 @path_option("--validate", text="With DATA: data for early stopping.")
 @path_option("--preferences", text="With DATA: pairs to train on instead of labels.")
 @click.option("--memory", metavar="SIZE", help="With DATA: maximum memory, e.g. 4GB.")
-@path_option("--checkpoint", text="With DATA: file to resume training from.")
 @threads_option
 @cluster_option
 def command(
@@ -138,7 +137,7 @@ def command(
     from rerank.metrics.registry import named
     from rerank.runtime.output import check_outputs
 
-    check_outputs({"--output": output, "--checkpoint": options["checkpoint"]})
+    check_outputs({"--output": output})
     instead = "--teacher" if teacher else "--clicks" if clicks else ""
     n_of_index = 2 if instead else 3
     if len(data) == n_of_index and not data[0].exists() and not data[0].suffix:
@@ -184,8 +183,6 @@ def command(
         estimate = None
         model = _train_on_data(data, new_model(RANKER), base, tuning, cluster, options)
     model.save(output)
-    if options["checkpoint"] is not None:
-        rerank.Checkpoint(options["checkpoint"]).remove()
     history = model.evals_result_.get("valid", {}).get(named(metric), []) if options["validate"] else []
     figure = f", {named(metric)} {max(history):.4f} on {options['validate']}" if history else ""
     log.info("%s: %d iterations%s", output, model.best_iteration_, figure)
@@ -256,11 +253,8 @@ def _train_on_data(
         **base_file(base, model.base),
         "data": None if base else validate,
         "memory": "--memory",
-        "checkpoint": "--checkpoint",
     }
     with errors_with_files(files):
-        if memory is not None:
-            _check_memory(memory, model, data, validate)
         rows = rerank.read_data(data, memory is not None)
         valid = None if validate is None else rerank.read_data(validate, memory is not None)
         pairs = read_if(rerank.read_preferences, options["preferences"])
@@ -269,16 +263,4 @@ def _train_on_data(
         if cluster is not None:
             with rerank.Cluster(cluster) as workers:
                 return workers.train(model, rows, valid)
-        state = read_if(rerank.Checkpoint, options["checkpoint"])
-        return model.fit(rows, eval_set=valid, training=rerank.TrainingOptions(memory, state), preferences=pairs)
-
-
-def _check_memory(memory: str, model: Ranker, data: tuple[Path, ...], validate: Path | None) -> None:
-    """Refuse memory that is too little before the data are read."""
-    from rerank.files.data import data_shape
-    from rerank.rankers.boosted import BoostedTrees
-
-    if isinstance(model, BoostedTrees):
-        shape = data_shape(data) or (0, 0)
-        valid = None if validate is None else data_shape(validate)
-        model.check_memory(memory, *shape, 0 if valid is None else valid[0])
+        return model.fit(rows, eval_set=valid, memory=memory, preferences=pairs)

@@ -19,10 +19,9 @@ from rerank.errors import ClusterError, InvalidInputError
 from rerank.exchange.models import import_model
 from rerank.metrics.ndcg import NDCG
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.boosted import LambdaMART, sizes_of
 from rerank.rankers.imported import ImportedTrees
 from rerank.rankers.ranker import Ranker
-from rerank.rankers.sizes import sizes_of
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet
 from rerank.trees.forest import Forest, trees_between
 from rerank.trees.score import score_rows

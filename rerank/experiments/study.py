@@ -25,9 +25,8 @@ from rerank.index.bound import named_runs
 from rerank.index.index import Index
 from rerank.metrics.registry import each_named, named
 from rerank.rankers.parameters import check_names, declared_parameters
-from rerank.rankers.ranker import STORED_MODEL, Ranker, ranker_class
+from rerank.rankers.ranker import Ranker, given_base, ranker_class
 from rerank.rankers.store import fitted_model
-from rerank.rankers.warm_start import given_base
 from rerank.retrieval.base import Candidates
 from rerank.retrieval.union import UnionRun
 from rerank.runtime.schema import Anything, Field, Flag, Items, Plain, Record, Sizes, Table, Text, Whole, at
@@ -186,7 +185,7 @@ class Study:
             The study.
 
         """
-        base = default if self.base is None else given_base(self.base, STORED_MODEL, names)
+        base = default if self.base is None else given_base(self.base, names)
         if not isinstance(base, str | Ranker):
             raise _unknown_base(base)
         return replace(self, base=fitted_model(base) if isinstance(base, Ranker) else base)

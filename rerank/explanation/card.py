@@ -33,9 +33,8 @@ from rerank.features.recipe import Recipe
 from rerank.files.lists import data_of
 from rerank.metrics.registry import parse_measures
 from rerank.rankers.fusion import Fusion
-from rerank.rankers.model_file import FORMAT, VERSION
 from rerank.rankers.parameters import declared_parameters
-from rerank.rankers.ranker import Ranker
+from rerank.rankers.ranker import FORMAT, VERSION, Ranker
 from rerank.rankers.store import fitted_model
 from rerank.rankers.warm_start import FeatureBase, ModelBase, NoBase, OtherRunBase
 from rerank.runtime.output import whole_file

@@ -1,4 +1,4 @@
-"""What an objective is: a cost of scores, and its derivatives for each document; objectives by name."""
+"""What an objective is: the derivatives of a cost of scores, for each document; objectives by name."""
 
 from __future__ import annotations
 
@@ -13,17 +13,13 @@ import numpy as np
 
 from rerank.runtime.registry import Registry
 from rerank.types import Floats, Ints
+from rerank.types.ids import query_order
+
+LOWEST_EXPONENT = -300.0  # a score further below the best of its query counts as this far: exp(-745) is 0
 
 
 class Objective(ABC):
-    """A cost of the scores of one set of queries."""
-
-    @abstractmethod
-    def cost(self, scores: Floats) -> float:
-        """Return the cost, summed over the queries with their weights.
-
-        Shapes: scores float64 (n_rows,).
-        """
+    """A cost of the scores of one set of queries, by its derivatives."""
 
     @abstractmethod
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
@@ -32,18 +28,17 @@ class Objective(ABC):
         Shapes: scores float64 (n_rows,); grad float64 (n_rows,); hess float64 (n_rows,).
         """
 
-    def cost_and_gradients(self, scores: Floats, grad: Floats, hess: Floats) -> float:
-        """Return the cost, and fill grad and hess with its derivatives; arguments as in `gradients`."""
-        self.gradients(scores, grad, hess)
-        return self.cost(scores)
-
     def constant(self) -> float | None:
         """Return the start score of all rows of a model without a base; None where a constant changes no cost."""
         return None
 
 
-class JointObjective(Objective):
-    """An objective whose cost is computed together with its derivatives."""
+class CostObjective(Objective):
+    """An objective that computes its cost, too, as learners ask for that search for the least cost along a line."""
+
+    @abstractmethod
+    def cost_and_gradients(self, scores: Floats, grad: Floats, hess: Floats) -> float:
+        """Return the cost, summed over the queries with their weights; fill grad and hess as `gradients` does."""
 
     def cost(self, scores: Floats) -> float:
         """Return the cost at `scores` (n_rows,) float64."""
@@ -52,10 +47,6 @@ class JointObjective(Objective):
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
         self.cost_and_gradients(scores, grad, hess)
-
-    @abstractmethod
-    def cost_and_gradients(self, scores: Floats, grad: Floats, hess: Floats) -> float:
-        """Return the cost, and fill grad and hess with its derivatives; arguments as in `gradients`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +78,20 @@ class LabelObjective(Objective):
         """What each row's cost is multiplied by, (n_rows,) float64."""
         of_queries = np.repeat(self.weights, np.diff(self.query_ptr))
         return of_queries * self.documents if len(self.documents) else of_queries
+
+    @cached_property
+    def best_last(self) -> Ints:
+        """Rows query by query, by label, ascending."""
+        return query_order(self.query_ptr, self.labels)
+
+    @cached_property
+    def best_first(self) -> Ints:
+        """Rows query by query, by label, descending."""
+        return query_order(self.query_ptr, -self.labels)
+
+
+class LabelCost(CostObjective, LabelObjective):
+    """An objective that needs labels only, and computes its cost."""
 
 
 @dataclass(frozen=True, eq=False)

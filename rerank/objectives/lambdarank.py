@@ -10,10 +10,9 @@ discount is 0, so this is exactly the measure cut at the truncation level, not a
 the cutoff must get a gradient). `normalize` divides every pair by 0.01 + sigma |s_i - s_j| and scales a query's sum L
 of |lambda_ij| / sigma, both documents of a pair counted, to log2(1 + L), as LightGBM's `lambdarank_norm`: it keeps long
 queries from outweighing short ones. Burges has neither (`normalize=False`). Equal scores rank in the order of the rows.
-Scores of any finite size give the exact limits: a query whose scores span more than 300 / sigma takes one exponential
-for each pair instead of one for each document.
+A score more than 300 / sigma below the best of its query counts as this far below.
 
-`lambdas` in `tests/oracles/lambdas.py` is the slow form; `tests/oracles/limits.py` has scores of any size.
+`lambdas` in `tests/oracles/lambdas.py` is the slow form.
 
 References
 ----------
@@ -32,14 +31,11 @@ from numba import get_num_threads, prange
 from numpy.typing import NDArray
 
 from rerank.metrics.base import SwapWeights
-from rerank.objectives.base import Objective
+from rerank.objectives.base import LOWEST_EXPONENT, Objective
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.numerics import LANES, absolute, exp, lane_sum, load, log2, positive, same, softplus, store
-from rerank.types import Floats, Ints, pointers
+from rerank.runtime.numerics import LANES, absolute, exp, lane_sum, load, log2, positive, same, store
+from rerank.types import Floats, Ints
 from rerank.types.ids import query_order
-
-LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential for each pair
-LARGEST = float(np.finfo(np.float64).max)
 
 
 class ByGain(NamedTuple):
@@ -138,32 +134,6 @@ class LambdaRankObjective(Objective):
     normalize: bool = True
     row_weights: Floats = field(default_factory=partial(np.empty, 0))
 
-    def cost(self, scores: Floats) -> float:
-        """Return the cost whose derivatives these are while no document moves, at `scores` (n_rows,) float64.
-
-            sum over pairs of |dM_ij| log(1 + exp(-sigma (s_i - s_j))), dM at the order of these scores
-
-        What `normalize` does to the pairs is left out: with it, lambdas are the gradient of no cost.
-        """
-        return sum(self._query_cost(scores, query) for query in range(len(self.weights)))
-
-    def _query_cost(self, scores: Floats, query: int) -> float:
-        rows = slice(self.query_ptr[query], self.query_ptr[query + 1])
-        order = query_order(pointers([rows.stop - rows.start]), -scores[rows])
-        score = scores[rows][order]
-        gain = self.swap.gains[rows][order]
-        discount = np.zeros(len(order))
-        top = min(self.truncation_level, len(order))
-        discount[:top] = self.swap.discounts[:top]
-        gaps = np.maximum(gain[:, None] - gain, 0.0)
-        deltas = gaps * np.abs(discount[:, None] - discount) * self.swap.inverse_norms[query]
-        costs = logistic_costs(self.sigma, score[:, None], score)
-        if len(self.row_weights):
-            row_weight = self.row_weights[rows][order]
-            costs *= np.outer(row_weight, row_weight)
-        with np.errstate(over="ignore"):  # beyond float64 a cost is infinite
-            return float(self.weights[query] * np.sum(deltas * costs))
-
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
         _fill_lambdas(self._ranking, self._by_gain, self.row_weights, scores, grad, hess)
@@ -199,13 +169,6 @@ class LambdaRankObjective(Objective):
         """Return where parts of the queries with about as many rows each start."""
         starts = np.searchsorted(self.query_ptr, np.arange(n_parts) * self.query_ptr[-1] // n_parts)
         return np.append(starts, len(self.query_ptr) - 1)
-
-
-def logistic_costs(sigma: float, better: Floats, worse: Floats) -> Floats:
-    """Return log(1 + exp(-sigma (better - worse))) of pairs of finite scores, finite, so that 0 times it is 0."""
-    with np.errstate(over="ignore"):
-        margins = np.clip(sigma * (better - worse), -LARGEST, LARGEST)
-    return softplus(-margins)
 
 
 @helper()
@@ -299,33 +262,6 @@ def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-un
 
 
 @helper()
-def _add_far_pairs(columns, n, top, offset, slope, sigma):  # type: ignore[no-untyped-def]
-    """Add the pairs of `_add_pairs` with one exponential for each pair, which overflows for no finite scores."""
-    score = columns.score
-    gain = columns.gain
-    discount = columns.discount
-    total = 0.0
-    for i in top:
-        for j in range(n):
-            delta = abs(gain[i] - gain[j]) * max(discount[i] - discount[j], 0.0)
-            if delta == 0.0:
-                continue
-            better, worse = (i, j) if gain[i] > gain[j] else (j, i)
-            delta *= columns.row_weight[better] * columns.row_weight[worse]
-            margin = sigma * (score[better] - score[worse])
-            small = exp(-abs(margin))
-            share = delta / (offset + slope * abs(margin)) if slope > 0.0 else delta / offset
-            lambda_ij = share * (small if margin > 0.0 else 1.0) / (1.0 + small)
-            curvature = share * small / ((1.0 + small) * (1.0 + small))
-            columns.grad[better] -= lambda_ij
-            columns.grad[worse] += lambda_ij
-            columns.hess[better] += curvature
-            columns.hess[worse] += curvature
-            total += lambda_ij
-    return total
-
-
-@helper()
 def _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hess):  # type: ignore[no-untyped-def]
     """Fill the gradients of one query; scratch (7, longest query + LANES) float64."""
     first = ranking.query_ptr[query]
@@ -360,9 +296,8 @@ def _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hes
         discount[k], own_grad[k], own_hess[k] = 0.0, 0.0, 0.0
         best = max(best, score[k])
         lowest = min(lowest, score[k])
-    far = sigma * (lowest - best) < LOWEST_EXPONENT
     for k in range(n):
-        e[k] = exp(sigma * (score[k] - best))
+        e[k] = exp(max(sigma * (score[k] - best), LOWEST_EXPONENT))
     _sort_top(score, rows, top, order)
     for rank in range(top):
         discount[order[rank]] = scale * ranking.discounts[rank]
@@ -371,11 +306,7 @@ def _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hes
         own_grad[k], own_hess[k] = 0.0, 0.0
     by_distance = ranking.normalize and lowest < best
     offset, slope = (0.01, sigma) if by_distance else (1.0, 0.0)
-    if far:
-        slope = 1.0 if by_distance else 0.0  # of margins, which are in units of 1 / sigma already
-        total = _add_far_pairs(columns, n, order[:top], offset, slope, sigma)
-    else:
-        total = _add_pairs(columns, order[:top], by_gain.above[first:last], by_gain.below[first:last], offset, slope)
+    total = _add_pairs(columns, order[:top], by_gain.above[first:last], by_gain.below[first:last], offset, slope)
     factor = log2(1.0 + 2.0 * total) / (2.0 * total) if ranking.normalize and total > 0.0 else 1.0
     factor *= ranking.weights[query]
     for k in range(n):

@@ -19,11 +19,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from rerank.objectives.base import LabelObjective, register
+from rerank.objectives.base import LabelCost, LabelObjective, register
 from rerank.runtime.numerics import array_exp, array_log, softplus
 from rerank.types import Floats
-
-LARGEST = float(np.finfo(np.float64).max)
 
 
 @register("least-squares")
@@ -38,12 +36,6 @@ class LeastSquares(LabelObjective):
 
     weighs_rows: ClassVar[bool] = True
 
-    def cost(self, scores: Floats) -> float:
-        """Return the sum of the rows' costs at `scores` (n_rows,) float64."""
-        with np.errstate(over="ignore"):
-            squares = np.minimum((scores - self.labels) ** 2, LARGEST)  # finite, so that a weight of 0 times it is 0
-            return float(0.5 * np.sum(self.row_weights * squares))
-
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
         hess[:] = self.row_weights
@@ -55,13 +47,13 @@ class LeastSquares(LabelObjective):
         return float(np.average(self.labels, weights=weights)) if weights.any() else 0.0
 
 
-LARGEST = float(np.finfo(np.float64).max)
+LARGEST_MARGIN = 1e300  # finite, so that 0 times its cost is 0
 LEAST_SHARE = 1e-6  # of a class in `constant`: it would be infinite where all rows are of one class
 
 
 @register("logistic")
 @dataclass(frozen=True, eq=False)
-class Logistic(LabelObjective):
+class Logistic(LabelCost):
     """Two-class logistic cost.
 
     With y = 1 for a positive label, else -1, and ybar = 2 y sigma / (1 + exp(2 y sigma F)):
@@ -85,15 +77,13 @@ class Logistic(LabelObjective):
 
     sigma: float = 1.0
 
-    def cost(self, scores: Floats) -> float:
-        """Return the sum of the rows' costs at `scores` (n_rows,) float64."""
-        return float(np.sum(self.row_weights * softplus(-self._margins(scores))))
-
-    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
-        """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
-        response = 2.0 * self.sigma * array_exp(-softplus(self._margins(scores)))  # |ybar|
+    def cost_and_gradients(self, scores: Floats, grad: Floats, hess: Floats) -> float:
+        """Return the cost, and fill grad and hess with its derivatives."""
+        margins = np.clip(2.0 * self.sigma * self._classes * scores, -LARGEST_MARGIN, LARGEST_MARGIN)
+        response = 2.0 * self.sigma * array_exp(-softplus(margins))  # |ybar|
         grad[:] = -self.row_weights * self._classes * response
         hess[:] = self.row_weights * response * (2.0 * self.sigma - response)
+        return float(np.sum(self.row_weights * softplus(-margins)))
 
     def constant(self) -> float:
         """Return the score at which all rows together cost least: ln(w+ / w-) / (2 sigma), w the classes' weights."""
@@ -102,11 +92,6 @@ class Logistic(LabelObjective):
         share = weights[positive].sum() / weights.sum() if weights.any() else 0.5
         share = min(max(share, LEAST_SHARE), 1.0 - LEAST_SHARE)
         return float(array_log(share / (1.0 - share)) / (2.0 * self.sigma))
-
-    def _margins(self, scores: Floats) -> Floats:
-        """Return 2 y sigma F, finite for any finite score, so that a weight of 0 times its cost is 0."""
-        with np.errstate(over="ignore"):
-            return np.clip(2.0 * self.sigma * self._classes * scores, -LARGEST, LARGEST)
 
     @cached_property
     def _classes(self) -> Floats:
@@ -160,10 +145,6 @@ class LogistRankObjective(LabelObjective):
     """
 
     weighs_rows: ClassVar[bool] = True
-
-    def cost(self, scores: Floats) -> float:
-        """Return the sum of the rows' costs at `scores` (n_rows,) float64."""
-        return float(np.sum(self.row_weights * self._scales * softplus(-self._classes * scores)))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64: the first derivative at `scores`, and the paper's curvature."""

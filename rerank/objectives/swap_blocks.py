@@ -5,7 +5,7 @@ pair counts when one of its documents is among the first `truncation_level`; the
 better one. The one difference: a measure without a cutoff is not cut at the truncation level (AP's deltas take the
 whole list into account).
 
-`cost` and `lambdas` in `tests/oracles/lambdas.py` are the slow forms; `tests/metrics/test_swaps.py` checks the deltas.
+`lambdas` in `tests/oracles/lambdas.py` is the slow form; `tests/metrics/test_swaps.py` checks the deltas.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import Measure, RankedLists
-from rerank.objectives.base import Objective
-from rerank.objectives.lambdarank import LambdaRankObjective, logistic_costs
+from rerank.objectives.base import LOWEST_EXPONENT, Objective
+from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import exp, log2
 from rerank.types import Floats, Ints, pointers
 from rerank.types.ids import query_order
 
-LOWEST_EXPONENT = -300.0  # scores further below their query's best take one exponential for each pair
 UNWEIGHTED = np.empty(0)
 DELTAS_AT_ONCE = 1 << 22  # of a batch of queries: 32 MB
 
@@ -109,30 +108,6 @@ class BlockLambdaRankObjective(Objective):
     normalize: bool = True
     row_weights: Floats = field(default_factory=partial(np.empty, 0))
 
-    def cost(self, scores: Floats) -> float:
-        """Return the cost whose derivatives these are while no document moves, as `LambdaRankObjective.cost`."""
-        return sum(self._query_cost(scores, query) for query in range(len(self.weights)))
-
-    def _query_cost(self, scores: Floats, query: int) -> float:
-        rows = slice(self.query_ptr[query], self.query_ptr[query + 1])
-        ideal = self.ideal_labels[self.ideal_ptr[query] : self.ideal_ptr[query + 1]]
-        order = query_order(pointers([rows.stop - rows.start]), -scores[rows])
-        score = scores[rows][order]
-        label = self.labels[rows][order]
-        n = len(order)
-        top = min(self.truncation_level, n)
-        block = np.zeros(top * n)
-        lists = RankedLists(label, pointers([n]), ideal, pointers([len(ideal)]))
-        self.measure.fill_swap_deltas(lists, self.truncation_level, block, pointers([top * n]))
-        deltas = np.triu(block.reshape(top, n), 1)
-        better = np.sign(label[:top, None] - label)
-        costs = logistic_costs(self.sigma, better * score[:top, None], better * score)
-        if len(self.row_weights):
-            row_weight = self.row_weights[rows][order]
-            costs *= np.outer(row_weight[:top], row_weight)
-        with np.errstate(over="ignore"):  # beyond float64 a cost is infinite
-            return float(self.weights[query] * np.sum(deltas * costs * np.abs(better)))
-
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
         for rows, batch in self._batches_by_rank(scores):
@@ -201,11 +176,11 @@ def _rank_rows(query_ptr, scores, labels, order, ranked_labels):  # type: ignore
 
 
 @helper()
-def _add_pairs(i, partners, deltas, documents, far, sigma, by_distance):  # type: ignore[no-untyped-def]
+def _add_pairs(i, partners, deltas, documents, sigma, by_distance):  # type: ignore[no-untyped-def]
     """Add the pairs of rank i with the later ones among its partners; return the sum of their |lambda_ij| / sigma.
 
     partners holds ranks; deltas (n,) are those of rank i. One exponential for each document:
-    1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j); one for each pair where scores are too far apart (`far`).
+    1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j).
     """
     score = documents.score
     label = documents.label
@@ -220,10 +195,6 @@ def _add_pairs(i, partners, deltas, documents, far, sigma, by_distance):  # type
         share *= documents.row_weight[better] * documents.row_weight[worse]
         e_better = documents.exponential[better]
         e_worse = documents.exponential[worse]
-        if far:
-            margin = sigma * (score[better] - score[worse])
-            small = exp(-abs(margin))
-            e_better, e_worse = (1.0, small) if margin > 0.0 else (small, 1.0)
         rho = e_worse / (e_better + e_worse)
         lambda_ij = share * rho
         curvature = lambda_ij * (e_better / (e_better + e_worse))
@@ -250,10 +221,9 @@ def _fill_query(query, batch, scores, sigma, normalize, grad, hess):  # type: ig
     block = batch.deltas[batch.delta_ptr[query] : batch.delta_ptr[query + 1]]
     score = scores[first:last][order]
     label = batch.labels[first:last]
-    far = sigma * (score[n - 1] - score[0]) < LOWEST_EXPONENT
     exponential = np.empty(n)
     for rank in range(n):
-        exponential[rank] = exp(sigma * (score[rank] - score[0]))
+        exponential[rank] = exp(max(sigma * (score[rank] - score[0]), LOWEST_EXPONENT))
     row_weight = np.ones(n)
     if batch.row_weights.shape[0] > 0:
         row_weight = batch.row_weights[first:last][order]
@@ -265,7 +235,7 @@ def _fill_query(query, batch, scores, sigma, normalize, grad, hess):  # type: ig
     above_lowest = every[label > lowest]  # few, and the only ones that a document of the lowest label pairs with
     for i in range(block.shape[0] // n):
         partners = above_lowest if label[i] == lowest else every
-        total += _add_pairs(i, partners, block[i * n : (i + 1) * n], documents, far, sigma, by_distance)
+        total += _add_pairs(i, partners, block[i * n : (i + 1) * n], documents, sigma, by_distance)
     factor = log2(1.0 + 2.0 * total) / (2.0 * total) if normalize and total > 0.0 else 1.0
     factor *= weight
     for rank in range(n):

@@ -23,9 +23,9 @@ from rerank.features.inputs import check_spaces
 from rerank.features.recipe import Recipe, defined_functions, family
 from rerank.index.bound import Needs
 from rerank.rankers.calibration import Probabilities
+from rerank.rankers.imported import Unsupervised
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import fitted_model
-from rerank.rankers.unsupervised import Unsupervised
 from rerank.rankers.warm_start import (
     RANK,
     SCORES,

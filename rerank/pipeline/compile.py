@@ -48,7 +48,7 @@ def _grow_trees() -> None:
     query_ptr = np.arange(N_QUERIES + 1) * ROWS_A_QUERY
     data = bin_rows(X, np.arange(n_rows), 255, 1)
     task = BoostTask(data, query_ptr, np.zeros(n_rows), BoostSettings())
-    Booster(task, fill, task.grower(1)).add_tree()
+    Booster(task, fill, 1).add_tree()
 
 
 def _rank_and_score() -> None:

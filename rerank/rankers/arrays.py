@@ -34,8 +34,6 @@ def data_from_arrays(X: object, y: object, qid: object, weights: object = None) 
     """
     names = column_names(X)
     matrix = feature_matrix(X)
-    for name, column in (("y", y), ("qid", qid), ("sample_weight", weights)):
-        check_index(name, column, X)
     queries = _checked_queries(qid, len(matrix))
     labels = None if y is None else number_column("y", y, len(matrix))
     ids, inverse = np.unique(queries, return_inverse=True)
@@ -56,6 +54,55 @@ def data_from_arrays(X: object, y: object, qid: object, weights: object = None) 
         ),
         order,
     )
+
+
+LabelledArrays = tuple[Any, Any, Any, Any, Any]  # features, labels, queries, sizes of groups, start scores
+
+
+def labelled_rows(
+    X: Any, y: Any, qid: Any, group: Any, init_score: Any, weights: Any = None, prefix: str = ""
+) -> tuple[RankingData, Floats | None]:
+    """Return rows with labels as a record, and the scores that they start from, where there are some.
+
+    X       RankingData, which has labels and queries itself, or as in `data_from_arrays`
+    prefix  what messages put in front of the arguments' names
+    """
+    data = X
+    order: Any = slice(None)
+    if not isinstance(X, RankingData):
+        if y is None:
+            raise InvalidInputError("y: expected a label for every row, got none. Pass fit(X, y, qid=qid).")
+        data, order = data_from_arrays(X, y, query_column(qid, group, X, prefix), weights)
+    if init_score is None:
+        return data, None
+    return data, number_column(f"{prefix}init_score", init_score, data.n_rows, "score")[order]
+
+
+def validation_arrays(eval_set: Any, qid: Any, group: Any, init_score: Any) -> LabelledArrays | None:
+    """Return the validation data of `fit` as the arguments of `labelled_rows`; None without any."""
+    qid, group, init_score = (_only(values) for values in (qid, group, init_score))
+    if eval_set is None:
+        if qid is not None or group is not None or init_score is not None:
+            raise InvalidInputError("eval_set: expected one beside eval_qid, eval_group or eval_init_score, got none.")
+        return None
+    if isinstance(eval_set, list) and len(eval_set) == 1:
+        eval_set = eval_set[0]
+    if isinstance(eval_set, RankingData):
+        return eval_set, None, None, None, init_score
+    if isinstance(eval_set, tuple | list) and len(eval_set) == 3:
+        return *eval_set, None, init_score
+    if isinstance(eval_set, tuple | list) and len(eval_set) == 2 and (qid is not None or group is not None):
+        return *eval_set, qid, group, init_score
+    raise InvalidInputError(
+        "eval_set: expected RankingData, (X, y, qid), or (X, y) beside eval_qid or eval_group, got "
+        f"{f'a list of {len(eval_set)}' if isinstance(eval_set, list) else 'another value'}. Pass one eval set."
+    )
+
+
+def _only(values: Any) -> Any:
+    """Return the value of a list of one, as LightGBM takes what belongs to each validation set; others as they are."""
+    one = isinstance(values, list) and len(values) == 1 and np.ndim(values[0]) == 1
+    return values[0] if one else values
 
 
 @cache
@@ -106,7 +153,8 @@ def feature_matrix(X: Any, unlisted: float = 0.0) -> NDArray[np.float32]:
     unlisted  value of what a sparse X does not list
     """
     if is_sparse(X):
-        X = _dense(X.astype(_real_kind("X", X.dtype)).tocsr(), unlisted)
+        numbers("X", np.empty(0, X.dtype))
+        X = _dense(X.astype(X.dtype if X.dtype.kind == "f" else np.float32).tocsr(), unlisted)
     if type(X) is np.ndarray and X.dtype == np.float32:
         values = X
     elif (named := _frame_columns(X)) is not None:  # of different kinds
@@ -192,39 +240,19 @@ def numbers(what: str, values: object, column: object = None) -> NDArray[Any]:
     if array.dtype.kind in "biuf":
         return array
     of_column = "" if column is None else f" in column {column!r}"
+    remedy = "Pass real numbers: encode text, or leave the column out."
     if array.dtype.kind != "O":
-        raise InvalidInputError(
-            f"{what}: expected numbers, got values of type {array.dtype}{of_column}. {_remedy(array.dtype.kind)}."
-        )
+        raise InvalidInputError(f"{what}: expected numbers, got values of type {array.dtype}{of_column}. {remedy}")
     converted = np.empty(array.shape)
     for index, value in np.ndenumerate(array):
         number = number_of(value)
         if number is None:
             row = f" at row {index[0]}" if index else ""
             raise InvalidInputError(
-                f"{what}: expected numbers, got {_short(value)} ({type(value).__name__}){row}{of_column}. "
-                f"{_remedy('U' if isinstance(value, str | bytes) else 'O')}."
+                f"{what}: expected numbers, got {shown(value)} ({type(value).__name__}){row}{of_column}. {remedy}"
             )
         converted[index] = number
     return converted
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
-def _remedy(kind: str) -> str:
-    if kind in "USV":
-        return "Encode text as numbers, or leave the column out"
-    return "Pass real numbers"
-
-
-def _real_kind(what: str, dtype: Any) -> Any:
-    """Return the type that a sparse matrix is made dense in."""
-    if dtype.kind not in "biuf":
-        raise InvalidInputError(f"{what}: expected numbers, got values of type {dtype}. {_remedy(dtype.kind)}.")
-    return np.float32 if dtype.kind != "f" else dtype
 
 
 def _check_finite(X: NDArray[np.float32], names: tuple[str, ...] | None) -> None:
@@ -294,37 +322,14 @@ def _checked_queries(qid: object, n_rows: int) -> NDArray[Any]:
             f"qid: expected one query for each of {n_rows} rows, got shape {queries.shape}. "
             "Pass a column of query ids, or the sizes as group=."
         )
-    missing = [row for row, query in enumerate(queries.tolist()) if is_missing(query)] if _may_miss(queries) else []
+    some = queries.dtype.kind in "OfcmM"
+    missing = [row for row, query in enumerate(queries.tolist()) if is_missing(query)] if some else []
     if missing:
         raise InvalidInputError(
             f"qid: expected the query of every row, got {queries[missing[0]]} at row {missing[0]}. Fill it in, or "
             "leave the row out."
         )
     return queries.astype(np.str_) if queries.dtype.kind == "O" else queries
-
-
-def _may_miss(queries: NDArray[Any]) -> bool:
-    if queries.dtype.kind in "fcmM":
-        return bool(np.isnan(queries).any())
-    return queries.dtype.kind == "O"
-
-
-def check_index(what: str, column: object, X: object) -> None:
-    """Refuse a column whose index has the labels of X's in another order: values go to rows by position."""
-    of_X = getattr(X, "index", None)
-    of_column = getattr(column, "index", None)
-    if of_X is None or of_column is None or callable(of_X) or callable(of_column):  # arrays; a list's index is a method
-        return
-    if len(of_X) != len(of_column) or np.array_equal(np.asarray(of_X), np.asarray(of_column)):
-        return
-    one = np.asarray(of_X).tolist()
-    other = np.asarray(of_column).tolist()
-    if sorted(map(repr, one)) == sorted(map(repr, other)):
-        row = next(row for row, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
-        raise InvalidInputError(
-            f"{what}: expected the rows in X's order, got an index in another order (row {row} is {other[row]!r}, in "
-            f"X {one[row]!r}). Pass {what}.loc[X.index], or {what}.to_numpy() where the positions are right."
-        )
 
 
 def _content_ids(X: NDArray[np.float32], y: Floats | None) -> Ids:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ast
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -23,7 +24,7 @@ from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.swap_blocks import BlockLambdaRankObjective, lambdarank_for
 from rerank.rankers.arrays import numbered_names, zeros_of
 from rerank.rankers.base_scores import WeightedBase, deviation_in_queries, mean_and_error, spread_at_the_top
-from rerank.rankers.boosted import BoostedTrees, LambdaMART
+from rerank.rankers.boosted import FEW, SOME, BoostedTrees, LambdaMART
 from rerank.rankers.imported import Imported
 from rerank.rankers.parameters import (
     Metric,
@@ -37,7 +38,6 @@ from rerank.rankers.parameters import (
     stopping_parameter,
 )
 from rerank.rankers.ranker import PROGRESS, Ranker, ranker_class, register, stored_rankers
-from rerank.rankers.sizes import FEW, SOME
 from rerank.rankers.training import (
     ALONE,
     EarlyStopping,
@@ -48,7 +48,7 @@ from rerank.rankers.training import (
     without_start,
 )
 from rerank.rankers.warm_start import NoBase
-from rerank.runtime.numerics import array_dot, cross_product, gram, inverse, product
+from rerank.runtime.numerics import cross_product, gram, inverse, product
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Array, Choice, Field, Number, SchemaError, Sizes, Text, Whole
 from rerank.trees.bins import bin_rows
@@ -56,8 +56,7 @@ from rerank.types import Floats, Ints, RankingData, query_rows
 from rerank.types.ranking_data import BOTH, UNLISTED
 
 OF_THE_ENSEMBLE = ("base", "n_jobs")  # parameters that members do not have of their own
-MOST_MEMBERS = 1000
-_SOURCE = "({},)"
+MOST_COPIES = 1000
 
 
 @dataclass(frozen=True)
@@ -90,20 +89,10 @@ class Members(Field):
 def read_members(text: str, common: Mapping[str, Any]) -> list[Ranker]:
     """Return new rankers: each copy of an entry has the next random_state."""
     members: list[Ranker] = []
-    for entry in _entries(text):
-        copies, name, parameters = _entry(entry, text)
+    for copies, name, parameters in _entries(text):
         learner = stored_rankers().get(name) or ranker_class(name)
         known = [parameter for parameter in declared_parameters(learner) if parameter not in OF_THE_ENSEMBLE]
-        for own in OF_THE_ENSEMBLE:
-            if own in parameters:
-                raise InvalidInputError(
-                    f"members: expected parameters of {name}, got {own!r}, which is the ensemble's. Leave it out."
-                )
         check_names(f"members: {name}", parameters, known)
-        if len(members) + copies > MOST_MEMBERS:
-            raise InvalidInputError(
-                f"members: expected at most {MOST_MEMBERS} rankers, got more in {shown(text)}. Name fewer."
-            )
         values = {**{key: value for key, value in common.items() if key in known}, **parameters}
         for copy in range(copies):
             seed = {"random_state": values["random_state"] + copy} if "random_state" in values else {}
@@ -122,33 +111,27 @@ def _spelled(member: Ranker) -> str:
     return f"{member.kind}({', '.join(f'{k}={v!r}' for k, v in parameters.items() if v != declared[k].default)})"
 
 
-def _entries(text: str) -> list[ast.expr]:
-    try:
-        parsed = ast.parse(_SOURCE.format(text), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise _misspelled(text) from None
-    return list(parsed.elts) if isinstance(parsed, ast.Tuple) else [parsed]
-
-
-def _entry(entry: ast.expr, text: str) -> tuple[int, str, dict[str, Any]]:
-    """Return copies, name and parameters."""
-    copies: Any = 1
-    if isinstance(entry, ast.BinOp) and isinstance(entry.op, ast.Mult) and isinstance(entry.left, ast.Constant):
-        copies = entry.left.value
-        entry = entry.right
-    call = entry if isinstance(entry, ast.Call) else ast.Call(entry, [], [])
-    if not isinstance(call.func, ast.Name) or call.args or type(copies) is not int or copies < 1:
-        raise _misspelled(text)
-    source = _SOURCE.format(text)
-    values = {str(word.arg): ast.get_source_segment(source, word.value) or "" for word in call.keywords}
-    return copies, call.func.id, {name: read_value(value) for name, value in values.items()}
-
-
-def _misspelled(text: str) -> InvalidInputError:
-    return InvalidInputError(
-        f"members: expected rankers such as '8*lambdamart(subsample=0.5), 2*lambdarank', got {shown(text)}. Write "
-        "each as NAME, N*NAME or N*NAME(PARAMETER=VALUE)."
-    )
+def _entries(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Yield copies, name and parameters of each entry."""
+    source = f"({text},)"
+    parsed: ast.AST | None = None
+    with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        parsed = ast.parse(source, mode="eval").body
+    for entry in parsed.elts if isinstance(parsed, ast.Tuple) else [parsed]:
+        copies: Any = 1
+        call: Any = entry
+        if isinstance(call, ast.BinOp) and isinstance(call.op, ast.Mult) and isinstance(call.left, ast.Constant):
+            copies = call.left.value
+            call = call.right
+        call = call if isinstance(call, ast.Call) else ast.Call(call, [], [])
+        is_known = isinstance(call.func, ast.Name) and not call.args and type(copies) is int
+        if not is_known or not 1 <= copies <= MOST_COPIES:
+            raise InvalidInputError(
+                "members: expected rankers such as '8*lambdamart(subsample=0.5), 2*lambdarank', got "
+                f"{shown(text)}. Write each as NAME, N*NAME or N*NAME(PARAMETER=VALUE), N up to {MOST_COPIES}."
+            )
+        values = {str(word.arg): ast.get_source_segment(source, word.value) or "" for word in call.keywords}
+        yield copies, call.func.id, {name: read_value(value) for name, value in values.items()}
 
 
 def new_members(members: str | Sequence[Ranker], common: Mapping[str, Any]) -> list[Ranker]:
@@ -197,11 +180,8 @@ def complete_member(owner: Ranker, member: Ranker) -> None:
             "members: expected an imported model of the features of the data, in their order, got others "
             f"({', '.join(names[:3])} ...). Import it with feature_names."
         )
-    member._take_features(owner.feature_names_)
-    member.recipe_ = owner.recipe_
-    member.fingerprint_ = owner.fingerprint_
-    member.retriever_ = owner.retriever_
-    member.run_retrievers_ = owner.run_retrievers_
+    origin = owner.recipe_, owner.fingerprint_, owner.retriever_, owner.run_retrievers_
+    member._describe(owner.feature_names_, *origin)
 
 
 class Combination(Ranker):
@@ -443,10 +423,6 @@ class Auto(Combination):
         if len(self.weights_) != len(self.members_):
             raise SchemaError(f"{len(self.members_)} values", str(len(self.weights_)), path="weights")
 
-    def _largest_score(self) -> float:
-        largest = [member._largest_score() for member in self.members_]
-        return float(np.sum(self.weights_ * largest))
-
 
 def _candidates(n_members: int) -> list[list[int]]:
     """Return the columns of the base ranker (none), of each member, and of all members together, which is the last."""
@@ -618,7 +594,7 @@ class Ensemble(Combination):
             n_jobs=self.n_jobs,
         )
         self.stage_._learn(train, valid, context)
-        self.stage_._take_features(train.names)
+        self.stage_._describe(train.names)
         self.best_iteration_ = self.stage_.best_iteration_
         self.evals_result_ = self.stage_.evals_result_
 
@@ -677,11 +653,6 @@ class Ensemble(Combination):
         n_members = len(self.members_)
         if (len(self.weights_) if self.stage_ is None else self.stage_.n_features_in_) != n_members or not n_members:
             raise SchemaError(f"a second stage of {n_members} members, at least 1", "another", path="stage")
-
-    def _largest_score(self) -> float:
-        if self.stage_ is not None:
-            return self.stage_._largest_score()
-        return array_dot(np.abs(self.weights_), np.array([member._largest_score() for member in self.members_]))
 
 
 def _refuse_unlisted(zeros: str | None, members: Sequence[object]) -> None:

@@ -3,6 +3,10 @@
 LambdaMART: boosted trees on LambdaRank's gradients; LambdaSMART where it starts from a base ranker.
 
 Boosted trees on costs that labels define: MART, LogistRank (Yin et al. 2016), GBRank (Zheng et al. 2007).
+
+Sizes of trees that are not given follow the number of training queries. With few judged queries many large trees fit
+their noise. With many, the sizes are LightGBM's. Those of fewer than 300 queries were chosen on 8 draws of 10, 20 and
+40 queries of each development collection (sweep_sizes.py of commit a136ab03).
 """
 
 from __future__ import annotations
@@ -10,27 +14,22 @@ from __future__ import annotations
 import logging
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from numbers import Real
-from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, shown
-from rerank.files.lists import RunLike
+from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective, RandomObjective, known_objectives, objective_class
-from rerank.objectives.gbrank import GBRankObjective
+from rerank.objectives.pairs import ExponentialPairs, GBRankObjective, PreferencePairs
 from rerank.objectives.pointwise import LogistRankObjective
-from rerank.objectives.preferences import ExponentialPairs, PreferencePairs
 from rerank.objectives.swap_blocks import lambdarank_for, order_matters
-from rerank.rankers.arrays import coded, numbered_names
+from rerank.rankers.arrays import numbered_names
 from rerank.rankers.base_scores import BaseWeight, WeightedBase, spread_at_the_top, start_in_units
-from rerank.rankers.checkpoint import TrainingState, digest
 from rerank.rankers.parameters import (
     NORMALIZE,
     SEED,
@@ -38,34 +37,28 @@ from rerank.rankers.parameters import (
     base_parameter,
     jobs_parameter,
     parameter,
-    plain_parameters,
     stopping_parameter,
     watched_metric,
 )
-from rerank.rankers.ranker import PROGRESS, ranking_data_of, register
-from rerank.rankers.sizes import FEW, LEAST_ROWS, OF_MANY, SHARE_OF_ROWS, Sizes, by_queries, sizes_of
+from rerank.rankers.ranker import PROGRESS, register
 from rerank.rankers.store import WeightedRanker
 from rerank.rankers.training import (
     ALONE,
     EarlyStopping,
     TrainingContext,
-    TrainingOptions,
     TrainingSet,
     Validation,
-    check_training_data,
     fold_of_queries,
     without_start,
 )
 from rerank.retrieval.line_search import TOLERANCE, Lines, best_share
-from rerank.runtime.mapped_rows import is_mapped
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Flag, Number, Plain, Whole
-from rerank.runtime.threads import kernel_threads
+from rerank.runtime.schema import Choice, Flag, Number, Whole
 from rerank.trees.bins import BinnedData, Bins, Columns, bin_rows, bin_with, tree_values
 from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import MOST_CATEGORIES, Forest, Tree
-from rerank.trees.grow import SPLIT_RULES, TreeLimits, newton_steps
+from rerank.trees.grow import NEWTON, SPLIT_RULES, SplitRule, TreeLimits
 from rerank.trees.score import score_rows
 from rerank.trees.structures import (
     AUTO,
@@ -81,26 +74,18 @@ from rerank.types import Floats, Ints, RankingData, query_rows
 
 
 class WatchedRows:
-    """Validation rows and the sums of the leaf values of the trees so far.
-
-    Rows in memory are scored by their features, mapped ones by their bins; the scores are the same.
-    """
+    """Validation rows, binned as the training rows are, and the sums of the leaf values of the trees so far."""
 
     def __init__(self, data: TrainingSet, bins: Bins, n_threads: int) -> None:
         """Take validation data and the bins of the training rows."""
         self._data = data
         self._sums = np.zeros(len(data.order))
-        self._columns = Columns.separate(bins) if is_mapped(data.X) else None
-        if self._columns is not None:
-            self._blocks = bin_with(self._columns, data.X, data.order, n_threads)
+        self._columns = Columns.separate(bins)
+        self._blocks = bin_with(self._columns, data.X, data.order, n_threads)
 
     def add(self, tree: Tree, unit: float) -> None:
         """Add the values of a tree, each times the unit."""
-        if self._columns is None:
-            self._sums += score_rows(Forest.of([tree]).scaled(unit), self._data.X)[self._data.order]
-        else:
-            scaled = replace(tree, leaf_value=unit * tree.leaf_value)
-            self._sums += tree_values(scaled, self._columns, self._blocks)
+        self._sums += tree_values(replace(tree, leaf_value=unit * tree.leaf_value), self._columns, self._blocks)
 
     def scores(self, constant: float) -> Floats:
         """Return the scores of all rows, (n_rows,) float64, in canonical order."""
@@ -108,6 +93,47 @@ class WatchedRows:
 
 
 log = logging.getLogger("rerank")
+FEWEST, FEW, SOME = 50, 300, 1000  # queries below which sizes of trees that are not given are smaller
+LEAST_ROWS = 20
+SHARE_OF_ROWS = 25
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of boosted trees, by the names of the rankers' parameters."""
+
+    n_estimators: int
+    num_leaves: int
+    min_child_samples: int
+
+
+OF_MANY = Sizes(n_estimators=500, num_leaves=31, min_child_samples=20)
+BELOW = {
+    FEWEST: Sizes(n_estimators=20, num_leaves=4, min_child_samples=100),
+    FEW: Sizes(n_estimators=50, num_leaves=8, min_child_samples=100),
+    SOME: Sizes(n_estimators=150, num_leaves=15, min_child_samples=100),
+}
+
+
+def by_queries(name: str) -> str:
+    """Return the values of a size as the text about a parameter has them."""
+    values: dict[int, int] = {}
+    for below, sizes in BELOW.items():
+        values = {limit: value for limit, value in values.items() if value != getattr(sizes, name)}
+        values[below] = getattr(sizes, name)
+    smaller = ", ".join(f"{value} below {below}" for below, value in values.items())
+    return f"None: {smaller} queries, else {getattr(OF_MANY, name)}."
+
+
+def sizes_of(ranker: Any, n_queries: int, n_rows: int) -> Sizes:
+    """Return the sizes of trees that learn from some queries and rows; a ranker's own where they are not None."""
+    sizes = next((sizes for below, sizes in BELOW.items() if n_queries < below), OF_MANY)
+    most = max(n_rows // SHARE_OF_ROWS, LEAST_ROWS)
+    sizes = replace(sizes, min_child_samples=min(sizes.min_child_samples, most))
+    chosen = {name: getattr(ranker, name) for name in asdict(sizes) if getattr(ranker, name) is not None}
+    return replace(sizes, **chosen)
+
+
 STRATEGIES = BAGGING, MVS = "bagging", "mvs"
 STARTS = WEIGHTED, FROM_BASE = "weighted", "base"
 HALVES = 2  # of the training queries, whose trees score each other: each tree costs twice as much as without a base
@@ -257,10 +283,6 @@ class BoostedTrees(WeightedRanker):
         """Return what fills the gradients that a tree is fitted to."""
         return objective.gradients
 
-    def _remembers_gradients(self) -> bool:
-        """Whether the gradients depend on those of earlier trees, and not on the scores alone."""
-        return False
-
     def _step_length(self, train: TrainingSet) -> StepLength | None:
         """Return what chooses the share of each tree that is taken; None for the learning rate."""
         return None
@@ -275,112 +297,6 @@ class BoostedTrees(WeightedRanker):
     def feature_importances_(self) -> Floats:
         """Total gain of each feature's splits, (n_features,) float64."""
         return self.forest_.gains(self.n_features_in_)
-
-    def refit(
-        self,
-        data: RankingData | str | Path,
-        *,
-        decay_rate: float = 0.9,
-        init_score: ArrayLike | None = None,
-        base: RunLike | None = None,
-    ) -> Self:
-        """Return a copy whose trees keep their splits, and whose leaf values are fitted to other data.
-
-        From the first tree to the last, each leaf gets decay_rate * its value + (1 - decay_rate) * the Newton step of
-        the rows that reach it, times the learning rate, at the scores of the trees before. A leaf that no row reaches
-        keeps its value.
-
-        Parameters
-        ----------
-        data : RankingData or path
-            Labelled rows with the features of the model, or their file.
-        decay_rate : float
-            Share of the old values, from 0 to 1.
-        init_score, base : as for `predict`
-            Scores to start from.
-
-        Returns
-        -------
-        BoostedTrees
-            The copy, without a calibration, which would be that of other scores.
-
-        Raises
-        ------
-        InvalidInputError
-            If decay_rate is not from 0 to 1, or if the model has monotone constraints, which new values could break.
-
-        References
-        ----------
-        LightGBM's ``Booster.refit``; there, a leaf without rows gets decay_rate * its value.
-
-        """
-        self._check_fitted()
-        if not isinstance(decay_rate, Real) or not 0.0 <= decay_rate <= 1.0:
-            raise InvalidInputError(
-                f"decay_rate: expected 0 to 1, got {shown(decay_rate)}. Take 0.9 to change the leaf values by a tenth."
-            )
-        if self.monotone_constraints is not None or self.averages:
-            why = "a mean of them" if self.averages else "constraints, which new leaf values could break"
-            raise InvalidInputError(
-                f"refit: expected a sum of trees without monotone constraints, got {why}. Train anew."
-            )
-        labelled = ranking_data_of(data, "Make it with `RankingData.from_frame`, or call fit.")
-        rows = self._loaded(self._rows_to_score(coded(labelled, self.categories_), init_score, base))
-        check_training_data(rows, "data")
-        self._check_weights(rows)
-        with kernel_threads(self.n_jobs):
-            train = TrainingSet.of(rows, self._start(rows, init_score, base))
-            return self.with_weights(self._refitted_values(train, decay_rate))
-
-    def _refitted_values(self, train: TrainingSet, decay_rate: float) -> Floats:
-        """Return the leaf values of all trees after `refit`."""
-        weight = self.base_weight_
-        train = train if weight is None else without_start(train)
-        objective = self._objective(train)
-        step_length = self._step_length(train)
-        unit = self._unit(train) if weight is None else weight.factor
-        if unit == 0.0:
-            return self.forest_.leaf_value
-        constant = self.constant_ / unit if weight is None else objective.constant() or 0.0
-        scores = train.start_scores / unit + constant
-        gradients = self._gradients(objective)
-        grad = np.empty(len(scores))
-        hess = np.empty(len(scores))
-        values = []
-        for tree in self.forest_.trees():
-            gradients(scores, grad, hess)
-            n_leaves = len(tree.leaf_value)
-            numbered = replace(tree, leaf_value=np.arange(n_leaves, dtype=np.float64))
-            leaf = score_rows(Forest.of([numbered]), train.X)[train.order].astype(np.int64)
-            n_rows = np.bincount(leaf, minlength=n_leaves)
-            sums = np.column_stack([np.bincount(leaf, grad, n_leaves), np.bincount(leaf, hess, n_leaves)])
-            steps = newton_steps(sums.astype(np.float64), self.reg_alpha, self.reg_lambda, 0.0)
-            factor = self.learning_rate if step_length is None else step_length(scores, steps[leaf])
-            old = tree.leaf_value / unit
-            values.append(np.where(n_rows > 0, decay_rate * old + (1.0 - decay_rate) * factor * steps, old))
-            scores += values[-1][leaf]
-        return unit * np.concatenate([np.empty(0), *values])
-
-    def check_memory(self, memory: int | str, n_rows: int, n_features: int, n_valid: int = 0) -> None:
-        """Refuse memory that is too little to train in.
-
-        Parameters
-        ----------
-        memory : int or str
-            Bytes, or a size such as "4GB".
-        n_rows, n_features : int
-            Size of the training data.
-        n_valid : int
-            Rows of the validation data.
-
-        Raises
-        ------
-        InvalidInputError
-            If training takes more.
-
-        """
-        context = TrainingContext.of(None, TrainingOptions(memory=memory))
-        context.storage(n_rows, n_features, n_valid, self.num_leaves or OF_MANY.num_leaves)
 
     def _check_memory(self, data: RankingData, context: TrainingContext) -> None:
         context.storage(data.n_rows, data.n_features, 0, self.num_leaves or OF_MANY.num_leaves)
@@ -402,7 +318,7 @@ class BoostedTrees(WeightedRanker):
         elif (half := self._halves(train)) is None:
             weight = base.equal(score_rows(forest, train.X)[train.order])
         else:
-            weight = base.averaged(self._held_out_scores(cold, half, data, context))
+            weight = base.averaged(self._held_out_scores(cold, half, data))
         log.info("%s: %s", self.kind, weight)
         self.base_weight_ = weight
         self.constant_ = 0.0
@@ -436,12 +352,10 @@ class BoostedTrees(WeightedRanker):
         constant = objective.constant()
         start, centre = start_in_units(train, unit, by_query=constant is None)
         self.constant_ = unit * (constant or 0.0) - centre
-        booster = self._booster(train, objective, start + (constant or 0.0), data, context)
+        booster = self._booster(train, objective, start + (constant or 0.0), data)
         watched = None if valid is None else WatchedRows(valid, data.columns.bins, numba.get_num_threads())
-        state = self._resumed(booster, train, stopping.data, context)
-        self._boost(booster, stopping, watched, unit, state, context)
-        self.best_iteration_ = stopping.best
-        self.evals_result_ = stopping.results()
+        self._boost(booster, stopping, watched, unit)
+        self._follow(stopping)
         return data, Forest.of(booster.trees[: stopping.best]).scaled(unit)
 
     def _is_category(self, train: TrainingSet, valid: TrainingSet | None) -> NDArray[np.bool_]:
@@ -471,9 +385,7 @@ class BoostedTrees(WeightedRanker):
             half[matters] = np.arange(matters.sum()) % HALVES
         return half
 
-    def _held_out_scores(
-        self, train: TrainingSet, fold: Ints, data: BinnedData, context: TrainingContext = ALONE
-    ) -> Floats:
+    def _held_out_scores(self, train: TrainingSet, fold: Ints, data: BinnedData) -> Floats:
         """Return what trees that were grown on one half of the queries add to the other half, (n_rows,) float64."""
         held_out = np.zeros(data.n_rows)
         fold_of_row = fold[query_rows(train.query_ptr)]
@@ -482,7 +394,7 @@ class BoostedTrees(WeightedRanker):
             objective = self._objective(half)
             queries = np.flatnonzero(fold != number)
             start = np.full(data.n_rows, objective.constant() or 0.0)
-            booster = self._booster(half, objective, start, data, context, queries)
+            booster = self._booster(half, objective, start, data, queries)
             label = f"trees on held-out queries, {number + 1} of {HALVES}"
             n_trees = self._sizes.n_estimators
             trees = [booster.add_tree() for _ in track(range(n_trees), label, n_trees)]
@@ -496,28 +408,26 @@ class BoostedTrees(WeightedRanker):
         objective: Objective,
         start: Floats,
         data: BinnedData,
-        context: TrainingContext,
         grown_on: Ints | None = None,
     ) -> Booster:
-        """Return what grows the trees from start scores (n_rows,): this process, or the workers of a cluster.
+        """Return what grows the trees from start scores (n_rows,).
 
         grown_on  queries that trees are grown on; None: all
         """
-        settings = replace(self._settings(), queries=grown_on)
-        if settings.by_gradient:
+        if self.data_sample_strategy == MVS:
             self._check_sampling()
         of_rows = np.repeat(train.weights, np.diff(train.query_ptr))
-        rule = SPLIT_RULES[self.split].of(of_rows * train.row_weights if len(train.row_weights) else of_rows)
+        by_weight = SplitRule(of_rows * train.row_weights if len(train.row_weights) else of_rows)
         task = BoostTask(
             data,
             train.query_ptr,
             start,
-            settings,
-            rule,
+            self._settings(grown_on),
+            NEWTON if self.split == "newton" else by_weight,
             self._step_length(train),
-            constraints=self._constraints(train, data.columns.bins.is_category),
+            self._constraints(train, data.columns.bins.is_category),
         )
-        return Booster(task, self._gradients(objective), task.grower(numba.get_num_threads()))
+        return Booster(task, self._gradients(objective), numba.get_num_threads())
 
     def _check_sampling(self) -> None:
         """Raise InvalidInputError where rows cannot be drawn by their gradients."""
@@ -549,86 +459,41 @@ class BoostedTrees(WeightedRanker):
             )
         return constraints
 
-    def _resumed(
-        self, booster: Booster, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext
-    ) -> TrainingState:
-        """Return the state of the checkpoint, an empty one without it."""
-        if context.checkpoint is None:
-            return TrainingState([], [])
-        bins = booster.data.columns.bins
-        pairs = train.pairs or ()
-        parts: list[NDArray[Any]] = [train.query_ptr, train.labels, train.weights, train.ideal_labels, train.ideal_ptr]
-        parts += [
-            train.row_weights,
-            booster.scores,
-            bins.edges,
-            bins.n_bins,
-            bins.missing,
-            *booster.data.blocks,
-            *pairs,
-        ]
-        about = {
-            "ranker": self.kind,
-            "parameters": {name: value for name, value in plain_parameters(self).items() if name != "n_jobs"},
-            "features": digest(np.array(self.feature_names_)),
-            "training_data": digest(*parts),
-            "validation_data": None if valid is None else _digest_of(valid),
-        }
-        return context.checkpoint.begin(Plain().read(about, {}) or {}, train.X.shape[1])
-
-    def _boost(
-        self,
-        booster: Booster,
-        stopping: EarlyStopping,
-        valid: WatchedRows | None,
-        unit: float,
-        state: TrainingState,
-        context: TrainingContext,
-    ) -> None:
-        """Add trees to those of a checkpoint until the number is reached or the validation measure no longer rises.
+    def _boost(self, booster: Booster, stopping: EarlyStopping, valid: WatchedRows | None, unit: float) -> None:
+        """Add trees until the number is reached or the validation measure no longer rises.
 
         The measure before the first tree counts: a warm start that no tree betters stays the base ranker.
         """
-        for tree in state.trees:
-            booster.replay(tree, self._remembers_gradients())
-            if valid is not None:
-                valid.add(tree, unit)
-        if state.trees:
-            log.info("training resumes after the %d trees of the checkpoint", len(state.trees))
-            stopping.resume(state.history, len(state.trees))
-        left = range(0 if stopping.over else self._sizes.n_estimators - len(state.trees))
-        for _ in track(left, "trees", len(left)):
+        n_trees = self._sizes.n_estimators
+        for _ in track(range(n_trees), "trees", n_trees):
             tree = booster.add_tree()
             if valid is not None:
                 valid.add(tree, unit)
             stopping.add(np.empty(0) if valid is None else valid.scores(self.constant_))
             if stopping.over:
                 break
-            if context.checkpoint is not None:
-                context.checkpoint.offer(TrainingState(booster.trees, stopping.history))
-        if context.checkpoint is not None and not context.keeps_checkpoint:
-            context.checkpoint.remove()
 
-    def _settings(self) -> BoostSettings:
+    def _settings(self, grown_on: Ints | None) -> BoostSettings:
         sizes = self._sizes
+        limits = TreeLimits(
+            sizes.num_leaves,
+            self.max_depth or -1,
+            sizes.min_child_samples,
+            self.min_child_weight,
+            self.min_split_gain,
+            self.reg_alpha,
+            self.reg_lambda,
+        )
         return BoostSettings(
-            sizes.n_estimators,
             self.learning_rate,
             self.subsample,
             self.colsample_bytree,
             self._seed(),
-            TreeLimits(
-                sizes.num_leaves,
-                self.max_depth or -1,
-                sizes.min_child_samples,
-                self.min_child_weight,
-                self.min_split_gain,
-                self.reg_alpha,
-                self.reg_lambda,
-            ),
+            limits,
             self.averages,
-            by_gradient=self.data_sample_strategy == MVS,
-            extra_trees=self.extra_trees,
+            grown_on,
+            self.data_sample_strategy == MVS,
+            self.extra_trees,
         )
 
     def _seed(self) -> int:
@@ -658,15 +523,6 @@ class BoostedTrees(WeightedRanker):
             f"no split in {self.forest_.n_trees} trees. Lower min_child_samples ({self._sizes.min_child_samples}) or "
             f"min_child_weight ({self.min_child_weight:g}), or give more queries"
         )
-
-    def _largest_score(self) -> float:
-        return abs(self.constant_) + self.forest_.largest_score()
-
-
-def _digest_of(valid: TrainingSet) -> str:
-    """Return a digest of validation data."""
-    ideal = valid.ideal_labels, valid.ideal_ptr
-    return digest(valid.X, valid.order, valid.labels, valid.query_ptr, valid.weights, *ideal, valid.start_scores)
 
 
 STEPS = ("fixed", "line-search")
@@ -805,9 +661,6 @@ class MART(BoostedTrees):
     def _gradients(self, objective: Objective) -> Gradients:
         return objective.of_trees() if isinstance(objective, RandomObjective) else objective.gradients
 
-    def _remembers_gradients(self) -> bool:
-        return issubclass(objective_class(self.objective), RandomObjective)
-
 
 @register("logistrank")
 @dataclass(eq=False, repr=False)
@@ -871,9 +724,6 @@ class GBRank(BoostedTrees):
 
     def _gradients(self, objective: Objective) -> Gradients:
         return _Targets(objective, self.keep_pairs).gradients
-
-    def _remembers_gradients(self) -> bool:
-        return self.keep_pairs
 
 
 class _Targets:

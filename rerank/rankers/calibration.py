@@ -73,8 +73,8 @@ class LogisticMap:
         shared     number of rows that have the same other inputs: together they say as much as one, and so the penalty
                    of these inputs is as many times as high
         """
-        rows = _Rows(inputs, positive, n_ordered, np.ones(len(inputs)) if weights is None else weights, shared)
-        coefficients = rows.coefficients()
+        row_weights = np.ones(len(inputs)) if weights is None else weights
+        coefficients = _coefficients(inputs, positive, n_ordered, row_weights, shared)
         if weights is not None or positive.sum() < MANY:
             return cls(coefficients, np.empty(0), np.empty(0))
         return cls(coefficients, *_isotonic(_margins(inputs, coefficients), positive))
@@ -111,61 +111,46 @@ def _margins(inputs: Floats, coefficients: Floats) -> Floats:
     return clipped
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """What a logistic model learns from; the arguments are those of `LogisticMap.fit`."""
+def _coefficients(
+    inputs: Floats, positive: NDArray[np.bool_], n_ordered: int, weights: Floats, shared: float
+) -> Floats:
+    """Return the coefficients of the least penalised cost, by Newton steps that are projected onto the bounds.
 
-    inputs: Floats
-    positive: NDArray[np.bool_]
-    n_ordered: int
-    weights: Floats
-    shared: float
+    The arguments are those of `LogisticMap.fit`. A bounded coefficient stays at 0 while its gradient is positive; the
+    others take Newton's step, halved until the cost falls (D. Bertsekas, Projected Newton Methods, SIAM Journal on
+    Control and Optimization 20(2), 1982).
+    """
+    rows = np.column_stack([inputs, np.ones(len(inputs))])
+    number = np.arange(rows.shape[1])
+    bounded = number < n_ordered
+    penalty = np.where(bounded, RIDGE, RIDGE * shared) * (number < rows.shape[1] - 1)
+    sign = np.where(positive, -1.0, 1.0)
 
-    def coefficients(self) -> Floats:
-        """Minimise the penalised cost by Newton steps, projected onto the bounds.
+    def cost(at: Floats) -> float:
+        return array_dot(weights, softplus(sign * product(rows, at))) + 0.5 * array_dot(penalty, at * at)
 
-        A bounded coefficient stays at 0 while its gradient is positive; the others take Newton's step, halved until the
-        cost falls (D. Bertsekas, Projected Newton Methods, SIAM Journal on Control and Optimization 20(2), 1982).
-        """
-        rows = np.column_stack([self.inputs, np.ones(len(self.inputs))])
-        weights = self.weights
-        number = np.arange(rows.shape[1])
-        bounded = number < self.n_ordered
-        penalty = np.where(bounded, RIDGE, RIDGE * self.shared) * (number < rows.shape[1] - 1)
-        sign = np.where(self.positive, -1.0, 1.0)
-
-        def cost(at: Floats) -> float:
-            return array_dot(weights, softplus(sign * product(rows, at))) + 0.5 * array_dot(penalty, at * at)
-
-        now = np.zeros(rows.shape[1])
-        value = cost(now)
-        for _ in range(MOST_STEPS):
-            shares = logistic(product(rows, now))
-            gradient = cross_product((weights * (shares - self.positive))[:, None], rows)[0] + penalty * now
-            free = np.flatnonzero(~(bounded & (now <= 0.0) & (gradient > 0.0)))
-            curvature = gram(rows[:, free], weights * shares * (1.0 - shares))
-            hessian = curvature + np.diag(penalty[free] + LEAST_CURVATURE * weights.sum())
-            step = np.zeros(len(now))
-            step[free] = product(inverse(hessian), gradient[free])
-            moved, lower = _shorter(cost, now, value, step, bounded)
-            saved = value - lower
-            now = moved
-            value = lower
-            if saved <= CONVERGED * value:
+    now = np.zeros(rows.shape[1])
+    value = cost(now)
+    for _ in range(MOST_STEPS):
+        shares = logistic(product(rows, now))
+        gradient = cross_product((weights * (shares - positive))[:, None], rows)[0] + penalty * now
+        free = np.flatnonzero(~(bounded & (now <= 0.0) & (gradient > 0.0)))
+        curvature = gram(rows[:, free], weights * shares * (1.0 - shares))
+        hessian = curvature + np.diag(penalty[free] + LEAST_CURVATURE * weights.sum())
+        step = np.zeros(len(now))
+        step[free] = product(inverse(hessian), gradient[free])
+        before = value
+        for _ in range(MOST_HALVINGS):
+            moved = np.where(bounded, np.maximum(now - step, 0.0), now - step)
+            lower = cost(moved)
+            if lower < value:
+                now = moved
+                value = lower
                 break
-        return now
-
-
-def _shorter(cost: Any, now: Floats, value: float, step: Floats, bounded: NDArray[np.bool_]) -> tuple[Floats, float]:
-    """Return coefficients of a lower cost along a step, and the cost; the old ones where there are none."""
-    for _ in range(MOST_HALVINGS):
-        moved = now - step
-        moved[bounded] = np.maximum(moved[bounded], 0.0)
-        lower = cost(moved)
-        if lower < value:
-            return moved, lower
-        step = step / 2.0
-    return now, value
+            step = step / 2.0
+        if before - value <= CONVERGED * value:
+            break
+    return now
 
 
 def _isotonic(margins: Floats, positive: NDArray[np.bool_]) -> tuple[Floats, Floats]:
@@ -234,7 +219,7 @@ class Scale:
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class ScoredLists:
     """Scored lists of queries, as calibration reads them.
 
     scores   (n_rows,) float64, measured on the scale of their model
@@ -275,44 +260,31 @@ class Lists:
         over the first three and over the first ten.
         """
         order = query_order(self.query_ptr, -self.scores)
-        columns = [self._profile(order, column) for column in self.columns.T]
-        return np.clip(np.column_stack([self._scores_described(order), *columns]), -LARGEST, LARGEST)
-
-    def _profile(self, order: Ints, column: NDArray[np.float32]) -> Floats:
-        """Return the mean of a predictor (n_rows,) over the first three and ten documents, (n_queries, 2)."""
-        rank = ranks(self.query_ptr)
-        query = query_rows(self.query_ptr)
-        values = column[order].astype(np.float64)
-        means = np.full((len(self.query_ptr) - 1, len(PROFILE)), np.nan)
-        for number, depth in enumerate(PROFILE):
-            some = (rank < depth) & ~np.isnan(values)
-            counts = np.bincount(query[some], minlength=len(means))
-            np.divide(
-                np.bincount(query[some], values[some], len(means)), counts, out=means[:, number], where=counts > 0
-            )
-        return means
-
-    def _scores_described(self, order: Ints) -> Floats:
-        """Return best score, lead, mean and deviation of the first documents, and log of their number, by query."""
-        rank = ranks(self.query_ptr)
-        query = query_rows(self.query_ptr)
-        sizes = np.minimum(np.diff(self.query_ptr), FIRST)
-        some = rank < FIRST
-        divisors = np.maximum(sizes, 1)
-        first = self.scores[order][some]
-        of = query[some]
-        mean = np.bincount(of, first, len(sizes)) / divisors
-        deviation = np.sqrt(np.bincount(of, (first - mean[of]) ** 2, len(sizes)) / divisors)
-        best = np.full(len(sizes), np.nan)
-        second = np.full(len(sizes), np.nan)
-        best[of[rank[some] == 0]] = first[rank[some] == 0]
-        second[of[rank[some] == 1]] = first[rank[some] == 1]
+        scores = self.scores[order]
+        sizes = np.diff(self.query_ptr)
+        mean = np.nan_to_num(self._means(scores, FIRST))
+        squares = (scores - mean[query_rows(self.query_ptr)]) ** 2
+        deviation = np.sqrt(np.nan_to_num(self._means(squares, FIRST)))
+        best, second = (
+            np.append(scores, np.nan)[np.where(sizes > rank, self.query_ptr[:-1] + rank, -1)] for rank in (0, 1)
+        )
         lead = np.where(np.isnan(second), 0.0, best - second)
-        return np.column_stack([best, lead, mean, deviation, np.log1p(sizes)])
+        columns = [self._means(column, depth) for column in self.columns[order].T for depth in PROFILE]
+        of_scores = [best, lead, mean, deviation, np.log1p(np.minimum(sizes, FIRST))]
+        return np.asarray(np.clip(np.column_stack([*of_scores, *columns]), -LARGEST, LARGEST))
+
+    def _means(self, values: NDArray[Any], depth: int) -> Floats:
+        """Return the mean of values by rank, (n_rows,), over the first documents of each list; NaN where missing."""
+        some = (ranks(self.query_ptr) < depth) & ~np.isnan(values)
+        query = query_rows(self.query_ptr)[some]
+        n_queries = len(self.query_ptr) - 1
+        counts = np.bincount(query, minlength=n_queries)
+        totals = np.bincount(query, values[some].astype(np.float64), n_queries)
+        return np.asarray(np.divide(totals, counts, out=np.full(n_queries, np.nan), where=counts > 0))
 
 
 @dataclass(frozen=True, eq=False)
-class Maps:
+class ProbabilityMaps:
     """How lists of one kind become probabilities.
 
     standardizer      how descriptions of lists become inputs
@@ -323,7 +295,7 @@ class Maps:
     documents: LogisticMap
     lists: LogisticMap
 
-    def probabilities(self, lists: Lists) -> tuple[Floats, Floats]:
+    def probabilities(self, lists: ScoredLists) -> tuple[Floats, Floats]:
         """Return the probability of each document, and that of each list, 0 for an empty one."""
         described = lists.described()
         inputs = self.standardizer.inputs(described.astype(np.float32))
@@ -353,9 +325,9 @@ class Calibration:
         Features whose means over the first documents describe a list.
     scale : Scale
         That of the model's scores of its training rows.
-    candidates : Maps
+    candidates : ProbabilityMaps
         Those of the model's candidates.
-    texts : Maps or None
+    texts : ProbabilityMaps or None
         Those of lists that are handed over, learned from BM25's first 20 documents; None is those of the candidates.
     reliability : Reliability
         Of documents' probabilities, each learned without the document's fold.
@@ -370,8 +342,8 @@ class Calibration:
     n_relevant: Annotated[int, Whole(1, MOST)]
     predictors: Annotated[tuple[str, ...], Names(may_be_empty=True)]
     scale: Scale
-    candidates: Maps
-    texts: Maps | None
+    candidates: ProbabilityMaps
+    texts: ProbabilityMaps | None
     reliability: Reliability
     checksum: str
 
@@ -388,7 +360,7 @@ class Calibration:
         texts  whether the lists were handed over, and are not the model's candidates; lists of up to FIRST documents
                are read alike: features that compare documents of a list have other values in short ones
         """
-        lists = Lists.of(data, self.scale.measured(scores), self.predictors)
+        lists = ScoredLists.of(data, self.scale.measured(scores), self.predictors)
         sizes = np.diff(data.query_ptr)
         of_documents = np.empty(data.n_rows)
         of_lists = np.empty(len(sizes))
@@ -422,30 +394,29 @@ class OutOfFold:
 
     fold      of each query, (n_queries,) int64
     relevant  whether each row's label is at least `target`, (n_rows,)
-    emptied   some of the lists without their relevant documents, as they are retrieved and scored then; None where the
+    stripped  some of the lists without their relevant documents, as they are retrieved and scored then; None where the
               scores are those of the whole lists
     """
 
-    lists: Lists
+    lists: ScoredLists
     fold: Ints
     relevant: NDArray[np.bool_]
     target: float
     predictors: tuple[str, ...]
-    emptied: OutOfFold | None = None
+    stripped: OutOfFold | None = None
 
-    def select(self, fold: int, held_out: bool) -> OutOfFold:
-        """Return the queries of a fold, or all others."""
-        queries = (self.fold == fold) == held_out
-        rows = queries[query_rows(self.lists.query_ptr)]
-        numbers = np.flatnonzero(queries)
-        emptied = None if self.emptied is None else self.emptied.select(fold, held_out)
-        chosen = {"lists": self.lists.select(numbers), "fold": self.fold[numbers], "relevant": self.relevant[rows]}
-        return replace(self, **chosen, emptied=emptied)
+    def _rest(self, fold: int) -> Self:
+        """Return the lists of all other folds."""
+        queries = np.flatnonzero(self.fold != fold)
+        rows = (self.fold != fold)[query_rows(self.lists.query_ptr)]
+        stripped = None if self.stripped is None else self.stripped._rest(fold)
+        chosen = {"lists": self.lists.select(queries), "fold": self.fold[queries], "relevant": self.relevant[rows]}
+        return replace(self, **chosen, stripped=stripped)
 
     def too_few(self) -> str:
         """Return why too little is relevant to learn from; empty where there is enough."""
         n_relevant = int(self.relevant.sum())
-        n_lists = int(self._answered().sum())
+        n_lists = int(self._has_relevant().sum())
         if min(n_relevant, n_lists) >= LEAST:
             return ""
         return (
@@ -460,24 +431,23 @@ class OutOfFold:
         """
         if self.too_few():
             raise InvalidInputError(f"calibration: {self.too_few()}.")
-        promised = np.empty(len(self.relevant))
+        probabilities = np.empty(len(self.relevant))
         for fold in np.unique(self.fold).tolist():
-            rest = self.select(fold, False)
-            part = self.select(fold, True)
-            rows = (self.fold == fold)[query_rows(self.lists.query_ptr)]
-            promised[rows] = rest.maps().probabilities(part.lists)[0]
+            held_out = self.fold == fold
+            part = self.lists.select(np.flatnonzero(held_out))
+            probabilities[held_out[query_rows(self.lists.query_ptr)]] = self._rest(fold).maps().probabilities(part)[0]
         of_texts = None if texts is None or texts.too_few() else texts.maps()
         return Calibration(
             self.target, len(np.unique(self.fold)), len(self.fold), int(self.relevant.sum()), self.predictors,
-            scale, self.maps(), of_texts, Reliability.of(self.relevant, promised), checksum,
+            scale, self.maps(), of_texts, Reliability.of(self.relevant, probabilities), checksum,
         )  # fmt: skip
 
-    def _answered(self) -> NDArray[np.bool_]:
+    def _has_relevant(self) -> NDArray[np.bool_]:
         """Return whether each list has a relevant document, (n_queries,)."""
         n_relevant = np.bincount(query_rows(self.lists.query_ptr)[self.relevant], minlength=len(self.fold))
         return n_relevant > 0
 
-    def maps(self) -> Maps:
+    def maps(self) -> ProbabilityMaps:
         """Return how these lists become probabilities."""
         described = self.lists.described()
         standardizer = Standardizer.learn(described.astype(np.float32), np.arange(len(described)))
@@ -485,15 +455,15 @@ class OutOfFold:
         inputs = _document_inputs(self.lists, described, of_lists)
         shared = len(inputs) / max(len(self.fold), 1)
         documents = LogisticMap.fit(inputs, self.relevant, ORDERED, shared=shared)
-        answered = self._answered()
-        if self.emptied is None:
+        answered = self._has_relevant()
+        if self.stripped is None:
             stripped = self.lists.without(self.relevant).select(np.flatnonzero(answered)).described()
         else:
-            stripped = self.emptied.lists.described()
+            stripped = self.stripped.lists.described()
         both = np.concatenate([of_lists, standardizer.inputs(stripped.astype(np.float32))])
         positive = np.concatenate([answered, np.zeros(len(stripped), np.bool_)])
         weights = np.where(positive, 0.5 / max(positive.sum(), 1), 0.5 / max((~positive).sum(), 1)) * len(positive)
-        return Maps(standardizer, documents, LogisticMap.fit(both, positive, 0, weights))
+        return ProbabilityMaps(standardizer, documents, LogisticMap.fit(both, positive, 0, weights))
 
 
 def in_order_of(scores: Floats, query_ptr: Ints, probabilities: Floats) -> Floats:
@@ -520,7 +490,7 @@ def in_order_of(scores: Floats, query_ptr: Ints, probabilities: Floats) -> Float
     return result.astype(np.float64)
 
 
-def _document_inputs(lists: Lists, described: Floats, of_lists: Floats) -> Floats:
+def _document_inputs(lists: ScoredLists, described: Floats, of_lists: Floats) -> Floats:
     """Return the inputs of each document, (n_rows, ORDERED + n_inputs): those of its list follow its own."""
     query = query_rows(lists.query_ptr)
     best = described[query, 0]

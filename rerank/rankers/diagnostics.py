@@ -1,4 +1,4 @@
-"""The measure near a model's weights: along random directions, and along single weights (Burges 2010, section 4.2)."""
+"""The measure near a model's weights, along random directions (Burges 2010, section 4.2)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from rerank.errors import InvalidInputError
 from rerank.files.lists import RunLike
@@ -22,21 +21,6 @@ from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, RankingData
 
 ROUNDING = 1e-12  # of the measure: smaller differences are not counted
-N_VALUES = 101  # of a weight, where none are given
-
-
-@runtime_checkable
-class Weighted(Protocol):
-    """A model whose weights can be changed: nets, linear models, boosted trees (leaf values)."""
-
-    def weights(self) -> Floats:
-        """Return all weights, (n_weights,) float64."""
-
-    def with_weights(self, weights: ArrayLike) -> Self:
-        """Return a copy of the model with other weights."""
-
-    def predict(self, X: RankingData, *, init_score: ArrayLike | None = None, base: Any = None) -> Floats:
-        """Return the score of every row."""
 
 
 @dataclass(frozen=True)
@@ -79,32 +63,6 @@ class LocalOptimality:
     step: float
 
 
-@dataclass(frozen=True, eq=False)
-class WeightCurve:
-    """A measure along the axis of one weight, all others fixed: M(w_i) of Burges 2010, section 4.2.
-
-    Attributes
-    ----------
-    metric : str
-        The measure's name.
-    weight : int
-        Number of the weight in `weights()`.
-    at : float
-        Its value in the model.
-    values : ndarray of shape (n_values,), float64
-        Values of the weight, ascending.
-    measures : ndarray of shape (n_values,), float64
-        The measure's mean at each.
-
-    """
-
-    metric: str
-    weight: int
-    at: float
-    values: Floats
-    measures: Floats
-
-
 def directions_needed(confidence: float = 0.99, p0: float = 0.01) -> int:
     """Return how many falling directions support a confidence: n >= log(1 - confidence) / log(1 - p0).
 
@@ -117,7 +75,7 @@ def directions_needed(confidence: float = 0.99, p0: float = 0.01) -> int:
 
 
 def local_optimality(
-    model: Weighted,
+    model: Any,
     data: RankingData,
     metric: str | Measure,
     n: int = 459,
@@ -192,80 +150,20 @@ def local_optimality(
     return LocalOptimality(measure.name, value, n, rises, falls, unchanged, float(values.max()), p0, confidence, step)
 
 
-def weight_curve(
-    model: Weighted,
-    data: RankingData,
-    metric: str | Measure,
-    weight: int,
-    values: ArrayLike | None = None,
-    *,
-    base: RunLike | None = None,
-) -> WeightCurve:
-    """Return a measure as a function of one of the model's weights, with all others fixed.
-
-    Parameters
-    ----------
-    model, data, metric : as for `local_optimality`
-        The model, labelled data and the measure.
-    weight : int
-        Number of the weight in `model.weights()`, from 0.
-    values : array of shape (n_values,), optional
-        Values of the weight. By default 101 evenly spaced values around the model's own value; they extend to either
-        side by this value or by the root mean square of all weights, whichever is larger.
-    base : as for `local_optimality`
-        Base scores, where the model was warm-started from a run.
-
-    Returns
-    -------
-    WeightCurve
-        The weight's values and the measure at each of them.
-
-    Raises
-    ------
-    InvalidInputError
-        For a model without weights, a weight that it does not have, and values that are not finite.
-
-    References
-    ----------
-    C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 4.2.
-
-    """
-    _check_model(model)
-    measure = parse_measure(metric)
-    weights = model.weights()
-    if not 0 <= weight < len(weights):
-        raise InvalidInputError(f"weight: expected a number from 0 to {len(weights) - 1}, got {weight}.")
-    own = float(weights[weight])
-    reach = max(abs(own), float(np.sqrt(np.mean(weights**2)))) or 1.0
-    axis = np.linspace(own - reach, own + reach, N_VALUES) if values is None else np.sort(np.asarray(values, float))
-    if axis.ndim != 1 or not len(axis) or not np.isfinite(axis).all():
-        raise InvalidInputError(f"values: expected finite numbers in one dimension, got {values!r}.")
-    value_at = _value_at(model, data, measure, base)
-    measures = np.empty(len(axis))
-    with kernel_threads(None, data.n_rows):
-        for number in track(range(len(axis)), "values", len(axis)):
-            moved = weights.copy()
-            moved[weight] = axis[number]
-            measures[number] = value_at(moved)
-    return WeightCurve(measure.name, weight, own, axis, measures)
-
-
-def _check_model(model: Weighted) -> None:
-    if not isinstance(model, Weighted):
+def _check_model(model: Any) -> None:
+    if not hasattr(model, "with_weights"):
         raise InvalidInputError(
             f"model: expected one with weights()/with_weights(), got {type(model).__name__}. Pass a net, a linear "
             "model or boosted trees."
         )
 
 
-def _value_at(model: Weighted, data: RankingData, measure: Measure, base: object) -> Callable[[Floats], float]:
+def _value_at(model: Any, data: RankingData, measure: Measure, base: object) -> Callable[[Floats], float]:
     """Return the function from weights (n_weights,) to the measure's mean on the data."""
     check_training_data(data, "data")
     rows = TrainingSet.of(data, np.zeros(data.n_rows))
     return partial(_value, model, data, base, rows.order, Validation(rows, measure))
 
 
-def _value(
-    model: Weighted, data: RankingData, base: object, order: Ints, validation: Validation, weights: Floats
-) -> float:
+def _value(model: Any, data: RankingData, base: object, order: Ints, validation: Validation, weights: Floats) -> float:
     return validation.value(model.with_weights(weights).predict(data, base=base)[order])

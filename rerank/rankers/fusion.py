@@ -6,7 +6,7 @@ Weights w of at least 0 minimise
 
 F         of each run `deviations`, and the reciprocal rank in units of that of rank 1 (or one normalization alone, for
           engines that know no other); a missing document has 0, as the lowest of the run has
-C         Plackett and Luce's cost (`rerank/objectives/plackett_luce.py`)
+C         Plackett and Luce's cost (`rerank/objectives/listwise.py`)
 start     equal weights of the scores, 0 of the ranks: the sum of standard scores, which is strong without judgements
 strength  of several the one that is best on held-out queries: with few queries the weights stay near equal ones
 
@@ -39,11 +39,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, ModelMismatchError, shown, unknown_name
+from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
 from rerank.files.lists import QrelsLike, RunLike, qrels_of
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.plackett_luce import PlackettLuceObjective
+from rerank.objectives.listwise import PlackettLuceObjective
 from rerank.rankers.auto import Auto, complete_member
 from rerank.rankers.base_scores import deviation_in_queries, mean_and_error
 from rerank.rankers.boosted import LambdaMART
@@ -134,7 +134,8 @@ def learn_fusion(
         scores are equal within the queries of all runs, and for what `source_data` refuses.
 
     """
-    _check_choices(norm, trees, judged, random_state)
+    if norm is not None and norm not in NORMS:
+        raise unknown_name("norm", norm, NORMS)
     of_judged = source_data(runs, qrels, DEPTH)
     lists = None
     data = of_judged.select(_learned_queries(of_judged))
@@ -158,20 +159,6 @@ def learn_fusion(
             model.judged_ = lists
             return model
     return weights if lists is None else Fusion.of(weights, lists, measure)
-
-
-def _check_choices(norm: object, trees: object, judged: object, random_state: object) -> None:
-    """Refuse what `learn_fusion` does not know."""
-    if norm is not None and norm not in NORMS:
-        raise unknown_name("norm", str(norm), NORMS)
-    if not isinstance(random_state, int | np.integer) or random_state < 0:
-        raise InvalidInputError(
-            f"random_state: expected a whole number from 0, got {shown(random_state)}. Leave it out for 0."
-        )
-    if not isinstance(trees, bool | np.bool_ | None):
-        raise InvalidInputError(f"trees: expected True, False or None, got {shown(trees)}. Leave it out for None.")
-    if not isinstance(judged, bool | np.bool_):
-        raise InvalidInputError(f"judged: expected True or False, got {shown(judged)}. Leave it out for True.")
 
 
 def _learned_queries(data: RankingData) -> Ints:
@@ -207,17 +194,8 @@ class Fusion(Auto):
         model = cls(metric=measure.name)
         complete_member(weights, model)
         model.base_ = ModelBase(weights)
-        model._restore(
-            {
-                "best_iteration": 0,
-                "evals_result": {},
-                "members": [],
-                "weights": np.empty(0),
-                "choices": {},
-                "chosen": "base",
-                "judged": judged,
-            }
-        )
+        nothing = {"best_iteration": 0, "evals_result": {}, "members": [], "weights": np.empty(0), "choices": {}}
+        model._restore({**nothing, "chosen": "base", "judged": judged})
         return model
 
     @classmethod
@@ -298,7 +276,10 @@ def apply_fusion(model: Ranker | str | Path, runs: Sequence[RunLike], name: str 
     model = fitted_model(model)
     records = checked_runs(runs)
     _check_sources(model, records)
-    _log_judged(model, records)
+    if isinstance(model, Fusion) and model.judged_ is not None:
+        shared = set(model.judged_.query_ids.tolist()) & {query_id for run in records for query_id in run}
+        if shared:
+            log.info("fusion: %d queries have ids of judged ones; they do not read the labels of these.", len(shared))
     query_ids = list(dict.fromkeys(query_id for run in records for query_id in run))
     sizes = [
         sum(run.rows(query_id).stop - run.rows(query_id).start for run in records if query_id in run)
@@ -312,18 +293,8 @@ def apply_fusion(model: Ranker | str | Path, runs: Sequence[RunLike], name: str 
     return Run.joined(parts)
 
 
-def _log_judged(model: Ranker, runs: Sequence[Run]) -> None:
-    """Log how many queries have the id of a judged query, and so do not read its labels."""
-    if isinstance(model, Fusion) and model.judged_ is not None:
-        shared = set(model.judged_.query_ids.tolist()) & {query_id for run in runs for query_id in run}
-        if shared:
-            log.info(
-                "fusion: %d queries have ids of judged queries; they do not read the labels of these.", len(shared)
-            )
-
-
-def n_sources(model: Ranker) -> int:
-    """Return the number of runs that a model was learned from; raises ModelMismatchError for another model."""
+def _check_sources(model: Ranker, runs: Sequence[Run]) -> None:
+    """Refuse another number of runs than those of training, and those in another order."""
     names = tuple(model.feature_names_)
     count = count_sources(names)
     if count < 2 or not set(names) >= {f"{name}.{OF_SOURCE[0]}" for name in source_names(count)}:
@@ -331,12 +302,6 @@ def n_sources(model: Ranker) -> int:
             "model: expected one that was learned from runs, got one of other features. Learn it with "
             "`rerank fuse --learn QRELS`."
         )
-    return count
-
-
-def _check_sources(model: Ranker, runs: Sequence[Run]) -> None:
-    """Refuse another number of runs than those of training, and those in another order."""
-    count = n_sources(model)
     if count != len(runs):
         raise ModelMismatchError(
             f"runs: expected the {count} runs that the model was learned from, got {len(runs)}. Give one of each "

@@ -1,4 +1,4 @@
-"""Rankers that another system trained; their scores are those of that system."""
+"""Rankers that `fit` does not train: the unsupervised sum, and models of other systems, whose scores are theirs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NoReturn, Protocol, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from rerank.rankers.arrays import column_names, feature_matrix, is_sparse, numbe
 from rerank.rankers.parameters import Jobs, jobs_parameter
 from rerank.rankers.ranker import PROGRESS, Ranker, register_fitted
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet
+from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
 from rerank.runtime.mapped_rows import changed_rows
 from rerank.runtime.schema import LARGEST, Choice, Field, Names, Number, Plain, SchemaError, Whole, at
 from rerank.trees.contributions import add_contributions
@@ -24,6 +25,7 @@ from rerank.trees.score import score_rows
 from rerank.trees.structures import check_codes
 from rerank.types import Floats, Ints, RankingData
 from rerank.types.ranking_data import BOTH, UNLISTED
+from rerank.types.retriever import Retriever
 
 log = logging.getLogger("rerank")
 SUMS = {"float64": np.float64, "float32": np.float32}
@@ -36,9 +38,11 @@ def stored_name(name: str) -> str:
     return name.replace(" ", "_")
 
 
-class _Learned(Ranker):
-    """What another system learned: attributes, which are no parameters."""
+class Untrained(Ranker):
+    """Base class of the rankers that are made otherwise than by `fit`."""
 
+    metric: ClassVar[str] = "nDCG@10"  # type: ignore[misc]  # of `score`
+    what: ClassVar[str]  # what cannot be trained, for messages
     source_: str
     constant_: float
     divisor_: float
@@ -50,37 +54,100 @@ class _Learned(Ranker):
     first_number_: int
     weights_: Floats
 
+    def fit(self, *arguments: Any, **named: Any) -> NoReturn:
+        """Refuse: there is nothing to learn."""
+        raise InvalidInputError(
+            f"{self.kind}: expected a ranker that can be trained, got {self.what}. Train a ranker that starts from it "
+            "(base=, --base)."
+        )
+
+
+@register_fitted(UNSUPERVISED)
+@dataclass(eq=False, repr=False)
+class Unsupervised(Untrained):
+    """The sum of a document's standardised scores, which needs no judgements: nothing is learned from the labels.
+
+    `rerank.rerank(index, "unsupervised", topics)` makes one of what the index has. Other rankers start from the same
+    sum by base="unsupervised".
+
+    References
+    ----------
+    Montague and Aslam (2001), Relevance score normalization for metasearch.
+
+    """
+
+    what: ClassVar[str] = "one that learns nothing"
+    learned: ClassVar[Mapping[str, Any]] = PROGRESS
+    parameter_fields: ClassVar[Mapping[str, Field]] = {}
+    base: ClassVar[str] = UNSUPERVISED  # type: ignore[misc]  # which holds the sum
+    n_jobs: ClassVar[None] = None  # type: ignore[misc]
+
+    @classmethod
+    def of(
+        cls,
+        names: tuple[str, ...],
+        recipe: Mapping[str, Any],
+        fingerprint: Mapping[str, Any],
+        retriever: Retriever | None,
+    ) -> Self:
+        """Return the ranker over some features, which needs no data.
+
+        Parameters
+        ----------
+        names : tuple of str
+            Names of the features.
+        recipe : mapping
+            Their recipe, as plain values.
+        fingerprint : mapping
+            The fingerprint of the index.
+        retriever : Retriever or None
+            What retrieves the candidates; None for those of any other system.
+
+        Returns
+        -------
+        Unsupervised
+            The ranker.
+
+        """
+        model = cls()
+        model._describe(names, recipe, fingerprint, retriever, base=UnsupervisedBase.of(names))
+        model._restore({"best_iteration": 0, "evals_result": {}})
+        return model
+
+    def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
+        self._check_fitted()
+
+    def _scores(self, X: NDArray[np.float32]) -> Floats:
+        return np.zeros(len(X))
+
+    def _columns_read(self) -> Ints:
+        return np.empty(0, dtype=np.int64)
+
+    def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
+        return
+
 
 @dataclass(eq=False, repr=False)
-class Imported(_Learned):
+class Imported(Untrained):
     """Base class of rankers that another system trained."""
 
     n_jobs: int | None = jobs_parameter()
 
     parameter_fields: ClassVar[Mapping[str, Field]] = {"n_jobs": Jobs()}
     base: ClassVar[None] = None  # type: ignore[misc]
-    metric: ClassVar[str] = "nDCG@10"  # type: ignore[misc]  # of `score`
-    what: ClassVar[str]  # what was trained elsewhere, for messages
 
     @classmethod
     def _of(cls, feature_names: Sequence[str], recipe: Mapping[str, Any] | None, learned: Mapping[str, Any]) -> Self:
-        """Return a fitted ranker with the values of `_parts`.
+        """Return a fitted ranker with these attributes.
 
         Raises InvalidInputError for feature names or a recipe that a model file could not hold.
         """
         model = cls()
         with at("feature_names"):
-            model._take_features(Names().read(list(feature_names), {}))
-        model.recipe_ = Plain().read(recipe, {})
+            names = Names().read(list(feature_names), {})
+        model._describe(names, Plain().read(recipe, {}))
         model._restore({"evals_result": {}, **learned})
         return model
-
-    def fit(self, *arguments: Any, **named: Any) -> NoReturn:
-        """Refuse: the model was trained elsewhere."""
-        raise InvalidInputError(
-            f"imported: expected a ranker that can be trained, got {self.what} of another system. Train a ranker that "
-            "starts from them (base=model, --base model:FILE)."
-        )
 
     def unfitted_copy(self) -> Self:
         """Return a copy that is still fitted: the model was trained elsewhere and is not trained again."""
@@ -99,42 +166,6 @@ class Imported(_Learned):
                 f"training data: expected the {self.n_features_in_} features of the imported model, got "
                 f"{train.X.shape[1]}. Make the data with the features that the model was trained on."
             )
-
-
-class ReadTrees(Protocol):
-    """Trees as a file of another system holds them; the names are those of the attributes of `ImportedTrees`."""
-
-    @property
-    def forest(self) -> Forest:
-        """The trees."""
-
-    @property
-    def constant(self) -> float:
-        """What is added to the sum."""
-
-    @property
-    def divisor(self) -> float:
-        """What the sum is divided by."""
-
-    @property
-    def zero_missing(self) -> Ints:
-        """Features of which 0 is read as missing."""
-
-    @property
-    def is_ordered(self) -> bool:
-        """Whether the features are in the order of training; where not, arrays without names are refused."""
-
-    @property
-    def missing_values(self) -> tuple[float, ...]:
-        """Numbers that are read as missing, beside NaN."""
-
-    @property
-    def unlisted_missing(self) -> bool:
-        """Whether what a sparse row does not list is missing; if not, it is 0."""
-
-    @property
-    def first_number(self) -> int:
-        """Number of the first column in LETOR text; -1 where it may be 0 or 1."""
 
 
 @register_fitted("imported")
@@ -168,7 +199,7 @@ class ImportedTrees(Imported):
 
     """
 
-    what: ClassVar[str] = "trees"
+    what: ClassVar[str] = "trees of another system"
     learned: ClassVar[Mapping[str, Any]] = {
         **PROGRESS,
         "source": str,
@@ -186,32 +217,26 @@ class ImportedTrees(Imported):
     @classmethod
     def of(
         cls,
-        trees: ReadTrees,
+        trees: Any,
         feature_names: Sequence[str],
         source: str,
         recipe: Mapping[str, Any] | None = None,
     ) -> Self:
-        """Return a fitted ranker of these trees, which are checked already.
+        """Return a fitted ranker of trees (`rerank.exchange.registry.TreeModel`), which are checked already.
 
         Raises InvalidInputError for feature names or a recipe that a model file could not hold.
         """
-        return cls._of(
-            feature_names,
-            recipe,
-            {
-                "best_iteration": trees.forest.n_trees,
-                "source": source,
-                "constant": trees.constant,
-                "divisor": trees.divisor,
-                "zero_missing": trees.zero_missing,
-                "sums": str(trees.forest.leaf_value.dtype),
-                "forest": trees.forest,
-                "ordered": trees.is_ordered,
-                "missing_values": np.array(trees.missing_values, dtype=np.float64),
-                "unlisted_missing": trees.unlisted_missing,
-                "first_number": trees.first_number,
-            },
-        )
+        learned = {
+            **{name: getattr(trees, name) for name in ("forest", "constant", "divisor", "zero_missing")},
+            "best_iteration": trees.forest.n_trees,
+            "source": source,
+            "sums": str(trees.forest.leaf_value.dtype),
+            "ordered": trees.is_ordered,
+            "missing_values": np.array(trees.missing_values, dtype=np.float64),
+            "unlisted_missing": trees.unlisted_missing,
+            "first_number": trees.first_number,
+        }
+        return cls._of(feature_names, recipe, learned)
 
     @property
     def feature_importances_(self) -> Floats:
@@ -310,10 +335,6 @@ class ImportedTrees(Imported):
             raise SchemaError("ascending features, each once", "others", path="zero_missing")
         self.forest_ = replace(self.forest_, leaf_value=self.forest_.leaf_value.astype(SUMS[self.sums_]))
 
-    def _largest_score(self) -> float:
-        largest: float = self.forest_.largest_score() / min(self.divisor_, 1.0)
-        return abs(self.constant_) + largest
-
 
 @register_fitted("importedlinear")
 @dataclass(eq=False, repr=False)
@@ -339,7 +360,7 @@ class ImportedWeights(Imported):
 
     """
 
-    what: ClassVar[str] = "weights"
+    what: ClassVar[str] = "weights of another system"
     learned: ClassVar[Mapping[str, Any]] = {**PROGRESS, "source": str, "constant": float, "weights": Floats}
 
     @classmethod
@@ -390,9 +411,6 @@ class ImportedWeights(Imported):
     def _check_learned(self) -> None:
         if len(self.weights_) != self.n_features_in_:
             raise SchemaError(f"{self.n_features_in_} values", str(len(self.weights_)), path="weights")
-
-    def _largest_score(self) -> float:
-        return LARGEST_VALUE * float(np.abs(self.weights_).sum()) + abs(self.constant_)
 
 
 def _known_values(X: NDArray[np.float32]) -> Floats:

@@ -1,7 +1,7 @@
 """Linear rankers: scores are base + inputs @ weights, the weights the minimum of a regularised cost.
 
 Smooth costs are minimised by L-BFGS, every sum in one order (Nocedal and Wright 2006, algorithms 7.4 and 7.5), the
-pairwise hinge by bundles (bundle.py). Other libraries' L-BFGS calls BLAS, whose rounding depends on the processor, and
+pairwise hinge by bundles. Other libraries' L-BFGS calls BLAS, whose rounding depends on the processor, and
 starts from the identity as its guess of the Hessian; from one of the same size in all directions, weights of features
 that say nearly the same take hundreds of iterations. Here the guess is the Hessian of some of the rows, computed anew
 after 1, 2, 4, ... iterations: a listwise cost depends on other documents once the weights order them. The search along
@@ -29,15 +29,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.objectives.base import LabelObjective, Objective
-from rerank.objectives.hinge import Hinge
-from rerank.objectives.plackett_luce import PlackettLuceObjective
+from rerank.objectives.base import LabelCost
+from rerank.objectives.listwise import PlackettLuceObjective
+from rerank.objectives.pairs import Hinge
 from rerank.objectives.pointwise import Logistic
 from rerank.rankers.base_scores import spread_at_the_top, start_in_units
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.ranker import PROGRESS, register
-from rerank.rankers.standardize import BLOCK, FURTHEST, Standardizer
-from rerank.rankers.store import WeightedRanker
+from rerank.rankers.standardize import BLOCK, Standardizer
+from rerank.rankers.store import StandardizedRanker
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet, check_pairs, pair_counts
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import array_dot, cross_product, gram, inverse, product
@@ -269,7 +269,7 @@ WIDEST = 30.0  # largest ratio of the base's unit to its spread, either way
 
 
 @dataclass(eq=False, repr=False)
-class LinearRanker(WeightedRanker):
+class LinearRanker(StandardizedRanker):
     """Base class of the linear rankers; a ranker adds its objective.
 
     The weights minimise 1/2 |w|^2 + C cost((base - m) / u + inputs @ w + b), found from w = 0. Inputs are the
@@ -300,7 +300,7 @@ class LinearRanker(WeightedRanker):
     }
 
     @abstractmethod
-    def _objective(self, train: TrainingSet) -> LabelObjective:
+    def _objective(self, train: TrainingSet) -> LabelCost:
         """Return what is minimised, over all queries."""
 
     def _weights(self) -> Floats:
@@ -333,7 +333,7 @@ class LinearRanker(WeightedRanker):
         inputs = self.standardizer_.stored_inputs(train.X, train.order)
         cost = Cost(inputs, slope * start, objective, self.C, self.has_intercept)
         best = np.zeros(cost.n_weights)
-        held_out = self._held_out(valid, unit)
+        held_out = self._held_out(valid, unit, linear_scores)
 
         def follow(weights: Floats) -> None:
             if stopping.add(held_out(weights)):
@@ -342,29 +342,17 @@ class LinearRanker(WeightedRanker):
                 raise StopIteration
 
         self._minimise(cost, follow)
-        self.best_iteration_ = stopping.best
-        self.evals_result_ = stopping.results()
+        self._follow(stopping)
         n_inputs = self.standardizer_.n_inputs
         self.weights_ = unit * best[:n_inputs]
         self.intercept_ = unit * float(best[n_inputs:].sum()) - centre
-
-    def _held_out(self, valid: TrainingSet | None, unit: float) -> Callable[[Floats], Floats]:
-        """Return what gives the scores of the validation rows under other weights; of no rows where there are none."""
-        if valid is None:
-            return np.zeros_like
-        inputs = self.standardizer_.stored_inputs(valid.X, valid.order)
-        return lambda weights: valid.start_scores + unit * linear_scores(inputs, weights)
 
     def _minimise(self, cost: Cost, follow: Callable[[Floats], None]) -> None:
         """Search for the minimum and call `follow` with each iterate; L-BFGS is for smooth costs."""
         minimise_smooth(cost.value_and_gradient, cost.n_weights, cost.inverse_hessian, TOLERANCE, self.max_iter, follow)
 
-    def _scores(self, X: NDArray[np.float32]) -> Floats:
-        scores = np.empty(len(X))
-        for first in range(0, len(X), BLOCK):
-            inputs = self.standardizer_.inputs(X[first : first + BLOCK])
-            scores[first : first + BLOCK] = product(inputs, self.weights_)
-        return scores + self.intercept_
+    def _input_scores(self, inputs: Floats) -> Floats:
+        return product(inputs, self.weights_) + self.intercept_
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
         n_features = self.n_features_in_
@@ -380,11 +368,8 @@ class LinearRanker(WeightedRanker):
     def _check_learned(self) -> None:
         self.standardizer_.check_sizes(self.n_features_in_, len(self.weights_))
 
-    def _largest_score(self) -> float:
-        return FURTHEST * float(np.abs(self.weights_).sum()) + abs(self.intercept_)
 
-
-def _slope(objective: Objective, base: Floats) -> float:
+def _slope(objective: LabelCost, base: Floats) -> float:
     """Return the factor with which base scores (n_rows,), in units of their spread, cost least, up to a constant.
 
     It is looked for between 1/30 and 30; 1 for a cold start.
@@ -428,9 +413,7 @@ def least_convex(derivative: Callable[[float], float], low: float, high: float) 
 class Cost:
     """The regularised cost of weights (n_inputs,), the intercept last where there is one."""
 
-    def __init__(
-        self, inputs: NDArray[np.float32], start: Floats, objective: LabelObjective, C: float, intercept: bool
-    ):
+    def __init__(self, inputs: NDArray[np.float32], start: Floats, objective: LabelCost, C: float, intercept: bool):
         """Take standardized inputs (n_rows, n_inputs) and the starting scores (n_rows,), in units of the objective."""
         self._inputs = inputs
         self._start = start
@@ -442,7 +425,7 @@ class Cost:
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:
         """Return 1/2 |w|^2 + C cost and its gradient, (n_weights,) float64."""
-        scores = self._start + linear_scores(self._inputs, weights)
+        scores = self._start + linear_scores(weights, self._inputs)
         n_inputs = self._inputs.shape[1]
         free = np.where(np.arange(self.n_weights) < n_inputs, weights, 0.0)
         cost = self._objective.cost_and_gradients(scores, self._grad, self._hess)
@@ -488,7 +471,7 @@ def _query_means(inputs: Floats, weights: Floats, query: Ints) -> Floats:
     return np.repeat(means, np.diff(firsts, append=len(query)), axis=0)
 
 
-def linear_scores(inputs: NDArray[np.float32], weights: Floats) -> Floats:
+def linear_scores(weights: Floats, inputs: NDArray[np.float32]) -> Floats:
     """Return inputs (n_rows, n_inputs) times weights, (n_rows,) float64; one weight more is an intercept."""
     n_inputs = inputs.shape[1]
     return product(inputs, weights[:n_inputs]) + weights[n_inputs:].sum()  # type: ignore[no-any-return]
@@ -506,7 +489,7 @@ class LogisticRegression(LinearRanker):
 
     has_intercept = True
 
-    def _objective(self, train: TrainingSet) -> LabelObjective:
+    def _objective(self, train: TrainingSet) -> LabelCost:
         return Logistic(train.query_ptr, train.weights, train.labels, sigma=0.5)
 
 
@@ -527,7 +510,7 @@ class PlackettLuce(LinearRanker):
 
     """
 
-    def _objective(self, train: TrainingSet) -> LabelObjective:
+    def _objective(self, train: TrainingSet) -> LabelCost:
         return PlackettLuceObjective(train.query_ptr, train.weights, train.labels)
 
 
@@ -542,7 +525,7 @@ class RankSVM(LinearRanker):
         1/2 |w|^2 + C sum over queries of the mean over pairs with l_i > l_j of max(0, 1 - (s_i - s_j))
 
     The cost of a query is multiplied by its weight, whatever its number of pairs. The minimum is unique; the bundle
-    method (bundle.py) finds its weights to within a thousandth.
+    method finds its weights to within a thousandth.
 
     References
     ----------
@@ -560,7 +543,7 @@ class RankSVM(LinearRanker):
 
     max_iter: int = parameter(1000, Whole(1, 1_000_000), "Maximum number of iterations.")
 
-    def _objective(self, train: TrainingSet) -> LabelObjective:
+    def _objective(self, train: TrainingSet) -> LabelCost:
         return Hinge(train.query_ptr, train.weights / pair_counts(train), train.labels)
 
     def _minimise(self, cost: Cost, follow: Callable[[Floats], None]) -> None:

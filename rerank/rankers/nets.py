@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
-from rerank.objectives.preferences import PreferencePairs
-from rerank.objectives.ranknet import RankNetObjective
+from rerank.objectives.pairs import PreferencePairs, RankNetObjective
 from rerank.objectives.swap_blocks import lambdarank_for, order_matters
 from rerank.rankers.base_scores import spread_at_the_top, start_in_units
 from rerank.rankers.parameters import (
@@ -32,8 +31,8 @@ from rerank.rankers.parameters import (
 )
 from rerank.rankers.ranker import PROGRESS, register
 from rerank.rankers.standardize import BLOCK, Standardizer
-from rerank.rankers.store import WeightedRanker
-from rerank.rankers.training import ALONE, EarlyStopping, PreferenceRows, TrainingContext, TrainingSet, pair_counts
+from rerank.rankers.store import StandardizedRanker
+from rerank.rankers.training import ALONE, EarlyStopping, TrainingContext, TrainingSet, pair_counts
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import cross_product, exp, product
 from rerank.runtime.progress import track
@@ -118,7 +117,7 @@ MEAN_DECAY, SQUARE_DECAY, TINY = 0.9, 0.999, 1e-8  # Adam's
 
 
 @dataclass(eq=False, repr=False)
-class NetRanker(WeightedRanker):
+class NetRanker(StandardizedRanker):
     """Base class of the nets; a ranker adds the objective of one query.
 
     The net (`Net`) reads standardized features (standardize.py) and adds to the base scores. An epoch passes over the
@@ -184,9 +183,8 @@ class NetRanker(WeightedRanker):
                     "name the same documents."
                 )
             stopping = self._stopping(valid, context)
-            net = self._train(queries, stopping, self._held_out(valid, unit))
-        self.best_iteration_ = stopping.best
-        self.evals_result_ = stopping.results()
+            net = self._train(queries, stopping, self._held_out(valid, unit, net_scores))
+        self._follow(stopping)
         self.net_ = net.scaled(unit)
 
     def _queries(self, train: TrainingSet, unit: float) -> list[_Query]:
@@ -199,13 +197,6 @@ class NetRanker(WeightedRanker):
                 rows = slice(int(train.query_ptr[number]), int(train.query_ptr[number + 1]))
                 queries.append(_Query(inputs[rows], start[rows], objective))
         return queries
-
-    def _held_out(self, valid: TrainingSet | None, unit: float) -> Callable[[Net], Floats]:
-        """Return what gives a net's scores of the validation rows; of none where there are none."""
-        if valid is None:
-            return lambda net: np.empty(0)
-        inputs = self.standardizer_.stored_inputs(valid.X, valid.order)
-        return lambda net: valid.start_scores + unit * net_scores(net, inputs)
 
     def _train(self, queries: list[_Query], stopping: EarlyStopping, held_out: Callable[[Net], Floats]) -> Net:
         """Return the best net over the epochs."""
@@ -231,11 +222,8 @@ class NetRanker(WeightedRanker):
         query.objective.gradients(query.start + product(activations, net.output), lambdas, curvatures)
         return net.gradient(query.inputs, activations, lambdas) + self.reg_lambda * net.weights
 
-    def _scores(self, X: NDArray[np.float32]) -> Floats:
-        scores = np.empty(len(X))
-        for first in range(0, len(X), BLOCK):
-            scores[first : first + BLOCK] = self.net_.scores(self.standardizer_.inputs(X[first : first + BLOCK]))
-        return scores
+    def _input_scores(self, inputs: Floats) -> Floats:
+        return self.net_.scores(inputs)
 
     def _learned_nothing(self) -> str:
         return "" if self.net_.output.any() else "no output weight but 0. Raise learning_rate or give other features"
@@ -243,9 +231,6 @@ class NetRanker(WeightedRanker):
     def _check_learned(self) -> None:
         n_inputs, rest = divmod(len(self.net_.weights), self.net_.n_hidden)
         self.standardizer_.check_sizes(self.n_features_in_, -1 if rest else n_inputs - 2)
-
-    def _largest_score(self) -> float:
-        return float(np.abs(self.net_.output).sum())
 
 
 class _Query(NamedTuple):
@@ -302,11 +287,11 @@ class RankNet(NetRanker):
     learns_from_pairs: ClassVar[bool] = True
 
     def _objective(self, query: TrainingSet) -> Objective | None:
-        if not isinstance(query.pairs, PreferenceRows):
+        if query.pairs is None:
             if len(np.unique(query.labels)) < 2:
                 return None
             return RankNetObjective(query.query_ptr, query.weights / pair_counts(query), query.labels)
-        better, worse, probabilities = query.pairs.of_query(query.order)
+        better, worse, probabilities = query.pairs
         if not len(better):
             return None
         weights = np.full(len(better), query.weights[0] / len(better))

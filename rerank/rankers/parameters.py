@@ -5,20 +5,31 @@ The constructor's arguments, the checks of `fit`, saving and loading, `rerank tr
 docs/rankers.md and the search space of `tune` are all derived from it.
 
 Parameters of other libraries (LightGBM, XGBoost, scikit-learn), and what says the same here: hints in errors.
+
+scikit-learn's estimator interface, without scikit-learn: it is imported by what only scikit-learn calls. scikit-learn
+knows an estimator by its methods, not by its base class: parameters (`get_params`, `set_params`), copies
+(`__sklearn_clone__`), tags (`__sklearn_tags__`) and metadata routing (`get_metadata_routing`, `set_fit_request`, ...).
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import dataclasses
+import inspect
+import sys
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from numbers import Integral
 from textwrap import wrap
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 from rerank.errors import InvalidInputError, UnknownParameterError, shown, suggestion
 from rerank.metrics.registry import measure_name
 from rerank.runtime.schema import Field, SchemaError, Sizes, Text, Whole
+from rerank.types.query_table import html_folded
 
 SAME = {  # other names of parameters of rankers
     "n_estimators": "num_iterations num_iteration num_boost_round num_round num_rounds n_round num_trees n_iter "
@@ -201,16 +212,10 @@ class Jobs(Field):
 
     def read(self, value: object, sizes: Sizes) -> int | None:
         """Return the number."""
-        try:
-            jobs: int | None = Whole(-1, 2**31 - 1, optional=True).read(value, sizes)
-        except SchemaError as error:
-            jobs = 0
-            got = error.got
-        else:
-            got = "0"
-        if jobs == 0:
-            raise SchemaError("a number of threads from 1, or -1 for all", got)
-        return jobs
+        is_number = isinstance(value, Integral) and not isinstance(value, bool) and -1 <= value < 2**31  # type: ignore[operator]
+        if value is not None and not (is_number and value):
+            raise SchemaError("a number of threads from 1, or -1 for all", shown(value))
+        return None if value is None else int(value)  # type: ignore[call-overload]
 
 
 SEED = Whole(0, 2**64 - 1, optional=True)
@@ -286,3 +291,210 @@ def check_parameters(ranker: HasParameters) -> None:
         plain_parameters(ranker)
     except SchemaError as error:
         raise InvalidInputError(error.fault("Choose another value.")) from None
+
+
+_ROUTED = ("fit", "predict", "score")  # methods whose further arguments scikit-learn may route
+
+
+class Estimator:
+    """Base class of an estimator whose parameters are the fields of a dataclass."""
+
+    def __new__(cls, *arguments: Any, **parameters: Any) -> Self:
+        """Refuse unknown parameters with the nearest known name."""
+        check_names(cls.__name__, parameters, _names(cls))
+        return super().__new__(cls)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the hyper-parameters by name.
+
+        Parameters
+        ----------
+        deep : bool
+            Add those of estimators among the values, as `base__num_leaves`.
+
+        Returns
+        -------
+        dict
+            The hyper-parameters.
+
+        """
+        parameters: dict[str, Any] = {}
+        for name in _names(type(self)):
+            value = getattr(self, name)
+            if deep and hasattr(value, "get_params") and not isinstance(value, type):
+                parameters.update((f"{name}__{inner}", parameter) for inner, parameter in value.get_params().items())
+            parameters[name] = value
+        return parameters
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Change hyper-parameters by name; `base__num_leaves` is one of the estimator `base`.
+
+        Parameters
+        ----------
+        **parameters : object
+            New values by name.
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
+
+        Raises
+        ------
+        UnknownParameterError
+            For an unknown name.
+
+        """
+        names = [name.partition("__")[0] for name in parameters]
+        check_names(type(self).__name__, names, _names(type(self)))
+        for name, value in parameters.items():
+            outer, separator, inner = name.partition("__")
+            if not separator:
+                setattr(self, name, value)
+            elif hasattr(getattr(self, outer), "set_params"):
+                getattr(self, outer).set_params(**{inner: value})
+            else:
+                raise InvalidInputError(f"{name}: expected an estimator as {outer}, got another value. Set {outer}.")
+        return self
+
+    def __repr__(self) -> str:
+        defaults = {name: parameter.default for name, parameter in inspect.signature(type(self)).parameters.items()}
+        values = self.get_params(deep=False)
+        changed = {name: value for name, value in values.items() if not _same(value, defaults.get(name))}
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+
+    @abstractmethod
+    def summary(self) -> str:
+        """Return one line: whether the estimator is fitted, and what it learned."""
+
+    def _repr_html_(self) -> str:
+        """Return the estimator for a notebook: as `repr` shows it, opening to all parameters, and its summary."""
+        rows = [(name, repr(value)) for name, value in self.get_params(deep=False).items()]
+        return html_folded(repr(self), self.summary(), ["parameter", "value"], rows)
+
+    def unfitted_copy(self) -> Self:
+        """Return an unfitted estimator with the same parameters.
+
+        Estimators in a sequence are copied in the same way; all other values, a fitted base ranker among them, are
+        shared.
+
+        Returns
+        -------
+        Estimator
+            The copy.
+
+        """
+        parameters = {name: _unfitted(value) for name, value in self.get_params(deep=False).items()}
+        other = type(self)(**parameters)
+        if hasattr(self, "_metadata_request"):
+            other._metadata_request = copy.deepcopy(self._metadata_request)
+        return other
+
+    def __sklearn_clone__(self) -> Self:
+        return self.unfitted_copy()
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        inputs = InputTags(sparse=True, allow_nan=True)
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=inputs)
+
+    def get_metadata_routing(self) -> Any:
+        """Return scikit-learn's `MetadataRequest`: which arguments of `fit`, `predict` and `score` are routed.
+
+        Returns
+        -------
+        MetadataRequest
+            A copy.
+
+        """
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        if hasattr(self, "_metadata_request"):
+            return copy.deepcopy(self._metadata_request)
+        request = MetadataRequest(owner=self)
+        for method in _ROUTED:
+            for name in _metadata_names(type(self), method):
+                getattr(request, method).add_request(param=name, alias=None)
+        return request
+
+    def set_fit_request(self, **requests: bool | str | None) -> Self:
+        """Say which arguments of `fit` scikit-learn's meta-estimators pass on: `set_fit_request(qid=True)`.
+
+        Parameters
+        ----------
+        **requests : bool, str or None
+            For each argument True (pass it on), False (do not), a str (the name that it has there), or None (an error
+            where it is given).
+
+        Returns
+        -------
+        Ranker
+            The ranker itself.
+
+        """
+        return self._set_request("fit", requests)
+
+    def set_score_request(self, **requests: bool | str | None) -> Self:
+        """Say which arguments of `score` are passed on; see `set_fit_request`.
+
+        Parameters
+        ----------
+        **requests : bool, str or None
+            As for `set_fit_request`.
+
+        Returns
+        -------
+        Estimator
+            The estimator itself.
+
+        """
+        return self._set_request("score", requests)
+
+    def _set_request(self, method: str, requests: dict[str, bool | str | None]) -> Self:
+        import sklearn
+
+        if not sklearn.get_config()["enable_metadata_routing"]:
+            raise RuntimeError(
+                f"set_{method}_request: expected metadata routing to be enabled, got it disabled. Call "
+                "sklearn.set_config(enable_metadata_routing=True)."
+            )
+        check_names(f"{type(self).__name__}.set_{method}_request", requests, _metadata_names(type(self), method))
+        routing = self.get_metadata_routing()
+        for name, alias in requests.items():
+            getattr(routing, method).add_request(param=name, alias=alias)
+        self._metadata_request = routing
+        return self
+
+
+def not_fitted(message: str) -> InvalidInputError:
+    """Return the error for an estimator that is not fitted: scikit-learn's NotFittedError too, where it is imported."""
+    exceptions = sys.modules.get("sklearn.exceptions")
+    return (InvalidInputError if exceptions is None else _not_fitted_error(exceptions.NotFittedError))(message)
+
+
+@cache
+def _not_fitted_error(error: Any) -> type[InvalidInputError]:
+    return type("NotFittedError", (InvalidInputError, error), {"__doc__": "An estimator that is not fitted."})
+
+
+def _names(kind: type) -> tuple[str, ...]:
+    """Return the names of the constructor's parameters."""
+    return tuple(inspect.signature(kind).parameters)
+
+
+def _metadata_names(kind: type, method: str) -> tuple[str, ...]:
+    """Return the keyword arguments of a method."""
+    parameters = inspect.signature(getattr(kind, method)).parameters.values()
+    return tuple(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)
+
+
+def _unfitted(value: object) -> Any:
+    if isinstance(value, list | tuple) and any(isinstance(member, Estimator) for member in value):
+        return type(value)(member.unfitted_copy() if isinstance(member, Estimator) else member for member in value)
+    return value
+
+
+def _same(value: object, default: object) -> bool:
+    """Return whether a parameter has its default; arrays and the like have not."""
+    return type(value) is type(default) and bool(value == default)

@@ -12,8 +12,7 @@ from numba import prange
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.objectives.pairwise_exponential import PairwiseExponential
-from rerank.objectives.preferences import ExponentialPairs
+from rerank.objectives.pairs import ExponentialPairs, PairwiseExponential
 from rerank.rankers.base_scores import spread_at_the_top, start_in_units
 from rerank.rankers.linear import least_convex
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
@@ -31,6 +30,7 @@ from rerank.types import Floats, Ints
 
 ALPHAS = ("binary", "bisection", "bound")
 LARGEST_ALPHA = 4.0  # where h orders every pair rightly, Z falls for ever
+MISSING = MOST_CODES - 1  # code of a missing value
 LEAST_AGREEMENT = 1e-9  # |r| below it is rounding
 
 
@@ -96,11 +96,11 @@ class RankBoost(Ranker):
         search = _Search(train, self.max_bin)
         spread = spread_at_the_top(train)
         start, _ = start_in_units(train, spread, by_query=True)
-        alpha = _base_alpha(objective, start)
+        alpha = _least(objective, np.zeros_like(start), start) if start.any() else 1.0
+        alpha = alpha if alpha > LEAST_AGREEMENT else 1.0  # an order that is no better than none is taken as it is
         stopping = self._stopping(valid, context)
         trees = self._boost(search, objective, alpha * start, valid, spread / alpha, stopping)
-        self.best_iteration_ = stopping.best
-        self.evals_result_ = stopping.results()
+        self._follow(stopping)
         self.forest_ = Forest.of(trees[: self.best_iteration_])
 
     def _objective(self, train: TrainingSet) -> PairwiseExponential | ExponentialPairs:
@@ -130,7 +130,7 @@ class RankBoost(Ranker):
             if weak is None:
                 break
             chosen = search.chosen(weak)
-            step = self.learning_rate * _ALPHAS[self.alpha](objective, scores, chosen, weak.agreement)
+            step = self.learning_rate * self._alpha(objective, scores, chosen, weak.agreement)
             scores = scores + step * chosen
             after = objective.cost(scores)
             trees.append(search.tree(weak, step * unit, float(array_log(before / after))))
@@ -141,6 +141,25 @@ class RankBoost(Ranker):
             if stopping.over:
                 break
         return trees
+
+    def _alpha(
+        self,
+        objective: PairwiseExponential | ExponentialPairs,
+        scores: Floats,
+        chosen: NDArray[np.bool_],
+        agreement: float,
+    ) -> float:
+        """Return the weight of a weak ranker, h of each row `chosen`."""
+        if self.alpha == "bisection":
+            return _least(objective, scores, chosen)
+        if self.alpha == "binary":
+            right, wrong = objective.agreement(scores, chosen)
+            alpha = 0.5 * (array_log(right) - array_log(wrong))
+        elif abs(agreement) < 1.0:
+            alpha = 0.5 * array_log1p(2.0 * agreement / (1.0 - agreement))
+        else:
+            alpha = np.copysign(LARGEST_ALPHA, agreement)
+        return float(np.clip(alpha, -LARGEST_ALPHA, LARGEST_ALPHA))
 
     def _columns_read(self) -> Ints:
         return np.unique(self.forest_.feature).astype(np.int64)
@@ -154,9 +173,6 @@ class RankBoost(Ranker):
     def _learned_nothing(self) -> str:
         learned = self.forest_.leaf_value.any()
         return "" if learned else "no threshold that orders more pairs rightly than wrongly. Give other features"
-
-    def _largest_score(self) -> float:
-        return self.forest_.largest_score()
 
 
 @dataclass(frozen=True)
@@ -179,9 +195,8 @@ class _Search:
         """Bin the rows."""
         n_threads = numba.get_num_threads()
         self._bins = learn_bins(train.X, max_bin, n_threads)
-        self._columns = Columns.of(self._bins)
-        self._features = np.sort(self._columns.features)
-        if not len(self._features):
+        self._columns = Columns.separate(self._bins)
+        if not len(self._columns.features):
             raise InvalidInputError(
                 "training data: expected a feature with different values, got only constant ones. Check X."
             )
@@ -194,33 +209,26 @@ class _Search:
         potentials  (n_rows,) float64: of each document, the share of D that it should win less that it should lose
         """
         _sum_by_byte(self._blocks, potentials, self._sums)
-        best = max((self._best_edge(feature) for feature in self._features.tolist()), key=lambda w: abs(w.agreement))
+        found = (self._best_edge(feature) for feature in self._columns.features.tolist())
+        best = max(found, key=lambda weak: abs(weak.agreement))
         return best if abs(best.agreement) > LEAST_AGREEMENT else None
 
     def _best_edge(self, feature: int) -> _Weak:
         """Return the feature's threshold with the largest |r|, summed from the potentials in each of its bins."""
-        sums = np.bincount(self._digits(feature), self._sums[self._columns.column[feature]], MOST_CODES)
+        sums = self._sums[self._columns.column[feature]]
         present = sums[: self._bins.n_bins[feature]]
-        missing = sums[self._columns.missing_digit[feature]] if self._bins.missing[feature] else 0.0
+        missing = sums[MISSING] if self._bins.missing[feature] else 0.0
         above = present.sum() - np.cumsum(present)
         above[-1] = 0.0  # no value is above the last bin: this edge compares all present values with the missing ones
         either = np.column_stack([above, above + missing])
         edge, side = divmod(int(np.argmax(np.abs(either))), 2)
         return _Weak(feature, edge, bool(side), float(either[edge, side]))
 
-    def _digits(self, feature: int) -> Ints:
-        """Return the digit of a feature (see `rerank.trees.bins`) for each code of its column."""
-        stride = self._columns.stride[feature]
-        n_digits = self._columns.n_digits[feature]
-        return np.arange(MOST_CODES) // stride % n_digits  # type: ignore[no-any-return]
-
     def chosen(self, weak: _Weak) -> NDArray[np.bool_]:
         """Return h of every training row."""
-        digits = self._digits(weak.feature)
         column = int(self._columns.column[weak.feature])
-        absent = self._bins.missing[weak.feature] & (digits == self._columns.missing_digit[weak.feature])
-        by_byte = np.where(absent, weak.missing, digits > weak.edge)
-        return by_byte[self._blocks[column // WIDTH][:, column % WIDTH]]  # type: ignore[no-any-return]
+        codes = self._blocks[column // WIDTH][:, column % WIDTH]
+        return np.where(codes == MISSING, weak.missing, codes > weak.edge)
 
     def tree(self, weak: _Weak, step: float, gain: float) -> Tree:
         """Return the weak ranker as a tree of two leaves, 0 and `step`."""
@@ -238,15 +246,6 @@ class _Search:
         )
 
 
-def _base_alpha(objective: PairwiseExponential | ExponentialPairs, base: Floats) -> float:
-    """Return the alpha of the base ranker as the first weak ranker, the least Z(alpha); 1 for a cold start.
-
-    base  (n_rows,) float64, in units of their spread. One whose order is no better than none is taken as it is.
-    """
-    alpha = _least(objective, np.zeros_like(base), base) if base.any() else 1.0
-    return alpha if alpha > LEAST_AGREEMENT else 1.0
-
-
 def _least(objective: PairwiseExponential | ExponentialPairs, scores: Floats, h: Floats | NDArray[np.bool_]) -> float:
     """Return the alpha with Z'(alpha) = 0: Z is convex, and its slope is the gradient along h."""
     grad = np.empty_like(scores)
@@ -257,33 +256,6 @@ def _least(objective: PairwiseExponential | ExponentialPairs, scores: Floats, h:
         return array_dot(grad, h)
 
     return least_convex(slope, -LARGEST_ALPHA, LARGEST_ALPHA)
-
-
-def _bisection(
-    objective: PairwiseExponential | ExponentialPairs, scores: Floats, chosen: NDArray[np.bool_], agreement: float
-) -> float:
-    """Return the minimum of Z(alpha)."""
-    return _least(objective, scores, chosen)
-
-
-def _binary(
-    objective: PairwiseExponential | ExponentialPairs, scores: Floats, chosen: NDArray[np.bool_], agreement: float
-) -> float:
-    """Return 1/2 ln(W+ / W-)."""
-    right, wrong = objective.agreement(scores, chosen)
-    return float(np.clip(0.5 * (array_log(right) - array_log(wrong)), -LARGEST_ALPHA, LARGEST_ALPHA))
-
-
-def _bound(
-    objective: PairwiseExponential | ExponentialPairs, scores: Floats, chosen: NDArray[np.bool_], agreement: float
-) -> float:
-    """Return 1/2 ln((1 + r) / (1 - r))."""
-    if abs(agreement) >= 1.0:
-        return float(np.copysign(LARGEST_ALPHA, agreement))
-    return float(np.clip(0.5 * array_log1p(2.0 * agreement / (1.0 - agreement)), -LARGEST_ALPHA, LARGEST_ALPHA))
-
-
-_ALPHAS = {"binary": _binary, "bisection": _bisection, "bound": _bound}
 
 
 @kernel(parallel=True)

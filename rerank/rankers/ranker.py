@@ -8,7 +8,7 @@ import logging
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -17,38 +17,51 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rerank.errors import InvalidInputError, ModelMismatchError, UnknownParameterError, shown
+from rerank.errors import (
+    FileFormatError,
+    InvalidInputError,
+    MissingFileError,
+    ModelMismatchError,
+    UnknownParameterError,
+    shown,
+)
 from rerank.files.lists import RunLike, data_of, run_of
+from rerank.files.trec import read_run
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import (
+    LabelledArrays,
     category_values,
-    check_index,
     coded,
     column_names,
-    data_from_arrays,
     feature_matrix,
+    labelled_rows,
     number_column,
     numbered_names,
-    query_column,
+    validation_arrays,
     zeros_of,
 )
 from rerank.rankers.calibration import Calibration, Probabilities
-from rerank.rankers.estimator import Estimator, not_fitted
-from rerank.rankers.model_file import FORMAT, VERSION
-from rerank.rankers.parameters import check_parameters, declared_parameters, documentation, plain_parameters
+from rerank.rankers.parameters import (
+    Estimator,
+    check_parameters,
+    declared_parameters,
+    documentation,
+    not_fitted,
+    plain_parameters,
+)
 from rerank.rankers.training import (
     ALONE,
     Callback,
     EarlyStopping,
     PreferenceRows,
     TrainingContext,
-    TrainingOptions,
     TrainingSet,
     Validation,
     check_start,
     check_training_data,
 )
 from rerank.rankers.warm_start import (
+    NO_BASE,
     Base,
     CandidateRunBase,
     GivenScoresBase,
@@ -56,7 +69,7 @@ from rerank.rankers.warm_start import (
     StoredBase,
     check_base_run,
     check_retrievers,
-    given_base,
+    model_readers,
     note_unknown_start,
     resolve_base,
     run_scores,
@@ -66,7 +79,6 @@ from rerank.runtime.mapped_rows import changed_rows, is_mapped, row_blocks
 from rerank.runtime.output import whole_file
 from rerank.runtime.registry import Registry
 from rerank.runtime.schema import (
-    LARGEST,
     Choice,
     Field,
     Flag,
@@ -81,6 +93,7 @@ from rerank.runtime.schema import (
     Whole,
     at,
 )
+from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.runtime.threads import kernel_threads
 from rerank.trees.forest import Forest
 from rerank.trees.structures import CategoryValues
@@ -90,39 +103,14 @@ from rerank.types.ranking_data import Preferences
 from rerank.types.retriever import RETRIEVERS, Retriever, retriever_members
 
 log = logging.getLogger("rerank")
-DEEPEST = 50  # models inside one another
+FORMAT = "rerank-model"
+VERSION = 2
+REMEDY = "Train the model again, or fetch the file again."
 PROGRESS: dict[str, Field] = {  # of the training of any ranker
     "best_iteration": Whole(0, 1_000_000),
     "evals_result": Table(Table(Numbers())),
 }
-_COUNTED = ("documents", "terms")  # of the index, in its fingerprint
 _NAMING = ("fields", "families", "features", "numbers", "functions", "runs")  # the features' names show these parts
-
-
-def _check_members(stored: Mapping[str, Any] | None, what: str, names: Sequence[str], member: Field) -> None:
-    """Refuse an object with a member, of some names, that a field does not read; null is no member."""
-    for name in names:
-        if stored and stored.get(name) is not None:
-            with at(f"{what}.{name}"):
-                member.read(stored[name], {})
-
-
-@dataclass(frozen=True)
-class Validated:
-    """Validation data as `fit` is given them."""
-
-    data: Any
-    qid: Any
-    group: Any
-    init_score: Any
-
-    @property
-    def is_there(self) -> bool:
-        """Whether there are validation data; raises InvalidInputError where only parts of them are given."""
-        for name in ("qid", "group", "init_score"):
-            if self.data is None and getattr(self, name) is not None:
-                raise InvalidInputError(f"eval_{name}: expected eval_set beside it, got none. Pass eval_set.")
-        return self.data is not None
 
 
 class Ranker(Estimator):
@@ -157,7 +145,7 @@ class Ranker(Estimator):
     kind: ClassVar[str] = ""
     learns_from_pairs: ClassVar[bool] = False
     weighs_rows: ClassVar[bool] = False  # takes weights of documents, and not only of queries
-    trains_mapped: ClassVar[bool] = False  # reads features block by block, keeps to a memory limit, has checkpoints
+    trains_mapped: ClassVar[bool] = False  # reads features block by block, keeps to a memory limit
     cross_validates: ClassVar[bool] = False  # without an eval_set, chooses by held-out queries; see cross_validated_
     learned: ClassVar[Mapping[str, Any]]  # annotations of what was learned, by attribute without the last underscore
     cross_validated_: float  # metric of the choice on the held-out training queries
@@ -166,13 +154,6 @@ class Ranker(Estimator):
     early_stopping_rounds: int
     base: Any
     n_jobs: int | None
-    feature_names_: tuple[str, ...]
-    n_features_in_: int
-    recipe_: Any
-    fingerprint_: Any
-    retriever_: Retriever | None
-    run_retrievers_: dict[str, Retriever]
-    base_: Base
     best_iteration_: int
     evals_result_: dict[str, dict[str, list[float]]]
     calibration_: Calibration | None = None
@@ -267,19 +248,28 @@ class Ranker(Estimator):
             with at("forest"):
                 forest.check_features(self.n_features_in_)
 
-    def _take_features(self, names: tuple[str, ...]) -> None:
-        """Take features of unknown origin, without a base."""
+    def _describe(
+        self,
+        names: tuple[str, ...],
+        recipe: Any = None,
+        fingerprint: Any = None,
+        retriever: Retriever | None = None,
+        run_retrievers: Mapping[str, Retriever] = MappingProxyType({}),
+        base: Base = NO_BASE,
+    ) -> None:
+        """Take what is known of the features, and what scores start from."""
         self.feature_names_ = names
         self.n_features_in_ = len(names)
-        self.recipe_ = None
-        self.fingerprint_ = None
-        self.retriever_ = None
-        self.run_retrievers_ = {}
-        self.base_ = NoBase()
+        self.recipe_ = recipe
+        self.fingerprint_ = fingerprint
+        self.retriever_ = retriever
+        self.run_retrievers_ = dict(run_retrievers)
+        self.base_ = base
 
-    @abstractmethod
-    def _largest_score(self) -> float:
-        """Return a bound of the size of what the learner adds to the base scores."""
+    def _follow(self, stopping: EarlyStopping) -> None:
+        """Take the iterations to keep, and the measure after each."""
+        self.best_iteration_ = stopping.best
+        self.evals_result_ = stopping.results()
 
     def fit(
         self,
@@ -296,7 +286,7 @@ class Ranker(Estimator):
         eval_init_score: Any = None,
         preferences: Preferences | Iterable[Sequence[Any]] | None = None,
         callbacks: Iterable[Callback] | None = None,
-        training: TrainingOptions | None = None,
+        memory: int | str | None = None,
     ) -> Self:
         """Train the ranker.
 
@@ -328,8 +318,11 @@ class Ranker(Estimator):
         callbacks : iterable of callables, optional
             Each is called after each iteration with a `TrainingProgress`: its iteration, evals_result, and stop(). One
             that raises ends the training.
-        training : TrainingOptions, optional
-            For rankers of boosted trees: a limit of memory, a checkpoint. The model does not depend on them.
+        memory : int or str, optional
+            For rankers of boosted trees: maximum memory of the process, in bytes or as a size such as "4GB". The model
+            does not depend on it. The binned features are kept in a memory-mapped temporary file if they do not fit. If
+            the data are mapped, too (`rerank.read_data(path, mapped=True)`), the features are never in memory as a
+            whole.
 
         Returns
         -------
@@ -344,9 +337,13 @@ class Ranker(Estimator):
         """
         check_parameters(self)
         rows: Any = data_of(X)
-        options = training or TrainingOptions()
-        self._check_supported(options, preferences is not None)
-        context = TrainingContext.of(callbacks, options)
+        if memory is not None:
+            self._check_able("memory", "trains_mapped", "a ranker of boosted trees")
+        if preferences is not None:
+            self._check_able("preferences", "learns_from_pairs", "a ranker that learns from pairs")
+        if init_score is not None and self.base is not None:
+            raise InvalidInputError("init_score: expected no base= beside it, got both. Pass one of them.")
+        context = TrainingContext.of(callbacks, memory)
         pairs = PreferenceRows.of(preferences, rows)
         if pairs is not None and rows.labels is None:
             rows = replace(rows, labels=np.zeros(rows.n_rows))
@@ -354,76 +351,65 @@ class Ranker(Estimator):
         if "categorical_feature" in self.parameter_fields:
             learner.categories_ = category_values(rows)
         rows = coded(rows, learner.categories_)
-        data, scores = learner._training_data(rows, y, qid, group, init_score, sample_weight)
         learner._columns_named = not isinstance(rows, RankingData) and column_names(rows) is not None
-        validated = Validated(data_of(eval_set), eval_qid, eval_group, eval_init_score)
-        learner._fit_data(data, scores, pairs, validated, context)
+        data, start = labelled_rows(rows, y, qid, group, init_score, sample_weight)
+        valid = validation_arrays(data_of(eval_set), eval_qid, eval_group, eval_init_score)
+        learner._fit_data(data, start, pairs, valid, context)
         unlearned = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         self.__dict__ = {**unlearned, **vars(learner), **self.get_params(deep=False)}
         return self
 
-    def _check_supported(self, options: TrainingOptions, with_preferences: bool) -> None:
-        """Refuse what only other rankers can do."""
-        for name, value in (("memory", options.memory), ("checkpoint", options.checkpoint)):
-            if value is not None and not self.trains_mapped:
-                raise UnknownParameterError(
-                    f"{name}: expected a ranker of boosted trees, got {type(self).__name__}. Take one of "
-                    f"{', '.join(rankers_of_parts())}, or leave it out."
-                )
-        if with_preferences and not self.learns_from_pairs:
+    def _check_able(self, what: str, ability: str, expected: str) -> None:
+        """Refuse an argument that only the rankers with an ability take."""
+        if not getattr(self, ability):
+            able = ", ".join(name for name, ranker in known_rankers().items() if getattr(ranker, ability))
             raise UnknownParameterError(
-                f"preferences: expected a ranker that learns from pairs, got {type(self).__name__}, which learns from "
-                f"labels. Take one of {', '.join(rankers_of_pairs())}, or pass labels."
+                f"{what}: expected {expected}, got {type(self).__name__}. Take one of {able}, or leave it out."
             )
 
     def _fit_data(
         self,
         data: RankingData,
-        init_score: Floats | None,
+        start: Floats | None,
         pairs: PreferenceRows | None,
-        validated: Validated,
+        valid: LabelledArrays | None,
         context: TrainingContext,
     ) -> None:
+        """Learn from data, which start from given scores or the base; `valid` as `validation_arrays` returns it."""
         self._check_memory(data, context)
         data = self._loaded(data)
         check_training_data(data, "training data")
-        self._check_weights(data)
-        base = given_base(self.base, STORED_MODEL, data.feature_names)
+        if data.row_weights is not None:
+            self._check_able("sample_weight", "weighs_rows", "a ranker that weighs rows, or one weight a query")
+        base = given_base(self.base, data.feature_names)
         if isinstance(base, Ranker) and hasattr(base, "base_"):
             check_retrievers(base, data.retriever, data.run_retrievers, "training data")
-            has_sets = isinstance(forest := getattr(base, "forest_", None), Forest) and len(forest.categories) > 0
-            if (base.categories_ or (has_sets and self.categories_)) and base.categories_ != self.categories_:
-                raise InvalidInputError(
-                    "base: expected a model whose category columns have the categories of X in the same order, got "
-                    "others. Give the columns its categories (Series.cat.set_categories), as base.categories_ has "
-                    "them; for a base without them, give codes (Series.cat.codes) and categorical_feature."
-                )
-        self.base_, start = (GivenScoresBase(), init_score) if init_score is not None else resolve_base(base, data)
-        self.feature_names_ = data.feature_names
-        self.n_features_in_ = data.n_features
-        self.recipe_ = data.recipe
-        self.fingerprint_ = data.fingerprint
-        self.retriever_ = data.retriever
-        self.run_retrievers_ = dict(data.run_retrievers)
-        if self.retriever_ is not None and self.retriever_.depth is None:  # as many documents are reranked by default
-            self.retriever_ = replace(self.retriever_, depth=int(np.diff(data.query_ptr).max()))
-        if self.retriever_ is None and isinstance(self.base_, CandidateRunBase) and isinstance(base, Run):
-            self.retriever_ = base.retriever  # of a run whose scores are the data's
+            self._check_categories(base)
+        origin: Base = GivenScoresBase()
+        if start is None:
+            origin, start = resolve_base(base, data)
+        retriever = data.retriever
+        if retriever is not None and retriever.depth is None:  # as many documents are reranked by default
+            retriever = replace(retriever, depth=int(np.diff(data.query_ptr).max()))
+        if retriever is None and isinstance(origin, CandidateRunBase) and isinstance(base, Run):
+            retriever = base.retriever  # of a run whose scores are the data's
+        self._describe(data.feature_names, data.recipe, data.fingerprint, retriever, data.run_retrievers, origin)
         note_unknown_start(self)
-        valid = validated.is_there and self._validation_set(validated, base)
+        validation = None if valid is None else self._validation_set(valid, base)
         check_start(start)
         with kernel_threads(self.n_jobs):
-            train = replace(TrainingSet.of(data, start, pairs), base_worth=self.base_.worth)
-            self._learn(train, valid or None, context)
+            train = replace(TrainingSet.of(data, start, pairs), base_worth=origin.worth)
+            self._learn(train, validation, context)
         self._warn_of_nothing()
 
-    def _check_weights(self, data: RankingData) -> None:
-        """Refuse weights of rows where the ranker takes only those of queries."""
-        if data.row_weights is not None and not self.weighs_rows:
-            able = ", ".join(name for name, ranker in known_rankers().items() if ranker.weighs_rows)
+    def _check_categories(self, base: Ranker) -> None:
+        """Refuse a base model whose category columns have other codes than these."""
+        has_sets = isinstance(forest := getattr(base, "forest_", None), Forest) and len(forest.categories) > 0
+        if (base.categories_ or (has_sets and self.categories_)) and base.categories_ != self.categories_:
             raise InvalidInputError(
-                f"sample_weight: expected one weight for all rows of a query, got several, which only {able} take. "
-                "Choose one of them, or weigh queries."
+                "base: expected a model whose category columns have the categories of X in the same order, got "
+                "others. Give the columns its categories (Series.cat.set_categories), as base.categories_ has "
+                "them; for a base without them, give codes (Series.cat.codes) and categorical_feature."
             )
 
     def _check_memory(self, data: RankingData, context: TrainingContext) -> None:
@@ -549,7 +535,6 @@ class Ranker(Estimator):
     def _rows_to_score(self, X: RankingData | ArrayLike, init_score: ArrayLike | None, base: object) -> RankingData:
         """Return the rows with the model's features, checked."""
         self._check_fitted()
-        check_index("init_score", init_score, X)
         data = self._matching(X) if isinstance(X, RankingData) else self._rows(self._matrix(X), zeros_of(X))
         if isinstance(X, RankingData):
             check_retrievers(self, X.retriever, X.run_retrievers, "data", init_score is None and base is None)
@@ -582,14 +567,12 @@ class Ranker(Estimator):
 
         """
         self._check_fitted()
-        data: Any = data_of(X)
-        scores = self.predict(data, init_score=init_score, base=base)
-        if not isinstance(data, RankingData):
-            data, order = _labelled(self._with_codes(data), y, qid, group, sample_weight)
-            scores = scores[order]
+        rows: Any = data_of(X)
+        scores = self.predict(rows, init_score=init_score, base=base)
+        data, start = labelled_rows(self._with_codes(rows), y, qid, group, scores, sample_weight)
         check_training_data(data, "data")
-        rows = TrainingSet.of(data, scores)
-        return Validation(rows, parse_measure(self.metric)).value(rows.start_scores)
+        train = TrainingSet.of(data, np.asarray(start))
+        return Validation(train, parse_measure(self.metric)).value(train.start_scores)
 
     def rank(
         self,
@@ -617,8 +600,12 @@ class Ranker(Estimator):
 
         """
         self._check_fitted()
-        data = ranking_data_of(data, "Call predict.")
-        return data.run(self.predict(data, init_score=init_score, base=base), name or self.kind)
+        record = data_of(data)
+        if not isinstance(record, RankingData):
+            raise InvalidInputError(
+                f"data: expected RankingData or the path of its file, got {type(record).__name__}. Call predict."
+            )
+        return record.run(self.predict(record, init_score=init_score, base=base), name or self.kind)
 
     def probabilities(self, data: RankingData, *, base: RunLike | None = None, texts: bool = False) -> Probabilities:
         """Return the probability that each document is relevant, and that any document of a query is.
@@ -679,7 +666,9 @@ class Ranker(Estimator):
             Sixteen hexadecimal digits.
 
         """
-        return _checksum(self.to_dict())
+        stored = self.to_dict()
+        parts = {name: value for name, value in stored.items() if name not in ("parameters", "calibration")}
+        return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def save(self, path: str | Path) -> None:
         """Write the model to a JSON file, which contains no code.
@@ -753,24 +742,14 @@ class Ranker(Estimator):
 
     @classmethod
     def _restored(cls, stored: Any, sizes: Sizes) -> Ranker:
-        """Return the model of this class or one below it that `to_dict` wrote; raises SchemaError.
-
-        sizes  `depth`: how many models it is inside
-        """
-        sizes = {"depth": sizes.get("depth", 0) + 1}
-        if sizes["depth"] > DEEPEST + 1:
-            raise SchemaError(f"at most {DEEPEST} models inside one another", "more")
+        """Return the model of this class or one below it that `to_dict` wrote; raises SchemaError."""
         kinds = {name: kind for name, kind in stored_rankers().items() if issubclass(kind, cls)}
         with at("ranker"):
             kind = kinds[Choice(lambda: kinds).read(stored.get("ranker") if isinstance(stored, Mapping) else None, {})]
         values = _record_of(kind).read(stored, sizes)
         model = kind(**values["parameters"])
-        model._take_features(values["feature_names"])
-        model.recipe_ = values["recipe"]
-        model.fingerprint_ = values["fingerprint"]
-        model.retriever_ = values["retriever"]
-        model.run_retrievers_ = values["run_retrievers"]
-        model.base_ = values["base"]
+        origin = ("feature_names", "recipe", "fingerprint", "retriever", "run_retrievers", "base")
+        model._describe(*(values[name] for name in origin))
         model._columns_named = values["columns"]
         model.categories_ = values["categories"]
         model._restore(values["learned"])
@@ -780,16 +759,12 @@ class Ranker(Estimator):
 
     def _check(self) -> None:
         """Raise SchemaError unless the parts of a restored model belong together."""
-        _check_members(self.recipe_, "recipe", _NAMING, Names(may_be_empty=True))
-        _check_members(self.fingerprint_, "fingerprint", _COUNTED, Whole(0, 2**62))
         if not set(self.categories_) <= set(self.feature_names_):
             raise SchemaError("features of the model", shown(sorted(self.categories_)), path="categories")
         with at("base"):
             self.base_.check_features(self.feature_names_)
         with at("learned"):
             self._check_learned()
-            if not self._largest_score() <= LARGEST:
-                raise SchemaError(f"scores up to {LARGEST:.3g}", f"some up to {self._largest_score():.3g}")
         if self.calibration_ is None:
             return
         with at("calibration"):
@@ -808,50 +783,20 @@ class Ranker(Estimator):
             ranks = "has one score for all documents" if isinstance(self.base_, NoBase) else "ranks as its base does"
             log.warning("%s: expected to learn from the data, got %s. The model %s.", self.kind, reason, ranks)
 
-    def _training_data(
-        self,
-        X: RankingData | ArrayLike,
-        y: ArrayLike | None,
-        qid: ArrayLike | None,
-        group: ArrayLike | None,
-        init_score: ArrayLike | None,
-        sample_weight: ArrayLike | None,
-    ) -> tuple[RankingData, Floats | None]:
-        """Return the data that `fit` was given, and the base scores of their rows."""
-        if isinstance(X, RankingData):
-            data = X
-            order = np.arange(X.n_rows)
-        else:
-            data, order = _labelled(X, y, qid, group, sample_weight)
-        if init_score is None:
-            return data, None
-        check_index("init_score", init_score, X)
-        if self.base is not None:
-            raise InvalidInputError("init_score: expected no base= beside it, got both. Pass one of them.")
-        return data, number_column("init_score", init_score, data.n_rows, "score")[order]
-
-    def _validation_set(self, validated: Validated, base: Any) -> TrainingSet:
-        X, y, qid, group = _validation_arrays(validated)
-        X = coded(X, self.categories_)
-        init_score = _only("eval_init_score", validated.init_score)
-        if isinstance(self.base_, GivenScoresBase) and init_score is None:
+    def _validation_set(self, arrays: LabelledArrays, base: Any) -> TrainingSet:
+        X = coded(arrays[0], self.categories_)
+        data, scores = labelled_rows(X, *arrays[1:], prefix="eval_")
+        if isinstance(self.base_, GivenScoresBase) and scores is None:
             raise InvalidInputError("eval_set: expected eval_init_score beside init_score, got none. Pass both.")
         if isinstance(X, RankingData):
             data = self._matching(self._loaded(X))
-            order = None
-            check_retrievers(self, X.retriever, X.run_retrievers, "validation data", init_score is None)
+            check_retrievers(self, X.retriever, X.run_retrievers, "validation data", scores is None)
         else:
-            data, order = data_from_arrays(X, y, query_column(qid, group, X, "eval_"))
             self._check_columns(data.X, column_names(X), "eval_set")
             data = replace(data, feature_names=tuple(self.feature_names_))
         check_training_data(data, "validation data")
-        if init_score is not None:
-            scores = number_column("eval_init_score", init_score, data.n_rows, "score")
-            scores = scores if order is None else scores[order]
-        elif isinstance(base, Run):
-            scores = run_scores(base, data)
-        else:
-            scores = self.base_.scores(data)
+        if scores is None:
+            scores = run_scores(base, data) if isinstance(base, Run) else self.base_.scores(data)
         check_start(scores)
         return TrainingSet.of(data, scores)
 
@@ -947,22 +892,6 @@ class Ranker(Estimator):
         return hasattr(self, "base_")
 
 
-def _checksum(stored: Mapping[str, Any]) -> str:
-    """Return the checksum of what `to_dict` wrote, but for what scores do not depend on."""
-    parts = {name: value for name, value in stored.items() if name not in ("parameters", "calibration")}
-    return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def ranking_data_of(data: RankingData | str | Path, remedy: str) -> RankingData:
-    """Return data, read where a path is given; raise InvalidInputError with the remedy for anything else."""
-    record = data_of(data)
-    if not isinstance(record, RankingData):
-        raise InvalidInputError(
-            f"data: expected RankingData or the path of its file, got {type(record).__name__}. {remedy}"
-        )
-    return record
-
-
 _REGISTRY: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")
 _FITTED: Registry[type[Ranker]] = Registry("ranker", "rerank.rankers")
 known_rankers = _REGISTRY.known
@@ -1027,48 +956,56 @@ def _record_of(kind: type[Ranker]) -> Record:
     return Record(parts, {"retriever": None, "run_retrievers": {}})
 
 
-def rankers_of_pairs() -> list[str]:
-    """Return the names of the rankers that learn from preference pairs."""
-    return [name for name, ranker in known_rankers().items() if ranker.learns_from_pairs]
+def read_model_file(path: str | Path) -> Ranker:
+    """Return the model of a file, checked; raises FileFormatError, ModelMismatchError, MissingFileError."""
+    source = Path(path)
+    if not source.is_file():
+        raise MissingFileError(source, "a model file")
+    try:
+        stored = parse_json(source.read_bytes())
+    except ParseFault as fault:
+        raise FileFormatError(
+            source,
+            fault.line,
+            f"expected a model file (JSON), got {fault}. Give a file that `rerank train` wrote, or import it "
+            "(`rerank import`, import_model).",
+        ) from None
+    if not isinstance(stored, dict) or stored.pop("format", None) != FORMAT:
+        raise FileFormatError(
+            source,
+            None,
+            f"expected a model file (format {FORMAT}), got other JSON. Give a file that `rerank train` wrote.",
+        )
+    version = stored.pop("version", None)
+    if type(version) is not int or version != VERSION:
+        raise ModelMismatchError(
+            f"{source}: expected model version {VERSION}, got {shown(version)}. "
+            "Train the model again (`rerank train`), or update rerank."
+        )
+    try:
+        model: Ranker = STORED_MODEL.read(stored, {})
+    except SchemaError as error:
+        raise FileFormatError(source, None, error.fault(REMEDY)) from None
+    except InvalidInputError as error:
+        raise FileFormatError(source, None, str(error)) from None
+    return model
 
 
-def rankers_of_parts() -> list[str]:
-    """Return the names of the rankers that read mapped features, keep to a memory limit and have checkpoints."""
-    return [name for name, ranker in known_rankers().items() if ranker.trains_mapped]
+def given_base(base: Any, names: tuple[str, ...] | None = None) -> Any:
+    """Return the argument `base` of a ranker: a mapping as a run, what run:FILE and model:FILE name, other's models.
 
-
-def _labelled(
-    X: ArrayLike, y: ArrayLike | None, qid: ArrayLike | None, group: ArrayLike | None, sample_weight: ArrayLike | None
-) -> tuple[RankingData, Ints]:
-    """Return labelled arrays as a record, and the input row of each of its rows."""
-    if y is None:
-        raise InvalidInputError("y: expected a label for every row, got none. Pass fit(X, y, qid=qid).")
-    return data_from_arrays(X, y, query_column(qid, group, X), sample_weight)
-
-
-def _validation_arrays(validated: Validated) -> tuple[Any, Any, Any, Any]:
-    """Return X, labels, queries and group sizes of the validation data; X may be RankingData."""
-    data = validated.data
-    qid = _only("eval_qid", validated.qid)
-    group = _only("eval_group", validated.group)
-    if isinstance(data, list) and len(data) == 1:
-        data = data[0]
-    if isinstance(data, RankingData):
-        return data, None, None, None
-    if isinstance(data, tuple | list) and len(data) == 3:
-        return *data, None
-    if isinstance(data, tuple | list) and len(data) == 2 and (qid is not None or group is not None):
-        return *data, qid, group
-    raise InvalidInputError(
-        "eval_set: expected RankingData, (X, y, qid), or (X, y) beside eval_qid or eval_group, got "
-        f"{f'a list of {len(data)}' if isinstance(data, list) else 'another value'}. Pass one eval set."
-    )
-
-
-def _only(name: str, values: Any) -> Any:
-    """Return the value of a list of one, as LightGBM takes what belongs to each validation set; others as they are."""
-    one = isinstance(values, list) and len(values) == 1 and np.ndim(values[0]) == 1
-    return values[0] if one else values
+    names  of the features, for the model of another system that only numbers them
+    """
+    if isinstance(base, str) and base.startswith("run:"):
+        return read_run(base.removeprefix("run:"))
+    if isinstance(base, str) and base.startswith("model:"):
+        return read_model_file(base.removeprefix("model:"))
+    if base is None or isinstance(base, str | Run | Ranker):
+        return base
+    if isinstance(base, Mapping):
+        return Run.of(base)
+    read = (reader(base, names) for reader in model_readers().values())
+    return next((converted for converted in read if converted is not None), base)
 
 
 def _check_recipe(trained: Mapping[str, Any] | None, applied: Mapping[str, Any] | None) -> None:
@@ -1086,20 +1023,18 @@ def _check_recipe(trained: Mapping[str, Any] | None, applied: Mapping[str, Any] 
 
 def _difference(trained: tuple[str, ...], names: tuple[str, ...]) -> str:
     """Return how the names of a data frame's columns differ from those of training, and what to do."""
-    unknown = [name for name in names if name not in trained]
-    missing = [name for name in trained if name not in names]
-    if not unknown and not missing:
-        column = next(column for column, pair in enumerate(zip(trained, names, strict=True)) if pair[0] != pair[1])
-        return (
-            f"expected the columns in the order of training, got {names[column]!r} where {trained[column]!r} was "
-            f"(column {column + 1}). Pass X[list(model.feature_names_)]."
-        )
     parts = [
         f"{what} {', '.join(map(repr, some[:3]))}{' ...' if len(some) > 3 else ''}"
-        for what, some in (("got", unknown), ("without", missing))
+        for what, some in (
+            ("got", [name for name in names if name not in trained]),
+            ("without", [name for name in trained if name not in names]),
+        )
         if some
     ]
-    return f"expected the columns of training by name, {' and '.join(parts)}. Pass the columns that were trained on."
+    return (
+        f"expected the columns of training in their order, {' and '.join(parts) or 'got another order'}. Pass "
+        "X[list(model.feature_names_)]."
+    )
 
 
 def _some_columns(X: NDArray[np.float32], columns: list[int]) -> NDArray[np.float32]:

@@ -9,17 +9,19 @@ Rankers whose scores are a function of one vector of numbers: nets, linear ranke
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from copy import copy
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown
 from rerank.files.source import reads_files
-from rerank.rankers.model_file import read_model_file
-from rerank.rankers.ranker import STORED_MODEL, Ranker
+from rerank.rankers.ranker import Ranker, read_model_file
+from rerank.rankers.standardize import BLOCK, Standardizer
+from rerank.rankers.training import TrainingSet
 from rerank.types import Floats
 
 
@@ -47,8 +49,7 @@ def read_model(path: str | Path) -> Ranker:
         Where there is no file.
 
     """
-    model: Ranker = read_model_file(path, STORED_MODEL)
-    return model
+    return read_model_file(path)
 
 
 def fitted_model(model: Ranker | str | Path) -> Ranker:
@@ -120,3 +121,30 @@ class WeightedRanker(Ranker):
         other._set_weights(array)
         other.calibration_ = None  # that of other scores
         return other
+
+
+class StandardizedRanker(WeightedRanker):
+    """Base class of the rankers that read standardized features."""
+
+    standardizer_: Standardizer
+
+    @abstractmethod
+    def _input_scores(self, inputs: Floats) -> Floats:
+        """Return the score of each row of inputs (n_rows, n_inputs), (n_rows,)."""
+
+    def _scores(self, X: NDArray[np.float32]) -> Floats:
+        blocks = (X[first : first + BLOCK] for first in range(0, len(X), BLOCK))
+        parts = [self._input_scores(self.standardizer_.inputs(block)) for block in blocks]
+        return np.concatenate([np.empty(0), *parts])
+
+    def _held_out(
+        self, valid: TrainingSet | None, unit: float, scores: Callable[[Any, NDArray[np.float32]], Floats]
+    ) -> Callable[[Any], Floats]:
+        """Return what gives the validation rows' scores under other weights; of no rows where there are none.
+
+        scores  of inputs under these weights, to which the start scores are added, in this unit
+        """
+        if valid is None:
+            return lambda weights: np.empty(0)
+        inputs = self.standardizer_.stored_inputs(valid.X, valid.order)
+        return lambda weights: valid.start_scores + unit * scores(weights, inputs)

@@ -4,7 +4,7 @@ Queries are in an order that their contents give them, so that neither their ids
 effect on a model. The rows of a query are by document id, descending: equal scores then rank as in trec_eval. Rows
 without document ids get one from their content.
 
-What a training is given beside its data: callbacks, the memory that it may take, and its checkpoint.
+What a training is given beside its data: callbacks, and the memory that it may take.
 
 Memory is planned before a training begins. What is counted: memory of the process. Of memory-mapped temporary files the
 system keeps as much in memory as is free; it takes that back when another program needs it, and it is not counted.
@@ -24,18 +24,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numba import get_num_threads
+from numba import prange
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, RerankError, shown
 from rerank.files.lists import read_preferences
 from rerank.metrics.base import Measure, RankedLists
-from rerank.rankers.checkpoint import Checkpoint
-from rerank.runtime.kernels import kernel
-from rerank.runtime.threads import in_threads, private_bytes
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.threads import private_bytes
 from rerank.trees.bins import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH, WORKING_BYTES, BinnedData, Storage
-from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_blocks, query_rows
-from rerank.types.ids import query_order
+from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
 from rerank.types.ranking_data import Preferences, folds_of_groups, numbered_groups
 
 log = logging.getLogger("rerank")
@@ -46,7 +44,10 @@ DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sor
 
 
 class PreferenceRows(NamedTuple):
-    """Preference pairs, each column (n_pairs,): rows of the better document, ascending, of the worse, probabilities."""
+    """Preference pairs, each column (n_pairs,): rows of the better document, of the worse, probabilities.
+
+    Those of a `TrainingSet` are by canonical row, the better document's ascending.
+    """
 
     better: Ints
     worse: Ints
@@ -83,19 +84,7 @@ class PreferenceRows(NamedTuple):
             log.info(
                 "preferences: %d of %d pairs have documents that are not in the data", len(rows) - len(found), len(rows)
             )
-        found = found[np.argsort(rows[found, 0], kind="stable")]
         return cls(rows[found, 0], rows[found, 1], preferences.probabilities[found])
-
-    def of_query(self, rows: Ints) -> PreferenceRows:
-        """Return the pairs of the query whose documents are these rows of the data, by position among them.
-
-        rows  (n,) all rows of one query, in any order
-        """
-        lowest = int(rows.min())
-        first, last = np.searchsorted(self.better, [lowest, lowest + len(rows)])
-        position = np.argsort(rows)
-        better, worse = (position[column[first:last] - lowest] for column in (self.better, self.worse))
-        return PreferenceRows(better, worse, self.probabilities[first:last])
 
     def in_order(self, order: Ints) -> PreferenceRows:
         """Return the pairs by canonical row; order (n_rows,) are the data's rows in canonical order."""
@@ -105,6 +94,12 @@ class PreferenceRows(NamedTuple):
         worse = position[self.worse]
         sums = np.lexsort((self.probabilities, worse, better))  # in one order, whatever that of the data
         return PreferenceRows(better[sums], worse[sums], self.probabilities[sums])
+
+    def between(self, first: int, last: int) -> PreferenceRows:
+        """Return the pairs of the query whose rows are [first, last), counted from its first."""
+        low, high = np.searchsorted(self.better, [first, last])
+        better, worse = (column[low:high] - first for column in (self.better, self.worse))
+        return PreferenceRows(better, worse, self.probabilities[low:high])
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +159,7 @@ class TrainingSet:
             ideal_labels[ideal_rows],
             ideal_ptr,
             start_scores[order],
-            pairs,
+            pairs and pairs.in_order(order),
             names=data.feature_names,
             row_weights=np.empty(0) if data.row_weights is None else data.row_weights[order],
             groups=np.empty(0, np.int64) if data.query_groups is None else data.query_groups[queries],
@@ -177,38 +172,33 @@ class TrainingSet:
 
     def select(self, queries: Ints) -> TrainingSet:
         """Return some queries, by position, with a copy of their features: a learner takes all rows that it gets."""
-        rows, query_ptr = joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])
-        ideal_rows, ideal_ptr = joined_rows(self.ideal_ptr[queries], np.diff(self.ideal_ptr)[queries])
-        return TrainingSet(
-            self.X[self.order[rows]],
-            np.arange(len(rows)),
-            self.labels[rows],
-            query_ptr,
-            self.weights[queries],
-            self.ideal_labels[ideal_rows],
-            ideal_ptr,
-            self.start_scores[rows],
-            binned=self.binned and self.binned.select(rows),
-            names=self.names,
-            row_weights=self.row_weights[rows] if len(self.row_weights) else self.row_weights,
-            groups=self.groups[queries] if len(self.groups) else self.groups,
+        rows, part = self._part(queries)
+        binned = self.binned and self.binned.select(rows)
+        return replace(
+            part, X=self.X[part.order], order=np.arange(len(rows)), binned=binned, pairs=None, base_worth=0.0
         )
 
     def queries(self) -> Iterator[TrainingSet]:
         """Yield the training set of each query alone."""
-        for query, (first, last) in enumerate(pairwise(self.query_ptr.tolist())):
-            ideal = self.ideal_labels[self.ideal_ptr[query] : self.ideal_ptr[query + 1]]
-            yield TrainingSet(
-                self.X,
-                self.order[first:last],
-                self.labels[first:last],
-                pointers([last - first]),
-                self.weights[query : query + 1],
-                ideal,
-                pointers([len(ideal)]),
-                self.start_scores[first:last],
-                self.pairs,
-            )
+        for query, ends in enumerate(pairwise(self.query_ptr.tolist())):
+            yield replace(self._part(np.array([query]))[1], pairs=self.pairs and self.pairs.between(*ends))
+
+    def _part(self, queries: Ints) -> tuple[Ints, TrainingSet]:
+        """Return the rows of some queries, by position, and their training set, which shares the features."""
+        rows, query_ptr = joined_rows(self.query_ptr[queries], np.diff(self.query_ptr)[queries])
+        ideal_rows, ideal_ptr = joined_rows(self.ideal_ptr[queries], np.diff(self.ideal_ptr)[queries])
+        return rows, replace(
+            self,
+            order=self.order[rows],
+            labels=self.labels[rows],
+            query_ptr=query_ptr,
+            weights=self.weights[queries],
+            ideal_labels=self.ideal_labels[ideal_rows],
+            ideal_ptr=ideal_ptr,
+            start_scores=self.start_scores[rows],
+            row_weights=self.row_weights[rows] if len(self.row_weights) else self.row_weights,
+            groups=self.groups[queries] if len(self.groups) else self.groups,
+        )
 
     def weighted_pairs(self, evenly: bool) -> tuple[Ints, Ints, Floats, Floats]:
         """Return the better and the worse row, the probability and the weight of each preference pair.
@@ -218,7 +208,7 @@ class TrainingSet:
         """
         if self.pairs is None:
             raise ValueError("expected preference pairs, got none")
-        better, worse, probabilities = self.pairs.in_order(self.order)
+        better, worse, probabilities = self.pairs
         query = query_rows(self.query_ptr)[better]
         counts = np.bincount(query, minlength=len(self.weights)) if evenly else np.ones(len(self.weights))
         weights = (self.weights / np.maximum(counts, 1.0))[query]
@@ -270,20 +260,20 @@ def check_training_data(data: RankingData, what: str) -> None:
         raise InvalidInputError(f"{what}: expected labels, got none. Make the data with qrels.")
     data.check_values(what)
     for weights in (data.weights, data.row_weights):
-        largest = 0.0 if weights is None else float(weights.max(initial=0.0))
-        if largest > 0.0 and not SMALLEST_BASE <= largest <= LARGEST_BASE:
-            raise InvalidInputError(
-                f"{what}: expected weights the largest of which is from {SMALLEST_BASE:g} to {LARGEST_BASE:g}, or 0, "
-                f"got {largest:.3g}. Multiply them by a constant."
-            )
+        if weights is not None:
+            _check_size(what, weights, "weights")
 
 
 def check_start(scores: Floats) -> None:
     """Refuse base scores (n_rows,) whose size float64 cannot square, or float32 cannot hold."""
-    largest = float(np.abs(scores).max(initial=0.0))
+    _check_size("base", scores, "scores")
+
+
+def _check_size(what: str, values: Floats, noun: str) -> None:
+    largest = float(np.abs(values).max(initial=0.0))
     if largest > 0.0 and not SMALLEST_BASE <= largest <= LARGEST_BASE:
         raise InvalidInputError(
-            f"base: expected scores whose largest size is from {SMALLEST_BASE:g} to {LARGEST_BASE:g}, or 0, got "
+            f"{what}: expected {noun} whose largest size is from {SMALLEST_BASE:g} to {LARGEST_BASE:g}, or 0, got "
             f"{largest:.3g}. Multiply them by a constant."
         )
 
@@ -337,7 +327,6 @@ class Validation:
         depth = sizes.max(initial=0) if measure.cutoff is None else measure.cutoff
         self._out_ptr = pointers(np.minimum(sizes, depth))
         self._labels = np.empty(self._out_ptr[-1])
-        self._deepest = np.diff(self._out_ptr).max(initial=0)
 
     def value(self, scores: Floats) -> float:
         """Return the measure's mean over the queries, weighted as they are, for scores (n_rows,) float64."""
@@ -346,46 +335,42 @@ class Validation:
 
     def values(self, scores: Floats) -> Floats:
         """Return the measure of each query, (n_queries,) float64, for scores (n_rows,) float64."""
-        if self._deepest <= DEEPEST_INSERTION:
-            _rank_labels(self.data.query_ptr, scores, self.data.labels, self._out_ptr, self._labels)
-        else:
-            in_threads(partial(self._sort_labels, scores), query_blocks(self.data.query_ptr), get_num_threads())
+        _rank_labels(self.data.query_ptr, scores, self.data.labels, self._out_ptr, self._labels)
         lists = RankedLists(self._labels, self._out_ptr, self.data.ideal_labels, self.data.ideal_ptr)
         return self.measure.scores(lists)
 
-    def _sort_labels(self, scores: Floats, queries: tuple[int, int]) -> None:
-        """Do what `_rank_labels` does to some queries, where keeping the best rows in order would take long."""
-        query_ptr = self.data.query_ptr[queries[0] : queries[1] + 1]
-        rows = slice(query_ptr[0], query_ptr[-1])
-        query = query_rows(query_ptr - query_ptr[0])
-        order = query_order(query_ptr - query_ptr[0], -scores[rows])
-        rank = np.arange(len(query)) + query_ptr[0] - query_ptr[query]
-        depth = np.diff(self._out_ptr)[queries[0] :]
-        out = slice(self._out_ptr[queries[0]], self._out_ptr[queries[1]])
-        self._labels[out] = self.data.labels[rows][order][rank < depth[query]]
 
-
-@kernel()
+@kernel(parallel=True)
 def _rank_labels(query_ptr, scores, labels, out_ptr, out):  # type: ignore[no-untyped-def]
     """Fill out with the labels of each query's best rows, by score; equal scores: the earlier row first."""
-    for q in range(query_ptr.shape[0] - 1):
+    for q in prange(query_ptr.shape[0] - 1):
         first = query_ptr[q]
         last = query_ptr[q + 1]
         depth = out_ptr[q + 1] - out_ptr[q]
-        best = np.empty(depth)
         ranked = out[out_ptr[q] : out_ptr[q + 1]]
-        n_best = 0
-        for row in range(first, last):
-            if n_best == depth and scores[row] <= best[depth - 1]:
-                continue
-            rank = min(n_best, depth - 1)
-            while rank > 0 and best[rank - 1] < scores[row]:
-                best[rank] = best[rank - 1]
-                ranked[rank] = ranked[rank - 1]
-                rank -= 1
-            best[rank] = scores[row]
-            ranked[rank] = labels[row]
-            n_best = min(n_best + 1, depth)
+        if depth > DEEPEST_INSERTION:
+            ranked[:] = labels[first:last][np.argsort(-scores[first:last], kind="mergesort")[:depth]]
+        else:
+            _insert_best(scores[first:last], labels[first:last], ranked)
+
+
+@helper()
+def _insert_best(scores, labels, ranked):  # type: ignore[no-untyped-def]
+    """Fill ranked (depth,) with the labels of the best rows of one query, which are kept in order."""
+    depth = ranked.shape[0]
+    best = np.empty(depth)
+    n_best = 0
+    for row in range(scores.shape[0]):
+        if n_best == depth and scores[row] <= best[depth - 1]:
+            continue
+        rank = min(n_best, depth - 1)
+        while rank > 0 and best[rank - 1] < scores[row]:
+            best[rank] = best[rank - 1]
+            ranked[rank] = ranked[rank - 1]
+            rank -= 1
+        best[rank] = scores[row]
+        ranked[rank] = labels[row]
+        n_best = min(n_best + 1, depth)
 
 
 def _rows_by_id(preferences: Preferences, data: RankingData) -> dict[tuple[str, str], int]:
@@ -403,11 +388,7 @@ ROW_BYTES = 176  # of a training row without its codes: scores, gradients, order
 VALID_ROW_BYTES = 64  # of a validation row without its codes
 FIXED_BYTES = 220_000_000  # interpreter, libraries, compiled kernels and buffers
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-
-
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
-
-
 _SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)")
 
 
@@ -438,26 +419,6 @@ Callback = Callable[[TrainingProgress], object]
 
 
 @dataclass(frozen=True)
-class TrainingOptions:
-    """How boosted trees are trained. These options do not change the model.
-
-    Parameters
-    ----------
-    memory : int or str, optional
-        Maximum memory of the process, in bytes or as a size such as "4GB". The binned features are kept in a
-        memory-mapped temporary file if they do not fit. If the data are mapped, too
-        (`rerank.read_data(path, mapped=True)`), the features are never in memory as a whole.
-    checkpoint : str, Path or Checkpoint, optional
-        File that the state of the training is written to about every 30 seconds. If the file exists, training resumes
-        from it and gives the same model. It is removed at the end, unless it is given as a `Checkpoint`.
-
-    """
-
-    memory: int | str | None = None
-    checkpoint: str | Path | Checkpoint | None = None
-
-
-@dataclass(frozen=True)
 class TrainingContext:
     """What `fit` is given beside the data; only callbacks, which may stop a training, have an effect on the model.
 
@@ -469,27 +430,21 @@ class TrainingContext:
         Bytes that the process may take; None for no limit.
     resident : int
         Bytes that it held when `fit` was called.
-    checkpoint : Checkpoint or None
-        Where the state of the training is written.
-    keeps_checkpoint : bool
-        Whether the caller removes the checkpoint.
 
     """
 
     callbacks: tuple[Callback, ...] = ()
     memory: int | None = None
     resident: int = 0
-    checkpoint: Checkpoint | None = None
-    keeps_checkpoint: bool = False
 
     @classmethod
-    def of(cls, callbacks: Iterable[Callback] | None, options: TrainingOptions) -> Self:
+    def of(cls, callbacks: Iterable[Callback] | None, memory: int | str | None) -> Self:
         """Return the arguments of `fit` as a context."""
-        checkpoint = options.checkpoint
-        keeps = isinstance(options.checkpoint, Checkpoint)
-        file = checkpoint if checkpoint is None or isinstance(checkpoint, Checkpoint) else Checkpoint(checkpoint)
-        most = None if options.memory is None else parse_bytes(options.memory)
-        return cls(_checked_callbacks(callbacks), most, private_bytes(), file, keeps)
+        if callbacks is not None and not isinstance(callbacks, Iterable):
+            raise InvalidInputError(
+                f"callbacks: expected a list of functions, got {shown(callbacks)}. Pass [function]."
+            )
+        return cls(tuple(callbacks or ()), None if memory is None else parse_bytes(memory), private_bytes())
 
     def storage(self, n_rows: int, n_features: int, n_valid: int, num_leaves: int) -> Storage:
         """Return where the binned rows are stored; raises InvalidInputError if the memory is too small."""
@@ -508,13 +463,6 @@ class TrainingContext:
             )
         free = self.memory - least
         return Storage(mapped=n_rows * columns > free, working_bytes=min(free + n_rows * 64, WORKING_BYTES))
-
-
-def _checked_callbacks(callbacks: Iterable[Callback] | None) -> tuple[Callback, ...]:
-    """Return the callbacks; refuse a single function."""
-    if callbacks is not None and not isinstance(callbacks, Iterable):
-        raise InvalidInputError(f"callbacks: expected a list of functions, got {shown(callbacks)}. Pass [function].")
-    return tuple(callbacks or ())
 
 
 ALONE = TrainingContext()  # of a ranker inside another
@@ -597,17 +545,6 @@ class EarlyStopping:
                 raise callback_fault(error, self._iteration) from error
             self._stopped |= progress.stopped
         return is_best
-
-    def resume(self, history: Sequence[float], iterations: int) -> None:
-        """Go on after an earlier training of so many iterations, whose history is given."""
-        self._iteration = iterations
-        self.history = list(history)
-        self.best = self.history.index(max(self.history)) if self.history else iterations
-
-    @property
-    def data(self) -> TrainingSet | None:
-        """The validation data."""
-        return None if self._validation is None else self._validation.data
 
     @property
     def over(self) -> bool:

@@ -34,14 +34,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
-from rerank.files.trec import read_run
-from rerank.rankers.model_file import read_model_file
 from rerank.runtime.codec import plain
 from rerank.runtime.registry import Registry
 from rerank.runtime.schema import Choice, Field, Names, Record, SchemaError, Sizes, Text
@@ -105,30 +103,9 @@ def _standardised(values: Floats, first: NDArray[np.bool_], query: Ints, n_queri
 
 UNSUPERVISED = "unsupervised"
 _READERS: Registry[Callable[[object, tuple[str, ...] | None], Any]] = Registry("system", "rerank.exchange")
+model_readers = _READERS.known
 reads_models = _READERS.register  # decorates a function of a model and feature names; None for what it does not know
 CANDIDATES = ""  # name of the run that the rows came from, among the runs whose scores are features
-
-
-class Model(Protocol):
-    """What a fitted ranker is to one that starts from it."""
-
-    kind: ClassVar[str]
-    feature_names_: tuple[str, ...]
-    retriever_: Retriever | None
-    run_retrievers_: dict[str, Retriever]
-    base_: Base
-
-    def predict(self, X: RankingData) -> Floats:
-        """Return the score of every row, (n_rows,) float64."""
-
-    def contributions(self, X: RankingData) -> Floats:
-        """Return what each feature adds to the score of every row, (n_rows, n_features + 1) float64."""
-
-    def features_read(self) -> frozenset[str]:
-        """Return the names of the features that scores depend on."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the model as plain JSON values."""
 
 
 class Base(ABC):
@@ -175,6 +152,9 @@ class NoBase(Base):
     def scores(self, data: RankingData) -> Floats:
         """Return zeros."""
         return np.zeros(data.n_rows)
+
+
+NO_BASE = NoBase()
 
 
 @dataclass(frozen=True)
@@ -310,17 +290,17 @@ class GivenScoresBase(Base):
 class ModelBase(Base):
     """Another ranker, applied to the same features."""
 
-    model: Model
+    model: Any
     kind: ClassVar[str] = "model"
 
     @property
     def by_query(self) -> bool:  # type: ignore[override]
         """Whether those of the inner model do."""
-        return self.model.base_.by_query
+        return bool(self.model.base_.by_query)
 
     def scores(self, data: RankingData) -> Floats:
         """Return the inner model's scores."""
-        return self.model.predict(data)
+        return np.asarray(self.model.predict(data))
 
     def add_contributions(self, data: RankingData, out: Floats) -> None:
         """Add the inner model's contributions to those of its features."""
@@ -335,7 +315,7 @@ class ModelBase(Base):
 
     def features_read(self) -> frozenset[str]:
         """Return those of the inner model."""
-        return self.model.features_read()
+        return frozenset(self.model.features_read())
 
 
 def run_scores(run: Run, data: RankingData) -> Floats:
@@ -356,24 +336,6 @@ def run_scores(run: Run, data: RankingData) -> Floats:
         rows = slice(int(data.query_ptr[number]), int(data.query_ptr[number + 1]))
         scores[rows] = [retrieved.get(doc_id, lowest) for doc_id in data.doc_ids[rows].tolist()]
     return scores
-
-
-def given_base(base: Any, model: Field, names: tuple[str, ...] | None = None) -> Any:
-    """Return the argument `base` of a ranker: a mapping as a run, what run:FILE and model:FILE name, other's models.
-
-    model  reads the content of a model file
-    names  of the features, for the model of another system that only numbers them
-    """
-    if isinstance(base, str) and base.startswith("run:"):
-        return read_run(base.removeprefix("run:"))
-    if isinstance(base, str) and base.startswith("model:"):
-        return read_model_file(base.removeprefix("model:"), model)
-    if base is None or isinstance(base, str | Run) or hasattr(base, "to_dict"):
-        return base
-    if isinstance(base, Mapping):
-        return Run.of(base)
-    read = (reader(base, names) for reader in _READERS.known().values())
-    return next((converted for converted in read if converted is not None), base)
 
 
 def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
@@ -439,13 +401,13 @@ _BASES: tuple[Any, ...] = (
 log = logging.getLogger("rerank")
 
 
-def trained_retriever(model: Model) -> Retriever | None:
+def trained_retriever(model: Any) -> Retriever | None:
     """Return what retrieved the candidates that a model, or the model it starts from, was trained on."""
     return next((start.retriever_ for start in _with_bases(model) if start.retriever_ is not None), None)
 
 
 def check_retrievers(
-    model: Model,
+    model: Any,
     retriever: Retriever | None,
     run_retrievers: Mapping[str, Retriever],
     what: str,
@@ -459,33 +421,27 @@ def check_retrievers(
     starts_there    False where the scores to start from are given by themselves
     Raises ModelMismatchError.
     """
-    differing: dict[tuple[str, Retriever | None, Retriever | None], bool] = {}
+    pairs: dict[tuple[str, Retriever | None, Retriever | None], bool] = {}
     for start_model in _with_bases(model) if starts_there else [model]:
         start = start_model.base_.source if starts_there else None
-        parts = [("candidates", start_model.retriever_, retriever, start == CANDIDATES)]
-        for name, made in start_model.run_retrievers_.items():
-            parts.append((f"run {name}", made, run_retrievers.get(name), start == name))
-        for part, trained, applied, is_start in parts:
-            if is_start:
-                _refuse_other(part, trained, applied, what)
-            if trained != applied and (trained is not None or is_start):
-                differing[part, trained, applied] = is_start or differing.get((part, trained, applied), False)
-    for pair, is_start in differing.items():
-        _note_other(*pair, is_start)
+        made = [("candidates", start_model.retriever_, retriever, CANDIDATES)]
+        for name, of_run in start_model.run_retrievers_.items():
+            made.append((f"run {name}", of_run, run_retrievers.get(name), name))
+        for part, trained, applied, source in made:
+            pairs[part, trained, applied] = pairs.get((part, trained, applied), False) or start == source
+    for (part, trained, applied), is_start in pairs.items():
+        _compare(part, trained, applied, is_start, what)
 
 
-def check_base_run(model: Model, run: Run) -> None:
+def check_base_run(model: Any, run: Run) -> None:
     """Refuse a run to start from whose retriever had other parameters than that of training; log another name."""
-    base = model.base_
     trained = model.retriever_
-    if isinstance(base, OtherRunBase):
-        trained = None if base.name == UNNAMED else Retriever.of_tag(base.name)
-    _refuse_other("a base run", trained, run.retriever, f"base run {run.name}")
-    if trained != run.retriever:
-        _note_other("a base run", trained, run.retriever, True)
+    if isinstance(model.base_, OtherRunBase):
+        trained = None if model.base_.name == UNNAMED else Retriever.of_tag(model.base_.name)
+    _compare("a base run", trained, run.retriever, True, f"base run {run.name}")
 
 
-def note_unknown_start(model: Model) -> None:
+def note_unknown_start(model: Any) -> None:
     """Log that the retriever of the scores to start from is unknown and cannot be checked at `predict`."""
     if model.base_.source == CANDIDATES and not (model.retriever_ and model.retriever_.known):
         tag = f" (tag {model.retriever_})" if model.retriever_ else ""
@@ -495,24 +451,23 @@ def note_unknown_start(model: Model) -> None:
         )
 
 
-def _with_bases(model: Model) -> Iterator[Model]:
+def _with_bases(model: Any) -> Iterator[Any]:
     """Yield a model, the model it starts from, and so on."""
     yield model
     if isinstance(model.base_, ModelBase):
         yield from _with_bases(model.base_.model)
 
 
-def _refuse_other(part: str, trained: Retriever | None, applied: Retriever | None, what: str) -> None:
-    """Refuse BM25 of other parameters than those of the scores that a model starts from."""
-    if trained and applied and trained.known and applied.known and trained != applied:
+def _compare(part: str, trained: Retriever | None, applied: Retriever | None, is_start: bool, what: str) -> None:
+    """Refuse scores to start from of BM25 of other parameters than in training; log any other retriever."""
+    if trained == applied or (trained is None and not is_start):
+        return
+    if is_start and trained and applied and trained.known and applied.known:
         field = "" if trained.field == applied.field else f" on field {trained.field}"
         raise ModelMismatchError(
             f"{what}: expected {part} of {trained}, whose scores the model starts from, got {part} of {applied}. "
             f"Retrieve with k1 {trained.k1!r} and b {trained.b!r}{field}, or train the model on such a run."
         )
-
-
-def _note_other(part: str, trained: Retriever | None, applied: Retriever | None, is_start: bool) -> None:
     unknown = "an unknown retriever"
     _note(
         f"model: trained on {part} of {trained or unknown}, applied to {part} of {applied or unknown}; "

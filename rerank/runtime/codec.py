@@ -1,4 +1,4 @@
-"""Dataclasses as plain JSON values and back, by their annotations: what model files and checkpoints hold.
+"""Dataclasses as plain JSON values and back, by their annotations: what model files hold.
 
     int, float, bool, str           a finite number, true or false, text
     X | None, list[X], dict[str, X], NDArray[np.float64]

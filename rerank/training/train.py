@@ -34,9 +34,9 @@ from rerank.index.bound import log_judged, log_unknown
 from rerank.index.index import Index, opened
 from rerank.metrics.registry import named, parse_measure
 from rerank.pipeline.applying import best_candidates
-from rerank.rankers.calibration import RELEVANT, Lists, OutOfFold, Scale
+from rerank.rankers.boosted import FEW
+from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale, ScoredLists
 from rerank.rankers.ranker import Ranker, ranker_class
-from rerank.rankers.sizes import FEW
 from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
 from rerank.retrieval.base import DEPTH, Candidates
 from rerank.retrieval.union import UnionRun
@@ -146,7 +146,7 @@ class Scored:
         candidates = _out_of_fold(training, models, scales, target)
         if emptied is not None:
             others = _out_of_fold(replace(training, data_of=SameData(emptied)), models, scales, target)
-            candidates = replace(candidates, emptied=others)
+            candidates = replace(candidates, stripped=others)
         if texts is None:
             return cls(candidates, None)
         return cls(candidates, _out_of_fold(replace(training, data_of=SameData(texts)), models, scales, target))
@@ -198,10 +198,10 @@ def _out_of_fold(training: FoldTraining, models: Sequence[Ranker], scales: Seque
         folds = np.array([training.folds[query_id] for query_id in data])
         unseen = np.flatnonzero(folds == fold)
         held_out = data.select(unseen)
-        parts.append(Lists.of(held_out, scale.measured(model.predict(held_out)), predictors))
+        parts.append(ScoredLists.of(held_out, scale.measured(model.predict(held_out)), predictors))
         relevant.append(held_out.labels >= target if held_out.labels is not None else np.empty(0, np.bool_))
         fold_of.append(folds[unseen])
-    return OutOfFold(Lists.joined(parts), np.concatenate(fold_of), np.concatenate(relevant), target, predictors)
+    return OutOfFold(ScoredLists.joined(parts), np.concatenate(fold_of), np.concatenate(relevant), target, predictors)
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from math import inf
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, RerankError
-from rerank.rankers.checkpoint import digest
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.training import TrainingProgress
@@ -147,7 +148,7 @@ class Tuning:
         if self.path is None:
             return study, lambda trial: None
         arrays = [array for pair in parts for data in pair for array in (data.X, data.query_ptr, data.labels)]
-        name = digest(np.array([f"{model!r} {self.random_state}"]), *arrays)
+        name = _digest(np.array([f"{model!r} {self.random_state}"]), *arrays)
         if Path(self.path).is_file() and Path(self.path).read_bytes()[-1:] not in (b"", b"\n"):
             raise FileFormatError(
                 self.path, None, "expected tries of a search, got a last line that breaks off. Remove that line."
@@ -163,6 +164,15 @@ class Tuning:
         if study.trials:
             _log.info("tune: %s: goes on after %d settings", self.path, len(study.trials))
         return study, kept.add_trial
+
+
+def _digest(*arrays: NDArray[Any]) -> str:
+    """Return a digest of arrays: their types, shapes and bytes."""
+    total = sha256()
+    for array in arrays:
+        total.update(f"{array.dtype.str}{array.shape}".encode())
+        total.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return total.hexdigest()
 
 
 def search_space(model: Ranker) -> dict[str, list[Any]]:

@@ -19,8 +19,7 @@ B. Ibragimov, G. Gusev, Minimal Variance Sampling in Stochastic Gradient Boostin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,9 +28,9 @@ from numpy.typing import NDArray
 
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import random_bits
-from rerank.trees.bins import BinnedData, Columns, tree_values
+from rerank.trees.bins import BinnedData, tree_values
 from rerank.trees.forest import Tree
-from rerank.trees.grow import Grower, NewtonSplits, SplitRule, TreeLimits, add_leaf_values
+from rerank.trees.grow import NEWTON, Grower, SplitRule, TreeLimits, add_leaf_values
 from rerank.trees.structures import SplitConstraints
 from rerank.types import Floats, Ints
 
@@ -44,38 +43,23 @@ _EDGES = np.sqrt((np.arange(N_SIZES) << SHIFT).view(np.float64))
 _MIDDLES = np.sqrt(((np.arange(N_SIZES) << SHIFT) + (1 << (SHIFT - 1))).view(np.float64))
 Gradients = Callable[[Floats, Floats, Floats], None]
 StepLength = Callable[[Floats, Floats], float]
-NEWTON = NewtonSplits()
 
 
-class GradientSampler:
-    """Draws the rows of trees by their gradients.
+def draw_by_gradient(
+    settings: BoostSettings, number: int, grad: Floats, hess: Floats, rows: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return those of rows (k,) that tree `number` is grown on, in their order.
 
-    Parameters
-    ----------
-    share : float
-        Share of the rows.
-    random_state : int
-        Seed of the draws.
-
+    Their gradients and hessians in grad and hess (n_rows,) are multiplied by 1 / p.
     """
-
-    def __init__(self, share: float, random_state: int) -> None:
-        self._share = share
-        self._random_state = random_state
-        self._counts = np.empty((N_SHARES, N_SIZES), dtype=np.int64)
-
-    def draw(self, number: int, grad: Floats, hess: Floats, rows: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return those of rows (k,) that tree `number` is grown on, in their order.
-
-        Their gradients and hessians in grad and hess (n_rows,) are multiplied by 1 / p.
-        """
-        _count_sizes(grad, hess, rows, self._counts)
-        least = _least_certain(self._counts.sum(axis=0), self._share * len(rows))
-        seed = np.random.default_rng([self._random_state, number]).integers(1 << 63, dtype=np.uint64)
-        drawn = np.empty(len(rows), dtype=np.int32)
-        ends = np.zeros(N_SHARES, dtype=np.int64)
-        _draw(grad, hess, rows, least, seed, drawn, ends)
-        return drawn[: int(_pack(drawn, ends))]
+    counts = np.empty((N_SHARES, N_SIZES), dtype=np.int64)
+    _count_sizes(grad, hess, rows, counts)
+    least = _least_certain(counts.sum(axis=0), settings.subsample * len(rows))
+    seed = np.random.default_rng([settings.random_state, number]).integers(1 << 63, dtype=np.uint64)
+    drawn = np.empty(len(rows), dtype=np.int32)
+    ends = np.zeros(N_SHARES, dtype=np.int64)
+    _draw(grad, hess, rows, least, seed, drawn, ends)
+    return drawn[: int(_pack(drawn, ends))]
 
 
 def _least_certain(counts: NDArray[np.int64], n_drawn: float) -> float:
@@ -170,8 +154,6 @@ class BoostSettings:
 
     Parameters
     ----------
-    n_estimators : int
-        Number of trees.
     learning_rate : float
         Factor of each tree.
     subsample : float
@@ -194,7 +176,6 @@ class BoostSettings:
 
     """
 
-    n_estimators: int = 100
     learning_rate: float = 0.1
     subsample: float = 1.0
     colsample_bytree: float = 1.0
@@ -238,59 +219,6 @@ class BoostTask:
     step_length: StepLength | None = None
     constraints: SplitConstraints | None = None
 
-    def grower(self, n_threads: int) -> Grower:
-        """Return what grows trees on the rows in this process."""
-        return Grower(self.data.columns, self.data.blocks, self.settings.limits, n_threads, self.constraints)
-
-
-class Sampler:
-    """Draws the queries and the features of each tree, and the seed of its random splits.
-
-    Parameters
-    ----------
-    settings : BoostSettings
-        Shares and seed.
-    query_ptr : int64 array of shape (n_queries + 1,)
-        Rows of each query.
-    columns : Columns
-        Columns of the features.
-
-    """
-
-    def __init__(self, settings: BoostSettings, query_ptr: Ints, columns: Columns) -> None:
-        self._settings = settings
-        self._query_ptr = query_ptr
-        self._random = np.random.default_rng(settings.random_state)
-        self._features = np.sort(columns.features)  # the others have one bin
-
-    def draw(self) -> tuple[NDArray[np.bool_] | None, Ints, int]:
-        """Return the rows, (n_rows,), the features, ascending, and the seed of the splits of the next tree.
-
-        None is all rows; a seed of 0, that all splits are tried.
-        """
-        rows = self._rows()
-        features = self._drawn_features()
-        return rows, features, int(self._random.integers(1, 1 << 63)) if self._settings.extra_trees else 0
-
-    def _rows(self) -> NDArray[np.bool_] | None:
-        settings = self._settings
-        sizes = np.diff(self._query_ptr)
-        queries = np.arange(len(sizes)) if settings.queries is None else settings.queries
-        if settings.subsample < 1.0 and not settings.by_gradient:
-            n_drawn = max(1, round(settings.subsample * len(queries)))
-            queries = self._random.choice(queries, n_drawn, replace=False)
-        elif settings.queries is None:
-            return None
-        drawn = np.zeros(len(sizes), dtype=np.bool_)
-        drawn[queries] = True
-        return np.repeat(drawn, sizes)
-
-    def _drawn_features(self) -> Ints:
-        if self._settings.colsample_bytree >= 1.0:
-            return self._features
-        n_drawn = max(1, round(self._settings.colsample_bytree * len(self._features)))
-        return np.sort(self._random.choice(self._features, n_drawn, replace=False))
-
 
 class Booster:
     """Grows a forest tree by tree and keeps the training scores up to date.
@@ -301,8 +229,8 @@ class Booster:
         What the forest is grown from.
     gradients : callable
         ``gradients(scores, grad, hess)`` fills gradient and hessian, all float64 arrays of shape (n_rows,).
-    grower : Grower
-        What grows each tree: `task.grower(n_threads)`.
+    n_threads : int
+        Threads that grow a tree.
 
     Attributes
     ----------
@@ -317,60 +245,67 @@ class Booster:
 
     """
 
-    def __init__(self, task: BoostTask, gradients: Gradients, grower: Grower) -> None:
+    def __init__(self, task: BoostTask, gradients: Gradients, n_threads: int) -> None:
+        self.trees: list[Tree] = []
+        self.scores = task.start_scores.astype(np.float64, copy=True)
         self._task = task
-        self.gradients = gradients
-        self._grower = grower
-        self.data = data = task.data
-        self._sampler = Sampler(task.settings, task.query_ptr, data.columns)
+        self._gradients = gradients
+        data = task.data
+        self._grower = Grower(data.columns, data.blocks, task.settings.limits, n_threads, task.constraints)
+        self._random = np.random.default_rng(task.settings.random_state)
+        self._features = np.sort(data.columns.features)  # the others have one bin
         self._all_rows = np.arange(data.n_rows, dtype=np.int32)
-        share = task.settings.subsample
-        seed = task.settings.random_state
-        self._by_gradient = GradientSampler(share, seed) if task.settings.by_gradient else None
         self._grad = np.empty(data.n_rows)
         self._hess = np.empty(data.n_rows)
-        self.scores = task.start_scores.astype(np.float64, copy=True)
-        self.trees: list[Tree] = []
 
     def add_tree(self) -> Tree:
         """Grow the next tree on the gradients at the present scores, add it to the scores, and return it."""
-        self.gradients(self.scores, self._grad, self._hess)
-        drawn, features, draw = self._sampler.draw()
-        rows = self._all_rows if drawn is None else self._all_rows[drawn]
-        if self._by_gradient is not None:
-            rows = self._by_gradient.draw(len(self.trees), self._grad, self._hess, rows)
+        settings = self._task.settings
+        number = len(self.trees)
+        self._gradients(self.scores, self._grad, self._hess)
+        rows = self._drawn_rows()
+        features = self._drawn_features()
+        draw = int(self._random.integers(1, 1 << 63)) if settings.extra_trees else 0
+        if settings.by_gradient:
+            rows = draw_by_gradient(settings, number, self._grad, self._hess, rows)
         tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, features, self._task.rule, draw)
         tree.leaf_value[:] *= self._factor(tree)
-        with self._mean_of_trees():
-            if len(rows) == self.data.n_rows:
-                add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
-            else:
-                self.scores += self._values(tree)
+        if settings.averaged:
+            self.scores *= number + 1
+        if len(rows) == len(self.scores):
+            add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
+        else:
+            self.scores += self._values(tree)
+        if settings.averaged:
+            self.scores /= number + 2
         self.trees.append(tree)
         return tree
 
-    def replay(self, tree: Tree, with_gradients: bool) -> None:
-        """Take the next tree from an earlier training on the same data: the state becomes what `add_tree` had left."""
-        if with_gradients:
-            self.gradients(self.scores, self._grad, self._hess)
-        self._sampler.draw()
-        with self._mean_of_trees():
-            self.scores += self._values(tree)
-        self.trees.append(tree)
+    def _drawn_rows(self) -> NDArray[np.int32]:
+        """Return the rows of the queries that the next tree is grown on, ascending."""
+        settings = self._task.settings
+        sizes = np.diff(self._task.query_ptr)
+        queries = np.arange(len(sizes)) if settings.queries is None else settings.queries
+        if settings.subsample < 1.0 and not settings.by_gradient:
+            n_drawn = max(1, round(settings.subsample * len(queries)))
+            queries = self._random.choice(queries, n_drawn, replace=False)
+        if len(queries) == len(sizes):
+            return self._all_rows
+        drawn = np.zeros(len(sizes), dtype=np.bool_)
+        drawn[queries] = True
+        return self._all_rows[np.repeat(drawn, sizes)]
 
-    @contextmanager
-    def _mean_of_trees(self) -> Iterator[None]:
-        """While the block adds the values of the next tree to the scores: keep them a mean, where they are one."""
-        averaged = self._task.settings.averaged
-        if averaged:
-            self.scores *= len(self.trees) + 1
-        yield
-        if averaged:
-            self.scores /= len(self.trees) + 2
+    def _drawn_features(self) -> Ints:
+        """Return the features that the next tree may split on, ascending."""
+        share = self._task.settings.colsample_bytree
+        if share >= 1.0:
+            return self._features
+        n_drawn = max(1, round(share * len(self._features)))
+        return np.sort(self._random.choice(self._features, n_drawn, replace=False))
 
     def _values(self, tree: Tree) -> Floats:
         """Return the value of the leaf that each row reaches, (n_rows,) float64."""
-        return tree_values(tree, self.data.columns, self.data.blocks)
+        return tree_values(tree, self._task.data.columns, self._task.data.blocks)
 
     def _factor(self, tree: Tree) -> float:
         """Return what the values of a new tree are multiplied by."""

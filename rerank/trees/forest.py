@@ -271,45 +271,31 @@ def _check_sets(forest: Forest) -> None:
 def _check_children(forest: Forest) -> None:
     """Raise SchemaError for a child that is not of its tree, that two nodes share, or that the root does not reach."""
     counts = np.diff(forest.node_ptr)
+    n_nodes = len(forest.feature)
     tree = np.repeat(np.arange(forest.n_trees), counts)
     children = np.concatenate([forest.left, forest.right]).astype(np.int64)
-    parents = np.tile(np.arange(len(forest.feature)), 2)
-    of_tree = tree[parents]
+    of_tree = np.tile(tree, 2)
     is_node = children >= 0
     known = np.where(is_node, (children > 0) & (children < counts[of_tree]), ~children <= counts[of_tree])
-    nodes = np.where(known & is_node, forest.node_ptr[of_tree] + children, -1)
-    leaves = np.where(known & ~is_node, forest.leaf_ptr[of_tree] + ~children, -1)
-    for wrong in (~known, _shared(nodes), _shared(leaves)):
-        if wrong.any():
-            _refuse_child(forest, int(np.argmax(wrong)), counts[of_tree])
-    above = np.arange(len(forest.feature))
-    above[nodes[is_node]] = parents[is_node]
+    nodes = forest.node_ptr[of_tree] + children
+    targets = np.where(known, np.where(is_node, nodes, n_nodes + forest.leaf_ptr[of_tree] + ~children), -1)
+    wrong = np.ones(len(targets), dtype=np.bool_)
+    wrong[np.unique(targets, return_index=True)[1]] = False  # the first of equals
+    wrong |= ~known
+    if wrong.any():
+        side, node = divmod(int(np.argmax(wrong)), n_nodes)
+        size = int(counts[tree[node]])
+        expected = f"{f'a node from 1 to {size - 1} or ' if size > 1 else ''}a leaf from -1 to {-size - 1}"
+        path = f"{('left', 'right')[side]}[{node}]"
+        raise SchemaError(f"{expected}, each once in its tree", str(children[side * n_nodes + node]), path=path)
+    above = np.arange(n_nodes)
+    above[targets[is_node]] = np.tile(np.arange(n_nodes), 2)[is_node]
     for _ in range(int(counts.max(initial=0)).bit_length()):  # each round doubles the way to the root
         above = above[above]
     unreached = np.flatnonzero(above != forest.node_ptr[tree])
     if len(unreached):
         path = f"left[{int(unreached[0])}]"
         raise SchemaError("a node that its tree's root reaches", "one in a circle", path=path)
-
-
-def _shared(targets: Ints) -> NDArray[np.bool_]:
-    """Return which of the targets (n,), -1 for none, occurred before."""
-    repeated = np.zeros(len(targets), dtype=np.bool_)
-    if np.bincount(targets + 1, minlength=2)[1:].max() < 2:
-        return repeated
-    order = np.argsort(targets, kind="stable")
-    repeated[order[1:]] = (targets[order[1:]] == targets[order[:-1]]) & (targets[order[1:]] >= 0)
-    return repeated
-
-
-def _refuse_child(forest: Forest, index: int, counts: Ints) -> None:
-    """Raise SchemaError for one of the children, all left ones before all right ones; counts of its tree's nodes."""
-    side, node = ("left", index) if index < len(forest.left) else ("right", index - len(forest.left))
-    child = int(getattr(forest, side)[node])
-    size = int(counts[index])
-    nodes = f"a node from 1 to {size - 1} or " if size > 1 else ""
-    expected = f"{nodes}a leaf from -1 to {-size - 1}, each once in its tree"
-    raise SchemaError(expected, str(child), path=f"{side}[{node}]")
 
 
 _COLUMNS: dict[str, Any] = {

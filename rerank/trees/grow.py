@@ -9,8 +9,6 @@ packed  one int64 a row: gradient in the high 32 bits, hessian in the low 32, so
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import frexp, ldexp
 
@@ -166,88 +164,40 @@ class TreeLimits:
         return float(self.min_child_weight) * (1.0 - ROUNDING)
 
 
-class SplitRule(ABC):
-    """How the splits of a tree are compared: one of `SPLIT_RULES`."""
-
-    @classmethod
-    @abstractmethod
-    def of(cls, row_weights: Floats) -> SplitRule:
-        """Return the rule for rows whose queries have these weights, (n_rows,) float64."""
-
-    @abstractmethod
-    def weights(self, hess: Floats) -> Floats:
-        """Return what a side's squared gradient is divided by, summed over its rows: (n_rows,) float64."""
-
-    @abstractmethod
-    def limits(self, limits: TreeLimits) -> SplitLimits:
-        """Return the limits as kernels take them."""
-
-    @abstractmethod
-    def least_leaf_hess(self, limits: TreeLimits, n_leaves: int) -> float:
-        """Return the hessian below which a leaf of a tree of so many leaves takes no step."""
-
-
-@dataclass(frozen=True)
-class NewtonSplits(SplitRule):
-    """Splits that gain most by Newton steps, G^2 / H over both sides, as in LightGBM and XGBoost."""
-
-    @classmethod
-    def of(cls, row_weights: Floats) -> NewtonSplits:
-        """Return the rule, which does not depend on the weights of the queries."""
-        return cls()
-
-    def weights(self, hess: Floats) -> Floats:
-        """Return the hessians."""
-        return hess
-
-    def limits(self, limits: TreeLimits) -> SplitLimits:
-        """Return all limits."""
-        return _split_limits(limits, limits.least_hess, float(limits.reg_alpha), float(limits.reg_lambda))
-
-    def least_leaf_hess(self, limits: TreeLimits, n_leaves: int) -> float:
-        """Return `min_child_weight` for a tree of one leaf, which no split has checked; else 0."""
-        return limits.least_hess if n_leaves == 1 else 0.0
-
-
 @dataclass(frozen=True, eq=False)
-class LeastSquaresSplits(SplitRule):
-    """Splits that fit the gradients by least squares, G^2 / rows (Burges 2010, equation 11).
+class SplitRule:
+    """How the splits of a tree are compared.
 
-    row_weights  (n_rows,) float64: what a row counts for
+    Parameters
+    ----------
+    row_weights : float64 array of shape (n_rows,) or None
+        None: splits are those that gain most by Newton steps, G^2 / H over both sides, as in LightGBM and XGBoost. An
+        array: they fit the gradients by least squares, G^2 / rows (Burges 2010, equation 11), a row counts for its
+        weight, and the limits of Newton steps hold for leaves alone.
+
     """
 
-    row_weights: Floats
-
-    @classmethod
-    def of(cls, row_weights: Floats) -> LeastSquaresSplits:
-        """Return the rule in which a row counts for its query's weight."""
-        return cls(row_weights)
+    row_weights: Floats | None = None
 
     def weights(self, hess: Floats) -> Floats:
-        """Return the weights of the rows."""
-        return self.row_weights
+        """Return what a side's squared gradient is divided by, summed over its rows: (n_rows,) float64."""
+        return hess if self.row_weights is None else self.row_weights
 
     def limits(self, limits: TreeLimits) -> SplitLimits:
-        """Return the limits but those of Newton steps, which these splits do not know."""
-        return _split_limits(limits, 0.0, 0.0, 0.0)
+        """Return the limits as kernels take them."""
+        of_steps = (limits.least_hess, float(limits.reg_alpha), float(limits.reg_lambda))
+        of_steps = of_steps if self.row_weights is None else (0.0, 0.0, 0.0)
+        return SplitLimits(
+            float(limits.min_child_samples), *of_steps, float(limits.min_split_gain), int(limits.max_depth)
+        )
 
     def least_leaf_hess(self, limits: TreeLimits, n_leaves: int) -> float:
-        """Return `min_child_weight`, which no split has checked."""
-        return limits.least_hess
+        """Return the hessian below which a leaf of a tree of so many takes no step, 0 where splits checked it."""
+        return 0.0 if self.row_weights is None and n_leaves > 1 else limits.least_hess
 
 
-SPLIT_RULES: Mapping[str, type[SplitRule]] = {"newton": NewtonSplits, "least-squares": LeastSquaresSplits}
-
-
-def _split_limits(limits: TreeLimits, least_hess: float, reg_alpha: float, reg_lambda: float) -> SplitLimits:
-    return SplitLimits(
-        min_child_samples=float(limits.min_child_samples),
-        min_child_weight=least_hess,
-        reg_alpha=reg_alpha,
-        reg_lambda=reg_lambda,
-        min_split_gain=float(limits.min_split_gain),
-        max_depth=int(limits.max_depth),
-    )
+NEWTON = SplitRule()
+SPLIT_RULES = ("newton", "least-squares")
 
 
 class Grower:

@@ -1,4 +1,4 @@
-"""`rerank train` with memory limits, several files and checkpoints."""
+"""`rerank train` with memory limits and several files."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from tests.cli.conftest import SMALL, Command
 @pytest.mark.parametrize("more", ["", "--validate data.npz -p subsample=0.5", "--base run:bm25.run", "--ranker mart"])
 def test_memory_limit_gives_the_same_model(command: Command, world: Path, more: str) -> None:
     arguments = f"{' '.join(SMALL)} {more}"
-    for limit in ("", "--memory 8GB --checkpoint state"):
+    for limit in ("", "--memory 8GB"):
         done = command(f"train data.npz -o capped{bool(limit)}.json {limit} {arguments}")
         assert done.code == 0, done.err
     assert (world / "cappedTrue.json").read_bytes() == (world / "cappedFalse.json").read_bytes()
-    assert not (world / "state").exists()
     for name in ("cappedTrue.json", "cappedFalse.json"):
         (world / name).unlink()
 
@@ -64,10 +63,6 @@ def test_parquet_gives_the_model_and_the_run_of_the_native_file(command: Command
             "data.npz --memory 1GB --ranker ranksvm",
             "--memory: expected a ranker of boosted trees, got RankSVM. Take one of gbrank, ",
         ),
-        ("data.npz --checkpoint s --ranker ranknet", "--checkpoint: expected a ranker of boosted trees"),
-        ("data.npz --checkpoint out.json", "--checkpoint: expected another file than that of --output"),
-        ("data.npz --checkpoint none/state", "none: expected a folder to write into"),
-        ("data.npz --checkpoint model.json", "model.json: expected a checkpoint of `rerank train`, got another kind"),
         ("data.npz data.npz", "data.npz: expected each file of data once, got it twice"),
         ("data.npz data.svm.gz", "data.svm.gz: expected queries that no other file has"),
         ("index", r"index: expected a folder of data files"),

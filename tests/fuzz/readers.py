@@ -46,10 +46,8 @@ from rerank.lucene import folder as shards
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.documents import CorpusFiles, write_documents
 from rerank.lucene.search import Searcher
-from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
 from rerank.rankers.ranker import known_rankers
 from rerank.rankers.store import read_model
-from rerank.rankers.training import TrainingOptions
 from rerank.training.folds import given_folds
 from rerank.types import Qrels, RankingData, Run, pointers
 from rerank.types.retriever import Retriever
@@ -291,29 +289,6 @@ def _parquet_seeds(work: Path) -> list[bytes]:
         write_data(data, work / f"{number}.parquet")
         seeds.append((work / f"{number}.parquet").read_bytes())
     return seeds
-
-
-def _checkpoint_seeds(work: Path) -> list[bytes]:
-    """Return the checkpoint of a training that was interrupted."""
-    path = work / "seed-checkpoint"
-    state = Checkpoint(path, 0.0)
-    rerank.LambdaMART(n_estimators=3, num_leaves=4, min_child_samples=5, n_jobs=1).fit(
-        small_data(), training=TrainingOptions(checkpoint=state)
-    )
-    return [path.read_bytes()]
-
-
-def _check_checkpoint(stored: dict[str, Any], folder: Path) -> None:
-    """Training continues from it, or it is refused."""
-    path = folder / "state"
-    shutil.copy(folder / "input.checkpoint", path)
-    with suppress(RerankError):
-        rerank.LambdaMART(n_estimators=3, num_leaves=4, min_child_samples=5, n_jobs=1).fit(
-            small_data(), training=TrainingOptions(checkpoint=path)
-        )
-
-
-# Preferences, folds, documents
 
 
 def _preferences_seeds(work: Path) -> list[bytes]:
@@ -810,7 +785,6 @@ READERS: dict[str, Reader] = {
     "sizes": Reader(_sizes_seeds, _read_sizes, _check_data, "input.zip", lambda d, r: mutate_archive(d, r, 0.0)),
     "data": Reader(_data_seeds, read_data, _check_data, "input.npz", mutate_archive),
     "mapped": Reader(_data_seeds, lambda path: read_data(path, True), _check_data, "input.npz", mutate_archive),
-    "checkpoint": Reader(_checkpoint_seeds, read_checkpoint, _check_checkpoint, "input.checkpoint", mutate_archive),
     "preferences": Reader(_preferences_seeds, read_preferences, _check_preferences),
     "clicks": Reader(_clicks_seeds, read_clicks, _check_clicks, "log.jsonl"),
     "click-tables": Reader(_click_tables, read_clicks, _check_clicks, "log.csv"),

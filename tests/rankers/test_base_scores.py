@@ -9,9 +9,8 @@ import pytest
 
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.base_scores import NAMES, RATIOS, WeightedBase
-from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.boosted import LambdaMART, sizes_of
 from rerank.rankers.ranker import ranker_class
-from rerank.rankers.sizes import sizes_of
 from rerank.rankers.store import read_model
 from rerank.rankers.training import TrainingSet, without_start
 from rerank.trees.bins import bin_rows

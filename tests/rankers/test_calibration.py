@@ -12,7 +12,7 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.metrics.reliability import Reliability
-from rerank.rankers.calibration import FIRST, MANY, Lists, LogisticMap, OutOfFold, Scale, in_order_of, logistic
+from rerank.rankers.calibration import FIRST, MANY, LogisticMap, OutOfFold, Scale, ScoredLists, in_order_of, logistic
 from rerank.runtime.codec import plain
 from rerank.types import query_rows
 from rerank.types.ids import trec_order
@@ -39,7 +39,7 @@ def world(n_queries: int, seed: int = 0, labels: bool = True) -> rerank.RankingD
 
 
 def out_of_fold(data: rerank.RankingData, scores: np.ndarray, predictors: tuple[str, ...] = ("ease",)) -> OutOfFold:
-    lists = Lists.of(data, Scale.of(scores).measured(scores), predictors)
+    lists = ScoredLists.of(data, Scale.of(scores).measured(scores), predictors)
     return OutOfFold(lists, np.arange(len(data)) % 5, data.labels > 0, 1.0, predictors)
 
 
@@ -241,9 +241,9 @@ def test_lists_without_documents_and_missing_predictors_have_probabilities(model
 
 def test_lists_without_their_relevant_documents_are_those_of_the_others() -> None:
     data = world(6, 8)
-    lists, relevant = Lists.of(data, data.column("a"), ("ease",)), data.labels > 0
+    lists, relevant = ScoredLists.of(data, data.column("a"), ("ease",)), data.labels > 0
     rows = np.flatnonzero(~relevant)
-    kept = Lists.of(data.of_rows(rows), data.column("a")[rows], ("ease",))
+    kept = ScoredLists.of(data.of_rows(rows), data.column("a")[rows], ("ease",))
     np.testing.assert_array_equal(lists.without(relevant).described(), kept.described())
     described = lists.described()
     for query in range(6):
@@ -256,14 +256,14 @@ def test_lists_without_their_relevant_documents_are_those_of_the_others() -> Non
 def test_probability_of_lists_is_learned_from_emptied_ones_of_other_folds() -> None:
     data = world(100, 9)
     scored = out_of_fold(data, data.column("a"))
-    answered = np.flatnonzero(scored._answered())
+    answered = np.flatnonzero(scored._has_relevant())
     lists = scored.lists.without(scored.relevant).select(answered)
     kept = replace(scored, lists=lists, fold=scored.fold[answered], relevant=np.zeros(len(lists.scores), np.bool_))
-    emptied = replace(scored, emptied=kept)
+    stripped = replace(scored, stripped=kept)
     scale = Scale.of(data.column("a"))
-    assert plain(emptied.fit(scale, "").candidates) == plain(scored.fit(scale, "").candidates)
-    rest = emptied.select(2, False)
-    assert set(rest.fold) == set(rest.emptied.fold) == {0, 1, 3, 4}
+    assert plain(stripped.fit(scale, "").candidates) == plain(scored.fit(scale, "").candidates)
+    rest = stripped._rest(2)
+    assert set(rest.fold) == set(rest.stripped.fold) == {0, 1, 3, 4}
     lower = replace(kept, lists=replace(lists, scores=lists.scores - 100.0))
-    told = replace(scored, emptied=lower).fit(scale, "").candidates
-    assert told.probabilities(scored.lists)[1].mean() > 0.95  # their scores alone tell the emptied ones
+    told = replace(scored, stripped=lower).fit(scale, "").candidates
+    assert told.probabilities(scored.lists)[1].mean() > 0.95  # their scores alone tell the stripped ones

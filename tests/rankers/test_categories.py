@@ -12,11 +12,9 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.rankers.auto import Ensemble
 from rerank.rankers.boosted import BoostedTrees, LambdaMART
-from rerank.rankers.checkpoint import Checkpoint, read_checkpoint
 from rerank.rankers.linear import RankSVM
 from rerank.rankers.ranker import known_rankers, ranker_class
 from rerank.rankers.store import read_model
-from rerank.rankers.training import TrainingOptions
 from rerank.types import RankingData, query_rows
 from tests.rankers.conftest import model_from_dict, ranking_data
 
@@ -129,22 +127,6 @@ def test_validation_frames_have_the_codes_of_training(coloured, unseen) -> None:
     ]
     assert results[0].evals_result_ == results[1].evals_result_
     assert results[0].to_dict() == results[1].to_dict()
-
-
-def test_a_checkpoint_keeps_sets(coloured, tmp_path) -> None:
-    whole = LambdaMART(**SMALL, categorical_feature=["f3"]).fit(coloured)
-    path = tmp_path / "checkpoint"
-
-    def stop_early(progress: Any) -> None:
-        if progress.iteration == 5:
-            raise KeyboardInterrupt
-
-    first = TrainingOptions(checkpoint=Checkpoint(path, 0.0))
-    with pytest.raises(KeyboardInterrupt):
-        LambdaMART(**SMALL, categorical_feature=["f3"]).fit(coloured, training=first, callbacks=[stop_early])
-    assert read_checkpoint(path)["forest"].categories.tolist() == [3]
-    resumed = LambdaMART(**SMALL, categorical_feature=["f3"]).fit(coloured, training=TrainingOptions(checkpoint=path))
-    assert resumed.to_dict() == whole.to_dict()
 
 
 @pytest.mark.parametrize("value", [-1.0, 0.5, 70_000.0])

@@ -11,7 +11,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.rankers.boosted import LambdaMART
-from rerank.rankers.diagnostics import directions_needed, local_optimality, weight_curve
+from rerank.rankers.diagnostics import directions_needed, local_optimality
 from rerank.rankers.linear import LogisticRegression, PlackettLuce, RankSVM
 from rerank.rankers.nets import LambdaRank, RankNet
 
@@ -80,44 +80,6 @@ def test_confidence_counts_falls_alone(train, ranker) -> None:
         result = local_optimality(model.with_weights(weights), train, "RR@1", n=40, step=0.02)
         assert result.rises + result.falls + result.unchanged == result.directions == 40
         assert result.confidence == (0.0 if result.rises else pytest.approx(1 - 0.99**result.falls))
-
-
-@pytest.mark.parametrize("ranker", [LambdaMART, LambdaRank, PlackettLuce])
-def test_curve_of_a_weight_is_the_measure_at_each_of_its_values(train, ranker) -> None:
-    given = {LambdaMART: SMALL, LambdaRank: {"n_epochs": 2}, PlackettLuce: {}}[ranker]
-    model = ranker(**given, base="run").fit(train)
-    weights = model.weights()
-    own = weights[1]
-    curve = weight_curve(model, train, "nDCG@10", 1, [own + 1.0, own, own - 3.0])
-    np.testing.assert_array_equal(curve.values, [own - 3.0, own, own + 1.0])
-    for value, measure in zip(curve.values, curve.measures, strict=True):
-        moved = model.with_weights(np.where(np.arange(len(weights)) == 1, value, weights))
-        expected = evaluate(_judgements(train), moved.rank(train), ["nDCG@10"])["nDCG@10"]
-        assert measure == pytest.approx(expected, abs=1e-12)
-    assert (curve.metric, curve.weight, curve.at) == ("nDCG@10", 1, own)
-    assert len(set(curve.measures)) > 1
-
-
-def test_curve_reaches_to_either_side_of_a_weight(train) -> None:
-    model = Linear([0.0, 0.0, 3.0, 0, 0, 0, 0, 0])
-    wide, at_zero = weight_curve(model, train, "AP", 2), weight_curve(model, train, "AP", 0)
-    assert (wide.values[0], wide.values[50], wide.values[-1]) == (0.0, 3.0, 6.0)
-    assert at_zero.values[-1] == -at_zero.values[0] == pytest.approx(3.0 / np.sqrt(8))
-    assert wide.measures[50] == at_zero.measures[50] == local_optimality(model, train, "AP", n=1).value
-
-
-@pytest.mark.parametrize(
-    ("weight", "values", "message"),
-    [
-        (8, None, "weight: expected a number from 0 to 7, got 8"),
-        (-1, None, "weight: expected a number from 0 to 7, got -1"),
-        (0, [], "values: expected finite numbers in one dimension"),
-        (0, [1.0, np.nan], "values: expected finite numbers in one dimension"),
-    ],
-)
-def test_curves_that_cannot_be_drawn_are_refused(train, weight, values, message) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        weight_curve(Linear(np.ones(8)), train, "AP", weight, values)
 
 
 def test_a_direction_that_helps_is_found(train) -> None:

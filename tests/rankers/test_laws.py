@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rerank.errors import InvalidInputError, ModelMismatchError, RerankError
+from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.ranker import Ranker, known_rankers, ranker_class
 from rerank.rankers.store import read_model
-from rerank.rankers.training import TrainingOptions
 from rerank.types import Floats, RankingData, pointers
 from rerank.types.ids import id_array, trec_order
 from rerank.types.retriever import Retriever
@@ -294,7 +293,9 @@ def test_ranker_learns_the_same_from_a_data_frame(name, train, test, tmp_path) -
     for model in (frame, again):
         np.testing.assert_array_equal(model.predict(rows), arrays.predict(test.X))
         np.testing.assert_array_equal(model.predict(test), arrays.predict(test.X))
-        with pytest.raises(ModelMismatchError, match="X: expected the columns in the order of training, got 'f1'"):
+        with pytest.raises(
+            ModelMismatchError, match="X: expected the columns of training in their order, got another order"
+        ):
             model.predict(rows[["f1", "f0", *columns[2:]]])
 
 
@@ -380,7 +381,6 @@ def _failing_fits(valid: RankingData) -> dict[str, tuple[type[BaseException], Ra
         "eval_set": (InvalidInputError, other, {"eval_set": infinite}),
         "eval_set of other features": (ModelMismatchError, other, {"eval_set": unknown}),
         "preferences": (InvalidInputError, other, {"preferences": [("unknown", "a", "b")]}),
-        "checkpoint": (RerankError, other, {"training": TrainingOptions(checkpoint=__file__)}),
         "first iteration": (InvalidInputError, other, fail(ValueError, 1)),
         "second iteration": (InvalidInputError, other, fail(ZeroDivisionError, 2)),
         "interrupt": (KeyboardInterrupt, other, fail(KeyboardInterrupt, 1)),

@@ -11,7 +11,7 @@ import pytest
 
 from rerank.errors import InvalidInputError, UnknownParameterError
 from rerank.rankers.ranker import ranker_class
-from rerank.rankers.training import TrainingContext, TrainingOptions, parse_bytes
+from rerank.rankers.training import TrainingContext, parse_bytes
 from rerank.runtime.mapped_rows import RowFile
 from rerank.types import RankingData
 
@@ -68,7 +68,7 @@ def test_warm_start_from_a_model_of_fewer_features_reads_mapped_data(train) -> N
 
 def test_model_does_not_depend_on_the_memory(train, valid) -> None:
     free = _model("lambdamart").fit(train, eval_set=valid)
-    capped = _model("lambdamart").fit(mapped(train), eval_set=mapped(valid), training=TrainingOptions(memory="6GB"))
+    capped = _model("lambdamart").fit(mapped(train), eval_set=mapped(valid), memory="6GB")
     assert free.to_dict() == capped.to_dict()
 
 
@@ -76,12 +76,12 @@ def test_memory_that_is_too_little_is_refused_with_what_is_needed(train) -> None
     with pytest.raises(
         InvalidInputError, match=r"^memory: expected at least \d+MB for [\d,]+ rows x 8 features .*, got 1MB"
     ):
-        _model("lambdamart").fit(train, training=TrainingOptions(memory="1MB"))
+        _model("lambdamart").fit(train, memory="1MB")
 
 
 def test_memory_is_refused_by_a_ranker_without_trees(train) -> None:
     with pytest.raises(UnknownParameterError, match=r"^memory: expected a ranker of boosted trees, got RankSVM"):
-        _model("ranksvm").fit(train, training=TrainingOptions(memory="1GB"))
+        _model("ranksvm").fit(train, memory="1GB")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from rerank.rankers.training import TrainingSet
 from rerank.types import RankingData
 from tests.oracles import lambdas as lambda_oracle
 from tests.oracles import nets as oracle
+from tests.oracles.objectives import ranknet as ranknet_cost
 from tests.rankers.conftest import ranking_data
 from tests.rankers.test_lambdamart import ndcg
 
@@ -98,7 +99,9 @@ def test_gradient_is_finite_differences_of_cost_and_decay() -> None:
 
     def cost(weights: np.ndarray) -> float:
         scores = query.start + Net(weights, 3).scores(query.inputs.astype(float))
-        return query.objective.cost(scores) + 0.1 * weights @ weights
+        objective = query.objective
+        weight = objective.weights[0]
+        return weight * ranknet_cost(scores.tolist(), objective.labels.tolist()) + 0.1 * weights @ weights
 
     actual = model._gradient(net, query)
     for position in range(len(net.weights)):

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.objectives.pairwise_exponential import PairwiseExponential
-from rerank.objectives.preferences import ExponentialPairs
+from rerank.objectives.pairs import ExponentialPairs, PairwiseExponential
 from rerank.rankers.rankboost import LARGEST_ALPHA, RankBoost
 from rerank.rankers.training import TrainingSet
 from rerank.runtime.codec import plain, restored

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.rankers.sizes import BELOW, FEW, FEWEST, OF_MANY, SOME, sizes_of
+from rerank.rankers.boosted import BELOW, FEW, FEWEST, OF_MANY, SOME, sizes_of
 from rerank.rankers.store import read_model
 
 

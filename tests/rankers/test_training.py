@@ -59,7 +59,7 @@ def test_near_duplicate_queries_are_in_the_same_fold() -> None:
 def test_weights_that_overflow_are_refused_with_the_value(weight: float) -> None:
     X = np.random.default_rng(0).normal(size=(40, 2))
     model, qid = rerank.LambdaMART(n_estimators=1), np.repeat(np.arange(2), 20)
-    with pytest.raises(InvalidInputError, match=r"training data: expected weights the largest of which is from 1e-30"):
+    with pytest.raises(InvalidInputError, match=r"training data: expected weights whose largest size is from 1e-30"):
         model.fit(X, X[:, 0] > 0, qid=qid, sample_weight=np.where(qid == 0, weight, 0.0))
 
 

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from rerank.trees.bins import Columns, learn_bins
-from rerank.trees.boost import NEWTON
 from rerank.trees.forest import Forest
-from rerank.trees.grow import Grower, LeastSquaresSplits, NewtonSplits, TreeLimits, add_leaf_values, pack_gradients
+from rerank.trees.grow import NEWTON, Grower, SplitRule, TreeLimits, add_leaf_values, pack_gradients
 from rerank.trees.score import score_rows
 from tests.oracles import trees as oracle
 
@@ -82,7 +81,7 @@ def test_splits_by_least_squares_and_leaves_by_newton_steps_equal_the_oracle(see
     X, grad, ones = _data(150, 4, seed, 0.1)
     hess = np.random.default_rng(seed).uniform(0.1, 3.0, 150)
     limits = TreeLimits(num_leaves=8, min_child_samples=5, reg_lambda=2.0)
-    tree, ordered, leaf_ptr = _grow(X, grad, hess, limits, rule=LeastSquaresSplits(ones))
+    tree, ordered, leaf_ptr = _grow(X, grad, hess, limits, rule=SplitRule(ones))
     means, gains = oracle.grow(X, grad, ones, 8, 5)
     np.testing.assert_allclose(tree.gain, gains, rtol=1e-5)
     for leaf, (first, last) in enumerate(leaf_ptr):
@@ -108,7 +107,7 @@ def test_leaves_of_hardly_any_hessian_take_no_step() -> None:
     X, grad, ones = _data(150, 4, 0)
     whole, _, _ = _grow(X, grad, 1e-9 * ones, TreeLimits())
     assert (len(whole.feature), whole.leaf_value.tolist()) == (0, [0.0])
-    split, _, _ = _grow(X, grad, 1e-9 * ones, TreeLimits(), rule=LeastSquaresSplits(ones))
+    split, _, _ = _grow(X, grad, 1e-9 * ones, TreeLimits(), rule=SplitRule(ones))
     assert len(split.feature) > 0
     assert not split.leaf_value.any()
 
@@ -140,8 +139,8 @@ def test_tree_splits_on_wanted_features_only_after_one_that_had_all() -> None:
     columns = Columns.of(learn_bins(X, 255, 1))
     grower = Grower(columns, columns.blocks(X, np.arange(3000), 1), TreeLimits(num_leaves=2), 1)
     rows = np.arange(3000, dtype=np.int32)
-    first = grower.grow(grad, hess, rows, np.arange(6), NewtonSplits())[0]
-    second = grower.grow(grad, hess, rows[:2000], np.array([2, 3]), NewtonSplits())[0]
+    first = grower.grow(grad, hess, rows, np.arange(6), SplitRule())[0]
+    second = grower.grow(grad, hess, rows[:2000], np.array([2, 3]), SplitRule())[0]
     assert first.feature[0] == 0
     assert set(second.feature.tolist()) <= {2, 3}
 
@@ -192,7 +191,7 @@ def test_tree_is_the_same_whether_features_share_a_column() -> None:
     trees = []
     for columns in (shared, replace(alone, bins=bins)):
         grower = Grower(columns, columns.blocks(X, np.arange(4000), 1), TreeLimits(min_child_samples=5), 1)
-        trees.append(grower.grow(grad, hess, np.arange(4000, dtype=np.int32), np.arange(30), NewtonSplits())[0])
+        trees.append(grower.grow(grad, hess, np.arange(4000, dtype=np.int32), np.arange(30), SplitRule())[0])
     for name in ("feature", "threshold", "missing_left", "gain", "leaf_value"):
         np.testing.assert_array_equal(getattr(trees[0], name), getattr(trees[1], name))
 

@@ -1,0 +1,385 @@
+"""Costs of pairs of documents of a query: of all pairs whose labels differ, or of listed ones.
+
+For documents i above j in label, m = s_i - s_j their margin:
+
+    ranknet      log(1 + exp(-sigma m)); with rho = 1 / (1 + exp(sigma m)) the gradient of s_i is -sigma rho, the
+                 curvature sigma^2 rho (1 - rho). One exponential for each document: rho = e_j / (e_i + e_j) with
+                 e = exp(sigma (s - max s)).
+    gbrank       1/2 max(0, tau - m)^2: a pair in the wrong order, m < tau, has the targets s_j + tau for i and
+                 s_i - tau for j. The gradient is the distance of the scores from the targets, the curvature the number
+                 of targets: hess * s - grad is their sum.
+    hinge        max(0, 1 - m), RankSVM's. It has no curvature, which is replaced by the number of a document's pairs
+                 inside the margin, so that a Newton step is the mean of their gradients, never more than 1. After one
+                 sort by score, time is linear in a query's documents for each label: pairs are counted, not visited.
+    exponential  exp(-m), RankBoost's: the weight of a pair under the distribution D is its share of the cost. Sums
+                 over the pairs of one document (its potential) have a prefix-sum form: with the rows by label,
+                 exp(-s_i) times the running sum of exp(s_j) of all lower labels is the share of i as the better one.
+
+Conventions. Documents of equal label make no pair; a pair at the margin is right. Costs of pairs are summed, not
+averaged: a query with more pairs weighs more. Scores further apart than exponentials of float64 reach count as that
+far apart.
+
+Listed pairs may contradict each other, occur several times, and have a measured probability Pbar that the first is
+better. With P = 1 / (1 + exp(-sigma m)), RankNet's cost is (1 - Pbar) sigma m + log(1 + exp(-sigma m)), its gradient
+sigma (P - Pbar); RankBoost's counts a pair in either direction: Pbar exp(-m) + (1 - Pbar) exp(m).
+
+`tests/oracles/objectives.py` and `tests/oracles/limits.py` have the slow forms.
+
+References
+----------
+C. Burges, MSR-TR-2010-82, section 2 (RankNet).
+Z. Zheng et al., A Regression Framework for Learning Ranking Functions Using Relative Relevance Judgments, SIGIR 2007.
+T. Joachims, Optimizing Search Engines Using Clickthrough Data, KDD 2002.
+Y. Freund et al., An Efficient Boosting Algorithm for Combining Preferences, JMLR 4, 2003.
+
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from rerank.objectives.base import LOWEST_EXPONENT, CostObjective, LabelCost, LabelObjective, Objective, register
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.numerics import array_exp, exp, softplus
+from rerank.types import Floats, Ints
+
+WIDEST = 600.0  # margin: exp(710) overflows
+
+
+@register("ranknet")
+@dataclass(frozen=True, eq=False)
+class RankNetObjective(LabelObjective):
+    """Pairwise logistic cost; sigma is the slope of the logistic, 1 / score unit."""
+
+    sigma: float = 1.0
+
+    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+        """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
+        _fill_logistic(self.query_ptr, self.best_first, self.labels, scores, self.weights, self.sigma, grad, hess)
+
+
+@helper()
+def _add_logistic_pairs(e, label, grad, hess):  # type: ignore[no-untyped-def]
+    """Add all pairs of a query to grad and hess (n,); e (n,) exponentials of scores; label (n,) descending."""
+    below = 0  # where the lower labels start
+    for i in range(label.shape[0]):
+        while below < label.shape[0] and label[below] >= label[i]:
+            below += 1
+        grad_i = 0.0
+        hess_i = 0.0
+        for j in range(below, label.shape[0]):
+            rho = e[j] / (e[i] + e[j])
+            curvature = rho * (e[i] / (e[i] + e[j]))
+            grad_i += rho
+            hess_i += curvature
+            grad[j] += rho
+            hess[j] += curvature
+        grad[i] -= grad_i
+        hess[i] += hess_i
+
+
+@kernel(parallel=True)
+def _fill_logistic(query_ptr, best_first, labels, scores, weights, sigma, grad, hess):  # type: ignore[no-untyped-def]
+    """Fill gradient and curvature; a thread takes a query at a time."""
+    for q in prange(query_ptr.shape[0] - 1):
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
+        if last == first:
+            continue
+        rows = best_first[first:last]
+        best = scores[first:last].max()
+        e = np.empty(last - first)
+        own_grad = np.zeros(last - first)
+        own_hess = np.zeros(last - first)
+        for i in range(last - first):
+            e[i] = exp(max(sigma * (scores[rows[i]] - best), LOWEST_EXPONENT))
+        _add_logistic_pairs(e, labels[rows], own_grad, own_hess)
+        for i in range(last - first):
+            grad[rows[i]] = weights[q] * sigma * own_grad[i]
+            hess[rows[i]] = weights[q] * sigma * sigma * own_hess[i]
+
+
+@register("gbrank")
+@dataclass(frozen=True, eq=False)
+class GBRankObjective(LabelObjective):
+    """Half the squared shortfall of pairs from a margin; tau is the margin, in score units."""
+
+    tau: float = 0.1
+
+    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+        """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
+        _fill_targets(self.query_ptr, self.best_first, self.labels, scores, self.weights, self.tau, grad, hess)
+
+
+@kernel(parallel=True)
+def _fill_targets(query_ptr, best_first, labels, scores, weights, tau, grad, hess):  # type: ignore[no-untyped-def]
+    """Fill gradient and curvature; a thread takes a query at a time."""
+    for q in prange(query_ptr.shape[0] - 1):
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
+        grad[first:last] = 0.0
+        hess[first:last] = 0.0
+        below = first
+        weight = weights[q]
+        for i in range(first, last):
+            x = best_first[i]
+            while below < last and labels[best_first[below]] >= labels[x]:
+                below += 1
+            for y in best_first[below:last]:
+                shortfall = scores[y] + tau - scores[x]
+                if shortfall > 0.0:
+                    grad[x] -= weight * shortfall
+                    grad[y] += weight * shortfall
+                    hess[x] += weight
+                    hess[y] += weight
+
+
+@register("hinge")
+@dataclass(frozen=True, eq=False)
+class Hinge(LabelCost):
+    """Pairwise hinge cost; parameters as in `LabelObjective`."""
+
+    def cost_and_gradients(self, scores: Floats, grad: Floats, hess: Floats) -> float:
+        """Return the cost; fill grad with its derivatives, hess with the pairs inside the margin."""
+        costs = np.zeros(len(self.weights))
+        _fill_hinges(self.query_ptr, self.labels, scores, self.weights, grad, hess, costs)
+        return float(np.sum(costs * self.weights))
+
+
+@kernel(parallel=True)
+def _fill_hinges(query_ptr, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
+    """Fill gradient, pairs inside the margin, and each query's unweighted cost; a thread takes a query at a time.
+
+    For each label but the lowest: its documents as the better ones, in order of score, against all lower ones.
+    """
+    for q in prange(query_ptr.shape[0] - 1):
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
+        grad[first:last] = 0.0
+        hess[first:last] = 0.0
+        order = first + np.argsort(scores[first:last], kind="mergesort")
+        cost = 0.0
+        for label in np.unique(labels[first:last])[1:]:
+            cost += _add_level(order, labels, scores, label, weights[q], grad, hess)
+        costs[q] = cost
+
+
+@helper()
+def _add_level(order, labels, scores, label, weight, grad, hess):  # type: ignore[no-untyped-def]
+    """Add the pairs of the documents with this label and all lower ones; return their cost.
+
+    order (n,) rows by score, ascending. Downwards the documents of lower label with s_j > s_i - 1 are summed, upwards
+    those of this label with s_i < s_j + 1 are counted.
+    """
+    n = order.shape[0]
+    cost = 0.0
+    inside = 0
+    total = 0.0
+    rank = n - 1
+    for i in order[::-1]:
+        if labels[i] != label:
+            continue
+        while rank >= 0 and 1.0 - (scores[i] - scores[order[rank]]) > 0.0:
+            if labels[order[rank]] < label:
+                inside += 1
+                total += scores[order[rank]]
+            rank -= 1
+        grad[i] -= weight * inside
+        hess[i] += weight * inside
+        cost += inside * (1.0 - scores[i]) + total
+    inside = 0
+    rank = 0
+    for j in order:
+        if labels[j] >= label:
+            continue
+        while rank < n and 1.0 - (scores[order[rank]] - scores[j]) > 0.0:
+            inside += labels[order[rank]] == label
+            rank += 1
+        grad[j] += weight * inside
+        hess[j] += weight * inside
+    return cost
+
+
+@register("exponential")
+@dataclass(frozen=True, eq=False)
+class PairwiseExponential(LabelCost):
+    """Pairwise exponential cost; parameters as in `LabelObjective`, a query's weight is that of each of its pairs."""
+
+    def cost_and_gradients(self, scores: Floats, grad: Floats, hess: Floats) -> float:
+        """Return the cost, and fill grad and hess with its derivatives.
+
+        -grad is the potential of each document: the weight of the pairs in which it is the better one, less that of
+        those in which it is the worse one.
+        """
+        costs = np.zeros(len(self.weights))
+        _fill_potentials(self.query_ptr, self.best_last, self.labels, scores, self.weights, grad, hess, costs)
+        return float(costs.sum())
+
+    def agreement(self, scores: Floats, chosen: NDArray[np.bool_]) -> tuple[float, float]:
+        """Return W+ and W-: the weight of the pairs that h in {0, 1} orders rightly, and wrongly.
+
+        Shapes: scores float64 (n_rows,); chosen bool (n_rows,).
+        """
+        right = np.zeros(len(self.weights))
+        wrong = np.zeros(len(self.weights))
+        _fill_agreement(self.query_ptr, self.best_last, self.labels, scores, chosen, right, wrong)
+        return float(np.sum(right * self.weights)), float(np.sum(wrong * self.weights))
+
+
+@helper()
+def _growth(score, middle):  # type: ignore[no-untyped-def]
+    """Return exp(score - middle), in range; the middle of a query's scores, of which only differences matter."""
+    return exp(min(max(score - middle, -0.5 * WIDEST), 0.5 * WIDEST))
+
+
+@helper()
+def _add_lower(rows, labels, scores, middle, weight, grad, hess):  # type: ignore[no-untyped-def]
+    """Add each row's pairs with those of lower label, rows by label, ascending; return the cost of all pairs."""
+    lower = 0.0
+    same = 0.0
+    cost = 0.0
+    label = labels[rows[0]]
+    for row in rows:
+        if labels[row] != label:
+            lower = lower + same
+            same = 0.0
+            label = labels[row]
+        growth = _growth(scores[row], middle)
+        share = weight * lower / growth
+        grad[row] -= share
+        hess[row] += share
+        cost += share
+        same += growth
+    return cost
+
+
+@helper()
+def _add_higher(rows, labels, scores, middle, weight, grad, hess):  # type: ignore[no-untyped-def]
+    """Add each row's pairs with those of higher label, rows by label, descending."""
+    higher = 0.0
+    same = 0.0
+    label = labels[rows[0]]
+    for row in rows:
+        if labels[row] != label:
+            higher = higher + same
+            same = 0.0
+            label = labels[row]
+        growth = _growth(scores[row], middle)
+        share = weight * higher * growth
+        grad[row] += share
+        hess[row] += share
+        same += 1.0 / growth
+
+
+@kernel(parallel=True)
+def _fill_potentials(query_ptr, best_last, labels, scores, weights, grad, hess, costs):  # type: ignore[no-untyped-def]
+    """Fill gradient, curvature and each query's cost; best_last (n_rows,) are rows by query, then label, ascending."""
+    for q in prange(query_ptr.shape[0] - 1):
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
+        grad[first:last] = 0.0
+        hess[first:last] = 0.0
+        if last - first < 2 or weights[q] == 0.0:
+            continue
+        rows = best_last[first:last]
+        middle = 0.5 * (scores[first:last].min() + scores[first:last].max())
+        costs[q] = _add_lower(rows, labels, scores, middle, weights[q], grad, hess)
+        _add_higher(rows[::-1], labels, scores, middle, weights[q], grad, hess)
+
+
+@kernel(parallel=True)
+def _fill_agreement(query_ptr, best_last, labels, scores, chosen, right, wrong):  # type: ignore[no-untyped-def]
+    """Fill right and wrong (n_queries,) with the unweighted W+ and W- of `chosen` (n_rows,) bool."""
+    for q in prange(query_ptr.shape[0] - 1):
+        first = query_ptr[q]
+        last = query_ptr[q + 1]
+        if last - first < 2:
+            continue
+        middle = 0.5 * (scores[first:last].min() + scores[first:last].max())
+        lower = np.zeros(2)  # sums of exp(s_j) over lower labels, by h
+        same = np.zeros(2)
+        label = labels[best_last[first]]
+        for row in best_last[first:last]:
+            if labels[row] != label:
+                lower += same
+                same[:] = 0.0
+                label = labels[row]
+            growth = _growth(scores[row], middle)
+            if chosen[row]:
+                right[q] += lower[0] / growth
+                same[1] += growth
+            else:
+                wrong[q] += lower[1] / growth
+                same[0] += growth
+
+
+@dataclass(frozen=True, eq=False)
+class ListedPairs(Objective):
+    """A cost of listed pairs.
+
+    Parameters
+    ----------
+    first_row, second_row : int64 arrays of shape (n_pairs,)
+        Rows of one query.
+    probability : float64 array of shape (n_pairs,)
+        That the first is better, 0 to 1.
+    weights : float64 array of shape (n_pairs,)
+        Multiplied into the cost of each pair.
+
+    """
+
+    first_row: Ints
+    second_row: Ints
+    probability: Floats
+    weights: Floats
+
+    def _margins(self, scores: Floats) -> Floats:
+        """Return the margin of each pair, (n_pairs,) float64."""
+        return np.clip(scores[self.first_row] - scores[self.second_row], -WIDEST, WIDEST)
+
+    def _fill(self, slopes: Floats, curvatures: Floats, grad: Floats, hess: Floats) -> None:
+        """Fill grad and hess (n_rows,) with the pairs' derivatives by the first score, (n_pairs,) float64."""
+        n_rows = len(grad)
+        grad[:] = np.bincount(self.first_row, slopes, n_rows) - np.bincount(self.second_row, slopes, n_rows)
+        hess[:] = np.bincount(self.first_row, curvatures, n_rows) + np.bincount(self.second_row, curvatures, n_rows)
+
+
+@dataclass(frozen=True, eq=False)
+class PreferencePairs(ListedPairs):
+    """Pairwise logistic cost of listed pairs; sigma is the slope of the logistic, 1 / score unit."""
+
+    sigma: float = 1.0
+
+    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
+        """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
+        modelled = array_exp(-softplus(-self.sigma * self._margins(scores)))
+        slopes = self.weights * self.sigma * (modelled - self.probability)
+        self._fill(slopes, self.weights * self.sigma**2 * modelled * (1.0 - modelled), grad, hess)
+
+
+@dataclass(frozen=True, eq=False)
+class ExponentialPairs(CostObjective, ListedPairs):
+    """Pairwise exponential cost of listed pairs."""
+
+    def cost_and_gradients(self, scores: Floats, grad: Floats, hess: Floats) -> float:
+        """Return the cost, and fill grad and hess with its derivatives."""
+        right, wrong = self._shares(scores)
+        self._fill(wrong - right, right + wrong, grad, hess)
+        return float((right + wrong).sum())
+
+    def agreement(self, scores: Floats, chosen: NDArray[np.bool_]) -> tuple[float, float]:
+        """Return W+ and W-: the weight of the pairs that h in {0, 1}, chosen (n_rows,), orders rightly, and wrongly."""
+        right, wrong = self._shares(scores)
+        up = chosen[self.first_row] & ~chosen[self.second_row]
+        down = chosen[self.second_row] & ~chosen[self.first_row]
+        return float(right[up].sum() + wrong[down].sum()), float(right[down].sum() + wrong[up].sum())
+
+    def _shares(self, scores: Floats) -> tuple[Floats, Floats]:
+        """Return the cost of each pair as first over second, and as second over first, (n_pairs,) float64."""
+        margins = self._margins(scores)
+        right = self.weights * self.probability * array_exp(-margins)
+        return right, self.weights * (1.0 - self.probability) * array_exp(margins)
