@@ -255,12 +255,12 @@ def _stopped(options: Options, train: rerank.RankingData, seed: int) -> rerank.L
 def defaults(options: Options) -> Iterator[Row]:
     """What a new user gets: the unsupervised ranking, LambdaMART() and `rerank train` as they are.
 
-    The indexes have vectors, and `--only encoder` adds the encoder of the extra wordllama. Of nfcorpus, models learn
-    from 10 to 1,000 training queries.
+    The indexes have vectors, and `--only NAME` adds an encoder, as `rerank vectors --encoder` names it. Of nfcorpus,
+    models learn from 10 to 1,000 training queries.
     """
     for name in options.chosen_collections((*SMALL, "nfcorpus")):
         with opened(options, name) as index:
-            index.learn_vectors(encoder=_encoder() if options.only else False)
+            index.learn_vectors(encoder=options.only[0] if options.only else False)
             for label, splits in _splits_of_defaults(options, name).items():
                 values: dict[str, list[np.ndarray]] = {}  # of each split, by query
                 for train_qrels, test_qrels in splits:
@@ -273,12 +273,6 @@ def defaults(options: Options) -> Iterator[Row]:
                     means = [np.concatenate(parts[first : first + per_seed]).mean() for first in firsts]
                     row = {"collection": name, "queries": label, "system": system, MEASURE: np.mean(means)}
                     yield {**row, "least": min(means), "greatest": max(means), "worst fold": min(gains)}
-
-
-def _encoder() -> Any:
-    from rerank.vectors.encoder import installed_encoder
-
-    return installed_encoder()
 
 
 def _splits_of_defaults(options: Options, name: str) -> dict[str, list[tuple[rerank.Qrels, rerank.Qrels]]]:
