@@ -22,7 +22,6 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
-from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 from uvicorn import Config, Server
@@ -73,23 +72,6 @@ class Route(APIRoute):
         return handle
 
 
-class Error(BaseModel):
-    """The answer of a request that failed."""
-
-    class Parts(BaseModel):
-        """The message in its parts."""
-
-        status: int
-        place: str
-        expected: str
-        found: str
-        remedy: str
-
-    message: str
-    error: Parts
-    request_id: str
-
-
 def make_app(service: Service) -> Guard:
     """Return the application of a service."""
     app = FastAPI(
@@ -100,7 +82,7 @@ def make_app(service: Service) -> Guard:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        responses={status: {"model": Error, "description": about} for status, about in STATUSES.items()},
+        responses={status: {"description": about} for status, about in STATUSES.items()},
     )
     app.state.service = service
     app.router.route_class = Route

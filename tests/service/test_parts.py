@@ -100,7 +100,7 @@ def test_openapi_declares_limits_and_security(settings: Settings) -> None:
     assert (documents["type"], documents["minItems"]) == ("array", 1)
     assert described["paths"]["/search"]["post"]["security"]
     assert "security" not in described["paths"]["/health"]["get"]
-    assert set(schemas) >= {"Search", "Rerank", "Events", "Error"}
+    assert set(schemas) >= {"Search", "Rerank", "Events"}
 
 
 def test_json_is_unicode_without_half_pairs_and_without_nan() -> None:
