@@ -101,7 +101,7 @@ def make_app(service: Service) -> Guard:
         content = (Path(__file__).parent / "page" / name).read_bytes()
         app.get(path, include_in_schema=False)(partial(_file, content, kind))
     app.openapi()  # is kept: the first request for it does not stop others
-    return Guard(app, service.settings)
+    return Guard(app, service)
 
 
 async def search(
