@@ -253,11 +253,11 @@ def serve(settings: Settings) -> None:
         if settings.workers > 1:
             _serve_by_workers(settings, listener)
             return
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is a model to load again
         service = _opened(settings, listener)
         server = Server(config_of(settings, make_app(service)))
         signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn, which ends at it, raises it again at the end
-        if hasattr(signal, "SIGHUP"):
-            signal.signal(signal.SIGHUP, lambda *_: setattr(service, "reload_asked", True))
+        signal.signal(signal.SIGHUP, lambda *_: setattr(service, "reload_asked", True))
         server.run([listener])
 
 
