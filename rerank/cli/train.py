@@ -153,7 +153,7 @@ def command(
         )
     _refuse((instead or "INDEX TOPICS QRELS") if from_index else "DATA")
     n_settings, bm25 = _tuning(tune)
-    tuning = rerank.Tuning(n_settings, output.with_suffix(".tuning.jsonl")) if n_settings else None
+    tuning = None if n_settings is None else rerank.Tuning(n_settings, output.with_suffix(".tuning.jsonl"))
 
     def new_model(default: str) -> Ranker:
         chosen = ranker or (RANKER if parameters or tuning is not None else default)
@@ -196,12 +196,12 @@ def _refuse(form: str) -> None:
     refuse_beside(form, WITHOUT_EFFECT[form])
 
 
-def _tuning(tune: tuple[str, ...]) -> tuple[int, bool]:
-    """Return the number of settings that are tried, 0 for none, and whether BM25 is tuned."""
+def _tuning(tune: tuple[str, ...]) -> tuple[int | None, bool]:
+    """Return the number of settings that are tried, None without tuning, and whether BM25 is tuned."""
     numbers = [text for text in tune if text != "bm25"]
     if len(numbers) > 1 or len(tune) > len(numbers) + 1 or not all(text.isdecimal() for text in numbers):
         raise click.UsageError(f"--tune: expected a number of settings, or bm25, got {' '.join(tune)!r}.")
-    return sum(map(int, numbers)), len(tune) > len(numbers)
+    return int(numbers[0]) if numbers else None, len(tune) > len(numbers)
 
 
 class _Labels(NamedTuple):

@@ -6,9 +6,9 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 
-from rerank.plugins.texts import DocumentRetriever, TextReranker, stored_path
+from rerank.plugins.texts import DocumentRetriever, TextReranker
 from rerank.rankers.warm_start import UNSUPERVISED
 
 
@@ -52,26 +52,10 @@ class RerankRanker:
 
     def warm_up(self) -> None:
         """Open the index and load the model, once."""
-        self._opened()
-
-    def _opened(self) -> TextReranker:
         if self._texts is None:
             self._texts = TextReranker(
                 self.index, self.model, self.field, min_score=self.min_score, abstain=self.abstain
             )
-        return self._texts
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the component as Haystack stores pipelines."""
-        least = {"min_score": self.min_score, "abstain": self.abstain}
-        files = {"index": stored_path("index", self.index), "model": stored_path("model", self.model)}
-        return default_to_dict(self, **files, top_k=self.top_k, field=self.field, **least)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> RerankRanker:
-        """Return the component that `to_dict` stored."""
-        restored: RerankRanker = default_from_dict(cls, data)
-        return restored
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
@@ -81,7 +65,8 @@ class RerankRanker:
         with one id the one with the highest score is kept. Where the index keeps passages, `meta["passage"]` is the
         best one.
         """
-        opened = self._opened()
+        self.warm_up()
+        opened: Any = self._texts
         documents = _each_once(documents)
         texts = [opened.with_metadata(document.content or "", document.meta) for document in documents]
         ranked = opened.order(query, texts, self.top_k if top_k is None else top_k)
@@ -143,32 +128,17 @@ class RerankRetriever:
 
     def warm_up(self) -> None:
         """Open the index and load the model, once."""
-        self._opened()
-
-    def _opened(self) -> DocumentRetriever:
         if self._retriever is None:
             self._retriever = DocumentRetriever(
                 self.index, self.model, self.candidates, min_score=self.min_score, abstain=self.abstain
             )
-        return self._retriever
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the component as Haystack stores pipelines."""
-        least = {"min_score": self.min_score, "abstain": self.abstain}
-        model = None if self.model is None else stored_path("model", self.model)
-        files = {"index": stored_path("index", self.index), "model": model}
-        return default_to_dict(self, **files, candidates=self.candidates, top_k=self.top_k, **least)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> RerankRetriever:
-        """Return the component that `to_dict` stored."""
-        restored: RerankRetriever = default_from_dict(cls, data)
-        return restored
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int | None = None) -> dict[str, list[Document]]:
         """Return the best documents with the model's scores, best first."""
-        found = self._opened().find(query, self.top_k if top_k is None else top_k)
+        self.warm_up()
+        opened: Any = self._retriever
+        found = opened.find(query, self.top_k if top_k is None else top_k)
         return {
             "documents": [
                 Document(id=doc_id, content=text, meta=metadata, score=score) for doc_id, score, text, metadata in found

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -126,12 +125,12 @@ class Settings:
     stop: tuple[int, bool]
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Self:
+    def of(cls, params: Mapping[str, Any]) -> Self:
         """Read the parameters; another name of one overrides it, as in LightGBM."""
-        present = {name: value for name, value in given.items() if value is not None}
+        present = {name: value for name, value in params.items() if value is not None}
         values = SIZES | {name: value for name, value in present.items() if name in KNOWN}
         values |= {ALIASES[name]: value for name, value in present.items() if name not in KNOWN and name in ALIASES}
-        check_names("LGBMRanker", [name for name in given if name not in ALIASES], KNOWN)
+        check_names("LGBMRanker", [name for name in params if name not in ALIASES], KNOWN)
         for name, same in ONLY.items():
             if values.get(name, same[0]) not in same:
                 raise InvalidInputError(
@@ -175,9 +174,9 @@ class Settings:
 
     def metric_list(self, more: Any, depths: Any) -> list[tuple[str, list[int]] | Callable[..., Any]]:
         """Return what the eval sets are measured with: names with their depths, and functions after them."""
-        given = [] if more is None else list(more) if isinstance(more, list | tuple) else [more]
+        metrics = [] if more is None else list(more) if isinstance(more, list | tuple) else [more]
         own = ["ndcg"] if self.metrics is None else self.metrics
-        names = dict.fromkeys([*_names_of([each for each in given if not callable(each)]), *own])
+        names = dict.fromkeys([*_names_of([metric for metric in metrics if not callable(metric)]), *own])
         at = [int(depth) for depth in np.atleast_1d(depths if self.eval_at is None else self.eval_at)]
         chosen: list[tuple[str, list[int]] | Callable[..., Any]] = []
         for name in names:
@@ -188,30 +187,30 @@ class Settings:
                     "f(y_true, y_pred) as eval_metric."
                 )
             chosen.append((symbol, [int(depth)] if depth else at))
-        return chosen + [each for each in given if callable(each)]
+        return chosen + [metric for metric in metrics if callable(metric)]
 
 
-def _label_gain(given: Any) -> Floats | None:
-    if given is None:
+def _label_gain(value: Any) -> Floats | None:
+    if value is None:
         return None
     try:
-        gains = np.array(given.split(",") if isinstance(given, str) else given, dtype=np.float64)
+        gains = np.array(value.split(",") if isinstance(value, str) else value, dtype=np.float64)
     except (TypeError, ValueError):
         gains = np.empty((0, 0))
     if gains.ndim != 1 or (np.diff(gains) < 0).any():
-        raise InvalidInputError(f"label_gain: expected gains that do not fall, got {shown(given)}. Order them.")
+        raise InvalidInputError(f"label_gain: expected gains that do not fall, got {shown(value)}. Order them.")
     return gains
 
 
-def _seed(given: Any) -> int:
+def _seed(seed: Any) -> int:
     """Return a seed; a generator draws one, as in LightGBM."""
-    draw = getattr(given, "integers", getattr(given, "randint", None))
-    return int(given or 0) if draw is None else int(draw(2**31 - 1))
+    draw = getattr(seed, "integers", getattr(seed, "randint", None))
+    return int(seed or 0) if draw is None else int(draw(2**31 - 1))
 
 
-def _threads(given: int | None) -> int | None:
+def _threads(number: int | None) -> int | None:
     """Return the number of threads: -2 is all but one, as in joblib."""
-    return None if not given else given if given > 0 else max(1, cores() + 1 + given)
+    return None if not number else number if number > 0 else max(1, cores() + 1 + number)
 
 
 def _names_of(metrics: Any) -> list[str]:
@@ -224,9 +223,10 @@ def _names_of(metrics: Any) -> list[str]:
 
 @dataclass(frozen=True, eq=False)
 class EvalSet:
-    """Rows that are measured after each iteration, in the order in which they were given.
+    """Rows that are measured after each iteration, in the order of the arguments of `fit`.
 
-    weights  (n_rows,) float64, None for none; a query has their mean, as in LightGBM
+    weights        (n_rows,) float64, None for none; a query has their mean, as in LightGBM
+    X, init_score  features and base scores
     """
 
     name: str
@@ -235,6 +235,8 @@ class EvalSet:
     ptr: Ints
     weights: Floats | None
     settings: Settings
+    X: Any = None
+    init_score: Any = None
 
     def results(self, metrics: Iterable[Any], scores: Floats) -> list[EvalResult]:
         """Return the figures at scores (n_rows,)."""
@@ -242,7 +244,7 @@ class EvalSet:
         results = []
         for metric in metrics:
             if callable(metric):
-                results += [EvalResult(self.name, *each) for each in self._of_function(metric, scores)]
+                results += [EvalResult(self.name, *figure) for figure in self._of_function(metric, scores)]
             else:
                 results += self._built_in(metric, order)
         return results
@@ -283,14 +285,13 @@ class Watcher:
         self._metrics = metrics
         self.params = params
         self._training = training
-        given = list(callbacks)
-        order = {id(each): getattr(each, "order", number - len(given)) for number, each in enumerate(given)}
-        ordered = sorted(given, key=lambda each: order[id(each)])
-        self._before = [each for each in ordered if getattr(each, "before_iteration", False)]
-        self._after = [each for each in ordered if not getattr(each, "before_iteration", False)]
+        called = list(callbacks)
+        order = {id(callback): getattr(callback, "order", n - len(called)) for n, callback in enumerate(called)}
+        called.sort(key=lambda callback: order[id(callback)])
+        self._before = [callback for callback in called if getattr(callback, "before_iteration", False)]
+        self._after = [callback for callback in called if not getattr(callback, "before_iteration", False)]
         self.learning_rate: float = params["learning_rate"]
         self.best_iteration = self._iteration = 0
-        self.results: list[list[EvalResult]] = []
 
     def reset_parameter(self, params: Mapping[str, Any]) -> Watcher:
         """Change the learning rate; no other parameter changes while trees are grown."""
@@ -315,14 +316,11 @@ class Watcher:
         """Take the scores of all rows of the eval sets after one more iteration; return whether training ends."""
         results = []
         first = 0
-        for each in self._sets:
-            last = first + len(each.labels)
-            results += each.results(self._metrics, scores[first:last])
+        for of_set in self._sets:
+            last = first + len(of_set.labels)
+            results += of_set.results(self._metrics, scores[first:last])
             first = last
-        self.results.append(results)
-        stopped = False
-        for callback in self._after:
-            stopped = stopped or self._call(callback, results)
+        stopped = any(self._call(callback, results) for callback in self._after)
         self._iteration += 1
         return stopped
 
@@ -331,9 +329,11 @@ class Watcher:
         model: Any = self
         n_trees = self.params["n_estimators"]
         if getattr(callback, "order", None) == STOPS and results:  # which the training data do not stop
-            results = [each for each in results if each.dataset_name != self._training]
+            results = [figure for figure in results if figure.dataset_name != self._training]
             if not results:
-                return self._does_not_stop()
+                if self._iteration == 0:
+                    log.warning("early stopping: no effect, as the only eval set is the training data")
+                return False
         try:
             callback(lightgbm.callback.CallbackEnv(model, self.params, self._iteration, 0, n_trees, results))
         except Exception as error:
@@ -342,26 +342,6 @@ class Watcher:
             self.best_iteration = int(error.best_iteration) + 1
             return True
         return False
-
-    def _does_not_stop(self) -> bool:
-        """Say once that the training data alone do not stop a training, and return False."""
-        if self._iteration == 0:
-            log.warning("early stopping: no effect, as the only eval set is the training data")
-        return False
-
-    def history(self) -> dict[str, dict[str, list[float]]]:
-        """Return the figures of each iteration by eval set and metric."""
-        figures: dict[str, dict[str, list[float]]] = {}
-        for each in (each for results in self.results for each in results):
-            figures.setdefault(each.dataset_name, {}).setdefault(each.metric_name, []).append(each.metric_value)
-        return figures
-
-    def best_score(self) -> dict[str, dict[str, float]]:
-        """Return the figures of the best iteration, of the last one where none is known."""
-        best: dict[str, dict[str, float]] = defaultdict(dict)
-        for each in self.results[min(self.best_iteration, len(self.results)) - 1] if self.results else []:
-            best[each.dataset_name][each.metric_name] = each.metric_value
-        return best
 
 
 class WatchedStopping(EarlyStopping):
@@ -381,9 +361,9 @@ class WatchedStopping(EarlyStopping):
         """Take the scores after one more iteration, in canonical order."""
         self._iteration += 1
         self.best = self._iteration
-        given = np.empty(len(scores))
-        given[slice(None) if self._valid is None else self._valid.order] = scores
-        self._stopped = self._watcher.after(given)
+        by_row = np.empty(len(scores))
+        by_row[slice(None) if self._valid is None else self._valid.order] = scores
+        self._stopped = self._watcher.after(by_row)
         self.best = self._watcher.best_iteration or self._iteration
         return True
 
@@ -497,14 +477,21 @@ class LGBMRanker(lightgbm.LGBMRanker):
         categories = {} if isinstance(categorical_feature, str | None) else {"categorical_feature": categorical_feature}
         if categories and not isinstance(feature_name, str | None):  # names that the ranker gets afterwards
             numbers_of = {name: number for number, name in enumerate(feature_name)}
-            categories["categorical_feature"] = [numbers_of.get(each, each) for each in categorical_feature]
+            categories["categorical_feature"] = [numbers_of.get(name, name) for name in categorical_feature]
         labels = _label_column("y", y)
         pairs = _eval_pairs(eval_set, eval_X, eval_y)
         training = [number for number, pair in enumerate(pairs) if pair[0] is X and pair[1] is y]
         names = _eval_names(eval_names, len(pairs), training)
-        given = _Given(pairs, eval_group, eval_sample_weight, eval_init_score)
-        sets = [given.eval_set(number, name, settings) for number, name in enumerate(names)]
-        sets.sort(key=lambda each: each.name not in {names[number] for number in training})
+        if pairs and (eval_group is None or len(eval_group) != len(pairs)):
+            got = "none" if eval_group is None else str(len(eval_group))
+            raise InvalidInputError(
+                f"eval_group: expected the sizes of the queries of {len(pairs)} eval sets, got {got}. Pass a list."
+            )
+        sets = [
+            _eval_set(name, pair, eval_group[n], _of(eval_sample_weight, n), _of(eval_init_score, n), settings)
+            for n, (name, pair) in enumerate(zip(names, pairs, strict=True))
+        ]
+        sets.sort(key=lambda of_set: of_set.name not in {names[number] for number in training})
         of_training = names[training[0]] if training else ""
         stop, first_only = settings.stop
         called = list(callbacks or ())
@@ -513,10 +500,14 @@ class LGBMRanker(lightgbm.LGBMRanker):
         called += [lightgbm.log_evaluation(int(verbose))] if verbose and int(verbose) > 0 else []
         metrics = settings.metric_list(eval_metric, eval_at)
         params = {**self.get_params(), **settings.parameters}
+        history: dict[str, dict[str, list[float]]] = {}
+        recorder: Any = lightgbm.record_evaluation(history)
+        recorder.order = -np.inf  # before callbacks that end the training
+        called.append(recorder)
         watcher = Watcher(sets, metrics if sets else [], called, params, of_training)
         base = init_model.booster_ if isinstance(init_model, lightgbm.LGBMModel) else init_model
         trained = settings.kind(**{**settings.parameters, **categories}, base=base)
-        evaluated = given.joined([names.index(each.name) for each in sets], settings, category_values(X))
+        evaluated = _joined(sets, category_values(X))
         trained.fit(
             X,
             settings.gains_of(labels) if isinstance(trained, LambdaMART) else labels,
@@ -536,8 +527,11 @@ class LGBMRanker(lightgbm.LGBMRanker):
         booster.best_iteration = watcher.best_iteration + n_earlier if watcher.best_iteration else 0
         self._Booster = booster
         self._best_iteration = booster.best_iteration
-        self._best_score = watcher.best_score()
-        self._evals_result = watcher.history()
+        self._best_score = {
+            name: {metric: values[min(watcher.best_iteration, len(values)) - 1] for metric, values in of_set.items()}
+            for name, of_set in history.items()
+        }
+        self._evals_result = history
         self._objective = self.objective or "lambdarank"
         self._n_features = self._n_features_in = ranker.n_features_in_
         self.ranker_ = ranker
@@ -545,54 +539,36 @@ class LGBMRanker(lightgbm.LGBMRanker):
         return self
 
 
-@dataclass(frozen=True, eq=False)
-class _Given:
-    """Eval sets as `fit` is given them."""
+def _eval_set(
+    name: str, pair: tuple[Any, Any], group: Any, weights: Any, init_score: Any, settings: Settings
+) -> EvalSet:
+    """Return an eval set, checked."""
+    labels = _label_column("eval_set", pair[1])
+    ptr = pointers(_sizes("eval_group", group))
+    if ptr[-1] != len(labels):
+        raise InvalidInputError(
+            f"eval_group: expected sizes that add up to the {len(labels)} rows of {name}, got {ptr[-1]}."
+        )
+    weights = None if weights is None else number_column("eval_sample_weight", weights, len(labels))
+    return EvalSet(name, labels, settings.gains_of(labels), ptr, weights, settings, pair[0], init_score)
 
-    pairs: list[tuple[Any, Any]]
-    groups: Any
-    weights: Any
-    init_scores: Any
 
-    def eval_set(self, number: int, name: str, settings: Settings) -> EvalSet:
-        """Return one of them with its labels, checked."""
-        labels = _label_column("eval_set", self.pairs[number][1])
-        if self.groups is None or len(self.groups) != len(self.pairs):
-            got = "none" if self.groups is None else str(len(self.groups))
-            raise InvalidInputError(
-                f"eval_group: expected the sizes of the queries of {len(self.pairs)} eval sets, got {got}. Pass a list."
-            )
-        ptr = pointers(_sizes("eval_group", self.groups[number]))
-        if ptr[-1] != len(labels):
-            raise InvalidInputError(
-                f"eval_group: expected sizes that add up to the {len(labels)} rows of {name}, got {ptr[-1]}."
-            )
-        weights = self._of(self.weights, number)
-        weights = None if weights is None else number_column("eval_sample_weight", weights, len(labels))
-        return EvalSet(name, labels, settings.gains_of(labels), ptr, weights, settings)
+def _of(values: Any, number: int) -> Any:
+    """Return what belongs to one eval set, of a list or a dict."""
+    return None if values is None else values.get(number) if isinstance(values, dict) else values[number]
 
-    def joined(self, numbers: list[int], settings: Settings, categories: Mapping[str, list[Any]]) -> dict[str, Any]:
-        """Return the arguments of `Ranker.fit` with the rows of all eval sets; `categories` are those of training."""
-        if not numbers:
-            return {}
-        sets = [self.eval_set(number, "", settings) for number in numbers]
-        X = [self.pairs[number][0] for number in numbers]
-        scores = [self._of(self.init_scores, number) for number in numbers]
-        return {
-            "eval_set": (
-                X[0] if len(X) == 1 else _joined_rows(X, categories),
-                np.concatenate([each.gains for each in sets]),
-            ),
-            "eval_group": np.concatenate([np.diff(each.ptr) for each in sets]),
-            "eval_init_score": None if scores[0] is None else np.concatenate([np.asarray(part) for part in scores]),
-        }
 
-    @staticmethod
-    def _of(values: Any, number: int) -> Any:
-        """Return what belongs to one eval set, of a list or a dict."""
-        if values is None:
-            return None
-        return values.get(number) if isinstance(values, dict) else values[number]
+def _joined(sets: list[EvalSet], categories: Mapping[str, list[Any]]) -> dict[str, Any]:
+    """Return the arguments of `Ranker.fit` with the rows of all eval sets; `categories` are those of training."""
+    if not sets:
+        return {}
+    X = sets[0].X if len(sets) == 1 else _joined_rows([of_set.X for of_set in sets], categories)
+    scores = [of_set.init_score for of_set in sets]
+    return {
+        "eval_set": (X, np.concatenate([of_set.gains for of_set in sets])),
+        "eval_group": np.concatenate([np.diff(of_set.ptr) for of_set in sets]),
+        "eval_init_score": None if scores[0] is None else np.concatenate([np.asarray(part) for part in scores]),
+    }
 
 
 def _joined_rows(parts: Sequence[Any], categories: Mapping[str, list[Any]]) -> Any:
@@ -605,7 +581,7 @@ def _joined_rows(parts: Sequence[Any], categories: Mapping[str, list[Any]]) -> A
     for part in parts:
         coded(part, categories)  # refuses a column that has none
         rows = part.copy(deep=False)
-        for column in [each for each in part.columns if str(each) in categories]:
+        for column in [name for name in part.columns if str(name) in categories]:
             rows[column] = part[column].cat.set_categories(categories[str(column)])
         same.append(rows)
     return pd.concat(same, ignore_index=True)
@@ -627,9 +603,9 @@ def _eval_pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[tuple[Any, Any]
     return list(zip(eval_X, eval_y, strict=True)) if several else [(eval_X, eval_y)]
 
 
-def _eval_names(given: Sequence[str] | None, n_sets: int, training: list[int]) -> list[str]:
+def _eval_names(chosen: Sequence[str] | None, n_sets: int, training: list[int]) -> list[str]:
     names = ["training" if number in training else f"valid_{number}" for number in range(n_sets)]
-    own = [given] if isinstance(given, str) else list(given or ())
+    own = [chosen] if isinstance(chosen, str) else list(chosen or ())
     return [*own[:n_sets], *names[len(own) :]]
 
 

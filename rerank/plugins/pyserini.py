@@ -7,7 +7,6 @@ have. To search an index folder, the extra `lucene` is enough.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.index.index import Index
+from rerank.index.passages import stored_fields
 from rerank.lucene.jvm import start_java
 from rerank.pipeline.applying import applied_model, model_candidates
 from rerank.pipeline.rerank import rerank
@@ -74,14 +74,10 @@ class Document:
         return self.get("contents")
 
     def get(self, field: str) -> str | None:
-        """Return a text field of a document that is stored as JSON; None if it has none."""
+        """Return a text field of the stored document, all of which is `contents` where it is no JSON; None without."""
         if field in ("id", "raw"):
             return self._docid if field == "id" else self._raw
-        try:
-            text = json.loads(self._raw or "null")
-        except ValueError:
-            return None
-        value = text.get(field) if isinstance(text, dict) else None
+        value = stored_fields(self._raw).get(field)
         return value if isinstance(value, str) else None
 
 
@@ -131,8 +127,7 @@ class RerankSearcher:
         """Number of documents of the index."""
         if self._searcher is not None:
             return int(self._searcher.num_docs)
-        statistics = self.index.searcher.statistics()
-        return int(statistics["documents"])
+        return int(self.index.searcher.statistics()["documents"])
 
     def set_bm25(self, k1: float = 0.9, b: float = 0.4) -> None:
         """Set the parameters of BM25; by default they are those of the model's training."""
@@ -210,25 +205,23 @@ class RerankSearcher:
         """Return a document by its id or Lucene's number; None if there is none."""
         if self._searcher is not None:
             return self._searcher.doc(docid)
+        forward = self.index.forward
+        number = docid
+        if isinstance(docid, str):
+            row = int(forward.doc_numbers(np.array([docid]))[0])
+            number = -1 if row < 0 else forward.lucene_docs[row]
         ids = self.index.searcher.doc_ids
-        if isinstance(docid, int):
-            number = docid
-        else:
-            row = int(self.index.forward.doc_numbers(np.array([docid]))[0])
-            number = -1 if row < 0 else int(self.index.forward.lucene_docs[row])
-        if not 0 <= number < len(ids):
+        if not 0 <= int(number) < len(ids):
             return None
-        return Document(str(ids[number]), self.index.searcher.documents([number])[0])
+        return Document(str(ids[int(number)]), self.index.searcher.documents([int(number)])[0])
 
     def batch_doc(self, docids: Sequence[str], threads: int = 1) -> dict[str, Any]:
         """Return documents by their ids; those that are not in the index are left out."""
         if self._searcher is not None:
             documents: dict[str, Any] = self._searcher.batch_doc(docids, threads)
             return documents
-        numbers = self.index.forward.doc_numbers(np.array(docids, dtype=str)) if len(docids) else np.empty(0, int)
-        indexed = [(docid, number) for docid, number in zip(docids, numbers.tolist(), strict=True) if number >= 0]
-        texts = self.index.stored_documents([number for _, number in indexed])
-        return {docid: Document(docid, text) for (docid, _), text in zip(indexed, texts, strict=True)}
+        found = {docid: self.doc(docid) for docid in docids}
+        return {docid: document for docid, document in found.items() if document is not None}
 
     def close(self) -> None:
         """Close the index; a searcher of Pyserini stays open."""
@@ -240,10 +233,8 @@ class RerankSearcher:
             if self._bm25 is not None:
                 candidates = replace(candidates, k1=self._bm25[0], b=self._bm25[1])
             return self.index.using(threads=threads).search(topics, candidates=candidates)
-        texts = list(topics.values())
-        qids = list(topics)
-        results = self._searcher.batch_search(texts, qids, k, threads)
-        rows = [(qid, hit.docid, hit.score) for qid in qids for hit in results.get(qid, ())]
+        results = self._searcher.batch_search(list(topics.values()), list(topics), k, threads)
+        rows = [(qid, hit.docid, hit.score) for qid in topics for hit in results.get(qid, ())]
         query_ids, doc_ids, scores = zip(*rows, strict=True) if rows else ((), (), ())
         return Run.from_rows(query_ids, doc_ids, scores, self._tag())
 
@@ -254,6 +245,3 @@ class RerankSearcher:
         if similarity is None or searcher.is_using_rm3() or searcher.is_using_rocchio():
             return UNNAMED
         return str(Retriever.bm25(float(similarity[1]), float(similarity[2])))
-
-
-__all__ = ["Document", "Hit", "RerankSearcher"]

@@ -160,10 +160,6 @@ class Reranker(_OnIndex, pt.Estimator):
         else:
             self.model.fit(self._data(topics_or_res_tr, qrels_tr))
 
-    def fuse_rank_cutoff(self, k: int) -> Reranker | None:
-        """Return None: what is reordered does not depend on how many results are kept."""
-        return None
-
     def _data(self, frame: pd.DataFrame, qrels: pd.DataFrame) -> RankingData:
         pt.validate.result_frame(frame, extra_columns=["query", "score"], context=self)
         return self._open().features(_run(frame), _topics(frame), Qrels.from_frame(qrels), recipe=self.recipe)
@@ -228,6 +224,3 @@ def _query_order(frame: pd.DataFrame, column: pd.Series) -> pd.Series:
         return column
     order = {query: number for number, query in enumerate(frame["qid"].astype(str).drop_duplicates())}
     return column.map(order)
-
-
-__all__ = ["BM25", "Features", "Model", "Reranker"]

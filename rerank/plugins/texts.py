@@ -158,15 +158,3 @@ def _cutoff(model: Ranker, min_score: float | None, abstain: float | None) -> Cu
     if cutoff is not None:
         model.calibrated()
     return None if model.calibration_ is None else cutoff or Cutoff()
-
-
-def stored_path(what: str, given: Any) -> str:
-    """Return the path of an index or a model, for a pipeline that is stored; refuse a model that has none."""
-    if isinstance(given, Index):
-        return str(given.path)
-    if not isinstance(given, str | Path):
-        raise InvalidInputError(
-            f"{what}: expected the path of a file, which a stored pipeline can name, got {type(given).__name__}. Save "
-            "it, and pass its path."
-        )
-    return str(given)

@@ -47,6 +47,7 @@ _PATHS = {
     "/v1/models": "/models",
     **dict.fromkeys(PAGE, "page"),
 }  # path -> its label
+_COMPUTED = ("/search", "/rerank")
 _LARGE = 1 << 16  # bytes of a body
 _TICK = 1.0  # seconds between two checks of the model's file, and updates of the gauges
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -213,8 +214,10 @@ class Service:
 class Guard:
     """The application with what is done for every request."""
 
-    def __init__(self, app: FastAPI, settings: Settings) -> None:
+    def __init__(self, app: FastAPI, service: Service) -> None:
+        settings = service.settings
         self._app = app
+        self._batcher = service.batcher
         self._prefix, self._numbers = secrets.token_hex(4), count(1)  # of the ids that are made here
         self._token = None if settings.token is None else f"Bearer {settings.token}".encode()
         self._hosts = frozenset((*LOOPBACK, settings.host, *settings.hosts)) if settings.is_local else None
@@ -232,6 +235,7 @@ class Guard:
         sent_id = headers.get(b"x-request-id", b"").decode("latin-1")
         request_id = sent_id if _REQUEST_ID.fullmatch(sent_id) else f"{self._prefix}{next(self._numbers):08x}"
         scope.setdefault("state", {}).update(request_id=request_id, arrived=time.monotonic())
+        label = _PATHS.get(scope["path"], "other")
         status = 499  # where the client has gone
 
         async def send_marked(message: Message) -> None:
@@ -244,6 +248,8 @@ class Guard:
         method = "GET" if scope["method"] == "HEAD" else scope["method"]  # the server leaves the content out
         try:
             self._check(scope["path"], headers)
+            if label in _COMPUTED:
+                self._batcher.check()  # before the body is read: under overload, a refusal must cost little
             await self._app({**scope, "method": method}, receive, send_marked)
         except ServiceError as error:
             response = await answer_error(Request(scope), error)
@@ -252,10 +258,9 @@ class Guard:
             log.error("request %s failed", request_id, exc_info=error)
         finally:
             seconds = time.perf_counter() - start
-            path = _PATHS.get(scope["path"], "other")
-            REQUESTS.labels(path, str(status) if status in (429, 503) else f"{status // 100}xx").inc()
-            if path in ("/search", "/rerank"):
-                SECONDS.labels(path).observe(seconds)
+            REQUESTS.labels(label, str(status) if status in (429, 503) else f"{status // 100}xx").inc()
+            if label in _COMPUTED:
+                SECONDS.labels(label).observe(seconds)
             target = scope.get("raw_path", b"").decode("ascii", "backslashreplace")[:200]
             log.info("%s %s %d %.1f ms id=%s", scope["method"][:20], target, status, 1000 * seconds, request_id)
 

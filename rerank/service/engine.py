@@ -395,18 +395,18 @@ class Engine:
                     self._check_size(size, "body.passage")
 
     def _scored(
-        self, ranking: Ranking, topics: Mapping[str, str], run: Run, all_features: bool = False, given: bool = False
+        self, ranking: Ranking, topics: Mapping[str, str], run: Run, all_features: bool = False, chosen: bool = False
     ) -> _Scored:
         """Return the candidates with their new scores and order.
 
         Features that the model does not read may be NaN, unless `all_features`.
 
-        given  whether the client has chosen the documents
+        chosen  whether the client has chosen the documents
         """
         if ranking.model is None or not run.n_rows:
             return _Scored(run, None, np.arange(run.n_rows), run.scores, np.arange(run.n_rows))
         data = self._features(run, topics, ranking, None if all_features else ranking.model.features_read())
-        return _scored_rows(ranking, run, data, run.trec_order(), given)
+        return _scored_rows(ranking, run, data, run.trec_order(), chosen)
 
     def _features(
         self, run: Run, topics: Mapping[str, str], ranking: Ranking, needed: frozenset[str] | None = None
@@ -424,7 +424,7 @@ class Engine:
         documents = [chosen_fields(document, body.fields) for document in self._stored(doc_ids)]
         if not (body.highlight or body.excerpt):
             return [{"fields": document} for document in documents]
-        texts = [{name: text for name, text in each.items() if isinstance(text, str)} for each in documents]
+        texts = [{name: text for name, text in document.items() if isinstance(text, str)} for document in documents]
         matcher = Matcher(self.index.searcher.analyze, (text for own in texts for text in own.values()))
         entries = []
         for document, own in zip(documents, texts, strict=True):
@@ -451,11 +451,11 @@ class Engine:
         ranking = self.rankings[jobs[0].models[0]]
         texts = [job for job in jobs if job.doc_ids is None]
         if texts:
-            given = given_texts(
+            to_rank = given_texts(
                 {str(n): job.body.query for n, job in enumerate(texts)},
                 {str(n): job.documents for n, job in enumerate(texts)},
             )
-            scored = self._text_scores(replace(given, locations=_locations(texts)), ranking)
+            scored = self._text_scores(replace(to_rank, locations=_locations(texts)), ranking)
             for n, job in enumerate(texts):
                 self._finish_rerank(job, scored, n, scored.run.doc_ids[scored.run.rows(str(n))].astype(np.int64))
         for job in jobs:
@@ -484,21 +484,21 @@ class Engine:
             self._passages_of(job, returned) if job.body.return_passages and returned else {},
         )
 
-    def _passages_of(self, job: RerankJob, wanted: Sequence[int]) -> dict[int, Passage]:
+    def _passages_of(self, job: RerankJob, numbers: Sequence[int]) -> dict[int, Passage]:
         """Return the best passages of documents, by their numbers in the request."""
         if job.doc_ids is None:
-            texts = [job.documents[number] for number in wanted]
+            texts = [job.documents[number] for number in numbers]
             passages = self.index.text_passages(job.body.query, texts, field=self.text_field)
         else:
-            passages = self._passages(job.body.query, [job.doc_ids[number] for number in wanted])
+            passages = self._passages(job.body.query, [job.doc_ids[number] for number in numbers])
         self._check_size(sum(len(passage.text) for passage in passages), "body.return_passages")
-        return dict(zip(wanted, passages, strict=True))
+        return dict(zip(numbers, passages, strict=True))
 
-    def _whole_texts(self, job: RerankJob, wanted: Sequence[int]) -> dict[int, str]:
+    def _whole_texts(self, job: RerankJob, numbers: Sequence[int]) -> dict[int, str]:
         """Return the stored texts of documents of the index, by their numbers in the request."""
         size = 0
         texts: dict[int, str] = {}
-        for part in _parts(wanted):
+        for part in _parts(numbers):
             _drop_late([job])
             documents = self._stored([job.doc_ids[number] for number in part])  # type: ignore[index]
             for number, document in zip(part, documents, strict=True):
@@ -508,7 +508,7 @@ class Engine:
             self._check_size(size, "body.return_documents")
         return texts
 
-    def _text_scores(self, given: GivenTexts, ranking: Ranking) -> _Scored:
+    def _text_scores(self, texts: GivenTexts, ranking: Ranking) -> _Scored:
         """Return texts with the scores of a ranking."""
         trained = ranking.candidates
         options = TextOptions(
@@ -517,7 +517,7 @@ class Engine:
             Retriever.bm25(trained.k1, trained.b, trained.field),
             None if ranking.model is None else ranking.model.features_read(),
         )
-        data = text_features(self.index, given, options)
+        data = text_features(self.index, texts, options)
         run = Run(data.query_ids, data.query_ptr, data.stored_ids, data.base_scores)  # type: ignore[arg-type]
         return _scored_rows(ranking, run, data, np.arange(run.n_rows), texts=True)
 
@@ -537,7 +537,7 @@ class Engine:
         scores = bm25_scores(forward, terms, query_ptr, numbers, bm25.field, Recipe(bm25_k1=bm25.k1, bm25_b=bm25.b))
         retriever = str(Retriever.bm25(bm25.k1, bm25.b, bm25.field))
         run = Run(id_array([QUERY]), query_ptr, id_array(list(doc_ids)), scores, retriever)
-        return self._scored(ranking, {QUERY: job.body.query}, run.take(run.trec_order()), given=True)
+        return self._scored(ranking, {QUERY: job.body.query}, run.take(run.trec_order()), chosen=True)
 
     def _frequent_terms(self) -> str:
         """Return a query with hits: words that the analyser keeps, from documents of the index."""

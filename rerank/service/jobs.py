@@ -54,6 +54,7 @@ class Batcher:
         self._limits = limits
         self._queue: deque[tuple[Job, asyncio.Future[None]]] = deque()
         self._working: asyncio.Task[None] | None = None
+        self._computed = 0  # jobs that are being computed
         self._seconds = 0.0  # recent mean for a request
 
     @property
@@ -61,14 +62,19 @@ class Batcher:
         """Number of jobs that wait."""
         return len(self._queue)
 
+    def check(self) -> None:
+        """Raise ServiceError where a further job would wait too long; one may always wait."""
+        expected = (self.waiting + self._computed) * self._seconds if self.waiting else 0.0
+        if self.waiting >= self._limits.waiting or expected > self._limits.wait_seconds:
+            REFUSED.labels("queue").inc()
+            raise overloaded()
+
     async def submit(self, job: Job, gone: asyncio.Future[Any] | None = None) -> Any:
         """Return a job's answer; raises ServiceError where it has none, or none in time.
 
         `gone` is done when the client has gone: the job is then dropped, and ClientDisconnect raised.
         """
-        if self.waiting >= self._limits.waiting or self.waiting * self._seconds > self._limits.wait_seconds:
-            REFUSED.labels("queue").inc()
-            raise overloaded()
+        self.check()
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._queue.append((job, done))
         if self._working is None or self._working.done():
@@ -93,10 +99,12 @@ class Batcher:
         loop = asyncio.get_running_loop()
         while self._queue:
             batch = self._next_batch()
+            self._computed = len(batch)
             begin = loop.time()
             await loop.run_in_executor(self.thread, self._compute, [job for job, _ in batch])
             for _, done in batch:
                 done.set_result(None)
+            self._computed = 0
             end = loop.time()
             self._seconds += _NEWEST * ((end - begin) / len(batch) - self._seconds)
             while 1 < len(batch) > self.waiting and loop.time() < end + _LINGER:

@@ -26,6 +26,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from io import FileIO
 from itertools import count
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,7 +50,6 @@ JSON_LINES = ".jsonl"
 MOST_BYTES = 64 << 20  # of the entries that wait
 _LOCK_SECONDS, _STEP = 1.0, 0.005  # how long another process may hold the lock, and between two tries
 _END_SECONDS = 2.0  # for what waits at the end
-_BLOCK = 1 << 16  # bytes that are read at once to find the beginning of a line
 PRIVATE = 0o600
 LOST = Counter("rerank_log_lost", "Entries that were not written to the log of queries.")
 
@@ -303,9 +303,9 @@ class Appender:
                 if not taken:
                     return
                 self._n_bytes -= sum(_size(entry) for entry, _ in taken)
-            wanted = [(entry, done) for entry, done in taken if done.set_running_or_notify_cancel()]
-            is_written = self._write([entry for entry, _ in wanted])
-            for _, done in wanted:
+            left = [(entry, done) for entry, done in taken if done.set_running_or_notify_cancel()]
+            is_written = self._write([entry for entry, _ in left])
+            for _, done in left:
                 done.set_result(is_written)
 
     def _write(self, entries: Sequence[Sequence[Lines]]) -> bool:
@@ -372,19 +372,10 @@ def _beginning(file: FileIO, header: bytes, is_json: bool) -> bytes:
         return b""
     if is_json:
         return b"\n"
-    file.truncate(_whole_length(file, size))
+    with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        whole = content.rfind(b"\n") + 1
+    file.truncate(whole)
     return b""
-
-
-def _whole_length(file: FileIO, size: int) -> int:
-    """Return the length of a file up to its last end of a line."""
-    while size:
-        start = max(size - _BLOCK, 0)
-        end = os.pread(file.fileno(), size - start, start).rfind(b"\n")
-        if end >= 0:
-            return start + end + 1
-        size = start
-    return 0
 
 
 def write_all(file: FileIO, content: bytes) -> None:

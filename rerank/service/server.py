@@ -22,7 +22,6 @@ from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
-from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 from uvicorn import Config, Server
@@ -73,23 +72,6 @@ class Route(APIRoute):
         return handle
 
 
-class Error(BaseModel):
-    """The answer of a request that failed."""
-
-    class Parts(BaseModel):
-        """The message in its parts."""
-
-        status: int
-        place: str
-        expected: str
-        found: str
-        remedy: str
-
-    message: str
-    error: Parts
-    request_id: str
-
-
 def make_app(service: Service) -> Guard:
     """Return the application of a service."""
     app = FastAPI(
@@ -100,7 +82,7 @@ def make_app(service: Service) -> Guard:
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        responses={status: {"model": Error, "description": about} for status, about in STATUSES.items()},
+        responses={status: {"description": about} for status, about in STATUSES.items()},
     )
     app.state.service = service
     app.router.route_class = Route
@@ -119,7 +101,7 @@ def make_app(service: Service) -> Guard:
         content = (Path(__file__).parent / "page" / name).read_bytes()
         app.get(path, include_in_schema=False)(partial(_file, content, kind))
     app.openapi()  # is kept: the first request for it does not stop others
-    return Guard(app, service.settings)
+    return Guard(app, service)
 
 
 async def search(
@@ -271,11 +253,11 @@ def serve(settings: Settings) -> None:
         if settings.workers > 1:
             _serve_by_workers(settings, listener)
             return
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is a model to load again
         service = _opened(settings, listener)
         server = Server(config_of(settings, make_app(service)))
         signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn, which ends at it, raises it again at the end
-        if hasattr(signal, "SIGHUP"):
-            signal.signal(signal.SIGHUP, lambda *_: setattr(service, "reload_asked", True))
+        signal.signal(signal.SIGHUP, lambda *_: setattr(service, "reload_asked", True))
         server.run([listener])
 
 

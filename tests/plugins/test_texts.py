@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.errors import InvalidInputError
 from rerank.plugins.texts import DocumentRetriever, TextReranker
 from tests.tiny import Tiny
 
@@ -137,10 +136,6 @@ def test_haystack_component_orders_documents_in_a_pipeline(
     kept = pipeline.run({"ranker": {"query": query, "documents": documents}})["ranker"]["documents"]
     assert [(int(each.id), each.score) for each in kept] == expected[:5]
     assert documents[0].score is None
-    opened = RerankRanker(index, str(model_file))
-    assert opened.to_dict()["init_parameters"]["index"] == str(index.path)
-    with pytest.raises(InvalidInputError, match="model: expected the path of a file, which a stored pipeline can name"):
-        RerankRanker(index, rerank.read_model(model_file)).to_dict()
 
 
 def test_haystack_ranks_each_id_once_and_documents_without_content(
@@ -271,9 +266,12 @@ def _ranked_by(
 
         from rerank.plugins.haystack import RerankRanker
 
-        ranker = RerankRanker.from_dict(RerankRanker(str(index.path), str(model), **least).to_dict())
+        pipeline = haystack.Pipeline()
+        pipeline.add_component("ranker", RerankRanker(str(index.path), str(model), **least))
+        pipeline = haystack.Pipeline.loads(pipeline.dumps(), allowed_modules=["rerank.plugins.haystack"])
         documents = [haystack.Document(id=str(n), content=text) for n, text in enumerate(texts)]
-        return [(int(each.id), each.score) for each in ranker.run(query, documents)["documents"]]
+        kept = pipeline.run({"ranker": {"query": query, "documents": documents}})["ranker"]["documents"]
+        return [(int(each.id), each.score) for each in kept]
     from rerank.plugins import rerankers
 
     results = rerankers.RerankRanker(index, model, **least).rank(query, texts, doc_ids=list(range(len(texts))))
