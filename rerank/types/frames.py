@@ -88,7 +88,7 @@ class MappingFrame:
         docs = [doc_id for documents in table.values() for doc_id in documents]
         values = [value for documents in table.values() for value in documents.values()]
         columns = {QUERY_ID: queries, DOC_ID: docs, column: values}
-        return cls({name: np.fromiter(each, dtype=object, count=len(each)) for name, each in columns.items()})
+        return cls({name: np.fromiter(rows, dtype=object, count=len(rows)) for name, rows in columns.items()})
 
     @property
     def columns(self) -> list[str]:
@@ -214,15 +214,15 @@ def id_column(what: str, frame: Frame, column: str) -> Ids:
     values = np.asarray(unmasked(frame[name]))
     if values.dtype.kind in "iu":
         return id_array(values.astype(np.str_))
-    given = values.astype(object).tolist()
-    for row, value in enumerate(given) if not set(map(type, given)) <= {str, int} else ():
+    listed = values.astype(object).tolist()
+    for row, value in enumerate(listed) if not set(map(type, listed)) <= {str, int} else ():
         is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if not (isinstance(value, str) or is_whole):
             raise InvalidInputError(
                 f"{what}: expected text or whole numbers in column {name}, got {shown(value)} "
                 f"({type(value).__name__}) at {_place(frame, row)}. Convert the ids to text."
             )
-    ids = [str(value) for value in given]
+    ids = [str(value) for value in listed]
     wrong = _first_wrong(ids)
     if wrong is not None:
         remedy = "Take NUL and halves of surrogate pairs out" if ids[wrong] else "Name each one"
