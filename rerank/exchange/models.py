@@ -372,8 +372,8 @@ def _write_files(path: str | Path, files: Mapping[str, bytes]) -> list[Path]:
     """Write the model, and beside it what has its name with an ending; "-" is stdout, with nothing beside."""
     if str(path) == "-" and len(files) > 1:
         raise InvalidInputError(
-            f"-: expected a file, beside which {', '.join(each for each in files if each)} are written, got stdout. "
-            "Name a file."
+            f"-: expected a file, beside which {', '.join(ending for ending in files if ending)} are written, got "
+            "stdout. Name a file."
         )
     written = []
     for ending, content in files.items():

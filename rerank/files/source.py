@@ -212,7 +212,7 @@ def read_text(path: str | Path, expected: str) -> str:
         raw = handle.read(MOST_BYTES + 1).removeprefix(BYTE_ORDER_MARK)
     if len(raw) > MOST_BYTES:
         raise FileFormatError(path, None, f"expected {expected} of at most {MOST_BYTES:,} bytes, got more. Shorten it.")
-    return of_line(path, None, text, raw)
+    return "\n".join(of_line(path, line, text, content) for line, content in enumerate(raw.split(b"\n"), 1))
 
 
 def text(raw: bytes, encoding: str = "utf-8") -> str:

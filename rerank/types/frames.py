@@ -168,12 +168,11 @@ def is_frame(value: Any) -> bool:
 
 def frame_rows(frame: Any) -> list[dict[str, Any]]:
     """Return each row of a data frame as a mapping of its columns; arrays, as of lists in Parquet, become lists."""
-    columns = {str(name): [_listed(value) for value in frame[name]] for name in frame.columns}
+    columns = {
+        str(name): [value.tolist() if isinstance(value, np.ndarray) else value for value in frame[name]]
+        for name in frame.columns
+    }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _listed(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def new_frame(
@@ -297,10 +296,24 @@ def label_column(what: str, frame: Frame) -> Ints:
     return labels.astype(np.int64)
 
 
-def check_unique_pairs(what: str, query: Ints, query_ids: Ids, doc_ids: NDArray[Any], rows: Ints) -> None:
-    """Refuse a document that a query has twice; `rows` are the rows sorted by query and document id."""
-    before = rows[:-1]
-    after = rows[1:]
+def grouped_rows(what: str, frame: Frame) -> tuple[Ids, Ints, Ids, Ints]:
+    """Return the query ids, their pointers, the documents in their order, and the order of the frame's rows."""
+    query_ids = id_column(what, frame, QUERY_ID)
+    doc_ids = id_column(what, frame, DOC_ID)
+    names, query_ptr, order, _ = _grouped(what, query_ids, doc_ids)
+    return names, query_ptr, doc_ids[order], order
+
+
+def _grouped(what: str, query_ids: Ids, doc_ids: Ids) -> tuple[Ids, Ints, Ints, Ints]:
+    """Return the query ids, their pointers, the rows by query and document id, and the number of each row's query.
+
+    A document that a query has twice is refused.
+    """
+    names, query_ptr, order = group_rows(query_ids, doc_ids)
+    query = np.empty(len(order), np.int64)
+    query[order] = query_rows(query_ptr)
+    before = order[:-1]
+    after = order[1:]
     equal = np.flatnonzero((query[before] == query[after]) & (doc_ids[before] == doc_ids[after]))
     if len(equal):
         row = int(after[equal[0]])
@@ -308,17 +321,7 @@ def check_unique_pairs(what: str, query: Ints, query_ids: Ids, doc_ids: NDArray[
             f"{what}: expected each document once in a query, got {shown(str(doc_ids[row]))} twice in query "
             f"{shown(str(query_ids[row]))}. Drop one of the rows."
         )
-
-
-def grouped_rows(what: str, frame: Frame) -> tuple[Ids, Ints, Ids, Ints]:
-    """Return the query ids, their pointers, the documents in their order, and the order of the frame's rows."""
-    query_ids = id_column(what, frame, QUERY_ID)
-    doc_ids = id_column(what, frame, DOC_ID)
-    names, query_ptr, order = group_rows(query_ids, doc_ids)
-    query = np.empty(len(order), np.int64)
-    query[order] = query_rows(query_ptr)
-    check_unique_pairs(what, query, query_ids, doc_ids, order)
-    return names, query_ptr, doc_ids[order], order
+    return names, query_ptr, order, query
 
 
 def frame_attributes(frame: Frame) -> Mapping[str, Any]:
@@ -487,10 +490,7 @@ def feature_columns(frame: Frame, features: Sequence[str] | None = None) -> list
 def _members(frame: Frame, features: Sequence[str] | None) -> dict[str, Any]:
     """Return the members of the ranking data of a data frame."""
     pairs = read_pairs(frame, features)
-    names, query_ptr, by_document = group_rows(pairs.query_ids, pairs.doc_ids)
-    query = np.empty(len(by_document), np.int64)
-    query[by_document] = query_rows(query_ptr)
-    check_unique_pairs("data", query, pairs.query_ids, pairs.doc_ids, by_document)
+    names, query_ptr, _, query = _grouped("data", pairs.query_ids, pairs.doc_ids)
     rows = np.argsort(query, kind="stable")
     attributes = frame_attributes(frame)
     X = pairs.X[rows]
