@@ -103,6 +103,19 @@ def _header_lines(data: RankingData) -> Iterator[str]:
         yield f"# rerank: {json.dumps({'version': VERSION, **about}, ensure_ascii=False)}\n"
 
 
+def _rows(path: Path, first: int, chunk: bytes, header: Header, in_header: bool) -> list[Row]:
+    """Return the rows of a chunk, whose first line is `first`; comments before the first row are read as the header."""
+    rows: list[Row] = []
+    for line, raw in enumerate(chunk.split(b"\n"), first):
+        body, _, comment = raw.partition(b"#")
+        columns = body.split(None, 2)
+        if columns:
+            rows.append(of_line(path, line, _row, line, columns, comment))
+        elif in_header and not rows:
+            of_line(path, line, header.take, line, comment)
+    return rows
+
+
 def _row(line: int, columns: list[bytes], comment: bytes) -> Row:
     """Return line, label, query, document, base score, weight, first word of another comment, and pairs of a row.
 
@@ -247,14 +260,7 @@ def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
     n_listed = 0
     n_listed_zeros = 0
     for first, chunk in chunks(path):
-        rows: list[Row] = []
-        for line, raw in enumerate(chunk.split(b"\n"), first):
-            body, _, comment = raw.partition(b"#")
-            columns = body.split(None, 2)
-            if columns:
-                rows.append(of_line(path, line, _row, line, columns, comment))
-            elif not (lines or rows):
-                of_line(path, line, header.take, line, comment)
+        rows = _rows(path, first, chunk, header, not lines)
         if rows:
             some_lines, labels, queries, docs, bases, weights, some_words, pairs = map(list, zip(*rows, strict=True))
             _refuse_long(path, some_lines, queries)
