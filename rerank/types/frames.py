@@ -410,11 +410,16 @@ def pair_columns(data: PairTable, rows: slice, X: NDArray[np.float32]) -> dict[s
             f"data: expected features with other names than the columns {', '.join(NOT_FEATURES)} and their aliases, "
             f"got {clash!r}. Rename the feature."
         )
-    optional = {LABEL: data.labels, BASE_SCORE: data.base_scores, WEIGHT: weights_of_rows(data)}
+    first, last, _ = rows.indices(data.n_rows)
+    query = np.searchsorted(data.query_ptr, np.arange(first, last), side="right") - 1
+    optional = {LABEL: data.labels, BASE_SCORE: data.base_scores, WEIGHT: data.row_weights}
+    columns = {name: values[rows] for name, values in optional.items() if values is not None}
+    if data.weights is not None:
+        columns[WEIGHT] = data.weights[query]
     return {
-        QUERY_ID: data.query_ids[query_rows(data.query_ptr)[rows]].astype(object),
+        QUERY_ID: data.query_ids[query].astype(object),
         DOC_ID: data.doc_ids[rows].astype(object),
-        **{name: values[rows] for name, values in optional.items() if values is not None},
+        **columns,
         **{name: X[:, column] for column, name in enumerate(data.feature_names)},
     }
 
