@@ -128,10 +128,10 @@ class Splits:
     missing_left: NDArray[np.bool_]
     sets: Sets = field(default_factory=dict)
 
-    def select(self, kept: NDArray[np.bool_], number: Ints) -> Splits:
+    def select(self, chosen: NDArray[np.bool_], number: Ints) -> Splits:
         """Return those of some nodes, (n,) bool; number: of each node in the tree that has these alone."""
-        sets = {int(number[node]): categories for node, categories in self.sets.items() if kept[node]}
-        return Splits(self.feature[kept], self.threshold[kept], self.missing_left[kept], sets)
+        sets = {int(number[node]): categories for node, categories in self.sets.items() if chosen[node]}
+        return Splits(self.feature[chosen], self.threshold[chosen], self.missing_left[chosen], sets)
 
 
 def split_tree(

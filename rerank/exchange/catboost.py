@@ -108,7 +108,7 @@ class _Trees:
         depth = np.arange((1 << len(splits)) - 1)
         level = len(splits) - np.frexp((depth + 1).astype(np.float64))[1]  # the root tests the last split
         n_nodes = len(depth)
-        is_set = np.array([each is not None for each in sets])[level]
+        is_set = np.array([categories is not None for categories in sets])[level]
         first, second = (
             np.where(child < n_nodes, child, ~(child - n_nodes)) for child in (2 * depth + 1, 2 * depth + 2)
         )

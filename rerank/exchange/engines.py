@@ -158,11 +158,11 @@ class Engine:
 
 def _read(recipe: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of `RECIPE`; raise InvalidInputError for a wrong one."""
-    given = {key: recipe[key] for key in RECIPE.fields if key in recipe}
-    if isinstance(given.get("normalisation"), str):  # a single word applies to all columns
-        given["normalisation"] = {"*": given["normalisation"]}
+    values = {key: recipe[key] for key in RECIPE.fields if key in recipe}
+    if isinstance(values.get("normalisation"), str):  # a single word applies to all columns
+        values["normalisation"] = {"*": values["normalisation"]}
     try:
-        return RECIPE.read(given, {})
+        return RECIPE.read(values, {})
     except SchemaError as error:
         raise InvalidInputError(f"recipe: {error.fault('Correct it.')}") from None
 
@@ -185,12 +185,12 @@ def engine_of_format(format: str) -> Engine:
     for engine in ENGINES.values():
         if format in engine.formats:
             return engine
-    formats = ", ".join(each for engine in ENGINES.values() for each in engine.formats)
+    formats = ", ".join(form for engine in ENGINES.values() for form in engine.formats)
     raise InvalidInputError(f"feature set: expected a format of an engine ({formats}), got {format}. Leave it out.")
 
 
 def _with_all(query: dict[str, Any]) -> dict[str, Any]:
-    """Return a query that matches every document, with 0 where the given one does not match."""
+    """Return a query that matches every document, with 0 where the values one does not match."""
     rest = {"constant_score": {"filter": {"match_all": {}}, "boost": 0.0}}
     return {"bool": {"should": [query, rest]}}
 
@@ -365,7 +365,7 @@ def _columns(engine: Engine) -> tuple[list[str], list[str]]:
     for name, member in known_families().items():
         of_family = {feature.name for feature in default_features(name)}
         known = [feature.name for feature in engine.features if feature.name in of_family]
-        patterns += [f"{each}.*" if isinstance(member, FieldFamily) else each for each in known]
+        patterns += [f"{column}.*" if isinstance(member, FieldFamily) else column for column in known]
         if known or (name == STATIC and any(feature.name == STATIC for feature in engine.features)):
             families.append(name)
     return families, patterns

@@ -153,13 +153,13 @@ def _category_values(content: bytes, header: Mapping[str, str]) -> dict[int, lis
     columns = columns if named is None else [int(column) for column in named[1].split(b",")]
     try:
         values = json.loads(text.decode().strip().partition("\n")[0])
-        fields = [CategoryValues().read(each, {}) for each in values or ()]
+        fields = [CategoryValues().read(column, {}) for column in values or ()]
     except (UnicodeDecodeError, ValueError, TypeError, SchemaError):
         raise FormatFault(
             "lists of values behind pandas_categorical", shown(text[:40].decode(errors="replace"))
         ) from None
     known = [max(map(int, infos[column].split(":"))) if ":" in infos[column] else -1 for column in columns]
-    fits = len(fields) == len(columns) and all(code < len(each) for code, each in zip(known, fields, strict=True))
+    fits = len(fields) == len(columns) and all(code < len(field) for code, field in zip(known, fields, strict=True))
     return dict(zip(columns, fields, strict=True)) if fits else {}
 
 
@@ -250,8 +250,8 @@ def _sets(fields: Mapping[str, str], number: Floats, nodes: Ints) -> Sets:
     if ends[0] != 0 or ends[-1] != len(words) or (np.diff(ends) < 0).any():
         raise FormatFault(f"cat_boundaries that rise from 0 to {len(words)}", "others")
     sets = {}
-    for node, each in zip(nodes.tolist(), wholes(number[nodes]).tolist(), strict=True):
-        of_node = words[ends[each] : ends[each + 1]]
+    for node, number_of_set in zip(nodes.tolist(), wholes(number[nodes]).tolist(), strict=True):
+        of_node = words[ends[number_of_set] : ends[number_of_set + 1]]
         members = np.flatnonzero(np.unpackbits(of_node.view(np.uint8), bitorder="little"))
         sets[node] = categories_of(members)
     return sets
@@ -271,7 +271,7 @@ def _tree_text(tree: Tree, number: int, zero_missing: Ints) -> str:
     lines = [f"Tree={number}", f"num_leaves={len(tree.leaf_value)}", f"num_cat={is_set.sum()}"]
     if len(tree.feature):
         kind = np.where(np.isin(tree.feature, zero_missing) & ~is_set, ZERO, NAN)
-        inner, counts = (each.astype(np.int64) for each in node_counts(tree))
+        inner, counts = (counts.astype(np.int64) for counts in node_counts(tree))
         lines += [
             f"split_feature={_joined(tree.feature)}",
             f"split_gain={decimals(tree.gain)}",

@@ -111,7 +111,7 @@ def export_model(
     model = fitted_model(model)
     kind = format_named(format)
     if not kind.writes:
-        writers = ", ".join(each.name for each in known_formats().values() if each.writes)
+        writers = ", ".join(other.name for other in known_formats().values() if other.writes)
         raise cannot_say(format, "a format that can be written", "one that is only read", f"Known: {writers}.")
     options = WriteOptions(name, model.recipe_)
     trees = None
@@ -136,11 +136,11 @@ def _trees_for(kind: Format, model: Ranker) -> TreeModel:
     """Return the trees of a model; refuse what the format cannot hold of them."""
     trees = tree_model(model, kind.name)
     if not (trees.is_ordered or kind.by_name):
-        by_name = ", ".join(each.name for each in known_formats().values() if each.by_name)
+        by_name = ", ".join(other.name for other in known_formats().values() if other.by_name)
         remedy = f"Import it with feature_names, or export it as {by_name}."
         raise cannot_say(kind.name, "features in the order of training", "a model whose file only names them", remedy)
     if len(trees.forest.categories) and not kind.categories:
-        able = " or ".join(each.name for each in known_formats().values() if each.writes and each.categories)
+        able = " or ".join(other.name for other in known_formats().values() if other.writes and other.categories)
         remedy = f"Export it as {able}, or train it without categorical_feature."
         raise cannot_say(kind.name, "trees that compare numbers", "a model with categories", remedy)
     if trees.category_values and not kind.writes_values:
@@ -155,7 +155,7 @@ def _start_for(kind: Format, model: Ranker) -> str | None:
     """Return the score that a model starts from; refuse one that an engine of the format does not add."""
     start = start_of(model)
     if start is not None and not kind.adds_first_score:
-        writers = ", ".join(each.name for each in known_formats().values() if each.adds_first_score)
+        writers = ", ".join(other.name for other in known_formats().values() if other.adds_first_score)
         remedy = f"Export it for an engine that adds the first stage's score ({writers}), or train without a base."
         raise cannot_say(kind.name, "a model without a base", f"one that starts from {start}", remedy)
     return start
@@ -233,10 +233,10 @@ def import_model(
 
     """
     plain = None if recipe is None else dict(recipe.to_dict() if hasattr(recipe, "to_dict") else recipe)
-    given = _Given(None if feature_names is None else tuple(feature_names), plain)
+    arguments = _Arguments(None if feature_names is None else tuple(feature_names), plain)
     if isinstance(source, str | Path):
-        return _of_file(Path(source), format, given)
-    model = _known_estimator(source, given)
+        return _of_file(Path(source), format, arguments)
+    model = _known_estimator(source, arguments)
     if model is None:
         raise InvalidInputError(
             "source: expected a model file, or a fitted model of LightGBM, XGBoost or CatBoost, got "
@@ -246,8 +246,8 @@ def import_model(
 
 
 @dataclass(frozen=True)
-class _Given:
-    """The arguments about the features: names and a recipe, None where not given."""
+class _Arguments:
+    """The arguments about the features: names and a recipe, None where there is none."""
 
     names: tuple[str, ...] | None
     recipe: dict[str, Any] | None
@@ -261,10 +261,10 @@ class _Given:
         return tuple(features)
 
 
-def _of_file(path: Path, format: str | None, given: _Given) -> ImportedTrees | ImportedWeights:
+def _of_file(path: Path, format: str | None, arguments: _Arguments) -> ImportedTrees | ImportedWeights:
     named = None if format is None else format_named(format)
     if named is not None and not named.reads:
-        readers = ", ".join(each.name for each in known_formats().values() if each.reads)
+        readers = ", ".join(other.name for other in known_formats().values() if other.reads)
         remedy = "Vespa's files are read as xgboost-dump." if named.name == "vespa" else f"Known: {readers}."
         raise cannot_say(named.name, "a format whose files can be read", "one that is only written", remedy)
     path = check_file(path, "a model file")
@@ -273,17 +273,17 @@ def _of_file(path: Path, format: str | None, given: _Given) -> ImportedTrees | I
     kind = named or _format_of(path, content)
     try:
         with damage_found():
-            model = _with_finite_scores(kind.read(content, given.hint))
+            model = _with_finite_scores(kind.read(content, arguments.hint))
     except FormatFault as fault:
         raise FileFormatError(path, fault.line, str(fault)) from None
-    return _ranker(model, kind.name, given, str(path))
+    return _ranker(model, kind.name, arguments, str(path))
 
 
 def _format_of(path: Path, content: bytes) -> Format:
-    readers = {name: each for name, each in known_formats().items() if each.reads}
-    for each in readers.values():
-        if each.recognises(content):
-            return each
+    readers = {name: kind for name, kind in known_formats().items() if kind.reads}
+    for kind in readers.values():
+        if kind.recognises(content):
+            return kind
     for beginning, what in _OTHERS.items():
         if content.lstrip().startswith(beginning):
             raise FileFormatError(path, None, f"expected a model of {', '.join(readers)}, got {what}.")
@@ -295,7 +295,7 @@ def _format_of(path: Path, content: bytes) -> Format:
 @reads_models("estimators")
 def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranker | None:
     """Return an estimator's model with these names of features where it numbers its own; None for another object."""
-    model = _known_estimator(estimator, _Given(None, None))
+    model = _known_estimator(estimator, _Arguments(None, None))
     if model is None or names is None or len(names) != model.n_features_in_:
         return model
     own = tuple(model.feature_names_)
@@ -306,7 +306,7 @@ def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranke
     return model
 
 
-def _known_estimator(estimator: object, given: _Given) -> ImportedTrees | ImportedWeights | None:
+def _known_estimator(estimator: object, arguments: _Arguments) -> ImportedTrees | ImportedWeights | None:
     """Return an estimator's model; None where no format knows it."""
     for kind in known_formats().values():
         try:
@@ -314,11 +314,11 @@ def _known_estimator(estimator: object, given: _Given) -> ImportedTrees | Import
                 content = kind.content_of(estimator)
                 if content is None:
                     continue
-                own = content if isinstance(content, TreeModel) else kind.read(content, given.hint)
+                own = content if isinstance(content, TreeModel) else kind.read(content, arguments.hint)
                 model = _with_finite_scores(own)
         except FormatFault as fault:
             raise InvalidInputError(f"{kind.name}: {fault}") from None
-        return _ranker(model, kind.name, given, kind.name)
+        return _ranker(model, kind.name, arguments, kind.name)
     return None
 
 
@@ -334,9 +334,11 @@ def _with_finite_scores(model: TreeModel | LinearModel) -> TreeModel | LinearMod
     return model
 
 
-def _ranker(model: TreeModel | LinearModel, source: str, given: _Given, what: str) -> ImportedTrees | ImportedWeights:
+def _ranker(
+    model: TreeModel | LinearModel, source: str, arguments: _Arguments, what: str
+) -> ImportedTrees | ImportedWeights:
     """Return a model as a ranker; `what` is its origin, for messages."""
-    names = given.names or model.feature_names or given.hint or numbered_names(model.n_features)
+    names = arguments.names or model.feature_names or arguments.hint or numbered_names(model.n_features)
     if len(names) != model.n_features:
         raise InvalidInputError(
             f"{what}: expected names of {model.n_features} features, got {len(names)}. Name them all, in the order of "
@@ -344,9 +346,9 @@ def _ranker(model: TreeModel | LinearModel, source: str, given: _Given, what: st
         )
     try:
         if isinstance(model, LinearModel):
-            return ImportedWeights.of(model.weights, names, source, constant=model.constant, recipe=given.recipe)
-        model = model if given.names is None else replace(model, first_number=1)
-        trees = ImportedTrees.of(model, names, source, given.recipe)
+            return ImportedWeights.of(model.weights, names, source, constant=model.constant, recipe=arguments.recipe)
+        model = model if arguments.names is None else replace(model, first_number=1)
+        trees = ImportedTrees.of(model, names, source, arguments.recipe)
         trees.categories_ = {names[column]: values for column, values in model.category_values.items()}
         return trees
     except SchemaError as error:
@@ -370,8 +372,8 @@ def _write_files(path: str | Path, files: Mapping[str, bytes]) -> list[Path]:
     """Write the model, and beside it what has its name with an ending; "-" is stdout, with nothing beside."""
     if str(path) == "-" and len(files) > 1:
         raise InvalidInputError(
-            f"-: expected a file, beside which {', '.join(each for each in files if each)} are written, got stdout. "
-            "Name a file."
+            f"-: expected a file, beside which {', '.join(ending for ending in files if ending)} are written, got "
+            "stdout. Name a file."
         )
     written = []
     for ending, content in files.items():

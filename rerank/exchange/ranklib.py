@@ -124,7 +124,7 @@ class RankLib(Format):
         body = text[head.end() :]
         root = parsed_xml(f"<models>{body}</models>", line)
         ensembles = list(root)
-        if not ensembles or any(each.tag != "ensemble" for each in ensembles):
+        if not ensembles or any(ensemble.tag != "ensemble" for ensemble in ensembles):
             raise FormatFault("an element ensemble", "none", line)
         if kind != "Random Forests" and len(ensembles) > 1:
             raise FormatFault("one ensemble", str(len(ensembles)), line)
@@ -135,7 +135,7 @@ class RankLib(Format):
             own, weights, largest = read_ensemble(ensemble)
             n_features = max(n_features, largest)
             exact = exact and all(weight == 1.0 for weight in weights)
-            trees += [weighed(*each, np.float32, np.float64) for each in zip(own, weights, strict=True)]
+            trees += [weighed(tree, weight, np.float32, np.float64) for tree, weight in zip(own, weights, strict=True)]
         forest = joined(trees, n_features, np.float32 if exact and len(ensembles) == 1 else np.float64)
         return TreeModel(forest, n_features, divisor=float(len(ensembles)))
 

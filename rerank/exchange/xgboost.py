@@ -99,8 +99,8 @@ class XGBoost(Format):
             return None
         model = _model(parse_ubjson(bytes(booster.save_raw("ubj"))), is_estimator)
         missing = getattr(estimator, "missing", None)
-        given = np.array([np.nan if missing is None else missing], dtype=np.float32)
-        return replace(model, missing_values=tuple(given[~np.isnan(given)].tolist()))
+        missing_value = np.array([np.nan if missing is None else missing], dtype=np.float32)
+        return replace(model, missing_values=tuple(missing_value[~np.isnan(missing_value)].tolist()))
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
         """Return the model of a file; raises FormatFault."""
@@ -299,7 +299,7 @@ def _stored_tree(tree: Tree, number: int, n_features: int) -> dict[str, Any]:
     sets = [category[of_node == node] for node in indices[is_set].tolist()]
     return {
         "base_weights": np.where(inner, 0.0, values).tolist(),
-        "categories": [each for members in sets for each in members.tolist()],
+        "categories": [category for members in sets for category in members.tolist()],
         "categories_nodes": np.flatnonzero(is_set).tolist(),
         "categories_segments": pointers([len(members) for members in sets])[:-1].tolist(),
         "categories_sizes": [len(members) for members in sets],
@@ -403,7 +403,7 @@ class _Features:
     """The columns of feature names, in the order in which they are met."""
 
     def __init__(self, names: tuple[str, ...] | None) -> None:
-        self._given = names
+        self._names = names
         self._columns = {name: column for column, name in enumerate(names or ())}
         self.from_zero = False  # whether they are f0, f1, ...
 
@@ -411,9 +411,9 @@ class _Features:
         if not isinstance(name, str):
             raise FormatFault("names of features", shown(name))
         if name not in self._columns:
-            if self._given is not None and _NUMBERED.fullmatch(name):
+            if self._names is not None and _NUMBERED.fullmatch(name):
                 self._columns[name] = int(name[1:])
-            elif self._given is not None:
+            elif self._names is not None:
                 raise FormatFault("features among the names given", shown(name), remedy="Name all of them.")
             else:
                 self._columns[name] = len(self._columns)
@@ -424,8 +424,8 @@ class _Features:
 
         f0, f1, ... and 1, 2, ... are ordered by their numbers. Other names do not say their order.
         """
-        if self._given is not None:
-            return self._given, np.arange(MOST_FEATURES), True
+        if self._names is not None:
+            return self._names, np.arange(MOST_FEATURES), True
         known = tuple(self._columns)
         for pattern, first in ((_NUMBERED, 0), (_NUMBER, 1)):
             if known and all(map(pattern.fullmatch, known)):

@@ -59,7 +59,7 @@ class Layout:
         NumPy type of the number.
     parse : callable
         Returns the number in bytes, or None if there is none.
-    wanted : str
+    expected : str
         What the number is, for errors.
     extra : bool, default=False
         Whether further columns are skipped, as trec_eval does in runs.
@@ -77,7 +77,7 @@ class Layout:
     value: int
     dtype: type[np.generic]
     parse: Callable[[bytes], float | int | None]
-    wanted: str
+    expected: str
     extra: bool = False
     once: str = ""
     doc: int = DOC
@@ -334,7 +334,7 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
     value = layout.parse(fields[layout.value])
     if value is None:
         name = layout.columns[layout.value]
-        raise LineFault(f"expected {layout.wanted} as {name}, got {shown(fields[layout.value])}. Correct the {name}.")
+        raise LineFault(f"expected {layout.expected} as {name}, got {shown(fields[layout.value])}. Correct the {name}.")
     query = text(fields[QUERY])
     doc = text(fields[layout.doc])
     check_ids("", [query], [doc])

@@ -242,22 +242,22 @@ def read_documents(
         return _of_data_set(name, fields)
     files = _json_files(Path(path))
     encoding = check_encoding(encoding)
-    wanted = None if fields is None else frozenset(fields)
+    named = None if fields is None else frozenset(fields)
 
     def documents() -> Iterator[CorpusDocument]:
         left_out: dict[str, tuple[str, int]] = {}  # by key: where its first value is, and their number
         for file in files:
             for line, members in json_objects(file, encoding):
                 document = CorpusDocument(f"{file}:{line}", documents)
-                document.update(of_line(file, line, _fields, members, wanted, others))
-                for key in members.keys() - document.keys() if wanted is None else ():
+                document.update(of_line(file, line, _fields, members, named, others))
+                for key in members.keys() - document.keys() if named is None else ():
                     if members[key] not in (None, [], {}):
                         first, count = left_out.get(key, (document.location, 0))
                         left_out[key] = first, count + 1
                 yield document
         if left_out:
-            named = ", ".join(f"{key} ({count:,}, first in {first})" for key, (first, count) in left_out.items())
-            _log.warning("documents: left out values that are neither text nor numbers: %s", named)
+            counts = ", ".join(f"{key} ({count:,}, first in {first})" for key, (first, count) in left_out.items())
+            _log.warning("documents: left out values that are neither text nor numbers: %s", counts)
 
     return documents()
 
@@ -357,7 +357,7 @@ def skipped_files(files: list[Path], why: str) -> str:
     return f"Files of the corpus skipped, since they {why}: {len(files)} ({names})."
 
 
-def _fields(members: dict[str, Any], wanted: frozenset[str] | None, others: bool) -> dict[str, Any]:
+def _fields(members: dict[str, Any], named: frozenset[str] | None, others: bool) -> dict[str, Any]:
     """Return the id and the fields of a JSON object."""
     id_key = next((key for key in ID_KEYS if key in members), None)
     if id_key is None:
@@ -365,13 +365,13 @@ def _fields(members: dict[str, Any], wanted: frozenset[str] | None, others: bool
         raise LineFault(f"expected an id as {', '.join(ID_KEYS)}, got {keys}. Add the key `id`.")
     document: dict[str, Any] = {"id": id_text(id_key, members.pop(id_key))}
     for key, value in members.items():
-        is_wanted = wanted is None or key in wanted
+        is_named = named is None or key in named
         is_texts = isinstance(value, list) and bool(value) and all(isinstance(text, str) for text in value)
         is_text = isinstance(value, str) or is_texts
         if is_text or (isinstance(value, int | float) and not isinstance(value, bool)):
-            if is_wanted or others:
+            if is_named or others:
                 document[key] = value
-        elif wanted is not None and is_wanted and value not in (None, [], {}):
+        elif named is not None and is_named and value not in (None, [], {}):
             raise LineFault(
                 f"expected text or a number as {shown(key)}, got {shown(json.dumps(value))}. "
                 "Write it as text, drop the key, or name the fields to take (--fields).",

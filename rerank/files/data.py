@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.errors import FileFormatError, InvalidInputError
 from rerank.files.rows import (
     ABOUT,
     NOT_STORED,
@@ -44,7 +44,7 @@ from rerank.files.rows import (
     RowTable,
     data_files,
     joined,
-    repeated_row,
+    refuse_repeats,
 )
 from rerank.files.source import check_file, json_object, of_line, reads_files
 from rerank.files.svmlight import read_svmlight, write_svmlight
@@ -70,10 +70,12 @@ from rerank.types.ids import id_array, id_bytes
 
 Floats32 = NDArray[np.float32]
 PARQUET = ".parquet"
+NPZ = ".npz"
+TEXT = "text"
 METADATA = b"rerank"  # key of what Parquet stores beside the rows
 ROWS_AT_ONCE = 1 << 14
 TEXT_ENDINGS = (".svm", ".txt", ".letor")
-DATA_ENDINGS = (*TEXT_ENDINGS, *(f"{ending}.gz" for ending in TEXT_ENDINGS), ".npz", PARQUET)
+DATA_ENDINGS = (*TEXT_ENDINGS, *(f"{ending}.gz" for ending in TEXT_ENDINGS), NPZ, PARQUET)
 _WHAT = "a .npz file of ranking data"
 _NUMBERS, _WHOLE, _TEXT = "fiub", "iu", "USiu"  # NumPy's kinds of arrays that other programs wrote
 
@@ -147,41 +149,27 @@ def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> 
     files = data_files(path, DATA_ENDINGS)
     if not files:
         raise InvalidInputError("data: expected a file of ranking data, got none. Name one.")
-    for file in files:
-        _is_binary(file)  # refuses unknown endings before a file is read
-    parts = (_read(file, mapped) for file in files)
+    forms = [_form(file) for file in files]  # refuses unknown endings before a file is read
+    readers = {TEXT: read_svmlight, NPZ: read_npz, PARQUET: read_parquet}
+    parts = (readers[form](file, mapped) for file, form in zip(files, forms, strict=True))
     return next(parts) if len(files) == 1 else joined(files, parts, mapped)
 
 
 def data_shape(path: str | Path | Sequence[str | Path]) -> tuple[int, int] | None:
     """Return the numbers of rows and features without reading the rows, or None if a file is text."""
     files = data_files(path, DATA_ENDINGS)
-    if not all(file.name.endswith((".npz", PARQUET)) for file in files):
+    forms = [_form(file) for file in files]
+    if TEXT in forms:
         return None
     rows = 0
     columns = 0
-    for file in files:
-        is_parquet = file.name.endswith(PARQUET)
-        shape = parquet_shape(file) if is_parquet else container.shape_of(check_file(file, _WHAT), KIND, "X")
+    for file, form in zip(files, forms, strict=True):
+        shape = parquet_shape(file) if form == PARQUET else container.shape_of(check_file(file, _WHAT), KIND, "X")
         if len(shape) != 2:
             raise KIND.error(file, f"X of shape {shape}")
-        rows = rows + shape[0]
+        rows += shape[0]
         columns = max(columns, shape[1])
     return rows, columns
-
-
-def _read(path: Path, mapped: bool) -> RankingData:
-    """Read one file in the format of its ending."""
-    if path.name.endswith(PARQUET):
-        return read_parquet(path, mapped)
-    if not _is_binary(path):
-        return read_svmlight(path, mapped=mapped)
-    data = read_binary(path, mapped)
-    of_line(path, None, data.check_values)
-    row = repeated_row(query_rows(data.query_ptr), data.stored_ids)
-    if row is not None:
-        raise KIND.error(path, f"document {shown(str(data.doc_ids[row]))} twice in a query (row {row})")
-    return data
 
 
 def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] | None = None) -> None:
@@ -197,44 +185,44 @@ def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] |
         The features, in blocks of complete queries, in place of `data.X`, of which only the shape is then used.
 
     """
-    if str(path).endswith(PARQUET):
-        write_parquet(data, path, blocks)
-        return
-    if not _is_binary(path):
-        write_svmlight(data, path, blocks)
-        return
-    values = {"recipe": None, "fingerprint": None, **stored_members(data)}
-    values.pop("ideal_labels", None)  # an array here
-    arrays = {name: getattr(data, name) for name in KIND.arrays({}) if name not in ("X", "feature_names")}
-    present = {name: array for name, array in arrays.items() if array is not None}
-    X = Blocks(np.float32, data.X.shape, [data.X] if blocks is None else blocks)
-    container.write(path, KIND, values, {**present, "feature_names": id_array(data.feature_names), "X": X})
+    writers = {TEXT: write_svmlight, NPZ: write_npz, PARQUET: write_parquet}
+    writers[_form(path)](data, path, blocks)
 
 
-def _is_binary(path: str | Path) -> bool:
+def _form(path: str | Path) -> str:
+    """Return the form of a file, by its ending."""
     name = str(path)
-    if name.endswith(".npz"):
-        return True
-    if name == "-" or name.endswith(PARQUET) or name.removesuffix(".gz").endswith(TEXT_ENDINGS):
-        return False
+    if name.endswith((NPZ, PARQUET)):
+        return NPZ if name.endswith(NPZ) else PARQUET
+    if name == "-" or name.removesuffix(".gz").endswith(TEXT_ENDINGS):
+        return TEXT
     raise InvalidInputError(
         f"{path}: expected a name that ends in {', '.join(TEXT_ENDINGS)} (also with .gz), .npz or {PARQUET}. "
         "Rename the file."
     )
 
 
-def read_binary(path: str | Path, mapped: bool = False) -> RankingData:
-    """Read a .npz file and check that its arrays have consistent shapes; values are not checked.
-
-    mapped  the features are memory-mapped, and document ids are UTF-8 bytes
-    """
+def read_npz(path: str | Path, mapped: bool = False) -> RankingData:
+    """Read a .npz file; where it is mapped, the features stay in it, and document ids are UTF-8 bytes."""
     path = check_file(path, _WHAT)
     values, arrays = container.read(path, KINDS[mapped])
-    members: dict[str, Any] = {**arrays, **values}
-    members["feature_names"] = tuple(arrays["feature_names"].tolist())
+    members: dict[str, Any] = {**arrays, **values, "feature_names": tuple(arrays["feature_names"].tolist())}
     if mapped:
         members["doc_ids"] = id_bytes(arrays["doc_ids"])
-    return of_line(path, None, partial(RankingData, **members))
+    data = of_line(path, None, partial(RankingData, **members))
+    of_line(path, None, data.check_values)
+    refuse_repeats(path, data.query_ids, query_rows(data.query_ptr), data.stored_ids)
+    return data
+
+
+def write_npz(data: RankingData, path: str | Path, blocks: Iterable[Floats32] | None = None) -> None:
+    """Write a .npz file."""
+    values = {"recipe": None, "fingerprint": None, **stored_members(data)}
+    values.pop("ideal_labels", None)  # an array here
+    arrays = {name: getattr(data, name) for name in KIND.arrays({}) if name not in ("X", "feature_names")}
+    present = {name: array for name, array in arrays.items() if array is not None}
+    X = Blocks(np.float32, data.X.shape, [data.X] if blocks is None else blocks)
+    container.write(path, KIND, values, {**present, "feature_names": id_array(data.feature_names), "X": X})
 
 
 @dataclass(frozen=True, eq=False)

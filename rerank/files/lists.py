@@ -1,4 +1,4 @@
-"""Small files of one entry a line, plain or gzip; blank lines and lines that begin with `#` are skipped in preferences.
+"""Small files of one entry a line, plain or gzip; blank lines are skipped, and comments (`#`) in folds and preferences.
 
 names        the name of a feature
 folds        `qid<TAB>fold`: whole numbers, which are renumbered from 0 in their order, so that 1 to 5 become 0 to 4

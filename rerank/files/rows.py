@@ -85,7 +85,7 @@ def refuse_repeats(
         raise FileFormatError(
             path,
             None if lines is None else int(next(islice(lines, row, None))),
-            f"expected each document once in a query, got {shown(docs[row])} again in query "
+            f"expected each document once in a query, got {shown(docs[row].item())} again in query "
             f"{shown(str(names[query[row]]))}{where}. Remove one of the two {what}{remedy}.",
         )
 

@@ -60,20 +60,20 @@ def of_line(path: Path, line: int | None, parse: Callable[..., Parsed], *content
         raise FileFormatError(path, line, str(fault)) from None
 
 
-def records(path: Path, wanted: str, parse: Callable[[str], Parsed]) -> Iterator[tuple[int, Parsed]]:
-    """Yield the line and the record of all lines but comments and blank ones; without any, `wanted` were expected."""
+def records(path: Path, expected: str, parse: Callable[[str], Parsed]) -> Iterator[tuple[int, Parsed]]:
+    """Yield the line and the record of all lines but comments and blank ones; without any, `expected` were expected."""
     line = 0
     for line, content in filled_lines(path, comments="#"):
         yield line, of_line(path, line, parse, content)
     if not line:
-        raise FileFormatError(path, None, f"expected lines of {wanted}, got no line. Name a file with rows.")
+        raise FileFormatError(path, None, f"expected lines of {expected}, got no line. Name a file with rows.")
 
 
-def columns_of(content: str, wanted: str, *numbers: int) -> list[str]:
+def columns_of(content: str, expected: str, *numbers: int) -> list[str]:
     """Return the columns of a line, between tabs without blanks around them; there are as many as one of `numbers`."""
     columns = [column.strip(WHITE_SPACE) for column in content.split("\t")]
     if len(columns) not in numbers:
-        raise LineFault(f"expected {wanted} with tabs between them, got {len(columns)}. Put one tab between two.")
+        raise LineFault(f"expected {expected} with tabs between them, got {len(columns)}. Put one tab between two.")
     return columns
 
 
@@ -212,7 +212,7 @@ def read_text(path: str | Path, expected: str) -> str:
         raw = handle.read(MOST_BYTES + 1).removeprefix(BYTE_ORDER_MARK)
     if len(raw) > MOST_BYTES:
         raise FileFormatError(path, None, f"expected {expected} of at most {MOST_BYTES:,} bytes, got more. Shorten it.")
-    return of_line(path, None, text, raw)
+    return "\n".join(of_line(path, line, text, content) for line, content in enumerate(raw.split(b"\n"), 1))
 
 
 def text(raw: bytes, encoding: str = "utf-8") -> str:

@@ -51,7 +51,7 @@ from rerank.files.source import (
 )
 from rerank.runtime.output import whole_file
 from rerank.types import Floats, Ints, RankingData
-from rerank.types.frames import BASE_SCORE, LABEL, WEIGHT, stored_members, weights_of_rows
+from rerank.types.frames import BASE_SCORE, LABEL, WEIGHT, stored_members
 from rerank.types.ids import ID_RULE, MOST_LETTERS, id_array, id_bytes
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
 
@@ -101,6 +101,19 @@ def _header_lines(data: RankingData) -> Iterator[str]:
     about = ({"labels": False} if data.labels is None else {}) | stored_members(data)
     if about:
         yield f"# rerank: {json.dumps({'version': VERSION, **about}, ensure_ascii=False)}\n"
+
+
+def _rows(path: Path, first: int, chunk: bytes, header: Header, in_header: bool) -> list[Row]:
+    """Return the rows of a chunk, whose first line is `first`; comments before the first row are read as the header."""
+    rows: list[Row] = []
+    for line, raw in enumerate(chunk.split(b"\n"), first):
+        body, _, comment = raw.partition(b"#")
+        columns = body.split(None, 2)
+        if columns:
+            rows.append(of_line(path, line, _row, line, columns, comment))
+        elif in_header and not rows:
+            of_line(path, line, header.take, line, comment)
+    return rows
 
 
 def _row(line: int, columns: list[bytes], comment: bytes) -> Row:
@@ -247,14 +260,7 @@ def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
     n_listed = 0
     n_listed_zeros = 0
     for first, chunk in chunks(path):
-        rows: list[Row] = []
-        for line, raw in enumerate(chunk.split(b"\n"), first):
-            body, _, comment = raw.partition(b"#")
-            columns = body.split(None, 2)
-            if columns:
-                rows.append(of_line(path, line, _row, line, columns, comment))
-            elif not (lines or rows):
-                of_line(path, line, header.take, line, comment)
+        rows = _rows(path, first, chunk, header, not lines)
         if rows:
             some_lines, labels, queries, docs, bases, weights, some_words, pairs = map(list, zip(*rows, strict=True))
             _refuse_long(path, some_lines, queries)
@@ -315,12 +321,11 @@ def _block_lines(data: RankingData, first: int, X: NDArray[np.float32]) -> Itera
         raise InvalidInputError(
             "data: expected finite features or NaN, got infinity. Put NaN where a value is missing."
         )
-    weights = weights_of_rows(data)
     ptr = data.query_ptr
     last = first + len(X)
     for query in range(int(np.searchsorted(ptr, first, "right")) - 1, int(np.searchsorted(ptr, last, "left"))):
         rows = slice(*ptr[query : query + 2].tolist())
-        yield from _row_lines(data, query, rows, X[rows.start - first : rows.stop - first], weights)
+        yield from _row_lines(data, query, rows, X[rows.start - first : rows.stop - first])
 
 
 def _document_ids(table: RowTable, words: list[str]) -> NDArray[np.bytes_]:
@@ -398,10 +403,9 @@ def _check_writable(data: RankingData) -> None:
             raise InvalidInputError(f"data: expected finite {what}, got NaN or infinity. Correct them.")
 
 
-def _row_lines(
-    data: RankingData, query: int, rows: slice, X: NDArray[np.float32], weights: Floats | None
-) -> Iterator[str]:
-    """Yield the rows of one query, with the features X and the weights of all rows, as text."""
+def _row_lines(data: RankingData, query: int, rows: slice, X: NDArray[np.float32]) -> Iterator[str]:
+    """Yield the rows of one query, with the features X, as text."""
+    weights = data.row_weights if data.weights is None else np.broadcast_to(data.weights[query], data.n_rows)
     nonzero = X != 0
     features = (np.flatnonzero(nonzero) % max(data.n_features, 1) + 1).tolist()
     values = X[nonzero].astype("S").tolist()  # the shortest text that reads back as the same float32

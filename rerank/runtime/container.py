@@ -170,8 +170,8 @@ def write(path: str | Path, kind: Kind, values: Mapping[str, Any], arrays: Mappi
     text = json.dumps({"format": kind.name, "version": kind.version, **values})
     about = np.frombuffer(text.encode(), dtype=np.uint8)
     with whole_file(path, binary=True) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_STORED) as archive:
-        for name, given in {"about": about, **arrays}.items():
-            array = given if isinstance(given, Blocks) else Blocks(given.dtype, given.shape, [given])
+        for name, content in {"about": about, **arrays}.items():
+            array = content if isinstance(content, Blocks) else Blocks(content.dtype, content.shape, [content])
             info = zipfile.ZipInfo(f"{name}.npy")  # without a time
             start = handle.tell() + _LOCAL + len(info.filename.encode()) + 4 + _ZIP64
             info.extra = struct.pack("<HH", _ALIGNMENT_FIELD, -start % _ALIGNMENT) + bytes(-start % _ALIGNMENT)

@@ -81,23 +81,23 @@ class Registry(Generic[Entry]):
         self._all_imported = True
 
 
-def named_function(what: str, given: Any, signature: str) -> tuple[str, Callable[..., Any]]:
+def named_function(what: str, source: Any, signature: str) -> tuple[str, Callable[..., Any]]:
     """Return `module:function` and the function, of either; modules of the working folder can be imported, too.
 
     what       what errors call the function, e.g. `encoder`
     signature  what it takes and returns, for errors
     """
-    if callable(given):
-        name = getattr(given, "__qualname__", type(given).__qualname__)
-        return f"{getattr(given, '__module__', type(given).__module__)}:{name}", given
-    if not isinstance(given, str):
+    if callable(source):
+        name = getattr(source, "__qualname__", type(source).__qualname__)
+        return f"{getattr(source, '__module__', type(source).__module__)}:{name}", source
+    if not isinstance(source, str):
         raise InvalidInputError(
-            f"{what}: expected a callable or module:function, got {shown(given)}. Pass a function {signature}."
+            f"{what}: expected a callable or module:function, got {shown(source)}. Pass a function {signature}."
         )
-    module, colon, name = given.partition(":")
+    module, colon, name = source.partition(":")
     if not colon or not module or not name:
-        raise InvalidInputError(f"{what}: expected module:function, got {shown(given)}. Write e.g. my_{what}:{what}.")
-    return given, _imported(what, given, module, name)
+        raise InvalidInputError(f"{what}: expected module:function, got {shown(source)}. Write e.g. my_{what}:{what}.")
+    return source, _imported(what, source, module, name)
 
 
 def exception_text(error: Exception) -> str:
@@ -106,7 +106,7 @@ def exception_text(error: Exception) -> str:
     return f"{type(error).__name__}{f': {text}' if text else ''}"
 
 
-def _imported(what: str, given: str, module: str, name: str) -> Callable[..., Any]:
+def _imported(what: str, source: str, module: str, name: str) -> Callable[..., Any]:
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.append(str(Path.cwd()))
     try:
@@ -115,10 +115,10 @@ def _imported(what: str, given: str, module: str, name: str) -> Callable[..., An
             found = getattr(found, part)
     except Exception as error:
         raise InvalidInputError(
-            f"{what} {given}: expected a function that can be imported, got {exception_text(error)}. "
+            f"{what} {source}: expected a function that can be imported, got {exception_text(error)}. "
             "Correct the name, or install the module."
         ) from error
     if not callable(found):
-        raise InvalidInputError(f"{what} {given}: expected a function, got {type(found).__name__}. Name a function.")
+        raise InvalidInputError(f"{what} {source}: expected a function, got {type(found).__name__}. Name a function.")
     function: Callable[..., Any] = found
     return function

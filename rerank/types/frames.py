@@ -88,7 +88,7 @@ class MappingFrame:
         docs = [doc_id for documents in table.values() for doc_id in documents]
         values = [value for documents in table.values() for value in documents.values()]
         columns = {QUERY_ID: queries, DOC_ID: docs, column: values}
-        return cls({name: np.fromiter(each, dtype=object, count=len(each)) for name, each in columns.items()})
+        return cls({name: np.fromiter(rows, dtype=object, count=len(rows)) for name, rows in columns.items()})
 
     @property
     def columns(self) -> list[str]:
@@ -168,12 +168,11 @@ def is_frame(value: Any) -> bool:
 
 def frame_rows(frame: Any) -> list[dict[str, Any]]:
     """Return each row of a data frame as a mapping of its columns; arrays, as of lists in Parquet, become lists."""
-    columns = {str(name): [_listed(value) for value in frame[name]] for name in frame.columns}
+    columns = {
+        str(name): [value.tolist() if isinstance(value, np.ndarray) else value for value in frame[name]]
+        for name in frame.columns
+    }
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _listed(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def new_frame(
@@ -214,15 +213,15 @@ def id_column(what: str, frame: Frame, column: str) -> Ids:
     values = np.asarray(unmasked(frame[name]))
     if values.dtype.kind in "iu":
         return id_array(values.astype(np.str_))
-    given = values.astype(object).tolist()
-    for row, value in enumerate(given) if not set(map(type, given)) <= {str, int} else ():
+    listed = values.astype(object).tolist()
+    for row, value in enumerate(listed) if not set(map(type, listed)) <= {str, int} else ():
         is_whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
         if not (isinstance(value, str) or is_whole):
             raise InvalidInputError(
                 f"{what}: expected text or whole numbers in column {name}, got {shown(value)} "
                 f"({type(value).__name__}) at {_place(frame, row)}. Convert the ids to text."
             )
-    ids = [str(value) for value in given]
+    ids = [str(value) for value in listed]
     wrong = _first_wrong(ids)
     if wrong is not None:
         remedy = "Take NUL and halves of surrogate pairs out" if ids[wrong] else "Name each one"
@@ -297,10 +296,24 @@ def label_column(what: str, frame: Frame) -> Ints:
     return labels.astype(np.int64)
 
 
-def check_unique_pairs(what: str, query: Ints, query_ids: Ids, doc_ids: NDArray[Any], rows: Ints) -> None:
-    """Refuse a document that a query has twice; `rows` are the rows sorted by query and document id."""
-    before = rows[:-1]
-    after = rows[1:]
+def grouped_rows(what: str, frame: Frame) -> tuple[Ids, Ints, Ids, Ints]:
+    """Return the query ids, their pointers, the documents in their order, and the order of the frame's rows."""
+    query_ids = id_column(what, frame, QUERY_ID)
+    doc_ids = id_column(what, frame, DOC_ID)
+    names, query_ptr, order, _ = _grouped(what, query_ids, doc_ids)
+    return names, query_ptr, doc_ids[order], order
+
+
+def _grouped(what: str, query_ids: Ids, doc_ids: Ids) -> tuple[Ids, Ints, Ints, Ints]:
+    """Return the query ids, their pointers, the rows by query and document id, and the number of each row's query.
+
+    A document that a query has twice is refused.
+    """
+    names, query_ptr, order = group_rows(query_ids, doc_ids)
+    query = np.empty(len(order), np.int64)
+    query[order] = query_rows(query_ptr)
+    before = order[:-1]
+    after = order[1:]
     equal = np.flatnonzero((query[before] == query[after]) & (doc_ids[before] == doc_ids[after]))
     if len(equal):
         row = int(after[equal[0]])
@@ -308,17 +321,7 @@ def check_unique_pairs(what: str, query: Ints, query_ids: Ids, doc_ids: NDArray[
             f"{what}: expected each document once in a query, got {shown(str(doc_ids[row]))} twice in query "
             f"{shown(str(query_ids[row]))}. Drop one of the rows."
         )
-
-
-def grouped_rows(what: str, frame: Frame) -> tuple[Ids, Ints, Ids, Ints]:
-    """Return the query ids, their pointers, the documents in their order, and the order of the frame's rows."""
-    query_ids = id_column(what, frame, QUERY_ID)
-    doc_ids = id_column(what, frame, DOC_ID)
-    names, query_ptr, order = group_rows(query_ids, doc_ids)
-    query = np.empty(len(order), np.int64)
-    query[order] = query_rows(query_ptr)
-    check_unique_pairs(what, query, query_ids, doc_ids, order)
-    return names, query_ptr, doc_ids[order], order
+    return names, query_ptr, order, query
 
 
 def frame_attributes(frame: Frame) -> Mapping[str, Any]:
@@ -407,11 +410,16 @@ def pair_columns(data: PairTable, rows: slice, X: NDArray[np.float32]) -> dict[s
             f"data: expected features with other names than the columns {', '.join(NOT_FEATURES)} and their aliases, "
             f"got {clash!r}. Rename the feature."
         )
-    optional = {LABEL: data.labels, BASE_SCORE: data.base_scores, WEIGHT: weights_of_rows(data)}
+    first, last, _ = rows.indices(data.n_rows)
+    query = np.searchsorted(data.query_ptr, np.arange(first, last), side="right") - 1
+    optional = {LABEL: data.labels, BASE_SCORE: data.base_scores, WEIGHT: data.row_weights}
+    columns = {name: values[rows] for name, values in optional.items() if values is not None}
+    if data.weights is not None:
+        columns[WEIGHT] = data.weights[query]
     return {
-        QUERY_ID: data.query_ids[query_rows(data.query_ptr)[rows]].astype(object),
+        QUERY_ID: data.query_ids[query].astype(object),
         DOC_ID: data.doc_ids[rows].astype(object),
-        **{name: values[rows] for name, values in optional.items() if values is not None},
+        **columns,
         **{name: X[:, column] for column, name in enumerate(data.feature_names)},
     }
 
@@ -487,10 +495,7 @@ def feature_columns(frame: Frame, features: Sequence[str] | None = None) -> list
 def _members(frame: Frame, features: Sequence[str] | None) -> dict[str, Any]:
     """Return the members of the ranking data of a data frame."""
     pairs = read_pairs(frame, features)
-    names, query_ptr, by_document = group_rows(pairs.query_ids, pairs.doc_ids)
-    query = np.empty(len(by_document), np.int64)
-    query[by_document] = query_rows(query_ptr)
-    check_unique_pairs("data", query, pairs.query_ids, pairs.doc_ids, by_document)
+    names, query_ptr, _, query = _grouped("data", pairs.query_ids, pairs.doc_ids)
     rows = np.argsort(query, kind="stable")
     attributes = frame_attributes(frame)
     X = pairs.X[rows]

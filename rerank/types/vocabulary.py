@@ -13,7 +13,7 @@ from rerank.types.ids import Ints, pointers
 
 
 def find_terms(forward: ForwardIndex, terms: Sequence[bytes]) -> Ints:
-    """Return the number of each term (UTF-8), (n_wanted,) int64; -1 where no field of the index holds it."""
+    """Return the number of each term (UTF-8), (n_terms,) int64; -1 where no field of the index holds it."""
     numbers = np.empty(len(terms), dtype=np.int64)
     _find_terms(
         read_only_view(np.frombuffer(b"".join(terms), dtype=np.uint8)),
@@ -26,16 +26,16 @@ def find_terms(forward: ForwardIndex, terms: Sequence[bytes]) -> Ints:
 
 
 @kernel()
-def _find_terms(wanted, wanted_ptr, vocabulary, term_ptr, out):  # type: ignore[no-untyped-def]
-    """Fill `out` (n_wanted,) with the number of each term, -1 for an unknown one, by a binary search each.
+def _find_terms(terms, terms_ptr, vocabulary, term_ptr, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_terms,) with the number of each term, -1 for an unknown one, by a binary search each.
 
-    wanted, vocabulary    concatenated bytes of terms; the terms of the vocabulary ascend
-    wanted_ptr, term_ptr  first byte of each term
+    terms, vocabulary    concatenated bytes of terms; the terms of the vocabulary ascend
+    terms_ptr, term_ptr  first byte of each term
     """
     for number in range(len(out)):
         low = 0
         high = len(term_ptr) - 1
-        term = wanted[wanted_ptr[number] : wanted_ptr[number + 1]]
+        term = terms[terms_ptr[number] : terms_ptr[number + 1]]
         out[number] = -1
         while low < high:
             middle = (low + high) >> 1

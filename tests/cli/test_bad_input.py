@@ -163,7 +163,7 @@ CASES = {
     ),
     "settings in brackets": (
         "experiment bad/study -o out",
-        r"settings\.json: .*got brackets nested too deep. Run",
+        r"settings\.json: .*got brackets nested too deep",
     ),
     "no field": ("index corpus.jsonl -o out --fields ,", r"--fields: expected names .*. Write e\.g\. title,body"),
     "index over a file": ("index corpus.jsonl -o topics.tsv", r"topics\.tsv: expected a new folder .*. Choose"),

@@ -66,7 +66,10 @@ def test_same_study_elsewhere_gives_the_same_bytes(
 def test_settings_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match=r"settings\.json: expected a file that `rerank experiment` wrote, got"):
         read_settings(tmp_path)
-    for text, message in (("{", "expected JSON, got a text that breaks off"), ("[]", "expected an object, got")):
+    for text, message in (
+        ("{", "expected a JSON object, got a text that breaks off"),
+        ("[]", "expected a JSON object, got"),
+    ):
         (tmp_path / "settings.json").write_text(text)
         with pytest.raises(FileFormatError, match=message):
             read_settings(tmp_path)

@@ -117,7 +117,7 @@ TEXTS = {
     'fields = "' + "x" * 100_000 + '"': "recipe: fields: expected a list of names, at least one, got 'xxx",
     "x" * 100_000 + " = 1": "recipe: expected a known name, got 'xxx",
     "normalisation = [[1]]": r"normalisation: expected one of .* got \[\[1\]\]",
-    "\0": r":1: expected TOML, got other text: Invalid statement",
+    "\0": r":1: expected text, got a NUL byte",
 }
 
 

@@ -38,7 +38,7 @@ VALUES: list[tuple[dict[str, Any], str]] = [
     ({"weights": np.array([-1.0])}, "expected finite weights of at least 0"),
     ({"weights": None, "row_weights": np.array([1.0, -1.0])}, "expected finite weights of at least 0"),
     ({"base_scores": np.array([1.0, np.nan])}, "expected a finite base score in every row, got nan at row 1"),
-    ({"doc_ids": np.array(["a", "a"])}, r"got document 'a' twice in a query \(row 1\)"),
+    ({"doc_ids": np.array(["a", "a"])}, "expected each document once in a query, got 'a' again in query 'q1' at row 1"),
     ({"doc_ids": np.array([0xD800, 0x41], np.uint32).view("U1")}, "got doc_ids that are no text"),
     ({"doc_ids": np.array([0x7FFFFFFF, 0x41], np.uint32).view("U1")}, "got doc_ids that are no text"),
     ({"about": about(recipe=3)}, r"about\.recipe: expected an object or null, got 3. Write the file anew"),

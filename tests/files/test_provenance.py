@@ -42,8 +42,8 @@ def test_warning_names_functions_and_no_person(tmp_path: Path, caplog: pytest.Lo
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        ("{", "expected JSON"),
-        ("[]", "expected an object"),
+        ("{", "expected a JSON object"),
+        ("[]", "expected a JSON object"),
         (json.dumps({"version": 2, "labels": 0, "judges": {}}), "version: expected"),
         (
             json.dumps({"version": 1, "labels": 0, "judges": {"a": {"labels": -1, "date": ""}}}),
