@@ -143,6 +143,7 @@ class Ranker(Estimator):
     """
 
     kind: ClassVar[str] = ""
+    nothing_learned: ClassVar[str] = "no weight but 0. Give other features"  # where all scores are equal, as errors say
     learns_from_pairs: ClassVar[bool] = False
     weighs_rows: ClassVar[bool] = False  # takes weights of documents, and not only of queries
     trains_mapped: ClassVar[bool] = False  # reads features block by block, keeps to a memory limit, has checkpoints
@@ -230,7 +231,7 @@ class Ranker(Estimator):
 
     def _learned_nothing(self) -> str:
         """Return why the model gives all documents the same score, as an error has it; empty where it does not."""
-        return ""
+        return "" if getattr(self, "weights_", np.empty(0)).any() else self.nothing_learned
 
     def _learned(self) -> dict[str, Any]:
         """Return what was learned as plain JSON values."""
@@ -243,10 +244,6 @@ class Ranker(Estimator):
 
     def _check_learned(self) -> None:
         """Raise SchemaError unless what a file says that was learned belongs together."""
-        forest = getattr(self, "forest_", None)
-        if isinstance(forest, Forest):
-            with at("forest"):
-                forest.check_features(self.n_features_in_)
 
     def _describe(
         self,
