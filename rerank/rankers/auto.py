@@ -101,13 +101,13 @@ def read_members(text: str, common: Mapping[str, Any]) -> list[Ranker]:
 
 def spell_members(members: Sequence[Ranker]) -> str:
     """Return rankers as text that `read_members` understands: parameters that are not at their default."""
-    return ", ".join(_spelled(member) for member in members)
-
-
-def _spelled(member: Ranker) -> str:
-    declared = declared_parameters(type(member))
-    parameters = {name: value for name, value in plain_parameters(member).items() if name not in OF_THE_ENSEMBLE}
-    return f"{member.kind}({', '.join(f'{k}={v!r}' for k, v in parameters.items() if v != declared[k].default)})"
+    entries = []
+    for member in members:
+        declared = declared_parameters(type(member))
+        values = {name: value for name, value in plain_parameters(member).items() if name not in OF_THE_ENSEMBLE}
+        changed = ", ".join(f"{k}={v!r}" for k, v in values.items() if v != declared[k].default)
+        entries.append(f"{member.kind}({changed})")
+    return ", ".join(entries)
 
 
 def _entries(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
