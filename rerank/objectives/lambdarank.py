@@ -262,56 +262,67 @@ def _add_pairs(columns, top, above, below, offset, slope):  # type: ignore[no-un
 
 
 @helper()
+def _load_documents(scores, gains, rows, row_weights, sigma, columns):  # type: ignore[no-untyped-def]
+    """Fill the columns of one query's documents, but for their discounts; return the best and the worst score.
+
+    scores, row_weights  (n,) by row; row_weights may be empty
+    gains, rows          (n,) by column
+    """
+    n = scores.shape[0]
+    columns.row_weight[:] = 1.0
+    if row_weights.shape[0] > 0:
+        for k in range(n):
+            columns.row_weight[k] = row_weights[rows[k]]
+    best = scores[0]
+    lowest = scores[0]
+    for k in range(n):
+        score = scores[rows[k]]
+        columns.score[k], columns.gain[k] = score, gains[k]
+        columns.discount[k], columns.grad[k], columns.hess[k] = 0.0, 0.0, 0.0
+        best = max(best, score)
+        lowest = min(lowest, score)
+    for k in range(n):
+        columns.exponential[k] = exp(max(sigma * (columns.score[k] - best), LOWEST_EXPONENT))
+    return best, lowest
+
+
+@helper()
 def _fill_query(query, ranking, by_gain, row_weights, scores, scratch, grad, hess):  # type: ignore[no-untyped-def]
     """Fill the gradients of one query; scratch (7, longest query + LANES) float64."""
     first = ranking.query_ptr[query]
     last = ranking.query_ptr[query + 1]
     rows = by_gain.rows[first:last]
     order = ranking.orders[first:last]
-    gains = by_gain.gains[first:last]
-    scores = scores[first:last]
-    grad = grad[first:last]
-    hess = hess[first:last]
-    n = scores.shape[0]
+    n = last - first
     sigma = ranking.sigma
     scale = ranking.inverse_norms[query]
     top = min(ranking.truncation_level, n)
     size = (n + LANES - 1) // LANES * LANES
-    score = scratch[0, :size]
-    gain = scratch[1, :size]
-    e = scratch[2, :size]
-    discount = scratch[3, :size]
-    own_grad = scratch[4, :size]
-    own_hess = scratch[5, :size]
-    row_weight = scratch[6, :size]
-    columns = Columns(score, gain, e, discount, row_weight, own_grad, own_hess)
-    row_weight[:] = 1.0
-    if row_weights.shape[0] > 0:
-        for k in range(n):
-            row_weight[k] = row_weights[first + rows[k]]
-    best = scores[0]
-    lowest = scores[0]
-    for k in range(n):
-        score[k], gain[k] = scores[rows[k]], gains[k]
-        discount[k], own_grad[k], own_hess[k] = 0.0, 0.0, 0.0
-        best = max(best, score[k])
-        lowest = min(lowest, score[k])
-    for k in range(n):
-        e[k] = exp(max(sigma * (score[k] - best), LOWEST_EXPONENT))
-    _sort_top(score, rows, top, order)
+    columns = Columns(
+        scratch[0, :size],
+        scratch[1, :size],
+        scratch[2, :size],
+        scratch[3, :size],
+        scratch[4, :size],
+        scratch[5, :size],
+        scratch[6, :size],
+    )
+    weights = row_weights[first:last] if row_weights.shape[0] > 0 else row_weights
+    best, lowest = _load_documents(scores[first:last], by_gain.gains[first:last], rows, weights, sigma, columns)
+    _sort_top(columns.score, rows, top, order)
     for rank in range(top):
-        discount[order[rank]] = scale * ranking.discounts[rank]
+        columns.discount[order[rank]] = scale * ranking.discounts[rank]
     for k in range(n, size):  # padding ranks above all documents, so it is in no pair
-        score[k], gain[k], e[k], discount[k] = 0.0, 0.0, 1.0, scale * ranking.discounts[0]
-        own_grad[k], own_hess[k] = 0.0, 0.0
+        columns.score[k], columns.gain[k], columns.exponential[k] = 0.0, 0.0, 1.0
+        columns.discount[k], columns.grad[k], columns.hess[k] = scale * ranking.discounts[0], 0.0, 0.0
     by_distance = ranking.normalize and lowest < best
     offset, slope = (0.01, sigma) if by_distance else (1.0, 0.0)
     total = _add_pairs(columns, order[:top], by_gain.above[first:last], by_gain.below[first:last], offset, slope)
     factor = log2(1.0 + 2.0 * total) / (2.0 * total) if ranking.normalize and total > 0.0 else 1.0
     factor *= ranking.weights[query]
     for k in range(n):
-        grad[rows[k]] = own_grad[k] * factor * sigma
-        hess[rows[k]] = own_hess[k] * factor * sigma * sigma
+        grad[first + rows[k]] = columns.grad[k] * factor * sigma
+        hess[first + rows[k]] = columns.hess[k] * factor * sigma * sigma
 
 
 @helper()

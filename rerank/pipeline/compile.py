@@ -34,7 +34,7 @@ def compile_kernels() -> None:
 def _grow_trees() -> None:
     import numpy as np
 
-    from rerank.trees.bins import bin_rows
+    from rerank.trees.bins import bin_rows, tree_values
     from rerank.trees.boost import Booster, BoostSettings, BoostTask
 
     random = np.random.default_rng(0)
@@ -48,7 +48,7 @@ def _grow_trees() -> None:
     query_ptr = np.arange(N_QUERIES + 1) * ROWS_A_QUERY
     data = bin_rows(X, np.arange(n_rows), 255, 1)
     task = BoostTask(data, query_ptr, np.zeros(n_rows), BoostSettings())
-    Booster(task, fill, 1).add_tree()
+    tree_values(Booster(task, fill, 1).add_tree(), data.columns, data.blocks)
 
 
 def _rank_and_score() -> None:

@@ -352,11 +352,6 @@ class WatchedStopping(EarlyStopping):
         self._valid = valid
         self._watcher = watcher
 
-    @property
-    def data(self) -> TrainingSet | None:
-        """The rows of all eval sets."""
-        return self._valid
-
     def add(self, scores: Floats) -> bool:
         """Take the scores after one more iteration, in canonical order."""
         self._iteration += 1

@@ -23,7 +23,6 @@ from rerank.metrics.registry import parse_measure
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.objectives.swap_blocks import BlockLambdaRankObjective, lambdarank_for
 from rerank.rankers.arrays import numbered_names, zeros_of
-from rerank.rankers.base_scores import WeightedBase, deviation_in_queries, mean_and_error, spread_at_the_top
 from rerank.rankers.boosted import FEW, SOME, BoostedTrees, LambdaMART
 from rerank.rankers.imported import Imported
 from rerank.rankers.parameters import (
@@ -47,7 +46,7 @@ from rerank.rankers.training import (
     fold_of_queries,
     without_start,
 )
-from rerank.rankers.warm_start import NoBase
+from rerank.rankers.warm_start import NoBase, WeightedBase, deviation_in_queries, mean_and_error, spread_at_the_top
 from rerank.runtime.numerics import cross_product, gram, inverse, product
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Array, Choice, Field, Number, SchemaError, Sizes, Text, Whole
@@ -102,13 +101,13 @@ def read_members(text: str, common: Mapping[str, Any]) -> list[Ranker]:
 
 def spell_members(members: Sequence[Ranker]) -> str:
     """Return rankers as text that `read_members` understands: parameters that are not at their default."""
-    return ", ".join(_spelled(member) for member in members)
-
-
-def _spelled(member: Ranker) -> str:
-    declared = declared_parameters(type(member))
-    parameters = {name: value for name, value in plain_parameters(member).items() if name not in OF_THE_ENSEMBLE}
-    return f"{member.kind}({', '.join(f'{k}={v!r}' for k, v in parameters.items() if v != declared[k].default)})"
+    entries = []
+    for member in members:
+        declared = declared_parameters(type(member))
+        values = {name: value for name, value in plain_parameters(member).items() if name not in OF_THE_ENSEMBLE}
+        changed = ", ".join(f"{k}={v!r}" for k, v in values.items() if v != declared[k].default)
+        entries.append(f"{member.kind}({changed})")
+    return ", ".join(entries)
 
 
 def _entries(text: str) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -263,7 +262,7 @@ class Auto(Combination):
 
     The members together score a document by the mean of their scores, each divided by its standard deviation within
     queries. Members are trained without the base. The base's scores are then added, with the weight that is best on
-    held-out queries (base_scores.py).
+    held-out queries (warm_start.py).
 
     Without eval_set, the queries are divided into folds, and each member scores each fold after training on the others.
     All members together are chosen, unless the best single member is better by more than two standard errors of the
@@ -493,7 +492,7 @@ class Ensemble(Combination):
 
     The queries are divided into folds, and each member scores each fold after training on the others. The second stage
     is trained on these scores. Then the members are trained again on all queries. Members are trained without the base;
-    its scores are added in the second stage, with the weight that is best on held-out queries (base_scores.py).
+    its scores are added in the second stage, with the weight that is best on held-out queries (warm_start.py).
 
         linear   base + sum_m w_m f_m, w by Newton's steps on LambdaRank's gradients
         boosted  base + LambdaMART(f_1, f_2, ...)

@@ -29,7 +29,6 @@ from rerank.objectives.pairs import ExponentialPairs, GBRankObjective, Preferenc
 from rerank.objectives.pointwise import LogistRankObjective
 from rerank.objectives.swap_blocks import lambdarank_for, order_matters
 from rerank.rankers.arrays import numbered_names
-from rerank.rankers.base_scores import BaseWeight, WeightedBase, spread_at_the_top, start_in_units
 from rerank.rankers.parameters import (
     NORMALIZE,
     SEED,
@@ -41,7 +40,7 @@ from rerank.rankers.parameters import (
     watched_metric,
 )
 from rerank.rankers.ranker import PROGRESS, register
-from rerank.rankers.store import WeightedRanker
+from rerank.rankers.store import ForestRanker, WeightedRanker
 from rerank.rankers.training import (
     ALONE,
     EarlyStopping,
@@ -51,6 +50,7 @@ from rerank.rankers.training import (
     fold_of_queries,
     without_start,
 )
+from rerank.rankers.warm_start import BaseWeight, WeightedBase, spread_at_the_top, start_in_units
 from rerank.retrieval.line_search import TOLERANCE, Lines, best_share
 from rerank.runtime.progress import track
 from rerank.runtime.schema import Choice, Flag, Number, Whole
@@ -140,7 +140,7 @@ HALVES = 2  # of the training queries, whose trees score each other: each tree c
 
 
 @dataclass(eq=False, repr=False)
-class BoostedTrees(WeightedRanker):
+class BoostedTrees(ForestRanker, WeightedRanker):
     """Base class of the boosted trees; a ranker adds its objective and the parameters of it.
 
     F_k = F_(k-1) + learning_rate * leaf, each leaf the Newton step of its rows, -sum gradient / sum curvature. F_0 is
@@ -291,12 +291,7 @@ class BoostedTrees(WeightedRanker):
         return self.forest_.leaf_value
 
     def _set_weights(self, weights: Floats) -> None:
-        self.forest_: Forest = replace(self.forest_, leaf_value=weights)
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """Total gain of each feature's splits, (n_features,) float64."""
-        return self.forest_.gains(self.n_features_in_)
+        self.forest_ = replace(self.forest_, leaf_value=weights)
 
     def _check_memory(self, data: RankingData, context: TrainingContext) -> None:
         context.storage(data.n_rows, data.n_features, 0, self.num_leaves or OF_MANY.num_leaves)
@@ -500,9 +495,6 @@ class BoostedTrees(WeightedRanker):
         """Return random_state, a new one where it is None."""
         return int(np.random.default_rng().integers(1 << 63)) if self.random_state is None else self.random_state
 
-    def _columns_read(self) -> Ints:
-        return np.unique(self.forest_.feature).astype(np.int64)
-
     def _check_codes(self, X: NDArray[np.float32]) -> None:
         names = getattr(self, "feature_names_", None)  # a member of an ensemble has none
         check_codes(X, self.forest_.categories, names or numbered_names(X.shape[1]))
@@ -516,9 +508,9 @@ class BoostedTrees(WeightedRanker):
         add_contributions(self.forest_, X, out, n_threads)
         out[:, -1] += self.constant_
 
-    def _learned_nothing(self) -> str:
-        if len(self.forest_.feature) and self.forest_.leaf_value.any():
-            return ""
+    @property
+    def nothing_learned(self) -> str:  # type: ignore[override]
+        """What to do where no tree has a split."""
         return (
             f"no split in {self.forest_.n_trees} trees. Lower min_child_samples ({self._sizes.min_child_samples}) or "
             f"min_child_weight ({self.min_child_weight:g}), or give more queries"
@@ -723,24 +715,19 @@ class GBRank(BoostedTrees):
         return GBRankObjective(train.query_ptr, train.weights, train.labels, self.tau)
 
     def _gradients(self, objective: Objective) -> Gradients:
-        return _Targets(objective, self.keep_pairs).gradients
+        """Return the gradients at g = 0 of the squared distance of a tree g from the targets.
 
+        They fill grad (n_rows,) with the negative sum of each row's targets and hess with their number, so that leaves
+        become the means of the targets.
+        """
+        earlier: list[Floats] = [np.zeros(0), np.zeros(0)]  # sums and numbers of the targets of earlier trees
 
-class _Targets:
-    """Gradients at g = 0 of the squared distance of a tree g from the targets: its leaves become their means."""
+        def fill(scores: Floats, grad: Floats, hess: Floats) -> None:
+            objective.gradients(scores, grad, hess)
+            grad -= hess * scores
+            if self.keep_pairs:
+                grad += earlier[0] if len(earlier[0]) else 0.0
+                hess += earlier[1] if len(earlier[1]) else 0.0
+                earlier[:] = grad.copy(), hess.copy()
 
-    def __init__(self, objective: Objective, keep: bool) -> None:
-        self._objective = objective
-        self._keep = keep
-        self._sums: Floats | float = 0.0
-        self._counts: Floats | float = 0.0
-
-    def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
-        """Fill grad (n_rows,) with the negative sum of each row's targets, hess with their number."""
-        self._objective.gradients(scores, grad, hess)
-        grad -= hess * scores
-        grad += self._sums
-        hess += self._counts
-        if self._keep:
-            self._sums = grad.copy()
-            self._counts = hess.copy()
+        return fill

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from rerank.rankers.training import TrainingSet, Validation, check_training_data
 from rerank.runtime.numerics import array_dot
 from rerank.runtime.progress import track
 from rerank.runtime.threads import kernel_threads
-from rerank.types import Floats, Ints, RankingData
+from rerank.types import Floats, RankingData
 
 ROUNDING = 1e-12  # of the measure: smaller differences are not counted
 
@@ -126,13 +124,23 @@ def local_optimality(
     C. Burges, From RankNet to LambdaRank to LambdaMART: An Overview, MSR-TR-2010-82, section 4.2.
 
     """
-    _check_model(model)
+    if not hasattr(model, "with_weights"):
+        raise InvalidInputError(
+            f"model: expected one with weights()/with_weights(), got {type(model).__name__}. Pass a net, a linear "
+            "model or boosted trees."
+        )
     if n < 1 or not 0.0 < step < math.inf:
         raise InvalidInputError(f"n, step: expected finite numbers above 0, got {n} and {step}.")
     directions_needed(p0=p0)
     measure = parse_measure(metric)
     weights = model.weights()
-    value_at = _value_at(model, data, measure, base)
+    check_training_data(data, "data")
+    rows = TrainingSet.of(data, np.zeros(data.n_rows))
+    validation = Validation(rows, measure)
+
+    def value_at(moved: Floats) -> float:
+        return validation.value(model.with_weights(moved).predict(data, base=base)[rows.order])
+
     if not weights.any():
         raise InvalidInputError("model: expected weights other than 0, got none. Train it for longer.")
     random = np.random.default_rng(random_state)
@@ -148,22 +156,3 @@ def local_optimality(
     confidence = 0.0 if rises else 1.0 - (1.0 - p0) ** falls
     unchanged = n - rises - falls
     return LocalOptimality(measure.name, value, n, rises, falls, unchanged, float(values.max()), p0, confidence, step)
-
-
-def _check_model(model: Any) -> None:
-    if not hasattr(model, "with_weights"):
-        raise InvalidInputError(
-            f"model: expected one with weights()/with_weights(), got {type(model).__name__}. Pass a net, a linear "
-            "model or boosted trees."
-        )
-
-
-def _value_at(model: Any, data: RankingData, measure: Measure, base: object) -> Callable[[Floats], float]:
-    """Return the function from weights (n_weights,) to the measure's mean on the data."""
-    check_training_data(data, "data")
-    rows = TrainingSet.of(data, np.zeros(data.n_rows))
-    return partial(_value, model, data, base, rows.order, Validation(rows, measure))
-
-
-def _value(model: Any, data: RankingData, base: object, order: Ints, validation: Validation, weights: Floats) -> float:
-    return validation.value(model.with_weights(weights).predict(data, base=base)[order])

@@ -45,14 +45,13 @@ from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.listwise import PlackettLuceObjective
 from rerank.rankers.auto import Auto, complete_member
-from rerank.rankers.base_scores import deviation_in_queries, mean_and_error
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.imported import ImportedWeights
 from rerank.rankers.judged_lists import JudgedLists
 from rerank.rankers.ranker import Ranker, register_fitted
 from rerank.rankers.store import fitted_model
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries
-from rerank.rankers.warm_start import ModelBase
+from rerank.rankers.warm_start import ModelBase, deviation_in_queries, mean_and_error
 from rerank.retrieval.fusion import (
     JUDGED,
     OF_SOURCE,
@@ -444,7 +443,7 @@ def _learned_weights(data: RankingData, features: Sequence[str], measure: Measur
             shares = convex.shares[convex.best(np.arange(n_queries))]
             for name, weight in _scaled(_Problem.of(data, SCALED), shares, SCALED).items():
                 stored[name] = stored.get(name, 0.0) + weight
-    log.info("fusion: weights %s.", _shown(stored))
+    log.info("fusion: weights %s.", ", ".join(f"{name} {weight:.3f}" for name, weight in stored.items() if weight))
     return _weights([stored.get(name, 0.0) for name in data.feature_names], data)
 
 
@@ -512,7 +511,3 @@ def _best_strength(problem: _Problem, measure: Measure, seed: int) -> float:
                 weights = weights if np.isinf(strength) else rest.solve(strength, weights)
                 values[place] += float(validation.values(product(held.inputs, weights)).sum())
     return float(STRENGTHS[int(np.argmax(values))])
-
-
-def _shown(weights: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {weight:.3f}" for name, weight in weights.items() if weight)

@@ -15,6 +15,7 @@ from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.rankers.arrays import column_names, feature_matrix, is_sparse, numbered_names
 from rerank.rankers.parameters import Jobs, jobs_parameter
 from rerank.rankers.ranker import PROGRESS, Ranker, register_fitted
+from rerank.rankers.store import ForestRanker
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet
 from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
 from rerank.runtime.mapped_rows import changed_rows
@@ -48,7 +49,6 @@ class Untrained(Ranker):
     divisor_: float
     zero_missing_: Ints
     sums_: str
-    forest_: Forest
     missing_values_: Floats
     unlisted_missing_: bool
     first_number_: int
@@ -170,7 +170,7 @@ class Imported(Untrained):
 
 @register_fitted("imported")
 @dataclass(eq=False, repr=False)
-class ImportedTrees(Imported):
+class ImportedTrees(ForestRanker, Imported):
     """Trees of another library, created by `rerank.import_model`, not by `fit`.
 
     The score of a row is constant + (sum of the trees' leaf values) / divisor.
@@ -200,6 +200,7 @@ class ImportedTrees(Imported):
     """
 
     what: ClassVar[str] = "trees of another system"
+    nothing_learned: ClassVar[str] = "trees without a split"
     learned: ClassVar[Mapping[str, Any]] = {
         **PROGRESS,
         "source": str,
@@ -237,14 +238,6 @@ class ImportedTrees(Imported):
             "first_number": trees.first_number,
         }
         return cls._of(feature_names, recipe, learned)
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """Total gain of each feature's splits, (n_features,) float64; 0 where the file holds no gains."""
-        return self.forest_.gains(self.n_features_in_)
-
-    def _columns_read(self) -> Ints:
-        return np.unique(self.forest_.feature).astype(np.int64)
 
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         check_codes(X, self.forest_.categories, self.feature_names_)
@@ -326,9 +319,6 @@ class ImportedTrees(Imported):
         out += added / self.divisor_
         out[:, -1] += self.constant_
 
-    def _learned_nothing(self) -> str:
-        return "" if len(self.forest_.feature) and self.forest_.leaf_value.any() else "trees without a split"
-
     def _check_learned(self) -> None:
         super()._check_learned()
         if (np.diff(np.concatenate([[-1], self.zero_missing_, [self.n_features_in_]])) <= 0).any():
@@ -404,9 +394,6 @@ class ImportedWeights(Imported):
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
         out[:, :-1] += _known_values(X) * self.weights_
         out[:, -1] += self.constant_
-
-    def _learned_nothing(self) -> str:
-        return "" if self.weights_.any() else "no weight but 0"
 
     def _check_learned(self) -> None:
         if len(self.weights_) != self.n_features_in_:

@@ -33,12 +33,12 @@ from rerank.objectives.base import LabelCost
 from rerank.objectives.listwise import PlackettLuceObjective
 from rerank.objectives.pairs import Hinge
 from rerank.objectives.pointwise import Logistic
-from rerank.rankers.base_scores import spread_at_the_top, start_in_units
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.ranker import PROGRESS, register
 from rerank.rankers.standardize import BLOCK, Standardizer
 from rerank.rankers.store import StandardizedRanker
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet, check_pairs, pair_counts
+from rerank.rankers.warm_start import spread_at_the_top, start_in_units
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import array_dot, cross_product, gram, inverse, product
 from rerank.runtime.schema import Number, Whole
@@ -133,6 +133,7 @@ def _settle(products, slopes, low, shares):  # type: ignore[no-untyped-def]
     held = np.flatnonzero(shares > 0.0)
     held = held[held != low]
     n = held.shape[0]
+    largest = 0.0
     system = np.empty((n, n))
     moves = np.empty(n)
     for i in range(n):
@@ -140,8 +141,6 @@ def _settle(products, slopes, low, shares):  # type: ignore[no-untyped-def]
         for j in range(n):
             system[i, j] = products[held[i], held[j]] - products[held[i], low] - products[low, held[j]]
             system[i, j] += products[low, low]
-    largest = 0.0
-    for i in range(n):
         largest = max(largest, system[i, i])
     for i in range(n):
         system[i, i] += RIDGE * largest
@@ -291,6 +290,7 @@ class LinearRanker(StandardizedRanker):
     base: Any = base_parameter()
     n_jobs: int | None = jobs_parameter()
 
+    nothing_learned: ClassVar[str] = "no weight but 0. Raise C or give other features"
     has_intercept: ClassVar[bool] = False
     learned: ClassVar[Mapping[str, Any]] = {
         **PROGRESS,
@@ -330,7 +330,7 @@ class LinearRanker(StandardizedRanker):
         unit = spread / slope
         self.standardizer_ = Standardizer.learn(train.X, train.order)
         stopping = self._stopping(valid, context)
-        inputs = self.standardizer_.stored_inputs(train.X, train.order)
+        inputs = self.standardizer_.inputs(train.X, train.order, np.float32)
         cost = Cost(inputs, slope * start, objective, self.C, self.has_intercept)
         best = np.zeros(cost.n_weights)
         held_out = self._held_out(valid, unit, linear_scores)
@@ -361,9 +361,6 @@ class LinearRanker(StandardizedRanker):
             out[first : first + BLOCK, :n_features] += added[:, :n_features]
             out[first : first + BLOCK, self.standardizer_.missing] += added[:, n_features:]
         out[:, -1] += self.intercept_
-
-    def _learned_nothing(self) -> str:
-        return "" if self.weights_.any() else f"no weight but 0. Raise C ({self.C:g}) or give other features"
 
     def _check_learned(self) -> None:
         self.standardizer_.check_sizes(self.n_features_in_, len(self.weights_))

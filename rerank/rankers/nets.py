@@ -18,7 +18,6 @@ from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.pairs import PreferencePairs, RankNetObjective
 from rerank.objectives.swap_blocks import lambdarank_for, order_matters
-from rerank.rankers.base_scores import spread_at_the_top, start_in_units
 from rerank.rankers.parameters import (
     NORMALIZE,
     SEED,
@@ -33,6 +32,7 @@ from rerank.rankers.ranker import PROGRESS, register
 from rerank.rankers.standardize import BLOCK, Standardizer
 from rerank.rankers.store import StandardizedRanker
 from rerank.rankers.training import ALONE, EarlyStopping, TrainingContext, TrainingSet, pair_counts
+from rerank.rankers.warm_start import spread_at_the_top, start_in_units
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import cross_product, exp, product
 from rerank.runtime.progress import track
@@ -188,7 +188,7 @@ class NetRanker(StandardizedRanker):
         self.net_ = net.scaled(unit)
 
     def _queries(self, train: TrainingSet, unit: float) -> list[_Query]:
-        inputs = self.standardizer_.stored_inputs(train.X, train.order)
+        inputs = self.standardizer_.inputs(train.X, train.order, np.float32)
         queries, (start, _) = [], start_in_units(train, unit, by_query=True)
         for number, query in enumerate(train.queries()):
             has_weight = len(query.labels) > 1 and query.weights[0] > 0.0

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.objectives.pairs import ExponentialPairs, PairwiseExponential
-from rerank.rankers.base_scores import spread_at_the_top, start_in_units
 from rerank.rankers.linear import least_convex
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
-from rerank.rankers.ranker import PROGRESS, Ranker, register
+from rerank.rankers.ranker import PROGRESS, register
+from rerank.rankers.store import ForestRanker
 from rerank.rankers.training import ALONE, EarlyStopping, TrainingContext, TrainingSet, check_pairs, pair_counts
+from rerank.rankers.warm_start import spread_at_the_top, start_in_units
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_dot, array_log, array_log1p
 from rerank.runtime.progress import track
@@ -26,7 +27,7 @@ from rerank.trees.bins import MOST_CODES, WIDTH, Columns, learn_bins
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.score import score_rows
-from rerank.types import Floats, Ints
+from rerank.types import Floats
 
 ALPHAS = ("binary", "bisection", "bound")
 LARGEST_ALPHA = 4.0  # where h orders every pair rightly, Z falls for ever
@@ -36,7 +37,7 @@ LEAST_AGREEMENT = 1e-9  # |r| below it is rounding
 
 @register("rankboost")
 @dataclass(eq=False, repr=False)
-class RankBoost(Ranker):
+class RankBoost(ForestRanker):
     """Boosted weak rankers h in {0, 1}, each a threshold on a feature.
 
     D is a distribution over the pairs in which document x has a higher label than document y. It is uniform at first,
@@ -65,6 +66,7 @@ class RankBoost(Ranker):
     """
 
     learns_from_pairs: ClassVar[bool] = True
+    nothing_learned: ClassVar[str] = "no threshold that orders more pairs rightly than wrongly. Give other features"
     learned: ClassVar[Mapping[str, Any]] = {**PROGRESS, "forest": Forest}
 
     n_estimators: int = parameter(300, Whole(1, 1_000_000), "Maximum number of weak rankers.")
@@ -85,11 +87,6 @@ class RankBoost(Ranker):
     early_stopping_rounds: int = stopping_parameter(100, "weak rankers")
     base: Any = base_parameter()
     n_jobs: int | None = jobs_parameter()
-
-    @property
-    def feature_importances_(self) -> Floats:
-        """By how much each feature's thresholds made the logarithm of the cost fall, (n_features,) float64."""
-        return self.forest_.gains(self.n_features_in_)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         objective = self._objective(train)
@@ -161,18 +158,11 @@ class RankBoost(Ranker):
             alpha = np.copysign(LARGEST_ALPHA, agreement)
         return float(np.clip(alpha, -LARGEST_ALPHA, LARGEST_ALPHA))
 
-    def _columns_read(self) -> Ints:
-        return np.unique(self.forest_.feature).astype(np.int64)
-
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         return score_rows(self.forest_, X)
 
     def _add_contributions(self, X: NDArray[np.float32], out: Floats, n_threads: int) -> None:
         add_contributions(self.forest_, X, out, n_threads)
-
-    def _learned_nothing(self) -> str:
-        learned = self.forest_.leaf_value.any()
-        return "" if learned else "no threshold that orders more pairs rightly than wrongly. Give other features"
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,8 @@ PROGRESS: dict[str, Field] = {  # of the training of any ranker
     "best_iteration": Whole(0, 1_000_000),
     "evals_result": Table(Table(Numbers())),
 }
+_COUNTED = ("documents", "terms")  # of the index, in its fingerprint
+COUNT = Whole(0, 2**62)
 _NAMING = ("fields", "families", "features", "numbers", "functions", "runs")  # the features' names show these parts
 
 
@@ -143,6 +145,7 @@ class Ranker(Estimator):
     """
 
     kind: ClassVar[str] = ""
+    nothing_learned: ClassVar[str] = "no weight but 0. Give other features"  # where all scores are equal, as errors say
     learns_from_pairs: ClassVar[bool] = False
     weighs_rows: ClassVar[bool] = False  # takes weights of documents, and not only of queries
     trains_mapped: ClassVar[bool] = False  # reads features block by block, keeps to a memory limit
@@ -230,7 +233,7 @@ class Ranker(Estimator):
 
     def _learned_nothing(self) -> str:
         """Return why the model gives all documents the same score, as an error has it; empty where it does not."""
-        return ""
+        return "" if getattr(self, "weights_", np.empty(0)).any() else self.nothing_learned
 
     def _learned(self) -> dict[str, Any]:
         """Return what was learned as plain JSON values."""
@@ -243,10 +246,6 @@ class Ranker(Estimator):
 
     def _check_learned(self) -> None:
         """Raise SchemaError unless what a file says that was learned belongs together."""
-        forest = getattr(self, "forest_", None)
-        if isinstance(forest, Forest):
-            with at("forest"):
-                forest.check_features(self.n_features_in_)
 
     def _describe(
         self,
@@ -759,6 +758,12 @@ class Ranker(Estimator):
 
     def _check(self) -> None:
         """Raise SchemaError unless the parts of a restored model belong together."""
+        for what, names, member in (("recipe", _NAMING, Names(may_be_empty=True)), ("fingerprint", _COUNTED, COUNT)):
+            origin = getattr(self, f"{what}_") or {}
+            for name in names:
+                if origin.get(name) is not None:
+                    with at(f"{what}.{name}"):
+                        member.read(origin[name], {})
         if not set(self.categories_) <= set(self.feature_names_):
             raise SchemaError("features of the model", shown(sorted(self.categories_)), path="categories")
         with at("base"):
@@ -1011,13 +1016,12 @@ def given_base(base: Any, names: tuple[str, ...] | None = None) -> Any:
 def _check_recipe(trained: Mapping[str, Any] | None, applied: Mapping[str, Any] | None) -> None:
     """Refuse features of the same names that were computed in another way: other parameters or normalization."""
     for key, value in (trained or {}).items():
-        if key == "history" and value is None:
-            continue  # none of the model's features is learned from judgements
-        same = applied is None or key not in applied or applied[key] == (trained or {})[key]
-        if not same and key not in _NAMING:
+        other = (applied or {}).get(key, value)
+        none_is_learned = key == "history" and value is None  # from judgements
+        if other != value and key not in _NAMING and not none_is_learned:
             raise ModelMismatchError(
-                f"data: expected features made with the model's recipe ({key}: {(trained or {})[key]}), got another "
-                f"({key}: {(applied or {})[key]}). Make the data with the model's recipe."
+                f"data: expected features made with the model's recipe ({key}: {value}), got another ({key}: {other}). "
+                "Make the data with the model's recipe."
             )
 
 
@@ -1042,8 +1046,6 @@ def _some_columns(X: NDArray[np.float32], columns: list[int]) -> NDArray[np.floa
     known = np.array(columns) >= 0
 
     def chosen(block: NDArray[np.float32]) -> NDArray[np.float32]:
-        out = np.zeros((len(block), len(columns)), dtype=np.float32)
-        out[:, known] = block[:, np.array(columns)[known]]
-        return out
+        return np.ascontiguousarray(np.where(known, block[:, columns], np.float32(0.0)))
 
     return changed_rows(X, chosen, "features of the model")

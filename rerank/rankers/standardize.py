@@ -7,7 +7,7 @@ features (rerank/features) and of runs (rerank/retrieval/fusion.py) is another: 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numba
 import numpy as np
@@ -77,15 +77,10 @@ class Standardizer:
         """Number of inputs of a row."""
         return len(self.means) + len(self.missing)
 
-    def inputs(self, X: NDArray[np.float32]) -> Floats:
-        """Return the inputs of rows (n_rows, n_features) float32, (n_rows, n_inputs) float64."""
-        out = np.empty((len(X), self.n_inputs))
-        _fill_inputs(read_only_view(X), np.arange(len(X)), self.means, self.scales, self.missing, out)
-        return out
-
-    def stored_inputs(self, X: NDArray[np.float32], rows: Ints) -> NDArray[np.float32]:
-        """Return the inputs of X[rows] as float32, for a learner that passes over them often."""
-        out = np.empty((len(rows), self.n_inputs), dtype=np.float32)
+    def inputs(self, X: NDArray[np.float32], rows: Ints | None = None, dtype: Any = np.float64) -> NDArray[Any]:
+        """Return the inputs of X[rows], by default of all rows, (n_rows, n_inputs), as float64 or float32."""
+        rows = np.arange(len(X)) if rows is None else rows
+        out = np.empty((len(rows), self.n_inputs), dtype=dtype)
         X = read_only_view(X)
 
         def fill(part: slice) -> None:

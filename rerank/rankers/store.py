@@ -22,7 +22,9 @@ from rerank.files.source import reads_files
 from rerank.rankers.ranker import Ranker, read_model_file
 from rerank.rankers.standardize import BLOCK, Standardizer
 from rerank.rankers.training import TrainingSet
-from rerank.types import Floats
+from rerank.runtime.schema import at
+from rerank.trees.forest import Forest
+from rerank.types import Floats, Ints
 
 
 @reads_files
@@ -123,6 +125,28 @@ class WeightedRanker(Ranker):
         return other
 
 
+class ForestRanker(Ranker):
+    """Base class of the rankers that add up the values of trees."""
+
+    forest_: Forest
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Total gain of each feature's splits, (n_features,) float64."""
+        return self.forest_.gains(self.n_features_in_)
+
+    def _columns_read(self) -> Ints:
+        return np.unique(self.forest_.feature).astype(np.int64)
+
+    def _learned_nothing(self) -> str:
+        splits = len(self.forest_.feature) > 0 and self.forest_.leaf_value.any()
+        return "" if splits else self.nothing_learned
+
+    def _check_learned(self) -> None:
+        with at("forest"):
+            self.forest_.check_features(self.n_features_in_)
+
+
 class StandardizedRanker(WeightedRanker):
     """Base class of the rankers that read standardized features."""
 
@@ -146,5 +170,5 @@ class StandardizedRanker(WeightedRanker):
         """
         if valid is None:
             return lambda weights: np.empty(0)
-        inputs = self.standardizer_.stored_inputs(valid.X, valid.order)
+        inputs = self.standardizer_.inputs(valid.X, valid.order, np.float32)
         return lambda weights: valid.start_scores + unit * scores(weights, inputs)

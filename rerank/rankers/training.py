@@ -457,9 +457,8 @@ class TrainingContext:
         least = self.resident + FIXED_BYTES + histograms + rows + n_valid * (VALID_ROW_BYTES + columns)
         if least > self.memory:
             raise InvalidInputError(
-                f"memory: expected at least {_rounded(least)} for {n_rows:,} rows x {n_features:,} features "
-                f"({least:,} bytes), got {_rounded(self.memory, up=False)} ({self.memory:,} bytes). Raise it, or train "
-                "on fewer queries."
+                f"memory: expected at least {-(-least // 10**6)}MB for {n_rows:,} rows x {n_features:,} features "
+                f"({least:,} bytes), got {self.memory:,} bytes. Raise it, or train on fewer queries."
             )
         free = self.memory - least
         return Storage(mapped=n_rows * columns > free, working_bytes=min(free + n_rows * 64, WORKING_BYTES))
@@ -484,12 +483,6 @@ def parse_bytes(size: object) -> int:
     if match is None or match[2].upper() not in UNITS or float(match[1]) <= 0.0:
         raise InvalidInputError(f"memory: expected a size such as 4GB, got {shown(size)}. Units: MB, GB, MiB, GiB.")
     return int(float(match[1]) * UNITS[match[2].upper()])
-
-
-def _rounded(n_bytes: int, up: bool = True) -> str:
-    """Return a number of bytes as a size that `parse_bytes` takes, not below it (or, not `up`, not above it)."""
-    n_mb = -(-n_bytes // 10**6) if up else n_bytes // 10**6
-    return f"{n_mb}MB" if n_mb else f"{n_bytes}B"
 
 
 class EarlyStopping:

@@ -158,10 +158,10 @@ def _learn_feature(bins: Bins, feature: int, column: NDArray[np.float32], max_bi
     n_present = int(np.searchsorted(column, np.nan)) if len(column) else 0
     if bins.is_category[feature]:
         values, sizes = np.unique(column[:n_present], return_counts=True)
-        kept = np.sort(np.argsort(-sizes, kind="stable")[:max_bin])
-        bins.n_bins[feature] = max(len(kept), 1)
-        bins.edges[feature, : len(kept)] = values[kept]
-        counts = np.append(sizes[kept] if len(kept) else 0, len(column) - sizes[kept].sum())
+        frequent = np.sort(np.argsort(-sizes, kind="stable")[:max_bin])
+        bins.n_bins[feature] = max(len(frequent), 1)
+        bins.edges[feature, : len(frequent)] = values[frequent]
+        counts = np.append(sizes[frequent] if len(frequent) else 0, len(column) - sizes[frequent].sum())
         bins.missing[feature] = counts[-1] > 0
     else:
         bins.missing[feature] = n_present < len(column)
@@ -579,7 +579,8 @@ def tree_values(tree: Tree, columns: Columns, blocks: NDArray[np.uint8]) -> Floa
     out = np.empty(blocks.shape[1])
     column = columns.column[tree.feature]
     goes_left = _codes_to_the_left(tree, columns)
-    _fill_values(blocks, column, goes_left, tree.left, tree.right, tree.leaf_value, out)
+    children = np.stack((tree.left, tree.right), axis=1)
+    _fill_values(blocks, column, goes_left, children, tree.leaf_value, out)
     return out
 
 
@@ -620,7 +621,7 @@ def _divide(codes, goes_left, rows, to_rows):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _fill_share(blocks, column, goes_left, left, right, leaf_value, first, last, out):  # type: ignore[no-untyped-def]
+def _fill_share(blocks, column, goes_left, children, leaf_value, first, last, out):  # type: ignore[no-untyped-def]
     """Do what `_fill_values` does for the rows from `first` to `last`, which are divided node by node."""
     n_nodes = column.shape[0]
     if n_nodes == 0:
@@ -638,7 +639,7 @@ def _fill_share(blocks, column, goes_left, left, right, leaf_value, first, last,
         codes = blocks[number // 16, :, number % 16]
         middle = begin + _divide(codes, goes_left[node], rows[buffer, begin:end], rows[1 - buffer, begin:end])
         for side in range(2):
-            child = right[node] if side else left[node]
+            child = children[node, side]
             low, high = (middle, end) if side else (begin, middle)
             if child >= 0:
                 parts[child, 0], parts[child, 1], parts[child, 2] = low, high, 1 - buffer
@@ -648,14 +649,14 @@ def _fill_share(blocks, column, goes_left, left, right, leaf_value, first, last,
 
 
 @kernel(parallel=True)
-def _fill_values(blocks, column, goes_left, left, right, leaf_value, out):  # type: ignore[no-untyped-def]
+def _fill_values(blocks, column, goes_left, children, leaf_value, out):  # type: ignore[no-untyped-def]
     """Fill out (n_rows,) float64 with the value of the leaf that each row of blocks (n_blocks, n_rows, 16) reaches.
 
-    column       (n_nodes,) int64 column that each node reads
-    goes_left    (n_nodes, 256) uint8 by code
-    left, right  (n_nodes,) int32 children: a node, or ~leaf (negative)
+    column     (n_nodes,) int64 column that each node reads
+    goes_left  (n_nodes, 256) uint8 by code
+    children   (n_nodes, 2) int32, left and right: a node, or ~leaf (negative)
     """
     for share in prange((out.shape[0] + ROWS_A_SHARE - 1) // ROWS_A_SHARE):
         first = np.int64(share) * ROWS_A_SHARE
         last = min(out.shape[0], first + ROWS_A_SHARE)
-        _fill_share(blocks, column, goes_left, left, right, leaf_value, first, last, out)
+        _fill_share(blocks, column, goes_left, children, leaf_value, first, last, out)

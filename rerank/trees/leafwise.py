@@ -200,7 +200,7 @@ def _decrease(grad, hess, step):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _fill_bounded_gains(running, missing, n, least_hess, limits, direction, task, totals, gains):  # type: ignore[no-untyped-def]
+def _fill_bounded_gains(running, missing, least_hess, limits, direction, task, totals, gains):  # type: ignore[no-untyped-def]
     """Do what `_fill_gains` does with bounds and reg_alpha; 0 where the children's steps contradict the direction.
 
     direction  1: the right child's step may not be less than the left one's; -1: not more; 0: either
@@ -214,7 +214,7 @@ def _fill_bounded_gains(running, missing, n, least_hess, limits, direction, task
     grad = _towards_zero(total_grad, reg_alpha)
     hess = total_hess + reg_lambda
     before = _decrease(grad, hess, _bounded_step(grad, hess, totals))
-    for b in range(np.uint64(n)):
+    for b in range(np.uint64(gains.shape[0])):
         gains[b] = 0.0
         left = running[b] + missing
         left_grad = np.int32(left >> 32) * grad_unit
@@ -295,7 +295,7 @@ def _find_best_bin(histogram, feature, number, task, limits, totals, scratch, sp
         best = -1
         if task.bounded or limits.reg_alpha > 0.0:
             direction = task.direction[number]
-            _fill_bounded_gains(tried, added, n, least_hess, limits, direction, task, totals, gains)
+            _fill_bounded_gains(tried, added, least_hess, limits, direction, task, totals, gains[:n])
         else:
             _fill_gains(tried, added, n, least_hess, limits.reg_lambda, task, totals, gains)
         for b in range(n):

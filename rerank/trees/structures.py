@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -257,9 +257,7 @@ class Directions(Field):
             return value
         if isinstance(value, Mapping):
             return Table(_DIRECTION).read(value, sizes)
-        if isinstance(value, np.ndarray):
-            value = value.tolist()
-        return Items(_DIRECTION).read(list(value) if isinstance(value, tuple) else value, sizes)
+        return Items(_DIRECTION).read(_as_list(value), sizes)
 
 
 class FeatureGroups(Field):
@@ -273,7 +271,7 @@ class FeatureGroups(Field):
         """Return the groups."""
         if value is None:
             return None
-        groups = [list(each) if isinstance(each, tuple) else each for each in value] if _is_list(value) else value
+        groups = [_as_list(group) for group in value] if isinstance(value, list | tuple) else value
         read: list[list[str | int]] = Items(Items(FeatureKey())).read(groups, sizes)
         if len(read) > MOST_GROUPS:
             raise SchemaError(f"at most {MOST_GROUPS} groups", str(len(read)))
@@ -289,8 +287,8 @@ class FeatureKey(Field):
         return key
 
 
-def _is_list(value: object) -> TypeGuard[Sequence[object]]:
-    return isinstance(value, list | tuple)
+def _as_list(value: object) -> object:
+    return list(value) if isinstance(value, tuple | np.ndarray) else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -374,9 +372,7 @@ class CategoryFeatures(Field):
             return AUTO
         if isinstance(value, str):
             raise SchemaError(self.accepts(), shown(value))
-        keys: list[str | int] = Items(FeatureKey(), may_be_empty=True).read(
-            list(value) if isinstance(value, tuple) else value, sizes
-        )
+        keys: list[str | int] = Items(FeatureKey(), may_be_empty=True).read(_as_list(value), sizes)
         return keys
 
 
@@ -385,7 +381,7 @@ class CategoryValues(Field):
 
     def read(self, value: object, sizes: Sizes) -> list[str | int | float | bool]:
         """Return the values."""
-        if not isinstance(value, list) or not all(isinstance(each, str | int | float) for each in value):
+        if not isinstance(value, list) or not all(isinstance(entry, str | int | float) for entry in value):
             raise SchemaError("a list of texts and numbers", shown(value))
         if len(set(value)) < len(value) or len(value) > MOST_CATEGORIES:
             raise SchemaError(
@@ -395,11 +391,11 @@ class CategoryValues(Field):
 
 
 def category_mask(
-    names: Sequence[str], n_features: int, given: str | Iterable[str | int], automatic: Mapping[str, object]
+    names: Sequence[str], n_features: int, chosen: str | Iterable[str | int], automatic: Mapping[str, object]
 ) -> NDArray[np.bool_]:
-    """Return which features are categories, (n_features,): those given, or with "auto" those of `automatic`."""
+    """Return which features are categories, (n_features,): those chosen, or with "auto" those of `automatic`."""
     mask = np.zeros(n_features, dtype=np.bool_)
-    for feature in automatic if isinstance(given, str) else given:
+    for feature in automatic if isinstance(chosen, str) else chosen:
         mask[feature_number(names, feature, "categorical_feature")] = True
     return mask
 
@@ -412,7 +408,7 @@ def check_codes(
         codes = block[:, features]
         wrong = (codes < 0.0) | (codes >= most) | (codes != np.floor(codes)) & ~np.isnan(codes)
         if wrong.any():
-            row, column = (int(each[0]) for each in np.nonzero(wrong))
+            row, column = (int(places[0]) for places in np.nonzero(wrong))
             raise InvalidInputError(
                 f"{what}: expected whole numbers from 0 to {MOST_CATEGORIES - 1} or NaN as categories, got "
                 f"{codes[row, column]:.9g} at row {first + row} of feature {shown(names[features[column]])}. Number "

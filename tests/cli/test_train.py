@@ -57,7 +57,10 @@ def test_parquet_gives_the_model_and_the_run_of_the_native_file(command: Command
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("data.npz --memory 1MB", r"--memory: expected at least \d+MB for [\d,]+ rows x [\d,]+ features .*, got 1MB"),
+        (
+            "data.npz --memory 1MB",
+            r"--memory: expected at least \d+MB for [\d,]+ rows x [\d,]+ features .*, got 1,000,000 bytes",
+        ),
         ("data.npz --memory much", "--memory: expected a size such as 4GB, got 'much'"),
         (
             "data.npz --memory 1GB --ranker ranksvm",

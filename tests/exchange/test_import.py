@@ -95,7 +95,7 @@ def test_a_linear_import_serves_as_base_and_as_member(tmp_path: Path) -> None:
     both = rerank.Ensemble(members=[model, rerank.LogisticRegression(max_iter=5)], n_folds=2).fit(data)
     both.save(tmp_path / "both.json")
     np.testing.assert_array_equal(rerank.read_model(tmp_path / "both.json").predict(data), both.predict(data))
-    with pytest.raises(InvalidInputError, match=r"imported: expected a ranker that can be trained, got weights"):
+    with pytest.raises(InvalidInputError, match=r"importedlinear: expected a ranker that can be trained, got weights"):
         model.fit(data)
 
 

@@ -270,7 +270,6 @@ def test_damaged_file_of_judged_queries_is_refused(tmp_path: Path) -> None:
     damages = {
         "list_ptr": ([0, *judged["list_ptr"][:0:-1]], "expected rising numbers from 0"),
         "listed": ([len(judged["doc_ids"]), *judged["listed"][1:]], r"listed: expected whole numbers from 0 to"),
-        "relevant": ([judged["relevant"][0]] * 2 + judged["relevant"][2:], "expected each document once in a query"),
         "labels": ([0, *judged["labels"][1:]], r"labels\[0\]: expected a whole number from 1 to"),
         "doc_ids": (judged["doc_ids"][::-1], "doc_ids: expected ids in ascending order, got others"),
         "query_ids": (["q" * 600, *judged["query_ids"][1:]], "query_ids: expected ids of 1 to 512 characters"),

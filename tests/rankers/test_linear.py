@@ -24,7 +24,7 @@ def small():
 
 def _inputs(data, start):
     train = TrainingSet.of(data, start)
-    return train, Standardizer.learn(train.X, train.order).stored_inputs(train.X, train.order).astype(float)
+    return train, Standardizer.learn(train.X, train.order).inputs(train.X, train.order, np.float32).astype(float)
 
 
 @pytest.mark.parametrize("C", [0.1, 1.0, 10.0])

@@ -74,7 +74,8 @@ def test_model_does_not_depend_on_the_memory(train, valid) -> None:
 
 def test_memory_that_is_too_little_is_refused_with_what_is_needed(train) -> None:
     with pytest.raises(
-        InvalidInputError, match=r"^memory: expected at least \d+MB for [\d,]+ rows x 8 features .*, got 1MB"
+        InvalidInputError,
+        match=r"^memory: expected at least \d+MB for [\d,]+ rows x 8 features .*, got 1,000,000 bytes",
     ):
         _model("lambdamart").fit(train, memory="1MB")
 

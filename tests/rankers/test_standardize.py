@@ -60,7 +60,7 @@ def test_only_the_rows_named_are_learned_from_and_kept(X) -> None:
     rows = np.array([5, 3, 300])
     standardizer = Standardizer.learn(X, rows)
     np.testing.assert_allclose(standardizer.means, np.nanmean(X[rows].astype(float), axis=0))
-    kept = standardizer.stored_inputs(X, rows)
+    kept = standardizer.inputs(X, rows, np.float32)
     assert kept.dtype == np.float32
     np.testing.assert_allclose(kept, standardizer.inputs(X[rows]), rtol=1e-6)
 
