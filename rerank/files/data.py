@@ -61,7 +61,6 @@ from rerank.types.frames import (
     QUERY_ID,
     WEIGHT,
     MappingFrame,
-    feature_columns,
     pair_columns,
     read_pairs,
     stored_members,
@@ -155,23 +154,6 @@ def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> 
     return next(parts) if len(files) == 1 else joined(files, parts, mapped)
 
 
-def data_shape(path: str | Path | Sequence[str | Path]) -> tuple[int, int] | None:
-    """Return the numbers of rows and features without reading the rows, or None if a file is text."""
-    files = data_files(path, DATA_ENDINGS)
-    forms = [_form(file) for file in files]
-    if TEXT in forms:
-        return None
-    rows = 0
-    columns = 0
-    for file, form in zip(files, forms, strict=True):
-        shape = parquet_shape(file) if form == PARQUET else container.shape_of(check_file(file, _WHAT), KIND, "X")
-        if len(shape) != 2:
-            raise KIND.error(file, f"X of shape {shape}")
-        rows += shape[0]
-        columns = max(columns, shape[1])
-    return rows, columns
-
-
 def write_data(data: RankingData, path: str | Path, blocks: Iterable[Floats32] | None = None) -> None:
     """Write ranking data in the format of the path's ending.
 
@@ -256,14 +238,6 @@ def read_parquet(path: str | Path, mapped: bool = False) -> RankingData:
     if about["features"] != names:
         about = {**about, "recipe": None, "fingerprint": None}
     return of_line(path, None, table.record, path, names, about, np.concatenate(table.docs))
-
-
-def parquet_shape(path: str | Path) -> tuple[int, int]:
-    """Return the numbers of rows and features, from the footer of the file; raises as `read_parquet` does."""
-    path = check_file(path, "a Parquet file")
-    with opened_parquet(path) as file:
-        names = of_line(path, None, feature_columns, MappingFrame(dict.fromkeys(file.schema_arrow.names)))
-        return file.metadata.num_rows, len(names)
 
 
 def write_parquet(data: RankingData, path: str | Path, blocks: Iterable[NDArray[np.float32]] | None = None) -> None:

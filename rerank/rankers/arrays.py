@@ -72,6 +72,9 @@ def labelled_rows(
     if not isinstance(X, RankingData):
         if y is None:
             raise InvalidInputError("y: expected a label for every row, got none. Pass fit(X, y, qid=qid).")
+        columns = {"y": y, "qid": qid, "sample_weight": weights, "init_score": init_score}
+        for name, column in columns.items():
+            _check_index(f"{prefix}{name}", column, X)
         data, order = data_from_arrays(X, y, query_column(qid, group, X, prefix), weights)
     if init_score is None:
         return data, None
@@ -330,6 +333,24 @@ def _checked_queries(qid: object, n_rows: int) -> NDArray[Any]:
             "leave the row out."
         )
     return queries.astype(np.str_) if queries.dtype.kind == "O" else queries
+
+
+def _check_index(what: str, column: object, X: object) -> None:
+    """Refuse a column whose index has the labels of X's in another order: values go to rows by position."""
+    of_X = getattr(X, "index", None)
+    of_column = getattr(column, "index", None)
+    if of_X is None or of_column is None or callable(of_X) or callable(of_column):  # arrays; a list's index is a method
+        return
+    if len(of_X) != len(of_column) or np.array_equal(np.asarray(of_X), np.asarray(of_column)):
+        return
+    one = np.asarray(of_X).tolist()
+    other = np.asarray(of_column).tolist()
+    if sorted(map(repr, one)) == sorted(map(repr, other)):
+        row = next(row for row, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
+        raise InvalidInputError(
+            f"{what}: expected the rows in X's order, got an index in another order (row {row} is {other[row]!r}, in "
+            f"X {one[row]!r}). Pass {what}.loc[X.index], or {what}.to_numpy() where the positions are right."
+        )
 
 
 def _content_ids(X: NDArray[np.float32], y: Floats | None) -> Ids:

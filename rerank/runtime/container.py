@@ -220,15 +220,6 @@ def read_values(path: Path, kind: Kind) -> dict[str, Any]:
         return _values(path, kind, archive, entries)[0]
 
 
-def shape_of(path: Path, kind: Kind, name: str) -> tuple[int, ...]:
-    """Return the shape of an array of a file, whose values are not read."""
-    with _opened(path, kind) as (archive, entries):
-        if name not in entries:
-            raise Fault(f"no {name if name.isprintable() else shown(name)}")
-        with archive.open(entries[name]) as member:
-            return _read_header(member, name)[1]
-
-
 @contextmanager
 def _opened(path: Path, kind: Kind) -> Iterator[tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]]:
     """Yield the archive and its entries by the name of their array; any fault is raised as the kind's error."""

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, RerankError
-from rerank.files.data import data_shape, read_data, write_data
+from rerank.files.data import read_data, write_data
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.types import RankingData
 from tests.files.records import assert_same, ranking_data
@@ -33,8 +33,6 @@ def test_mapped_data_equal_those_in_memory(
     mapped, whole = read_data(path, mapped=True), read_data(path)
     assert_same(mapped, whole)
     assert is_mapped(mapped.X) or not mapped.X.size
-    if name.endswith(".npz"):
-        assert data_shape(path) == data.X.shape
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.int32, np.bool_])
@@ -131,7 +129,6 @@ def test_shards_equal_the_whole(
     files = _write_shards(data, folder, names)
     assert_same(read_data(files, mapped), data)
     assert_same(read_data(folder, mapped), data)
-    assert data_shape(folder) == data.X.shape
 
 
 def test_shards_of_several_formats_and_widths_are_joined(tmp_path: Path) -> None:
@@ -147,7 +144,6 @@ def test_shards_of_several_formats_and_widths_are_joined(tmp_path: Path) -> None
         assert data.feature_names == ("1", "2", "3", "4")
         assert list(data) == ["1", "2", "3"]
         assert data.doc_ids.tolist() == ["a", "b", "a", "x"]
-    assert data_shape(tmp_path) is None
 
 
 def _shard(query: str, **members: object) -> RankingData:

@@ -199,6 +199,10 @@ def test_categories_are_refused_by_a_model_without(categories: list[Any]) -> Non
     [
         ({"y": np.where(np.arange(N) == 5, np.nan, Y)}, "y: expected a finite number for each of 60 .* nan at row 5"),
         ({"y": pd.array([None, *[1] * (N - 1)], dtype="Int64")}, "y: expected a finite number .* nan at row 0. Fill"),
+        ({"y": pd.Series(Y)[::-1]}, r"y: expected the rows in X's order, .* \(row 0 is 59, in X 0\). Pass y.loc"),
+        ({"qid": pd.Series(QID)[::-1]}, "qid: expected the rows in X's order"),
+        ({"sample_weight": pd.Series(np.ones(N))[::-1]}, "sample_weight: expected the rows in X's order"),
+        ({"init_score": pd.Series(np.ones(N))[::-1]}, "init_score: expected the rows in X's order"),
         ({"y": Y.astype(str)}, "y: expected numbers, got values of type <U21. Pass real numbers: encode text"),
         ({"y": A[:, ::3]}, r"y: expected a finite number for each of 60 rows, got shape \(60, 2\). Pass one column"),
         ({"qid": None}, "qid: expected the query of every row, got none. Pass qid="),

@@ -51,7 +51,6 @@ def file(tmp_path: Path) -> Path:
 def test_what_is_written_is_read_and_numpy_reads_it(file: Path) -> None:
     values, arrays = _read(file)
     assert values == container.read_values(file, KIND) == {"name": "ü"}
-    assert container.shape_of(file, KIND, "a") == (3, 4)
     with np.load(file) as loaded:
         for name, array in ARRAYS.items():
             np.testing.assert_array_equal(arrays[name], array)
