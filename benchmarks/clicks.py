@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import rerank
-from benchmarks.data import bm25_features, joined, mq2008_parts
-from benchmarks.measuring import MEASURE, in_process, mean_of, mean_of_run, save_figure
+from benchmarks.data import bm25_features, joined, judged, mq2008_parts, opened, read_topics
+from benchmarks.measuring import MEASURE, in_process, mean_of, mean_of_run, save_figure, values_of_run
 from benchmarks.registry import Options, Row, benchmark
 from benchmarks.users import Users, attractions, simulate_clicks, simulate_interleaving
 
@@ -129,6 +129,32 @@ def click_warm_starts(options: Options) -> Iterator[Row]:
                     gains[start].append(collection.of_labels(some, base) - logged)
             means = {start: float(np.mean(each)) for start, each in gains.items()}
             yield {"data": name, "share of the log": share, **means, "warm, worst seed": min(gains["warm"])}
+
+
+@benchmark(
+    data="nfcorpus: 500 training queries, each logged 16 times at eta 1; test queries",
+    peer="BM25, which made the log, and unsupervised",
+)
+def click_defaults(options: Options) -> Iterator[Row]:
+    """nDCG@10 of `rerank train INDEX TOPICS --clicks LOG` without an option, and with `--ranker auto`."""
+    topics = read_topics(options, "nfcorpus")
+    train, test = (judged(options, "nfcorpus", part)[1] for part in ("train", "test"))
+    unseen = rerank.Topics({name: topics[name] for name in test})
+    with opened(options, "nfcorpus") as index:
+        values: dict[str, list[float]] = {}
+        for seed in range(options.n_seeds(3)):
+            drawn = np.random.default_rng(seed).permutation(list(train)).tolist()[: options.pick(500, 30)]
+            own = rerank.Topics({name: topics[name] for name in drawn})
+            clicks = simulate_clicks(index.search(own, k=10), train, Users(eta=1.0), spread=1.0, seed=seed)
+            rankers = {"train --clicks": None, "train --clicks --ranker auto": rerank.Auto(base="unsupervised")}
+            runs = {"BM25": index.search(unseen), "unsupervised": rerank.rerank(index, "unsupervised", unseen)}
+            for system, ranker in rankers.items():
+                model = rerank.train(index, own, clicks, ranker, estimate=False).model
+                runs[system] = rerank.rerank(index, model, unseen)
+            for system, run in runs.items():
+                values.setdefault(system, []).append(float(values_of_run(test, run).mean()))
+        for system, means in values.items():
+            yield {"system": system, MEASURE: np.mean(means), "least": min(means), "greatest": max(means)}
 
 
 @benchmark(data="generated logs of 1 and 10 million impressions of simulated users", needs=("pyarrow",))

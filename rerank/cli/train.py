@@ -221,11 +221,10 @@ class _Labels(NamedTuple):
         topics = rerank.read_topics(data[1])
         if clicks:
             log_of_clicks = rerank.read_clicks(clicks, topics=topics, documents=set(index.forward.doc_ids.tolist()))
-            ranker = default_ranker(len(log_of_clicks.query_ids), log_of_clicks.n_pairs)
-            return cls(topics, log_of_clicks, ranker, {})
+            return cls(topics, log_of_clicks, RANKER, {})
         if teacher is not None:
             run = rerank.read_run(teacher)
-            ranker = default_ranker(sum(query_id in run for query_id in topics), run.n_rows)
+            ranker = default_ranker(sum(query_id in run for query_id in topics))
             return cls(topics, run, ranker, {"teacher": teacher})
         qrels = rerank.read_qrels(data[2])
         warn_of_functions(data[2])

@@ -87,11 +87,6 @@ class Clicks(Shown):
     def __len__(self) -> int:
         return self.n_rows
 
-    @property
-    def n_pairs(self) -> int:
-        """Number of different query-document pairs."""
-        return len(np.unique(self.query.astype(np.int64) * len(self.doc_ids) + self.document))
-
     @classmethod
     def from_rows(
         cls,

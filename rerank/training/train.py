@@ -303,8 +303,8 @@ def train(
         learned; or a log of clicks, read with these topics. Candidates that a teacher has not scored, or a log has not
         shown, are not learned from.
     model : Ranker or None
-        Ranker to fit. None for `Auto(base="unsupervised")` with fewer than 300 queries, or fewer than 30,000 documents
-        with labels of clicks or a teacher, and for `LambdaMART(base="unsupervised")` with more, or with `tuning`.
+        Ranker to fit. None for `Auto(base="unsupervised")` with fewer than 300 queries, and for
+        `LambdaMART(base="unsupervised")` with more, with clicks, or with `tuning`.
     candidates : Candidates, str or None
         Sources of the candidates, see `Index.search`. None for the union of BM25, RM3 and, if the index has vectors,
         the nearest documents (`bm25:k,rm3:k,lsi:200`).
@@ -412,7 +412,7 @@ def _train_without_judgements(
     if learned is None or judged is None or len(learned) < LEAST_QUERIES:
         needed, remedy = NEEDED[type(labels)]
         raise InvalidInputError(f"{needed}, got {0 if learned is None else len(learned)}. {remedy}")
-    model = default_model(len(learned), learned.n_rows) if model is None else model
+    model = default_model(len(learned) if isinstance(labels, Run) else FEW) if model is None else model
     folds = _folds(learned)
     on_all = model.learns_from_all(len(learned))
     estimated = None
@@ -463,19 +463,18 @@ def _log_inputs(inputs: TrainingInputs, data: RankingData, qrels: Qrels) -> None
         )
 
 
-def default_model(n_queries: int, n_rows: int | None = None) -> Ranker:
-    """Return the ranker that is trained where none is given, see `default_ranker`."""
-    return ranker_class(default_ranker(n_queries, n_rows))(base=UNSUPERVISED)
+def default_model(n_queries: int) -> Ranker:
+    """Return the ranker that is trained for a number of queries where none is given."""
+    return ranker_class(default_ranker(n_queries))(base=UNSUPERVISED)
 
 
-def default_ranker(n_queries: int, n_rows: int | None = None) -> str:
-    """Return the name of the ranker that is trained where none is named.
+def default_ranker(n_queries: int) -> str:
+    """Return the name of the ranker that is trained for a number of judged queries where none is named.
 
-    n_rows  documents that have labels, of clicks or a teacher: a log shows ten of a query, a hundred are judged or
-            count as not relevant
+    Of clicks it is LambdaMART for any number: a log shows the first documents alone, and a linear ranker of these may
+    order all others at will (`benchmarks click-defaults`).
     """
-    n_full = n_queries if n_rows is None else n_rows // TRAINED
-    return "auto" if min(n_queries, n_full) < FEW else "lambdamart"
+    return "auto" if n_queries < FEW else "lambdamart"
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,6 +98,13 @@ def test_train_verb_learns_from_a_log_of_query_texts(
     assert rerank.read_model(tmp_path / "model.json").kind == "lambdamart"
 
 
+def test_a_log_is_learned_from_by_lambdamart_for_any_number_of_queries(
+    index: rerank.Index, topics: dict, log: rerank.Clicks
+) -> None:
+    model = rerank.train(index, topics, log, candidates="bm25", estimate=False).model
+    assert (model.kind, model.base) == ("lambdamart", "unsupervised")
+
+
 def test_logs_that_cannot_be_learned_from_are_refused_in_one_line(
     index: rerank.Index, topics: dict, log: rerank.Clicks, tmp_path: Path
 ) -> None:

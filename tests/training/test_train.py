@@ -88,7 +88,6 @@ def test_default_starts_from_the_unsupervised_sum_over_a_union(index: rerank.Ind
     model, estimate = train(index, collection.topics, collection.qrels)
     assert isinstance(model, rerank.Auto)
     assert (default_ranker(299), default_ranker(300)) == ("auto", "lambdamart")
-    assert (default_ranker(502, 5020), default_ranker(502, 50_200)) == ("auto", "lambdamart")
     assert model.base == "unsupervised"
     assert str(model_candidates(model)) == "bm25:1000,rm3:1000"
     assert not [name for name in model.feature_names_ if name.startswith(("run.bm25", "run.rm3"))]
