@@ -471,8 +471,8 @@ def default_model(n_queries: int) -> Ranker:
 def default_ranker(n_queries: int) -> str:
     """Return the name of the ranker that is trained for a number of judged queries where none is named.
 
-    Of clicks it is LambdaMART for any number: a log shows the first documents alone, and a linear ranker of these may
-    order all others at will (`benchmarks click-defaults`).
+    Clicks train LambdaMART for any number of queries: a log shows only the first documents, and a linear ranker that
+    has seen no others can rank those badly (`benchmarks click-defaults`).
     """
     return "auto" if n_queries < FEW else "lambdamart"
 
