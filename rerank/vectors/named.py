@@ -49,7 +49,7 @@ def named_functions(name: str) -> Functions | None:
         )
     try:
         return load(model)
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
+    except Exception as error:  # libraries raise classes of their own for damaged files
         raise InvalidInputError(
             f"encoder {name}: expected a model whose files are on this machine, got {exception_text(error)}. Correct "
             "the name, or download the model first."
@@ -101,12 +101,14 @@ class OnnxModel:
         from tokenizers import Tokenizer
 
         self.folder = folder
-        paths = [path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()]
-        for path in (folder / "model.onnx", folder / "tokenizer.json"):
-            if not path.is_file() and not (paths and path.suffix == ".onnx"):
+        inner = folder / "onnx" / "model.onnx"
+        model = inner if inner.is_file() else folder / "model.onnx"
+        tokenizer = folder / "tokenizer.json"
+        for path in (model, tokenizer):
+            if not path.is_file():
                 raise FileNotFoundError(f"no {path}")
-        self.session = InferenceSession(str(paths[0]), providers=["CPUExecutionProvider"])
-        self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        self.session = InferenceSession(str(model), providers=["CPUExecutionProvider"])
+        self.tokenizer = Tokenizer.from_file(str(tokenizer))
         self.tokenizer.enable_truncation(self.settings("sentence_bert_config.json").get("max_seq_length") or TOKENS)
         self.tokenizer.enable_padding()
         self.first_token = self.settings("1_Pooling/config.json").get("pooling_mode_cls_token", False)

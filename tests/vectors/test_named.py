@@ -94,6 +94,15 @@ def test_onnx_encoder_without_its_files_names_the_missing_one(tmp_path: Path) ->
         named_functions(f"onnx:{tmp_path}")
 
 
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json", "sentence_bert_config.json"])
+def test_onnx_encoder_of_a_damaged_file_is_refused_in_one_line(name: str, tmp_path: Path) -> None:
+    tiny_onnx(tmp_path)
+    (tmp_path / name).write_text("damaged", encoding="utf8")
+    with pytest.raises(InvalidInputError, match="expected a model whose files are on this machine, got") as refused:
+        named_functions(f"onnx:{tmp_path}")
+    assert "\n" not in str(refused.value)
+
+
 def test_names_of_functions_are_left_to_their_import() -> None:
     assert named_functions("my_module:function") is None
     assert named_functions("onnx:") is None
