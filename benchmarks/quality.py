@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -62,13 +63,13 @@ SYSTEMS = {
 }
 NUMBERS = (10, 20, 50, 100, 300, 1000)  # of nfcorpus's training queries that `defaults` learns from
 SHARES = (0.05, 0.1, 0.2, 0.5)  # of nfcorpus's training queries that `warm-starts` learns from
-# systems of `defaults` that are trained: name -> ranker, sources of candidates, whether k1 and b are tuned
-TRAINED: dict[str, tuple[Callable[[], rerank.Ranker] | None, str | None, bool]] = {
-    "LambdaMART()": (lambda: rerank.LambdaMART(), "bm25", False),
-    "train --ranker lambdamart": (lambda: rerank.LambdaMART(base="unsupervised"), None, False),
-    "train --ranker lambdamart --tune bm25": (lambda: rerank.LambdaMART(base="unsupervised"), None, True),
-    "train": (None, None, False),
+# systems of `defaults` that are trained: name -> ranker, sources of candidates
+TRAINED: dict[str, tuple[Callable[[], rerank.Ranker] | None, str | None]] = {
+    "LambdaMART()": (lambda: rerank.LambdaMART(), "bm25"),
+    "train --ranker lambdamart": (lambda: rerank.LambdaMART(base="unsupervised"), None),
+    "train": (None, None),
 }
+BM25_SETTINGS = [(0.9, 0.4), *product((0.6, 0.9, 1.2, 1.6, 2.0, 3.0), (0.2, 0.4, 0.6, 0.75, 0.9))]  # k1 and b
 UNTRAINED = ("RM3", "BM25, k1 and b tuned", "unsupervised")
 RANKER_SETTINGS = {
     "n_estimators": 200,
@@ -296,18 +297,16 @@ def _runs_of_defaults(
     index: rerank.Index, topics: rerank.Topics, qrels: rerank.Qrels, test_qrels: rerank.Qrels
 ) -> Iterator[tuple[str, rerank.Run]]:
     """Yield each system and its run of the test topics."""
-    from rerank.retrieval.base import Candidates
-    from rerank.training.train import BM25Search
-
     test, own = (rerank.Topics({name: topics[name] for name in some}) for some in (test_qrels, qrels))
     yield "BM25", index.search(test, k=1000)
     yield UNTRAINED[0], index.search(test, k=1000, candidates="rm3")
-    tuned = BM25Search.of(index, own, qrels, Candidates(), MEASURE).best(qrels)
-    yield UNTRAINED[1], index.search(test, candidates=tuned)
+    runs = [index.search(own, k1=k1, b=b) for k1, b in BM25_SETTINGS]
+    k1, b = BM25_SETTINGS[int(np.argmax([values_of_run(qrels, run).mean() for run in runs]))]
+    yield UNTRAINED[1], index.search(test, k1=k1, b=b)
     yield UNTRAINED[2], rerank.rerank(index, "unsupervised", test)
-    for name, (make, candidates, tunes) in TRAINED.items():
+    for name, (make, candidates) in TRAINED.items():
         ranker = None if make is None else make()
-        result = rerank.train(index, own, qrels, ranker, candidates=candidates, tune_bm25=tunes, estimate=False)
+        result = rerank.train(index, own, qrels, ranker, candidates=candidates, estimate=False)
         yield name, rerank.rerank(index, result.model, test)
 
 

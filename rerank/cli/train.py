@@ -14,6 +14,7 @@ from rerank.cli.options import (
     ELSEWHERE,
     NO_BASE,
     UNSUPERVISED,
+    Whole,
     base_file,
     candidates_option,
     cluster_option,
@@ -97,12 +98,7 @@ def _describe(context: click.Context, parameter: click.Parameter, ranker: str | 
 )
 @candidates_option("bm25,rm3 (with vectors, lsi:200)")
 @recipe_option
-@click.option(
-    "--tune",
-    metavar="N|bm25",
-    multiple=True,
-    help="Tune: try N settings of the ranker (extra tune), or BM25's k1 and b. Repeatable.",
-)
+@click.option("--tune", metavar="N", type=Whole(), help="Tune: try N settings of the ranker (extra tune).")
 @click.option("--no-estimate", is_flag=True, help="Do not estimate the metric.")
 @path_option("--teacher", text="Instead of QRELS: run whose scores to learn.")
 @path_option("--clicks", text="Instead of QRELS: click log. Repeatable.", multiple=True)
@@ -119,7 +115,7 @@ def command(
     metric: str,
     output: Path,
     base: str | None,
-    tune: tuple[str, ...],
+    tune: int | None,
     teacher: Path | None,
     clicks: tuple[Path, ...],
     threads: int | None,
@@ -152,8 +148,7 @@ def command(
             f"{instead}: expected INDEX TOPICS as arguments, got {len(data)} names. Leave out the others."
         )
     _refuse((instead or "INDEX TOPICS QRELS") if from_index else "DATA")
-    n_settings, bm25 = _tuning(tune)
-    tuning = None if n_settings is None else rerank.Tuning(n_settings, output.with_suffix(".tuning.jsonl"))
+    tuning = None if tune is None else rerank.Tuning(tune, output.with_suffix(".tuning.jsonl"))
 
     def new_model(default: str) -> Ranker:
         chosen = ranker or (RANKER if parameters or tuning is not None else default)
@@ -173,13 +168,10 @@ def command(
                     model,
                     candidates=options["candidates"],
                     recipe=read_if(rerank.Recipe.from_toml, options["recipe"]),
-                    tune_bm25=bm25,
                     tuning=tuning,
                     estimate=not options["no_estimate"],
                 )
     else:
-        if bm25:
-            raise click.UsageError("--tune: expected a number beside DATA, got bm25. Leave it out, or name an index")
         estimate = None
         model = _train_on_data(data, new_model(RANKER), base, tuning, cluster, options)
     model.save(output)
@@ -194,14 +186,6 @@ def command(
 def _refuse(form: str) -> None:
     """Refuse options that have no effect in a form of the verb."""
     refuse_beside(form, WITHOUT_EFFECT[form])
-
-
-def _tuning(tune: tuple[str, ...]) -> tuple[int | None, bool]:
-    """Return the number of settings that are tried, None without tuning, and whether BM25 is tuned."""
-    numbers = [text for text in tune if text != "bm25"]
-    if len(numbers) > 1 or len(tune) > len(numbers) + 1 or not all(text.isdecimal() for text in numbers):
-        raise click.UsageError(f"--tune: expected a number of settings, or bm25, got {' '.join(tune)!r}.")
-    return int(numbers[0]) if numbers else None, len(tune) > len(numbers)
 
 
 class _Labels(NamedTuple):

@@ -82,7 +82,7 @@ class FoldHistories:
         The features that the function returned for the fold before are overwritten.
         """
         from_all = learns_from_all(self.study, self.study.ranker, training_size(folds))
-        learned = History.learn(self.index, self.topics, self.qrels, threads=self.study.threads)
+        learned = History.learn(self.index, self.topics, self.qrels)
         histories = [learned.of_queries(train) for train in training_queries(self.run, folds, from_all)]
         if is_learned(self.study.candidates):
             return histories, LearnedCandidates(self.index, self.topics, self.qrels, self.study, histories)

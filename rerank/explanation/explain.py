@@ -22,9 +22,9 @@ from rerank.features.candidates import gather_candidates
 from rerank.features.extract import normalised_columns
 from rerank.features.recipe import Recipe
 from rerank.files.lists import RunLike, TopicsLike, run_of, topics_of
-from rerank.history.base import JudgedRelevant
+from rerank.history.judged import JudgedRelevant
 from rerank.index.index import Index, opened
-from rerank.pipeline.applying import applied_model
+from rerank.pipeline.applying import applied_model, index_of
 from rerank.pipeline.rerank import candidate_features, depth_of, find_candidates, with_tail
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, ModelBase, run_scores
@@ -563,14 +563,13 @@ def _judged(
 
     There are none where the model has no features of a history.
     """
-    history = index.history if (model.recipe_ or {}).get("history") else None
-    if history is None:
+    learned = index_of(index, model).index_history() if (model.recipe_ or {}).get("history") else None
+    if learned is None:
         return {}
     (query_id,) = topic
     empty = np.zeros(0, dtype=np.int64)
     tokens = index.searcher.analyze([topic[query_id]])
     asked = gather_candidates(index.forward, tokens, np.zeros(2, dtype=np.int64), empty, np.zeros(0))
-    learned = history.on(index.forward)
     numbers = index.forward.doc_numbers(id_array(list(doc_ids)))
     return {
         doc_id: tuple(learned.judged_relevant(asked, 0, query_id, number, JUDGED_QUERIES))

@@ -4,8 +4,6 @@ Judged queries are in folds. The features of a query that is in the history come
 those of other queries from all. A fold holds whole groups of near-duplicate queries, so that no query learns from a
 copy of itself. To leave out the query alone would not do: a document has one relevant query fewer where it is relevant
 than for all other queries, which gives its label away.
-
-History files (`rerank.runtime.container`): the arrays of `History.arrays`; `words` are the bytes of a JSON list.
 """
 
 from __future__ import annotations
@@ -13,112 +11,31 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, shown
-from rerank.features.near_duplicates import NEAR, word_idf
+from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.features.near_duplicates import query_groups
 from rerank.files.lists import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.source import check_file
-from rerank.history.base import IndexHistory
-from rerank.history.judged import NEAREST, Judged, Neighbours, heaviest_terms, nearest_documents
-from rerank.runtime import container
-from rerank.runtime.container import Fault, Kind, Stored, offsets
-from rerank.runtime.schema import Plain, Record, Text, Whole, at
+from rerank.history.judged import IndexHistory, Judged, Neighbours, document_neighbours
+from rerank.runtime.codec import restored
+from rerank.runtime.output import whole_file
+from rerank.runtime.schema import SchemaError
 from rerank.runtime.strict_json import ParseFault, parse_json
-from rerank.runtime.threads import kernel_threads
 from rerank.types import Ints, Qrels
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import ID_RULE, QUERY_RULE, Ids, first_broken
+from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken
 from rerank.types.ranking_data import MOST_LABEL, folds_of_groups
 
 FOLDS = 20
-MOST_FREQUENCY = 1 << 20  # of a word in a query
-_JUDGED: dict[str, Stored] = {
-    "query_ids": Stored(np.str_, ("n_queries",)),
-    "words": Stored(np.uint8, (None,)),
-    "doc_ids": Stored(np.str_, ("n_docs",)),
-    "query_words": Stored(np.int32, ("n_query_words",)),
-    "freqs": Stored(np.int32, ("n_query_words",), 1, MOST_FREQUENCY),
-    "word_ptr": offsets("n_queries", "n_query_words"),
-    "docs": Stored(np.int32, ("n_judgements",), 0, lambda sizes: sizes["n_docs"] - 1),
-    "labels": Stored(np.float32, ("n_judgements",), float(np.finfo(np.float32).tiny), MOST_LABEL),
-    "doc_ptr": offsets("n_queries", "n_judgements"),
-    "folds": Stored(np.int64, ("n_queries",), 0, FOLDS - 1),
-    "near_docs": Stored(np.int32, ("n_docs", NEAREST), -1, lambda sizes: sizes["n_docs"] - 1),
-    "near_cosines": Stored(np.float32, ("n_docs", NEAREST), 0.0, 1.001),
-}
-
-
-def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Raise for content that no history has."""
-    n_words = len(stored_words(arrays["words"]))
-    _check_ids("query_ids", arrays["query_ids"], allow_empty=False)
-    _check_ids("doc_ids", arrays["doc_ids"], allow_empty=True)
-    with at("query_words"):
-        Stored(np.int32, (None,), 0, n_words - 1).read(arrays["query_words"], {})
-    for ptr, name in (("word_ptr", "query_words"), ("doc_ptr", "docs")):
-        starts = np.zeros(len(arrays[name]) + 1, dtype=np.bool_)
-        starts[arrays[ptr]] = True
-        if ((np.diff(arrays[name]) <= 0) & ~starts[1:-1]).any():
-            raise Fault(f"{name} that do not ascend")
-
-
-KIND = Kind(
-    "rerank history",
-    1,
-    "a history",
-    "Learn it again (rerank history).",
-    Record(
-        {
-            "terms": Whole(0, 2**31 - 2),
-            "fingerprint": Plain(optional=False),
-            "checksum": Text(16),
-        }
-    ),
-    lambda values: _JUDGED,
-    _check,
-)
-
-
-def check_history_path(path: str | Path) -> None:
-    """Refuse a file name of another format."""
-    if not str(path).endswith(".npz"):
-        raise InvalidInputError(f"{path}: expected a name that ends in .npz, got another. Rename it.")
-
-
-def write_history(path: str | Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a history; the same content gives the same bytes."""
-    check_history_path(path)
-    container.write(path, KIND, about, arrays)
-
-
-def _check_ids(name: str, ids: Ids, allow_empty: bool) -> None:
-    """Raise unless there are ids; those of queries ascend, and those of documents may be empty."""
-    broken = first_broken([text for text in ids.tolist() if text or not allow_empty])
-    if broken is not None:
-        raise Fault(f"{name} that are not {ID_RULE if allow_empty else QUERY_RULE} ({shown(broken)})")
-    if not len(ids) or (not allow_empty and (ids[1:] <= ids[:-1]).any()):
-        raise Fault(f"{name} that do not ascend" if len(ids) else f"no {name}")
-
-
-def stored_words(raw: NDArray[Any]) -> tuple[str, ...]:
-    """Return the words of the judged queries, which ascend."""
-    try:
-        words = parse_json(raw.tobytes())
-    except ParseFault as fault:
-        raise Fault(f"words that are no JSON ({fault})") from None
-    if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
-        raise Fault("words that are no list of texts")
-    if any(second <= first for first, second in pairwise(words)):
-        raise Fault("words that do not ascend")
-    return tuple(words)
+FORMAT = "rerank-history"
+REMEDY = "Learn it again (rerank history)."
 
 
 class SearchableIndex(Protocol):
@@ -135,42 +52,31 @@ class SearchableIndex(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class History:
-    """Judged queries of an index, and what features of similar queries are computed from.
+    """Judged queries, from which features of similar queries are computed.
 
     Parameters
     ----------
-    judged : Judged
-        The judged queries; documents are numbered as in `doc_ids`.
-    folds : ndarray of shape (n_queries,) and dtype int64
-        Fold of each query, from 0.
-    neighbours : Neighbours
-        The nearest documents of each document.
-    doc_ids : ndarray of shape (n_docs,) and dtype str
-        Ids of the documents of the index, empty for a deleted one.
-    n_terms : int
-        Number of terms of the index.
-    fingerprint : mapping
-        Fingerprint of the index, which includes its analyser.
+    query_ids : list of str
+        Ids of the queries, ascending.
+    terms : list of list of str
+        Analysed terms of each query, ascending, each as often as the query has it.
+    doc_ids : list of list of str
+        Documents that are relevant to each query.
+    labels : list of list of float
+        Their labels, above 0.
+    folds : list of int
+        Fold of each query.
 
     """
 
-    judged: Judged
-    folds: Ints
-    neighbours: Neighbours
-    doc_ids: Ids
-    n_terms: int
-    fingerprint: Mapping[str, Any]
-    _bound: list[IndexHistory] = field(default_factory=list, init=False)
+    query_ids: list[str]
+    terms: list[list[str]]
+    doc_ids: list[list[str]]
+    labels: list[list[float]]
+    folds: list[int]
 
     @classmethod
-    def learn(
-        cls,
-        index: SearchableIndex,
-        topics: TopicsLike,
-        qrels: QrelsLike,
-        *,
-        threads: int | None = None,
-    ) -> Self:
+    def learn(cls, index: SearchableIndex, topics: TopicsLike, qrels: QrelsLike) -> Self:
         """Learn from judged queries.
 
         Parameters
@@ -181,8 +87,6 @@ class History:
             The queries; those without judgements are ignored.
         qrels : Qrels, mapping, DataFrame or path
             Judgements; a document with a label above 0 is relevant, and only these are learned from.
-        threads : int or None
-            Number of threads; None is all cores. The result does not depend on it.
 
         Returns
         -------
@@ -199,19 +103,11 @@ class History:
         qrels = qrels_of(qrels)
         query_ids = [query_id for query_id in topics if query_id in qrels]
         terms = index.searcher.analyze([topics[query_id] for query_id in query_ids]) if query_ids else []
-        query_terms = dict(zip(query_ids, terms, strict=True))
-        return cls.of_terms(index.forward, query_terms, qrels, threads=threads)
+        return cls.of_terms(index.forward, dict(zip(query_ids, terms, strict=True)), qrels)
 
     @classmethod
-    def of_terms(
-        cls,
-        forward: ForwardIndex,
-        query_terms: Mapping[str, Sequence[str]],
-        qrels: Qrels,
-        *,
-        threads: int | None = None,
-    ) -> Self:
-        """Learn from judged queries that are analysed already; parameters are those of `learn`.
+    def of_terms(cls, forward: ForwardIndex, query_terms: Mapping[str, Sequence[str]], qrels: Qrels) -> Self:
+        """Learn from judged queries that are analysed already.
 
         Parameters
         ----------
@@ -221,8 +117,6 @@ class History:
             Tokens of each query, by query id.
         qrels : Qrels
             Judgements of these queries.
-        threads : int or None
-            As for `learn`.
 
         Returns
         -------
@@ -235,13 +129,25 @@ class History:
             As `learn`.
 
         """
-        judged = Judged.of(forward, query_terms, qrels)
-        with kernel_threads(threads) as n_threads:
-            neighbours = nearest_documents(heaviest_terms(forward, n_threads), len(forward.term_ptr) - 1, n_threads)
-        groups = judged.near_duplicates(judged.unit_weights(word_idf(forward, judged.words)), NEAR)
-        n_terms = len(forward.term_ptr) - 1
-        folds = _largest_first(groups, FOLDS)
-        return cls(judged, folds, neighbours, forward.doc_ids, n_terms, dict(forward.fingerprint))
+        query_ids = sorted(query_id for query_id in query_terms if query_id in qrels)
+        if not query_ids:
+            raise InvalidInputError(
+                "qrels: expected judgements of the topics, got none. Check that both use the same query ids."
+            )
+        doc_ids = []
+        labels = []
+        for query_id in query_ids:
+            rows = qrels.rows(query_id)
+            relevant = (qrels.labels[rows] > 0) & (forward.doc_numbers(qrels.doc_ids[rows]) >= 0)
+            doc_ids.append(qrels.doc_ids[rows][relevant].tolist())
+            labels.append(qrels.labels[rows][relevant].astype(np.float32).astype(np.float64).tolist())
+        if not any(doc_ids):
+            raise InvalidInputError(
+                "qrels: expected relevant documents that the index holds, got none. Use the index of the judgements."
+            )
+        terms = [sorted(query_terms[query_id]) for query_id in query_ids]
+        folds = _largest_first(query_groups(forward, terms), FOLDS)
+        return cls(query_ids, terms, doc_ids, labels, folds.tolist())
 
     def of_queries(self, query_ids: Collection[str]) -> Self:
         """Return the history of some of its queries.
@@ -257,46 +163,33 @@ class History:
             The history without the other queries; each query stays in its fold.
 
         """
-        chosen = np.flatnonzero(np.isin(self.judged.query_ids, list(query_ids)))
-        return replace(self, judged=self.judged.select(chosen), folds=self.folds[chosen])
+        chosen = set(query_ids)
+        rows = [row for row, query_id in enumerate(self.query_ids) if query_id in chosen]
+        columns = (self.query_ids, self.terms, self.doc_ids, self.labels, self.folds)
+        return type(self)(*([column[row] for row in rows] for column in columns))  # type: ignore[arg-type]
+
+    @cached_property
+    def _bound(self) -> list[IndexHistory]:
+        return []
 
     @cached_property
     def checksum(self) -> str:
         """The first 16 digits of the SHA-256 of what was learned, in hexadecimal."""
-        total = hashlib.sha256(json.dumps(self.fingerprint, sort_keys=True).encode())
-        for name, array in self.arrays().items():
-            total.update(f"{name} {array.dtype.str} {array.shape} ".encode())
-            total.update(np.ascontiguousarray(array).tobytes())
-        return total.hexdigest()[:16]
+        return hashlib.sha256(json.dumps(self.to_dict()).encode()).hexdigest()[:16]
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all arrays by name, as a history file holds them.
+    def to_dict(self) -> dict[str, Any]:
+        """Return the history as plain JSON values.
 
         Returns
         -------
-        dict of str to ndarray
-            The arrays.
+        dict
+            The attributes by name.
 
         """
-        judged = self.judged
-        arrays: dict[str, NDArray[Any]] = {
-            "query_ids": judged.query_ids,
-            "words": np.frombuffer(json.dumps(judged.words).encode(), dtype=np.uint8),
-            "word_ptr": judged.word_ptr,
-            "query_words": judged.query_words,
-            "freqs": judged.freqs,
-            "doc_ptr": judged.doc_ptr,
-            "docs": judged.docs,
-            "labels": judged.labels,
-            "folds": self.folds,
-            "near_docs": self.neighbours.docs,
-            "near_cosines": self.neighbours.cosines,
-            "doc_ids": self.doc_ids,
-        }
-        return arrays
+        return {name: getattr(self, name) for name in ("query_ids", "terms", "doc_ids", "labels", "folds")}
 
     def save(self, path: str | Path) -> None:
-        """Write the history as a .npz file, which holds no code.
+        """Write the history as a JSON file.
 
         Parameters
         ----------
@@ -304,15 +197,15 @@ class History:
             The file; it is complete or missing.
 
         """
-        about = {
-            "terms": self.n_terms,
-            "fingerprint": dict(self.fingerprint),
-            "checksum": self.checksum,
-        }
-        write_history(path, about, self.arrays())
+        with whole_file(path) as file:
+            json.dump({"format": FORMAT, "checksum": self.checksum, **self.to_dict()}, file, ensure_ascii=False)
 
-    def on(self, forward: ForwardIndex) -> IndexHistory:
-        """Return the history on an index.
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the attributes; what is made of them for an index is made anew."""
+        return self.to_dict()
+
+    def on(self, forward: ForwardIndex, neighbours: Neighbours | None = None) -> IndexHistory:
+        """Return the history on an index; documents that the index does not hold are left out.
 
         The result is kept for the next call with the same index.
 
@@ -320,24 +213,41 @@ class History:
         ----------
         forward : ForwardIndex
             Arrays of the index.
+        neighbours : Neighbours, optional
+            The nearest documents of each document of the index, which are computed where they are not given.
 
         Returns
         -------
         IndexHistory
             The history with its documents numbered as in the index.
 
-        Raises
-        ------
-        InvalidInputError
-            If it was learned on an index of other text.
-
         """
         for bound in self._bound:
             if bound.forward is forward:
                 return bound
-        bound = _on(self, forward)
+        near = document_neighbours(forward) if neighbours is None else neighbours
+        judged = Judged.of(forward, **self.to_dict())
+        bound = IndexHistory(self.checksum, self.terms, judged, forward, near)
         self._bound[:] = [bound]
         return bound
+
+    def check(self) -> None:
+        """Raise SchemaError for content that no history has."""
+        columns = (self.terms, self.doc_ids, self.labels, self.folds)
+        if any(len(column) != len(self.query_ids) for column in columns):
+            raise SchemaError("as many of each part as query ids", "others", path="query_ids")
+        if first_broken(self.query_ids) is not None or any(b <= a for a, b in pairwise(self.query_ids)):
+            raise SchemaError(f"ids that ascend, {QUERY_RULE}", "others", path="query_ids")
+        for doc_ids, labels in zip(self.doc_ids, self.labels, strict=True):
+            broken = first_broken(doc_ids)
+            if broken is not None or len(set(doc_ids)) < len(doc_ids):
+                raise SchemaError(f"ids that differ, {ID_RULE}", shown(broken or doc_ids[0]), path="doc_ids")
+            if len(labels) != len(doc_ids) or not all(0.0 < label <= MOST_LABEL for label in labels):
+                raise SchemaError("a label above 0 of each document", "others", path="labels")
+        fold_of: dict[tuple[str, ...], int] = {}
+        for terms, fold in zip(self.terms, self.folds, strict=True):
+            if not 0 <= fold < FOLDS or fold_of.setdefault(tuple(sorted(terms)), fold) != fold:
+                raise SchemaError("folds that hold all queries of the same terms", "others", path="folds")
 
 
 def _largest_first(groups: Ints, n_folds: int) -> Ints:
@@ -345,27 +255,6 @@ def _largest_first(groups: Ints, n_folds: int) -> Ints:
     sizes = np.bincount(groups)
     shuffled = np.random.default_rng(0).permutation(len(sizes))
     return folds_of_groups(groups, shuffled[np.argsort(-sizes[shuffled], kind="stable")], n_folds)
-
-
-def _on(history: History, forward: ForwardIndex) -> IndexHistory:
-    fingerprint = dict(forward.fingerprint)
-    numbers = np.arange(len(history.doc_ids)) if np.array_equal(history.doc_ids, forward.doc_ids) else None
-    if numbers is None:
-        numbers = forward.doc_numbers(history.doc_ids)
-    other = dict(history.fingerprint) != fingerprint or len(forward.term_ptr) - 1 != history.n_terms
-    if other or (numbers[history.doc_ids != ""] < 0).any():
-        names = [name for name in fingerprint if history.fingerprint.get(name) != fingerprint[name]]
-        name = names[0] if names else "documents"
-        raise InvalidInputError(
-            f"history: expected the index that it was learned on ({name}: {shown(history.fingerprint.get(name))}), got "
-            f"another ({name}: {shown(fingerprint.get(name))}). Learn a history on this index (rerank history)."
-        )
-    judged = history.judged
-    neighbours = history.neighbours
-    if not np.array_equal(numbers, np.arange(forward.n_docs)):
-        judged = judged.renumbered(numbers)
-        neighbours = neighbours.renumbered(numbers, forward.n_docs)
-    return IndexHistory(judged, history.folds, neighbours, forward)
 
 
 def read_history(path: str | Path) -> History:
@@ -386,30 +275,20 @@ def read_history(path: str | Path) -> History:
     MissingFileError
         If there is no such file.
     FileFormatError
-        If it is no history, of another version, or damaged.
+        If it is no history, or damaged.
 
     """
-    path = check_file(path, "a history (.npz)")
-    about, arrays = container.read(path, KIND)
-    words = stored_words(arrays["words"])
-    names = ("query_ids", "word_ptr", "query_words", "freqs", "doc_ptr", "docs", "labels")
-    judged = Judged(words=words, **{name: arrays[name] for name in names})
-    if _divides_equal(judged, arrays["folds"]):
-        raise KIND.error(path, "folds that divide queries of the same terms")
-    history = History(
-        judged=judged,
-        folds=arrays["folds"],
-        neighbours=Neighbours(arrays["near_docs"], arrays["near_cosines"]),
-        doc_ids=arrays["doc_ids"],
-        n_terms=about["terms"],
-        fingerprint=about["fingerprint"],
-    )
-    if history.checksum != about["checksum"]:
-        raise KIND.error(path, f"content of checksum {history.checksum} in place of {about['checksum']!r}")
+    path = check_file(path, "a history (JSON)")
+    try:
+        stored = parse_json(path.read_bytes())
+        if not isinstance(stored, dict) or stored.pop("format", None) != FORMAT:
+            raise FileFormatError(path, None, f"expected a history (format {FORMAT}), got other content. {REMEDY}")
+        checksum = stored.pop("checksum", None)
+        history: History = restored(History, stored)
+    except ParseFault as fault:
+        raise FileFormatError(path, fault.line, f"expected a history (JSON), got {fault}. {REMEDY}") from None
+    except SchemaError as error:
+        raise FileFormatError(path, None, error.fault(REMEDY)) from None
+    if history.checksum != checksum:
+        raise FileFormatError(path, None, f"expected content of checksum {shown(checksum)}, got other. {REMEDY}")
     return history
-
-
-def _divides_equal(judged: Judged, folds: Ints) -> bool:
-    """Return whether queries of the same terms are in different folds: one would learn from the other."""
-    fold_of_key = dict(zip(judged.keys(), folds.tolist(), strict=True))
-    return any(fold_of_key[key] != fold for key, fold in zip(judged.keys(), folds.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Judged queries as arrays: their terms, the documents that are relevant to them.
+"""Judged queries on an index: arrays of their terms and relevant documents, and what queries of candidates see of them.
 
 word   a distinct term of the judged queries, numbered in alphabetical order
 label  a positive label: documents that are judged not relevant are left out
@@ -17,62 +17,44 @@ Salton & Buckley, Information Processing & Management 1988 (the weights).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from threading import RLock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError
-from rerank.features.near_duplicates import near_duplicates, term_idf, unit_weights
+from rerank.features.candidates import Candidates
+from rerank.features.near_duplicates import term_idf, unit_weights, word_idf
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
-from rerank.runtime.numerics import log
-from rerank.runtime.threads import in_threads, row_parts
-from rerank.types import Floats, Ints, Qrels, joined_rows, pointers, query_rows
+from rerank.runtime.numerics import array_log, log
+from rerank.runtime.threads import in_threads, kernel_threads, row_parts
+from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ids, by_number, id_array
 from rerank.types.retriever import CONTENTS
 
-Key = tuple[tuple[str, int], ...]
 TERMS = 40  # heaviest terms of a document that are kept
 NEAREST = 20  # documents of each document
 MOST_POSTINGS = 1 << 14  # documents of a term that are compared with each other; terms of more documents are left out
 
 
-def key_of(words: Sequence[str], counts: Sequence[int]) -> Key:
-    """Return what queries of the same normalised text share: their analysed terms, in any order, and how often."""
-    return tuple(sorted(zip(words, counts, strict=True)))
-
-
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Judged queries.
+    """Judged queries, with the numbers of an index's documents.
 
-    Parameters
-    ----------
-    query_ids : ndarray of shape (n_queries,) and dtype str
-        Query ids, ascending, so that the order of the topics changes nothing.
-    words : tuple of str
-        The words, ascending.
-    word_ptr : ndarray of shape (n_queries + 1,) and dtype int64
-        First word of each query.
-    query_words : ndarray of shape (n_query_words,) and dtype int32
-        Words of each query, ascending.
-    freqs : ndarray of shape (n_query_words,) and dtype int32
-        Occurrences in the query.
-    doc_ptr : ndarray of shape (n_queries + 1,) and dtype int64
-        First relevant document of each query.
-    docs : ndarray of shape (n_judgements,) and dtype int32
-        Relevant documents, ascending within a query.
-    labels : ndarray of shape (n_judgements,) and dtype float32
-        Their labels.
-
+    query_ids  (n_queries,) ascending
+    folds      (n_queries,) int64
+    words      ascending
+    word_ptr, query_words, freqs  words of each query, ascending, and how often it has them: int64, int32, int32
+    doc_ptr, docs, labels         relevant documents of each query, ascending: int64, int32, float32
     """
 
     query_ids: Ids
+    folds: Ints
     words: tuple[str, ...]
     word_ptr: Ints
     query_words: NDArray[np.int32]
@@ -82,35 +64,36 @@ class Judged:
     labels: NDArray[np.float32]
 
     @classmethod
-    def of(cls, forward: ForwardIndex, query_terms: Mapping[str, Sequence[str]], qrels: Qrels) -> Judged:
-        """Return the queries with terms and judgements; refuse qrels without a relevant document of the index.
-
-        Relevant documents that the index does not hold are left out.
-        """
-        query_ids = sorted(query_id for query_id in query_terms if query_id in qrels)
-        if not query_ids:
-            raise InvalidInputError(
-                "qrels: expected judgements of the topics, got none. Check that both use the same query ids."
-            )
-        counters = [Counter(query_terms[query_id]) for query_id in query_ids]
+    def of(
+        cls,
+        forward: ForwardIndex,
+        query_ids: list[str],
+        terms: list[list[str]],
+        doc_ids: list[list[str]],
+        labels: list[list[float]],
+        folds: list[int],
+    ) -> Judged:
+        """Return the queries of a history, see `History`, without the documents that the index does not hold."""
+        counters = [Counter(of_query) for of_query in terms]
         words = tuple(sorted({word for counter in counters for word in counter}))
         number = {word: index for index, word in enumerate(words)}
         pairs = [sorted((number[word], count) for word, count in counter.items()) for counter in counters]
         flat = np.array([pair for of_query in pairs for pair in of_query], dtype=np.int32).reshape(-1, 2)
-        docs, labels, counts = _relevant(forward, query_ids, qrels)
-        if not len(docs):
-            raise InvalidInputError(
-                "qrels: expected relevant documents that the index holds, got none. Use the index of the judgements."
-            )
+        query = np.repeat(np.arange(len(counters)), [len(of_query) for of_query in doc_ids])
+        docs = forward.doc_numbers(id_array([doc_id for of_query in doc_ids for doc_id in of_query]))
+        flat_labels = np.array([label for of_query in labels for label in of_query], dtype=np.float32)
+        order = np.lexsort((docs, query))
+        order = order[docs[order] >= 0]
         return cls(
             query_ids=id_array(query_ids),
+            folds=np.array(folds, dtype=np.int64),
             words=words,
             word_ptr=pointers([len(of_query) for of_query in pairs]),
             query_words=np.ascontiguousarray(flat[:, 0]),
             freqs=np.ascontiguousarray(flat[:, 1]),
-            doc_ptr=pointers(counts),
-            docs=docs,
-            labels=labels,
+            doc_ptr=pointers(np.bincount(query[order], minlength=len(counters))),
+            docs=docs[order].astype(np.int32),
+            labels=flat_labels[order],
         )
 
     @property
@@ -129,23 +112,6 @@ class Judged:
         """Number of each word."""
         return {word: number for number, word in enumerate(self.words)}
 
-    def keys(self) -> list[Key]:
-        """Return the key of each query, see `key_of`."""
-        texts = [self.words[word] for word in self.query_words.tolist()]
-        counts = self.freqs.tolist()
-        ptr = self.word_ptr.tolist()
-        return [key_of(texts[first:last], counts[first:last]) for first, last in pairwise(ptr)]
-
-    def near_duplicates(self, weights: Floats, cosine: float) -> Ints:
-        """Return the group of near duplicates of each query, (n_queries,) int64, by weights of `query_words`."""
-        number: dict[Key, int] = {}
-        first = np.array([number.setdefault(key, query) for query, key in enumerate(self.keys())], dtype=np.int64)
-        return near_duplicates(weights, self.query_words, self.word_ptr, first, cosine)
-
-    def unit_weights(self, idf: Floats) -> Floats:
-        """Return the weights of `query_words`, from the idf of each word."""
-        return unit_weights(self.freqs, idf[self.query_words], self.word_ptr)
-
     def select(self, queries: Ints) -> Judged:
         """Return some queries, given by number, with the same words."""
         words, word_ptr = joined_rows(self.word_ptr[queries], np.diff(self.word_ptr)[queries])
@@ -153,6 +119,7 @@ class Judged:
         return replace(
             self,
             query_ids=self.query_ids[queries],
+            folds=self.folds[queries],
             word_ptr=word_ptr,
             query_words=self.query_words[words],
             freqs=self.freqs[words],
@@ -161,36 +128,160 @@ class Judged:
             labels=self.labels[docs],
         )
 
-    def renumbered(self, numbers: Ints) -> Judged:
-        """Return the queries for other document numbers: document d becomes numbers[d]."""
-        docs = numbers[self.docs].astype(np.int32)
-        query = query_rows(self.doc_ptr)
-        order = np.lexsort((docs, query))
-        return replace(self, docs=docs[order], labels=self.labels[order])
-
     def by_word(self) -> tuple[Ints, NDArray[np.int32], Ints]:
         """Return the queries of each word: pointers (n_words + 1,), queries, and their indices in `query_words`."""
         ptr, order = by_number(self.query_words, len(self.words))
         return ptr, query_rows(self.word_ptr)[order].astype(np.int32), order
 
 
-def _relevant(
-    forward: ForwardIndex, query_ids: Sequence[str], qrels: Qrels
-) -> tuple[NDArray[np.int32], NDArray[np.float32], list[int]]:
-    """Return relevant documents of the index, their labels, and how many each query has."""
-    docs = []
-    labels = []
-    counts = []
-    for query_id in query_ids:
-        rows = qrels.rows(query_id)
-        positive = np.flatnonzero(qrels.labels[rows] > 0)
-        numbers = forward.doc_numbers(qrels.doc_ids[rows][positive])
-        held = np.flatnonzero(numbers >= 0)
-        order = held[np.argsort(numbers[held], kind="stable")]
-        docs.append(numbers[order].astype(np.int32))
-        labels.append(qrels.labels[rows][positive][order].astype(np.float32))
-        counts.append(len(order))
-    return np.concatenate(docs), np.concatenate(labels), counts
+@dataclass(frozen=True, eq=False)
+class HistoryQuery:
+    """A query and its candidates as the learned families need them.
+
+    words, freqs  (n_known,) int64 words of the judged queries that the query has, and how often
+    weights       (n_known,) float64 weights of these words; those of all terms of the query have norm 1
+    docs          (n_rows,) int64 documents of the rows; -1 for a text that the index does not hold
+    hidden        (n_hidden,) int64 judged queries that the features may not come from: those of its fold
+    vector        (dimensions,) float32 of the query in the space that the family needs, or None
+    """
+
+    words: Ints
+    freqs: Ints
+    weights: Floats
+    docs: Ints
+    hidden: Ints
+    vector: NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True)
+class JudgedRelevant:
+    """A judged query to which a document is relevant.
+
+    Parameters
+    ----------
+    query_id : str
+        The judged query.
+    terms : str
+        Its distinct analysed terms, in alphabetical order.
+    label : float
+        The document's label.
+    cosine : float
+        Cosine with the query that is explained, see `rerank.history.families.neighbours`.
+
+    """
+
+    query_id: str
+    terms: str
+    label: float
+    cosine: float
+
+
+@dataclass(frozen=True, eq=False)
+class IndexHistory:
+    """A history on an index.
+
+    of_texts  None where candidates are documents of the index; of texts, whether their ids may be those of its
+              documents: only then do they have features of a history
+    """
+
+    checksum: str
+    terms: list[list[str]]
+    judged: Judged
+    forward: ForwardIndex
+    neighbours: Neighbours
+    of_texts: bool | None = None
+    _prepared: dict[str, Any] = field(default_factory=dict)
+    _lock: RLock = field(default_factory=RLock)
+
+    def on(self, forward: ForwardIndex) -> IndexHistory:
+        """Return the history itself, which is on its index already."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle what was learned; what families prepare of it is prepared anew."""
+        parts = (self.checksum, self.terms, self.judged, self.forward, self.neighbours, self.of_texts)
+        return type(self), parts
+
+    def prepared(self, name: str, prepare: Callable[[], Any]) -> Any:
+        """Return what `prepare` returned when it was first called for this name."""
+        if name not in self._prepared:
+            with self._lock:
+                if name not in self._prepared:
+                    self._prepared[name] = prepare()
+        return self._prepared[name]
+
+    @property
+    def n_docs(self) -> int:
+        """Number of documents of the index."""
+        return self.forward.n_docs
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weights of the words of each judged query, of norm 1, (n_query_words,) float64."""
+        idf = word_idf(self.forward, self.judged.words)
+        return unit_weights(self.judged.freqs, idf[self.judged.query_words], self.judged.word_ptr)
+
+    @cached_property
+    def _fold_of(self) -> dict[str | tuple[str, ...], int]:
+        """The fold of each query, by its id and by its sorted terms."""
+        folds = self.judged.folds.tolist()
+        by_terms = {tuple(terms): fold for terms, fold in zip(self.terms, folds, strict=True)}
+        return {**dict(zip(self.judged.query_ids.tolist(), folds, strict=True)), **by_terms}
+
+    def judged_relevant(
+        self, candidates: Candidates, query: int, query_id: str, doc: int, most: int
+    ) -> list[JudgedRelevant]:
+        """Return the judged queries to which a document is relevant and which share terms with a query, nearest first.
+
+        Only those queries are returned that the query's features may come from; at most `most`.
+        """
+        judged = self.judged
+        asked = self.query(candidates, query, query_id)
+        weight_of = dict(zip(asked.words.tolist(), asked.weights.tolist(), strict=True))
+        nearest = []
+        for row in np.flatnonzero(judged.docs == doc).tolist():
+            other = int(np.searchsorted(judged.doc_ptr, row, side="right")) - 1
+            first, last = judged.word_ptr[other : other + 2].tolist()
+            words = judged.query_words[first:last].tolist()
+            cosine = sum(weight_of.get(word, 0.0) * self.weights[first + at] for at, word in enumerate(words))
+            if cosine > 0.0 and other not in asked.hidden:
+                terms = " ".join(judged.words[word] for word in words)
+                label = float(judged.labels[row])
+                nearest.append(JudgedRelevant(str(judged.query_ids[other]), terms, label, float(cosine)))
+        return sorted(nearest, key=lambda relevant: (-relevant.cosine, relevant.query_id))[:most]
+
+    def queries(self, candidates: Candidates) -> list[HistoryQuery]:
+        """Return each query as the families need it."""
+        return [self.query(candidates, query) for query in range(len(candidates.query_lengths))]
+
+    def query(self, candidates: Candidates, query: int, query_id: str = "") -> HistoryQuery:
+        """Return a query of the candidates as the learned families need it.
+
+        query_id  the id, where the candidates have none
+        """
+        first, last = candidates.term_ptr[query : query + 2].tolist()
+        words = candidates.words[query]
+        freqs = candidates.query_freq[first:last]
+        weights = (1.0 + array_log(freqs)) * word_idf(self.forward, words)
+        norm = np.sqrt((weights**2).sum()) or 1.0
+        numbers = np.array([self.judged.word_numbers.get(word, -1) for word in words], dtype=np.int64)
+        order = np.argsort(numbers, kind="stable")
+        known = order[numbers[order] >= 0]
+        terms = tuple(sorted(word for word, n in zip(words, freqs.tolist(), strict=True) for _ in range(n)))
+        query_id = query_id or str(candidates.query_ids[query])
+        folds = [self._fold_of.get(query_id, -1), self._fold_of.get(terms, -1)]
+        rows = slice(*candidates.query_ptr[query : query + 2].tolist())
+        docs = candidates.docs[rows]
+        if self.of_texts is not None:
+            own = self.forward.doc_numbers(np.asarray(candidates.doc_ids[rows]))
+            docs = np.where(self.of_texts, own, -1)
+        return HistoryQuery(
+            words=numbers[known],
+            freqs=freqs[known],
+            weights=weights[known] / norm,
+            docs=docs,
+            hidden=np.flatnonzero(np.isin(self.judged.folds, folds)),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,14 +309,11 @@ class Neighbours:
     docs: NDArray[np.int32]
     cosines: NDArray[np.float32]
 
-    def renumbered(self, numbers: Ints, n_docs: int) -> Neighbours:
-        """Return the neighbours for other document numbers: document d becomes numbers[d], -1 for none."""
-        docs = np.full((n_docs, NEAREST), -1, np.int32)
-        cosines = np.zeros((n_docs, NEAREST), np.float32)
-        held = np.flatnonzero(numbers >= 0)
-        docs[numbers[held]] = np.where(self.docs[held] >= 0, numbers[self.docs[held]], -1)
-        cosines[numbers[held]] = self.cosines[held]
-        return Neighbours(docs, cosines)
+
+def document_neighbours(forward: ForwardIndex, threads: int | None = None) -> Neighbours:
+    """Return the nearest documents of each document of an index; the number of threads changes nothing."""
+    with kernel_threads(threads) as n_threads:
+        return nearest_documents(heaviest_terms(forward, n_threads), len(forward.term_ptr) - 1, n_threads)
 
 
 def heaviest_terms(forward: ForwardIndex, threads: int = 1) -> DocTerms:

@@ -3,7 +3,7 @@
 `rerank vectors` and `rerank history` write into a folder of the index, where `Index.open` finds them:
 
     INDEX/rerank-resources/vectors       `Vectors.save`
-    INDEX/rerank-resources/history.npz   `History.save`
+    INDEX/rerank-resources/history.json  `History.save`
     INDEX/rerank-resources/language      the code of the language, of `rerank index --language`
     INDEX/rerank-resources/passages      window and stride of passages, of `rerank index --passages`
 
@@ -25,6 +25,7 @@ from pathlib import Path
 from threading import Event
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ from rerank.lucene.folder import RESOURCES, index_folders, open_commit
 from rerank.lucene.search import Searcher, check_hits
 from rerank.retrieval.base import Candidates
 from rerank.runtime.cache import cache_folder
+from rerank.runtime.output import whole_file
 from rerank.runtime.progress import InOrder
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.ids import QUERY, id_array
@@ -48,6 +50,7 @@ from rerank.vectors.space import ENCODER
 
 if TYPE_CHECKING:
     from rerank.history.history import History
+    from rerank.history.judged import IndexHistory, Neighbours
     from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
     from rerank.types import Ints
@@ -57,10 +60,11 @@ if TYPE_CHECKING:
 
 
 VECTORS = "vectors"
-HISTORY = "history.npz"
+HISTORY = "history.json"
 LANGUAGE = "language"
 PASSAGES = "passages"
 _MOST_CHARACTERS = 1000  # of the name of an encoder
+MOST_POSTINGS = 1 << 23  # up to which the nearest documents of each document are found without being asked for
 FEWEST_WORDS = 20  # of queries whose language is judged
 _log = logging.getLogger("rerank")
 PICKLED = ("path", "language", "threads", "check_models", "_opened", "_given")
@@ -282,6 +286,23 @@ class BoundIndex(InOrder):
 
         return read_history(given)
 
+    @property
+    def learns_history(self) -> bool:
+        """Whether training learns a history: there is none, none is refused, and the index is not too large for it."""
+        n_postings = len(self.forward.fields[CONTENTS].terms) if CONTENTS in self.forward.fields else 0
+        return self._given.history is None and self.history is None and 0 < n_postings <= MOST_POSTINGS
+
+    def index_history(self) -> IndexHistory | None:
+        """Return the history with the documents' numbers and neighbours; None if nothing is learned.
+
+        Returns
+        -------
+        IndexHistory or None
+            The history on this index.
+
+        """
+        return None if self.history is None else self.history.on(self.forward, self._opened.neighbours)
+
     @cached_property
     def encoder(self) -> Encoder | None:
         """The encoder of texts; None if there is none."""
@@ -386,7 +407,7 @@ class BoundIndex(InOrder):
             bm25=lambda k: self.searcher.search(topics, k=k, **options),  # type: ignore[arg-type]
             encoded=self._encoded(topics) if "encoder" in reads else None,
             vectors=self.vectors if "vectors" in reads else None,
-            history=self.history if "history" in reads else None,
+            history=self.index_history() if "history" in reads else None,
             runs=self.runs_of(candidates),
             **options,  # type: ignore[arg-type]
         )
@@ -527,7 +548,7 @@ class BoundIndex(InOrder):
                 runs=runs_beside(run, self),
                 documents=self.stored_documents,
                 vectors=self.vectors if needs.vectors else None,
-                history=self.history if needs.history else None,
+                history=self.index_history() if needs.history else None,
                 encoded=self._encoded(texts) if needs.encoder else None,
                 passages=self.passages,
             ),
@@ -696,6 +717,25 @@ class _Opened:
         from rerank.lucene.texts import TextAnalyser
 
         return TextAnalyser(self.forward, self.searcher.language)
+
+    @cached_property
+    def neighbours(self) -> Neighbours:
+        """The nearest documents of each document; computed once for an index, and kept in the cache folder."""
+        from rerank.history.judged import Neighbours, document_neighbours
+
+        file = cache_folder() / f"neighbours-{self.commit[:32]}.npz"
+        try:
+            with np.load(file) as stored:
+                found = Neighbours(stored["docs"], stored["cosines"])
+            if len(found.docs) == len(found.cosines) == self.forward.n_docs:
+                return found
+        except (OSError, ValueError, KeyError, BadZipFile):
+            _log.debug("%s: the nearest documents of each document are computed.", file)
+        found = document_neighbours(self.forward)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(file, binary=True) as stored:
+            np.savez(stored, docs=found.docs, cosines=found.cosines)
+        return found
 
     @cached_property
     def _encoded(self) -> dict[str, EncodedDocuments]:

@@ -354,7 +354,7 @@ class Index(Shown, BoundIndex):
         """
         from rerank.history.history import History
 
-        learned = History.learn(self, topics, qrels, threads=self.threads)
+        learned = History.learn(self, topics, qrels)
         self.resources.mkdir(parents=True, exist_ok=True)
         learned.save(self.resources / HISTORY)
         self.__dict__.pop("history", None)

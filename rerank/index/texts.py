@@ -60,6 +60,8 @@ class GivenTexts:
         Documents by query id and document id.
     run : Run, optional
         Scores of the documents, row by row; without it, BM25.
+    have_ids : bool
+        Whether the documents were given with ids, which may be those of documents of the index.
     locations : mapping from (str, str) to str, optional
         Where the document of a query id and document id is, for errors.
 
@@ -68,6 +70,7 @@ class GivenTexts:
     topics: Topics
     documents: Mapping[str, Mapping[str, Any]]
     run: Run | None = None
+    have_ids: bool = True
     locations: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def location(self, query_id: str, doc_id: str) -> str:
@@ -103,7 +106,8 @@ def given_texts(query: str | Mapping[str, str], documents: Any, scores: Any = No
     total = sum(map(len, named.values()))
     if total > MOST_TEXTS:
         raise InvalidInputError(f"documents: expected at most {MOST_TEXTS:,} texts, got {total:,}. Give them in parts.")
-    return GivenTexts(topics, named, None if scores is None else _run_of(named, scores))
+    have_ids = all(isinstance(of_query, Mapping) for of_query in by_query.values())
+    return GivenTexts(topics, named, None if scores is None else _run_of(named, scores), have_ids)
 
 
 def _named(documents: Any, what: str) -> dict[str, Any]:
@@ -259,10 +263,12 @@ def _records(
     """Return what features need beside the texts of some queries."""
     documents = [each for named in batch.values() for each in named.values()]
     needs = Needs.of(options.recipe)
+    history = index.index_history() if needs.history else None
     return Records(
         runs={**index.runs, **_runs_of_texts(batch, options.runs)},
         documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
         vectors=index.vectors if needs.vectors else None,
+        history=None if history is None else replace(history, of_texts=given.have_ids),
         encoded=_encoded(index, documents, {name: given.topics[name] for name in batch}) if needs.encoder else None,
         passages=index.passages,
     )

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from rerank.index.bound import BoundIndex
 
 
+IndexT = TypeVar("IndexT", bound="BoundIndex")
 SOURCES = ("bm25", "rm3")
 NEAREST = "lsi:200"  # of an index with vectors
 _log = logging.getLogger("rerank")
@@ -67,26 +68,27 @@ def model_recipe(model: Ranker) -> Recipe:
     return recipe
 
 
-def check_index(index: BoundIndex, model: Ranker) -> None:
-    """Raise an error unless the index is the one, with the resources, that a model was trained with."""
+def index_of(index: IndexT, model: Ranker) -> IndexT:
+    """Return an index with the history that a model holds; refuse one that the model was not trained on.
+
+    Raises an error unless the index has the resources, too, that the model was trained with.
+    """
     index.check_model(model)
+    if model.history_ is not None:
+        index = index.using(history=model.history_)
     recipe = model_recipe(model)
     needs = Needs.of(recipe)
     history = index.history if needs.history else None
-    check_history(recipe, None if history is None else history.checksum)
+    found = None if history is None else history.checksum
+    if recipe.history not in (None, found):
+        raise ModelMismatchError(
+            f"model: expected the history of checksum {recipe.history}, which it was trained with, got "
+            f"{'none' if found is None else found}. Learn it with `rerank history`."
+        )
     vectors = index.vectors if needs.vectors else None
     encoder = index.encoder if needs.encoder else None
     check_spaces(recipe, None if vectors is None else vectors.checksum, None if encoder is None else encoder.name)
-
-
-def check_history(recipe: Recipe, given: str | None, remedy: str = "Learn it with `rerank history`.") -> None:
-    """Raise ModelMismatchError unless the history that the model's features were learned from is given, by checksum."""
-    if recipe.history in (None, given):
-        return
-    raise ModelMismatchError(
-        f"model: expected the history of checksum {recipe.history}, which it was trained with, got "
-        f"{'none' if given is None else given}. {remedy}"
-    )
+    return index
 
 
 def model_candidates(model: Ranker) -> Candidates:

@@ -115,7 +115,7 @@ def _learn_history() -> None:
     forward = _forward()
     terms = {"q": ["a", "b"], "r": ["b", "c"], "s": ["c"]}
     qrels = {query_id: {f"d{number}": 1 for number in range(N_DOCUMENTS)} for query_id in terms}
-    history = History.of_terms(forward, terms, Qrels.of(qrels), threads=1)
+    history = History.of_terms(forward, terms, Qrels.of(qrels))
     run = Run.of({"q": {f"d{number}": float(number) for number in range(N_DOCUMENTS)}})
     extract(forward, terms, run, Recipe(families=history_family_names()), records=Records(history=history), threads=1)
 

@@ -24,7 +24,7 @@ from rerank.pipeline.applying import (
     applied_model,
     check_candidates,
     check_cutoff,
-    check_index,
+    index_of,
     model_candidates,
     model_recipe,
     ranked,
@@ -222,7 +222,7 @@ def find_candidates(
 
     A model that does not fit the index, its resources or the run is refused.
     """
-    check_index(index, model)  # before anything is retrieved
+    index = index_of(index, model)  # before anything is retrieved
     if run is not None:
         found = run_of(run)
     else:
@@ -240,7 +240,7 @@ def find_candidates(
 
 def check_model(index: Index, model: Ranker, candidates: Run, base: Run | None = None) -> None:
     """Refuse a model that does not fit the index, its resources or the candidates."""
-    check_index(index, model)
+    index_of(index, model)
     check_candidates(model, candidates.retriever, runs_beside(candidates, index), base)
 
 
@@ -252,6 +252,7 @@ def candidate_features(
     whole  whether features that the model does not read are computed, too; they may be NaN
     """
     top = candidates if isinstance(candidates, UnionRun) else candidates.head(k)
+    index = index if model.history_ is None else index.using(history=model.history_)
     return index.some_features(None if whole else model.features_read(), top, topics, recipe=model_recipe(model))
 
 

@@ -17,8 +17,7 @@ from rerank.pipeline.applying import (
     applied_model,
     check_candidates,
     check_cutoff,
-    check_history,
-    check_index,
+    index_of,
     model_candidates,
     model_recipe,
     ranked,
@@ -118,8 +117,7 @@ def rank_texts(
     model = applied_model(model, index, union=False)
     check_cutoff(cutoff, model)
     recipe = model_recipe(model)
-    check_history(recipe, None, "Texts that the index does not hold have none: train a model without a history.")
-    check_index(index, model)
+    index = index_of(index, model)
     trained = model_candidates(model)
     retriever = Retriever.bm25(trained.k1, trained.b, trained.field)
     check_candidates(model, retriever if given.run is None else given.run.retriever, index.runs, base, "scores")

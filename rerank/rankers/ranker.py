@@ -27,6 +27,7 @@ from rerank.errors import (
 )
 from rerank.files.lists import RunLike, data_of, run_of
 from rerank.files.trec import read_run
+from rerank.history.history import History
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import (
     LabelledArrays,
@@ -110,6 +111,7 @@ PROGRESS: dict[str, Field] = {  # of the training of any ranker
     "best_iteration": Whole(0, 1_000_000),
     "evals_result": Table(Table(Numbers())),
 }
+HISTORY = "history."  # how names of features of similar judged queries begin
 _COUNTED = ("documents", "terms")  # of the index, in its fingerprint
 COUNT = Whole(0, 2**62)
 _NAMING = ("fields", "families", "features", "numbers", "functions", "runs")  # the features' names show these parts
@@ -138,6 +140,8 @@ class Ranker(Estimator):
         Recipe, index and retrievers of the training data, where they are known.
     calibration_ : Calibration or None
         How scores become probabilities, where `rerank.train` has learned it.
+    history_ : History or None
+        The judged queries that features of similar queries are computed from, where `rerank.train` has learned them.
     categories_ : dict
         The values of each `category` column of the data frame that the model was trained on, in the order of their
         codes. The columns of other frames are coded in the same way.
@@ -160,6 +164,7 @@ class Ranker(Estimator):
     best_iteration_: int
     evals_result_: dict[str, dict[str, list[float]]]
     calibration_: Calibration | None = None
+    history_: History | None = None
     categories_: Mapping[str, Sequence[Any]] = MappingProxyType({})
     _columns_named = False  # whether training had a data frame, whose columns have names
     ordered_ = True  # whether the order of the features is known: the file of an imported model may only name them
@@ -666,7 +671,7 @@ class Ranker(Estimator):
 
         """
         stored = self.to_dict()
-        parts = {name: value for name, value in stored.items() if name not in ("parameters", "calibration")}
+        parts = {name: value for name, value in stored.items() if name not in ("parameters", "calibration", "history")}
         return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def save(self, path: str | Path) -> None:
@@ -713,6 +718,7 @@ class Ranker(Estimator):
             "base": self.base_.to_dict(),
             "learned": self._learned(),
             "calibration": plain(self.calibration_),
+            "history": plain(self.history_),
             "categories": plain(self.categories_),
         }
 
@@ -753,6 +759,7 @@ class Ranker(Estimator):
         model.categories_ = values["categories"]
         model._restore(values["learned"])
         model.calibration_ = values["calibration"]
+        model.history_ = values["history"]
         model._check()
         return model
 
@@ -766,6 +773,8 @@ class Ranker(Estimator):
                         member.read(origin[name], {})
         if not set(self.categories_) <= set(self.feature_names_):
             raise SchemaError("features of the model", shown(sorted(self.categories_)), path="categories")
+        if self.history_ is not None and self.history_.checksum != (self.recipe_ or {}).get("history"):
+            raise SchemaError("the history of the recipe", f"that of checksum {self.history_.checksum}", path="history")
         with at("base"):
             self.base_.check_features(self.feature_names_)
         with at("learned"):
@@ -876,7 +885,7 @@ class Ranker(Estimator):
         names = self._as_trained(data.feature_names)
         if names == tuple(self.feature_names_):
             return data
-        missing = [name for name in self.feature_names_ if name not in names]
+        missing = [name for name in self.feature_names_ if name not in names and not name.startswith(HISTORY)]
         if missing and not (data.zeros is not None and all(map(str.isdecimal, missing))):
             raise ModelMismatchError(
                 f"data: expected the model's {self.n_features_in_} features, got {data.n_features}, without "
@@ -886,8 +895,9 @@ class Ranker(Estimator):
             some = ", ".join(missing[:5]) + ", ..." * (len(missing) > 5)
             log.warning("data: no row lists the model's features %s: LETOR text lists only what is not 0", some)
         columns = [names.index(name) if name in names else -1 for name in self.feature_names_]
+        absent = np.nan if data.zeros is None else 0.0  # of judged queries where there is no history
         log.debug("data: %d features are ignored, as the model does not use them", data.n_features - len(columns))
-        return replace(data, X=_some_columns(data.X, columns), feature_names=tuple(self.feature_names_))
+        return replace(data, X=_some_columns(data.X, columns, absent), feature_names=tuple(self.feature_names_))
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "base_"):
@@ -956,9 +966,10 @@ def _record_of(kind: type[Ranker]) -> Record:
         "base": StoredBase(STORED_MODEL),
         "learned": field_of(kind.learned),
         "calibration": field_of(Calibration | None),
+        "history": field_of(History | None),
         "categories": Table(CategoryValues()),
     }
-    return Record(parts, {"retriever": None, "run_retrievers": {}})
+    return Record(parts, {"retriever": None, "run_retrievers": {}, "history": None})
 
 
 def read_model_file(path: str | Path) -> Ranker:
@@ -1017,8 +1028,7 @@ def _check_recipe(trained: Mapping[str, Any] | None, applied: Mapping[str, Any] 
     """Refuse features of the same names that were computed in another way: other parameters or normalization."""
     for key, value in (trained or {}).items():
         other = (applied or {}).get(key, value)
-        none_is_learned = key == "history" and value is None  # from judgements
-        if other != value and key not in _NAMING and not none_is_learned:
+        if other != value and key not in _NAMING and key != "history":  # judgements may have been added
             raise ModelMismatchError(
                 f"data: expected features made with the model's recipe ({key}: {value}), got another ({key}: {other}). "
                 "Make the data with the model's recipe."
@@ -1041,11 +1051,11 @@ def _difference(trained: tuple[str, ...], names: tuple[str, ...]) -> str:
     )
 
 
-def _some_columns(X: NDArray[np.float32], columns: list[int]) -> NDArray[np.float32]:
-    """Return some columns of X, C-contiguous, 0 for column -1; those of a mapped X are in a temporary file."""
+def _some_columns(X: NDArray[np.float32], columns: list[int], absent: float) -> NDArray[np.float32]:
+    """Return some columns of X, C-contiguous, `absent` for column -1; those of a mapped X are in a temporary file."""
     known = np.array(columns) >= 0
 
     def chosen(block: NDArray[np.float32]) -> NDArray[np.float32]:
-        return np.ascontiguousarray(np.where(known, block[:, columns], np.float32(0.0)))
+        return np.ascontiguousarray(np.where(known, block[:, columns], np.float32(absent)))
 
     return changed_rows(X, chosen, "features of the model")

@@ -28,7 +28,7 @@ from rerank.types.ids import Ids, id_array
 from rerank.types.retriever import BM25, CONTENTS, K1, B, Retriever, bm25_parameters, bm25_suffix
 
 if TYPE_CHECKING:
-    from rerank.history.history import History
+    from rerank.history.judged import IndexHistory
     from rerank.vectors.encoder import Encoded
     from rerank.vectors.vectors import Vectors
 
@@ -65,7 +65,7 @@ class SearchInputs:
         The field that is searched.
     vectors : Vectors, optional
         Vectors of the index.
-    history : History, optional
+    history : IndexHistory, optional
         What was learned from judgements.
     encoded : Encoded, optional
         Vectors of an encoder for the queries and the documents.
@@ -84,7 +84,7 @@ class SearchInputs:
     b: float = 0.4
     field: str = CONTENTS
     vectors: Vectors | None = None
-    history: History | None = None
+    history: IndexHistory | None = None
     encoded: Encoded | None = None
     runs: Mapping[str, Run] = dataclass_field(default_factory=dict)
     threads: int | None = None

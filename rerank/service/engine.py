@@ -27,7 +27,7 @@ from rerank.index.texts import GivenTexts, TextOptions, given_texts, position_id
 from rerank.pipeline.applying import (
     Cutoff,
     check_candidates,
-    check_index,
+    index_of,
     model_candidates,
     model_recipe,
     unsupervised_model,
@@ -92,8 +92,6 @@ class Ranking:
     @property
     def needs_index(self) -> str:
         """What the features need that is known of documents of the index alone; empty if texts can be ranked."""
-        if self.recipe is not None and self.recipe.history is not None:
-            return "a history"
         return "several runs" if self.reads_runs else ""
 
     @property
@@ -137,7 +135,7 @@ def _load_ranking(index: Index, name: str, path: Path | None) -> Ranking:
     model = unsupervised_model(index) if path is None else read_model(path)
     recipe = model_recipe(model)
     candidates = model_candidates(model)
-    check_index(index, model)
+    index_of(index, model)
     file = next(iter(run_names(candidates.sources)), None)
     if file is not None:
         raise ModelMismatchError(

@@ -1,8 +1,4 @@
-"""Search of BM25's k1 and b on judged queries.
-
-Calibration of a model from the scores of its cross-validation: no further training.
-
-Training from an index and judgements: candidates, features, early stopping, and an estimate by cross-validation.
+"""Training from an index and judgements: candidates, features, early stopping, and an estimate by cross-validation.
 
 Without a choice of the user's, candidates are the union of all sources that need no judgements, and the ranker starts
 from the unsupervised sum of scores: with few judged queries it is Auto, whose linear ranker and trees together rank
@@ -12,10 +8,9 @@ better than trees alone (docs/benchmarks.md), with more LambdaMART.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import product
+from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -27,9 +22,10 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.features.families.performance import PerformanceFeatures
 from rerank.features.inputs import scores_in
-from rerank.features.recipe import Recipe
+from rerank.features.recipe import Recipe, family
 from rerank.files.lists import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.rows import joined_parts
+from rerank.history.history import History
 from rerank.index.bound import log_judged, log_unknown
 from rerank.index.index import Index, opened
 from rerank.metrics.registry import named, parse_measure
@@ -40,7 +36,6 @@ from rerank.rankers.ranker import Ranker, ranker_class
 from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
 from rerank.retrieval.base import DEPTH, Candidates
 from rerank.retrieval.union import UnionRun
-from rerank.runtime.progress import track
 from rerank.training.clicks import labelled_by_clicks
 from rerank.training.distil import with_gains
 from rerank.training.folds import (
@@ -57,14 +52,11 @@ from rerank.training.folds import (
     stop_fold,
 )
 from rerank.training.tuning import Tuning, fit_best
-from rerank.types import Floats, Qrels, RankingData, Run, Topics, pointers, query_blocks, query_rows
-from rerank.types.retriever import BM25, CONTENTS, K1, B
+from rerank.types import Qrels, RankingData, Run, Topics, pointers, query_blocks, query_rows
+from rerank.types.retriever import BM25, CONTENTS
 
-K1S = (0.6, 0.9, 1.2, 1.6, 2.0, 3.0)
-BS = (0.2, 0.4, 0.6, 0.75, 0.9)
-SETTINGS = ((K1, B), *((k1, b) for k1, b in product(K1S, BS) if (k1, b) != (K1, B)))
 SCORES = ("bm25", "covered_ratio", "lm_dirichlet", "vector_space", "similarity_10", "rm3_10")  # of any query alike
-EMPTIED = 500  # queries whose features are computed once more without their relevant documents
+STRIPPED = 500  # queries whose features are computed once more without their relevant documents
 _log = logging.getLogger("rerank")
 TRAINED = 100  # documents of each source
 AS_TEXTS = 20  # documents of a list like those that are handed over
@@ -80,39 +72,6 @@ NEEDED = {  # what is expected of labels that nobody has judged, and the remedy
         "Give a longer log, or more topics of it.",
     ),
 }
-
-
-@dataclass(frozen=True, eq=False)
-class BM25Search:
-    """The measure of BM25's run of each judged query with each k1 and b of a grid, whose first is the default.
-
-    Shapes: values float64 (n_settings, n_queries).
-    """
-
-    sources: Candidates
-    query_ids: tuple[str, ...]
-    values: Floats
-
-    @classmethod
-    def of(cls, index: Index, topics: Topics, qrels: Qrels, sources: Candidates, measure: str) -> BM25Search:
-        """Retrieve the judged topics with each setting."""
-        if (sources.k1, sources.b) != (K1, B):
-            raise InvalidInputError(
-                f"candidates: expected sources without k1 and b, which are tuned, got k1={sources.k1:g} and "
-                f"b={sources.b:g}. Leave them out, or do not tune."
-            )
-        values = []
-        for k1, b in track(SETTINGS, "k1 and b"):
-            run = index.retrieve(topics, Candidates.parse(BM25, DEPTH, k1=k1, b=b))
-            result = evaluate(qrels, run, [measure], complete=True)
-            values.append(result.values[measure])
-        return cls(sources, tuple(result.query_ids), np.array(values))
-
-    def best(self, query_ids: Collection[str]) -> Candidates:
-        """Return the sources with the setting that is best on some queries; of equal ones the first."""
-        chosen = np.isin(self.query_ids, list(query_ids))
-        k1, b = SETTINGS[int(self.values[:, chosen].mean(axis=1).argmax())]
-        return replace(self.sources, k1=k1, b=b)
 
 
 PREDICTORS = tuple(f"{name}.{CONTENTS}" for name in (*(each.name for each in PerformanceFeatures.listed), *SCORES))
@@ -134,18 +93,18 @@ class Scored:
         training: FoldTraining,
         models: Sequence[Ranker],
         target: float,
-        emptied: RankingData | None,
+        without: RankingData | None,
         texts: RankingData | None,
     ) -> Self:
         """Return the lists of each fold with the scores of its model.
 
         target   least label of a relevant document
-        emptied  of `without_relevant`; None where no query has relevant candidates
+        without  of `without_relevant`; None where no query has relevant candidates
         """
         scales = [_scale(training, fold, model) for fold, model in enumerate(models)]
         candidates = _out_of_fold(training, models, scales, target)
-        if emptied is not None:
-            others = _out_of_fold(replace(training, data_of=SameData(emptied)), models, scales, target)
+        if without is not None:
+            others = _out_of_fold(replace(training, data_of=SameData(without)), models, scales, target)
             candidates = replace(candidates, stripped=others)
         if texts is None:
             return cls(candidates, None)
@@ -164,7 +123,7 @@ def without_relevant(run: Run, qrels: Qrels, target: float) -> Run:
     """Return the first of the queries that have relevant and other documents in a run, without the relevant ones."""
     stripped = _stripped(run, qrels, target)
     left = np.diff(stripped.query_ptr)
-    return stripped.select(np.flatnonzero((left > 0) & (left < np.diff(run.query_ptr)))[:EMPTIED])
+    return stripped.select(np.flatnonzero((left > 0) & (left < np.diff(run.query_ptr)))[:STRIPPED])
 
 
 def _stripped(run: Run, qrels: Qrels, target: float) -> Run:
@@ -280,7 +239,6 @@ def train(
     k: int = DEPTH,
     depth: int = TRAINED,
     recipe: Recipe | None = None,
-    tune_bm25: bool = False,
     tuning: Tuning | None = None,
     estimate: bool = True,
     target: float = RELEVANT,
@@ -314,9 +272,6 @@ def train(
         Number of documents per query and source to train on; the top ones are used.
     recipe : Recipe or None
         The features; None for the default recipe.
-    tune_bm25 : bool
-        Whether to tune BM25's k1 and b on a grid, on the judged queries; in the estimate, on the training queries of
-        each fold.
     tuning : Tuning or None
         How the ranker's parameters are searched, those that are not the defaults apart. The estimate searches again on
         the training queries of each fold. All queries are then used for training.
@@ -347,8 +302,8 @@ def train(
         if not isinstance(labels, Run | Clicks):
             judged, qrels = judged_queries(topics, qrels_of(labels))
             inputs = replace(inputs, topics=judged, qrels=qrels)
-            return _train_on_judgements(inputs, sources, model, tune_bm25, tuning, estimate, target)
-        if tune_bm25 or tuning is not None:
+            return _train_on_judgements(inputs, sources, model, tuning, estimate, target)
+        if tuning is not None:
             raise InvalidInputError("tuning: expected judgements, got another run or clicks. Leave the option out.")
         return _train_without_judgements(inputs, sources, model, labels, estimate)
 
@@ -357,13 +312,11 @@ def _train_on_judgements(
     inputs: TrainingInputs,
     sources: Candidates,
     model: Ranker | None,
-    tune_bm25: bool,
     tuning: Tuning | None,
     estimate: bool,
     target: float,
 ) -> Trained:
     """Return a model of judged queries, calibrated where its quality is estimated."""
-    index = inputs.index
     topics = inputs.topics
     qrels = inputs.judgements
     if len(qrels) < LEAST_QUERIES:
@@ -373,23 +326,29 @@ def _train_on_judgements(
         )
     model = default_model(len(qrels) if tuning is None else FEW) if model is None else model
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
-    run = index.search(topics, candidates=sources)
-    bm25 = BM25Search.of(index, topics, qrels, sources, measure) if tune_bm25 else None
-    data = inputs.data(run, sources.k) if bm25 is None else inputs.searched(bm25.best(qrels))
-    _log_inputs(inputs, data, qrels)
+    run = inputs.index.search(topics, candidates=sources)
+    history = None
+    if inputs.recipe is None and inputs.index.learns_history:
+        history = History.learn(inputs.index, topics, qrels)
+        inputs = replace(inputs, index=inputs.index.using(history=history))
+    data = inputs.data(run, sources.k)
+    log_judged(data, qrels)
+    log_unknown(inputs.index.forward, qrels, data)
     folds = _folds(data, {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in data})
     on_all = tuning is not None or model.learns_from_all(len(data))
     estimated = scored = None
     if estimate and folds:
-        data_of = SameData(data) if bm25 is None else _tuned_data(inputs, bm25, folds)
-        training = FoldTraining(data_of, folds, partial(fit_best, model, tuning and replace(tuning, path=None)), on_all)
-        estimated, models = _estimate(index, qrels, training, run, measure)
+        search = partial(fit_best, model, tuning and replace(tuning, path=None))
+        data_of = SameData(data) if history is None else FoldHistories(inputs, history, run, sources.k, data, folds)
+        training = FoldTraining(data_of, folds, search, on_all)
+        estimated, models = _estimate(inputs.index, qrels, training, run, measure)
         irrelevant = without_relevant(run, qrels, target)
         others = inputs.data(irrelevant, sources.k) if len(irrelevant) else None
         scored = Scored.of(training, models, target, others, inputs.as_texts(data, sources))
     if tuning is not None:
         model.set_params(**tuning.search(model, data).parameters)
     learned = fit_with_stop(model, data, {} if on_all else folds)
+    model.history_ = history
     if scored is not None:
         scored.calibrate(model, learned)
     return Trained(model, estimated)
@@ -452,17 +411,6 @@ def _folds(data: RankingData, relevant: Mapping[str, int] | None = None) -> dict
     return assign_folds(data, FOLDS, 0, relevant, groups) if len(set(groups.values())) >= FOLDS else {}
 
 
-def _log_inputs(inputs: TrainingInputs, data: RankingData, qrels: Qrels) -> None:
-    """Log what of the judgements is learned from, and features of an index that has no history."""
-    log_judged(data, qrels)
-    log_unknown(inputs.index.forward, qrels, data)
-    if inputs.recipe is None and inputs.index.history is None:
-        _log.info(
-            "history: the index has none. `rerank history INDEX TOPICS QRELS` before training adds features of similar "
-            "judged queries."
-        )
-
-
 def default_model(n_queries: int) -> Ranker:
     """Return the ranker that is trained for a number of queries where none is given."""
     return ranker_class(default_ranker(n_queries))(base=UNSUPERVISED)
@@ -516,7 +464,7 @@ class TrainingInputs:
     def as_texts(self, data: RankingData, sources: Candidates) -> RankingData | None:
         """Return the features of BM25's first documents, computed among these alone; None where texts have none."""
         recipe = None if data.recipe is None else Recipe.from_dict(data.recipe)
-        if recipe is None or recipe.history is not None or recipe.runs:
+        if recipe is None or recipe.runs:
             return None
         bm25 = Candidates.parse(BM25, AS_TEXTS, k1=sources.k1, b=sources.b, field=sources.field)
         run = self.index.retrieve(Topics({query_id: self.topics[query_id] for query_id in data}), bm25)
@@ -524,17 +472,41 @@ class TrainingInputs:
         # given as the model's own candidates, so that it does not warn of others
         return replace(found, retriever=data.retriever, run_retrievers=data.run_retrievers)
 
-    def searched(self, sources: Candidates) -> RankingData:
-        """Return what `data` does of the run of these sources."""
-        return self.data(self.index.retrieve(self.topics, sources), sources.k)
 
+@dataclass(frozen=True, eq=False)
+class FoldHistories:
+    """Data of each fold, whose features of similar judged queries come from the queries that are not held out.
 
-def _tuned_data(inputs: TrainingInputs, bm25: BM25Search, folds: Mapping[str, int]) -> Callable[[int], FoldData]:
-    """Return the data of each fold with the k1 and b that are best on the queries of the others."""
-    others = [[query_id for query_id, fold in folds.items() if fold != held_out] for held_out in range(FOLDS)]
-    chosen = [bm25.best(query_ids) for query_ids in others]
-    data = {each: FoldData(inputs.searched(each)) for each in dict.fromkeys(chosen)}
-    return [data[each] for each in chosen].__getitem__
+    run, k   candidates, and their number from each source
+    data     with the features that come from the whole history
+    """
+
+    inputs: TrainingInputs
+    history: History
+    run: Run
+    k: int | None
+    data: RankingData
+    folds: Mapping[str, int]
+
+    def __call__(self, fold: int) -> FoldData:
+        """Return the data of a fold."""
+        learned = self._learned[fold]
+        X = self.data.X.copy()
+        X[:, [self.data.feature_names.index(name) for name in learned.feature_names]] = learned.X
+        return FoldData(replace(self.data, X=X))
+
+    @cached_property
+    def _learned(self) -> list[RankingData]:
+        """The features of judged queries alone, of each fold."""
+        recipe = Recipe.from_dict(self.data.recipe or {})
+        families = tuple(name for name in recipe.families or () if family(name).needs_history)
+        recipe = replace(recipe, families=families, history=None, encoder=None, runs=())
+        parts = []
+        for fold in range(FOLDS):
+            history = self.history.of_queries([query_id for query_id in self.folds if self.folds[query_id] != fold])
+            index = self.inputs.index.using(history=history)
+            parts.append(replace(self.inputs, index=index, recipe=recipe).data(self.run, self.k))
+        return parts
 
 
 def among_first(run: Run, depth: int) -> NDArray[np.bool_]:

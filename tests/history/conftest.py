@@ -42,8 +42,8 @@ class World:
     def vectors(self) -> Vectors:
         return Vectors.learn(self.forward, dimensions=7)
 
-    def history(self, threads: int | None = None) -> History:
-        return History.of_terms(self.forward, self.queries, Qrels.of(self.labels), threads=threads)
+    def history(self) -> History:
+        return History.of_terms(self.forward, self.queries, Qrels.of(self.labels))
 
     def features(self, history: History, forward: ForwardIndex | None = None) -> RankingData:
         recipe = Recipe(families=history_family_names(self.vectors.spaces))

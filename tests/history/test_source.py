@@ -13,7 +13,9 @@ from tests.history.conftest import World, world
 
 def _search(of: World, history: History | None, k: int) -> Run:
     terms = {**of.queries, **of.other}
-    inputs = SearchInputs(of.forward, list(terms), list(terms.values()), lambda k: Run.of({}), history=history)
+    inputs = SearchInputs(
+        of.forward, list(terms), list(terms.values()), lambda k: Run.of({}), history=history and history.on(of.forward)
+    )
     return source("history").search(inputs, k)
 
 

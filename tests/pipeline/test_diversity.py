@@ -57,7 +57,7 @@ def test_constant_scores_and_zero_vectors_keep_the_order(method: str, n: int) ->
 def test_run_keeps_its_documents_and_those_below_follow_in_their_order() -> None:
     scores, vectors = example(1, n=12)
     run = Run.from_rows(["q"] * 12, [f"d{doc:02d}" for doc in range(12)], scores)
-    better = Diversifier("mmr", 0.3).reorder(run, lambda query, rows: vectors[rows], k=8)
+    better = Diversifier("mmr", 0.3).reorder(run, lambda rows: vectors[rows], k=8)
     assert set(better["q"]) == set(run["q"])
     assert list(better["q"])[8:] == list(run["q"])[8:]
     assert (np.diff(better.scores.astype(np.float32)) < 0).all()

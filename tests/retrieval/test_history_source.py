@@ -14,7 +14,7 @@ def test_documents_of_the_history_are_those_with_the_features_and_their_sum() ->
     small = world()
     forward, history = small.forward, small.history()
     terms = {**small.queries, **small.other}
-    inputs = SearchInputs(forward, list(terms), list(terms.values()), lambda k: Run.of({}), history=history)
+    inputs = SearchInputs(forward, list(terms), list(terms.values()), lambda k: Run.of({}), history=history.on(forward))
     run = source("history").search(inputs, 1000)
     data = small.features(history, forward)
     query_ids = data.query_ids[query_rows(data.query_ptr)].tolist()

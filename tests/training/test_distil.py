@@ -94,4 +94,4 @@ def test_command_learns_from_a_teacher_without_judgements(
     with pytest.raises(click.UsageError, match="--teacher: expected INDEX TOPICS as arguments, got 3 names"):
         cli.main(["train", str(index.path), *files, *options], standalone_mode=False)
     with pytest.raises(click.UsageError, match="--tune: expected"):
-        cli.main(["train", *files, *options, "--tune", "bm25"], standalone_mode=False)
+        cli.main(["train", *files, *options, "--tune", "2"], standalone_mode=False)

@@ -13,11 +13,12 @@ import rerank
 from rerank.cli.main import cli
 from rerank.errors import InvalidInputError, MissingFileError
 from rerank.experiments.study import StudyInputs
+from rerank.index.passages import stored_fields
 from rerank.pipeline.applying import model_candidates
 from rerank.plugins.texts import TextReranker
 from rerank.retrieval.base import Candidates
 from rerank.training.folds import groups_by_id
-from rerank.training.train import SETTINGS, BM25Search, TrainingInputs, default_ranker, train
+from rerank.training.train import TrainingInputs, default_ranker, train
 from tests.tiny import Tiny
 
 
@@ -31,7 +32,8 @@ def test_model_of_an_index_is_that_of_the_steps_and_knows_its_candidates(
     model = small()
     trained = train(index, collection.topics, collection.qrels, model, candidates="bm25", k=20, estimate=False)
     assert trained == (model, None)
-    data = index.features(index.search(collection.topics, 20), collection.topics, collection.qrels)
+    bound = index.using(history=rerank.History.learn(index, collection.topics, collection.qrels))
+    data = bound.features(bound.search(collection.topics, 20), collection.topics, collection.qrels)
     assert "valid" in model.evals_result_
     model.save(tmp_path / "model.json")
     loaded = rerank.read_model(tmp_path / "model.json")
@@ -56,6 +58,35 @@ def test_model_of_several_sources_retrieves_them_again(
     assert "k: no effect with candidates of several sources, all of which are reranked; got 5." in caplog.text
 
 
+def test_model_holds_the_judged_queries_and_ranks_documents_of_the_index_and_texts_alike(
+    index: rerank.Index, collection: Tiny, tmp_path: Path
+) -> None:
+    model = train(index, collection.topics, collection.qrels, small(), candidates="bm25", estimate=False).model
+    assert model.history_ is not None
+    assert model.recipe_["history"] == model.history_.checksum
+    model.save(tmp_path / "model.json")
+    loaded = rerank.read_model(tmp_path / "model.json")
+    topics = {"new": " ".join(collection.topics["q1"].split()[:1])}  # similar to judged queries, and in no fold
+    run = rerank.rerank(index, loaded, topics)
+    raw = index.stored_documents(index.forward.doc_numbers(run.doc_ids))
+    texts = {
+        doc_id: {name: stored_fields(text)[name] for name in ("title", "body")}
+        for doc_id, text in zip(run.doc_ids.tolist(), raw, strict=True)
+    }
+    by_id = rerank.rerank_texts(index, loaded, topics["new"], texts)
+    assert {text.document: text.score for text in by_id} == pytest.approx(dict(run["new"]))
+    unnamed = rerank.rerank_texts(index, loaded, topics["new"], list(texts.values()))
+    assert len(unnamed) == len(texts)
+
+
+def test_no_history_is_learned_where_it_is_refused_or_a_recipe_is_named(index: rerank.Index, collection: Tiny) -> None:
+    arguments = collection.topics, collection.qrels, small()
+    for source, recipe in ((index.using(history=False), None), (index, rerank.Recipe(fields=("body",)))):
+        model = train(source, *arguments, candidates="bm25", recipe=recipe, estimate=False).model
+        assert model.history_ is None
+        assert not [name for name in model.feature_names_ if name.startswith("history.")]
+
+
 def test_estimate_is_the_measure_of_queries_that_no_model_has_seen(index: rerank.Index, collection: Tiny) -> None:
     _, estimate = train(index, collection.topics, collection.qrels, small(metric="AP"), candidates="bm25", k=30)
     assert estimate is not None
@@ -75,7 +106,6 @@ def test_topics_without_judgements_are_left_out_and_fewer_than_ten_are_refused(
         train(index, topics, collection.qrels, small(), candidates="bm25", k=20, estimate=False)
     assert f"topics: 2 of {len(topics)} have no judgements" in caplog.text
     assert "labels: 10 queries" in caplog.text
-    assert "history: the index has none. `rerank history INDEX TOPICS QRELS` before training adds" in caplog.text
     few = {query_id: collection.qrels[query_id] for query_id in list(collection.qrels)[:9]}
     with pytest.raises(InvalidInputError, match="expected at least 10 judged queries to learn from, got 9") as error:
         train(index, collection.topics, few)
@@ -157,43 +187,14 @@ def test_depth_of_training_keeps_the_best_documents_of_each_source(index: rerank
 
     train(index, collection.topics, collection.qrels, Kept(n_estimators=2, min_child_samples=5), depth=3, **given)
     run = index.search(collection.topics, candidates="bm25:40,rm3:40")
-    whole = index.features(run, collection.topics, collection.qrels)
+    bound = index.using(history=rerank.History.learn(index, collection.topics, collection.qrels))
+    whole = bound.features(run, collection.topics, collection.qrels)
     for query_id in fitted[0]:
         best = {doc for source in run.sources.values() for doc in list(source[query_id])[:3]}
         rows, all_rows = fitted[0].rows(query_id), whole.rows(query_id)
         assert set(fitted[0].doc_ids[rows]) == best
         numbers = [whole.doc_ids[all_rows].tolist().index(doc) for doc in fitted[0].doc_ids[rows].tolist()]
         np.testing.assert_array_equal(fitted[0].X[rows], whole.X[all_rows][numbers])
-
-
-def test_tuned_bm25_is_the_best_setting_of_the_grid_and_is_kept_with_the_model(
-    index: rerank.Index, collection: Tiny, tmp_path: Path
-) -> None:
-    model = train(index, collection.topics, collection.qrels, small(metric="AP"), k=30, tune_bm25=True).model
-    model.save(tmp_path / "model.json")
-    found = model_candidates(rerank.read_model(tmp_path / "model.json"))
-    assert found is not None
-    values = {}
-    for k1, b in SETTINGS:
-        run = index.search(collection.topics, k1=k1, b=b)
-        values[k1, b] = rerank.evaluate(collection.qrels, run, ["AP"], complete=True)["AP"]
-    assert (found.k1, found.b) == max(values, key=values.__getitem__)
-    assert values[found.k1, found.b] > values[0.9, 0.4]
-
-
-def test_bm25_of_a_fold_is_chosen_without_the_queries_that_are_held_out(index: rerank.Index, collection: Tiny) -> None:
-    search = BM25Search.of(index, collection.topics, collection.qrels, Candidates(), "AP")
-    others = list(collection.topics)[2:]
-    changed = replace(search, values=search.values.copy())
-    held_out = np.isin(search.query_ids, list(collection.topics)[:2])
-    changed.values[:, held_out] = np.random.default_rng(0).random((len(SETTINGS), 2))
-    assert search.best(others) == changed.best(others)
-    alone = [others[0]]
-    best = search.best(alone)
-    assert (
-        search.values[SETTINGS.index((best.k1, best.b)), search.query_ids.index(alone[0])]
-        == search.values[:, search.query_ids.index(alone[0])].max()
-    )
 
 
 def test_model_that_is_not_better_than_its_candidates_is_said(
@@ -232,11 +233,6 @@ def test_ranker_that_is_tuned_is_one_with_parameters_where_none_is_named(index: 
     arguments = index, collection.topics, collection.qrels
     model, _ = train(*arguments, candidates="bm25", k=20, tuning=rerank.Tuning(1), estimate=False)
     assert isinstance(model, rerank.LambdaMART)
-
-
-def test_tuned_bm25_is_refused_when_candidates_have_parameters(index: rerank.Index, collection: Tiny) -> None:
-    with pytest.raises(InvalidInputError, match="expected sources without k1 and b, which are tuned"):
-        train(index, collection.topics, collection.qrels, candidates="bm25-k1=1.2-b=0.75:30", tune_bm25=True)
 
 
 def test_training_data_and_studies_know_near_duplicate_queries(index: rerank.Index, collection: Tiny) -> None:

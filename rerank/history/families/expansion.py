@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from rerank.features.base import Cost, Feature, Missing
 from rerank.features.match import inverse_document_frequency
 from rerank.features.recipe import register
-from rerank.history.base import DocumentFamily, HistoryQuery, IndexHistory, with_smoothed
+from rerank.history.base import DocumentFamily, with_smoothed
+from rerank.history.judged import HistoryQuery, IndexHistory
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
 

@@ -22,8 +22,6 @@ How often a document was judged relevant, whatever the query.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -31,8 +29,8 @@ from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, Missing
 from rerank.features.recipe import register
-from rerank.history.base import DocumentFamily, HistoryQuery, IndexHistory, LearnedFamily, with_smoothed
-from rerank.history.judged import Judged
+from rerank.history.base import DocumentFamily, LearnedFamily, with_smoothed
+from rerank.history.judged import HistoryQuery, IndexHistory
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, joined_rows
 from rerank.vectors.space import LSI
@@ -167,7 +165,7 @@ class _LatentNeighbours(DocumentFamily):
         if vectors is None:
             raise TypeError("latent neighbours need vectors")
         judged = history.judged
-        units = unit_vectors(vectors.queries(LSI, _tokens(judged)))
+        units = unit_vectors(vectors.queries(LSI, history.terms))
         return units, (judged.doc_ptr, judged.docs, judged.gains)
 
     def document_scores(
@@ -213,13 +211,6 @@ def unit_vectors(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return padded
 
 
-def _tokens(judged: Judged) -> Sequence[Sequence[str]]:
-    """Return the tokens of each query, in alphabetical order."""
-    words = np.repeat(judged.query_words, judged.freqs).tolist()
-    ends = np.concatenate([[0], np.cumsum(judged.freqs)])[judged.word_ptr].tolist()
-    return [[judged.words[word] for word in words[first:last]] for first, last in pairwise(ends)]
-
-
 @kernel()
 def _fill_products(units, vector, out):  # type: ignore[no-untyped-def]
     """Fill `out` (n_queries,) with the products of each row and a vector, whose length is a multiple of 16."""
@@ -260,4 +251,4 @@ class PriorFeatures(LearnedFamily):
         judged = history.judged
         of_hidden, _ = joined_rows(judged.doc_ptr[query.hidden], np.diff(judged.doc_ptr)[query.hidden])
         counts = prepared - np.bincount(judged.docs[of_hidden], minlength=history.n_docs)
-        out[:, 0] = np.where(counts > 0, counts, np.nan)[query.docs]
+        out[:, 0] = np.where((counts > 0)[query.docs] & (query.docs >= 0), counts[query.docs], np.nan)

@@ -9,7 +9,8 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.features.candidates import Candidates, gather_candidates
 from rerank.features.recipe import family
-from rerank.history.base import DocumentFamily, IndexHistory
+from rerank.history.base import DocumentFamily
+from rerank.history.judged import IndexHistory
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.types import Run
 
@@ -33,11 +34,10 @@ class JudgedNeighbours(Source):
                 "candidates: expected a history for the source history, got none. Learn it (`rerank history INDEX "
                 "TOPICS QRELS`), or leave the source out."
             )
-        history = inputs.history.on(inputs.forward)
         empty = np.zeros(0, dtype=np.int64)
         ptr = np.zeros(len(inputs.query_ids) + 1, dtype=np.int64)
         queries = gather_candidates(inputs.forward, inputs.query_terms, ptr, empty, np.zeros(0))
-        return run_of(inputs, self._hits(history, queries, inputs, k), "history-neighbours")
+        return run_of(inputs, self._hits(inputs.history, queries, inputs, k), "history-neighbours")
 
     def _hits(self, history: IndexHistory, queries: Candidates, inputs: SearchInputs, k: int) -> Iterator[Hits]:
         member = family(FAMILY)
