@@ -286,6 +286,22 @@ class BoundIndex(InOrder):
 
         return read_history(given)
 
+    def with_history_of(self, model: Ranker | None) -> Self:
+        """Return the index with the history that a model holds; the index itself for a model without one.
+
+        Parameters
+        ----------
+        model : Ranker or None
+            A fitted model.
+
+        Returns
+        -------
+        Index
+            The index.
+
+        """
+        return self if model is None or model.history_ is None else self.using(history=model.history_)
+
     @property
     def learns_history(self) -> bool:
         """Whether training learns a history: there is none, none is refused, and the index is not too large for it."""

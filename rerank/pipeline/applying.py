@@ -74,8 +74,7 @@ def index_of(index: IndexT, model: Ranker) -> IndexT:
     Raises an error unless the index has the resources, too, that the model was trained with.
     """
     index.check_model(model)
-    if model.history_ is not None:
-        index = index.using(history=model.history_)
+    index = index.with_history_of(model)
     recipe = model_recipe(model)
     needs = Needs.of(recipe)
     history = index.history if needs.history else None

@@ -252,8 +252,8 @@ def candidate_features(
     whole  whether features that the model does not read are computed, too; they may be NaN
     """
     top = candidates if isinstance(candidates, UnionRun) else candidates.head(k)
-    index = index if model.history_ is None else index.using(history=model.history_)
-    return index.some_features(None if whole else model.features_read(), top, topics, recipe=model_recipe(model))
+    needed = None if whole else model.features_read()
+    return index.with_history_of(model).some_features(needed, top, topics, recipe=model_recipe(model))
 
 
 def with_tail(head: Run, candidates: Run, k: int) -> Run:

@@ -409,7 +409,8 @@ class Engine:
     def _features(
         self, run: Run, topics: Mapping[str, str], ranking: Ranking, needed: frozenset[str] | None = None
     ) -> RankingData:
-        return self.index.some_features(needed, run, Topics(topics), recipe=ranking.recipe)
+        index = self.index.with_history_of(ranking.model)
+        return index.some_features(needed, run, Topics(topics), recipe=ranking.recipe)
 
     def _check_size(self, size: int, place: str) -> None:
         """Refuse an answer of more bytes than the limit."""
@@ -515,7 +516,7 @@ class Engine:
             Retriever.bm25(trained.k1, trained.b, trained.field),
             None if ranking.model is None else ranking.model.features_read(),
         )
-        data = text_features(self.index, texts, options)
+        data = text_features(self.index.with_history_of(ranking.model), texts, options)
         run = Run(data.query_ids, data.query_ptr, data.stored_ids, data.base_scores)  # type: ignore[arg-type]
         return _scored_rows(ranking, run, data, np.arange(run.n_rows), texts=True)
 

@@ -82,7 +82,8 @@ def test_cutoff_leaves_out_what_is_not_likely_and_keeps_the_order(
 def test_abstaining_returns_nothing_for_queries_without_a_likely_answer(
     index: rerank.Index, model: rerank.LambdaMART, topics: dict[str, str]
 ) -> None:
-    data = index.features(index.search(topics, 40), topics, recipe=rerank.Recipe.from_dict(model.recipe_))
+    bound = index.with_history_of(model)
+    data = bound.features(bound.search(topics, 40), topics, recipe=rerank.Recipe.from_dict(model.recipe_))
     lists = dict(zip(data, model.probabilities(data).lists.tolist(), strict=True))
     level = float(np.median(list(lists.values())))
     run = rerank.rerank(index, model, topics, k=40, cutoff=Cutoff(abstain=level))
