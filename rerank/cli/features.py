@@ -82,7 +82,7 @@ def _template(context: click.Context, parameter: click.Parameter, engine: str | 
 @path_option(
     "--report",
     "reports",
-    text="Write a report of the cost and importance of each feature (.txt, .tsv, .json), or a smaller recipe (.toml); "
+    text="Write a report of the cost and importance of each feature (.txt, .html, .json), or a smaller recipe (.toml); "
     "requires --qrels. Repeatable.",
     multiple=True,
 )
@@ -114,8 +114,7 @@ def command(
 
     If `rerank vectors` or `rerank history` has been run on INDEX, their features are included.
     """
-    from rerank.explanation.card import check_report_path, write_report
-    from rerank.explanation.importance import feature_report, measure_costs
+    from rerank.explanation.importance import check_report_path, feature_report, measure_costs, write_report
     from rerank.runtime.output import check_outputs
 
     if output is None and not reports:
