@@ -215,7 +215,7 @@ def measure_costs(
     that compiles, minus the time of an extraction without features. Scores of other runs are not timed.
     """
     chosen = replace(Recipe.from_dict(recipe), features=None, normalisation={}, runs=())
-    first_queries = run.select(np.arange(max(1, np.searchsorted(run.query_ptr, TIMED_ROWS, side="right") - 1)))
+    first_queries = run.select(np.arange(max(1, int(np.searchsorted(run.query_ptr, TIMED_ROWS, side="right")) - 1)))
 
     def seconds(recipe: Recipe) -> float:
         times = []

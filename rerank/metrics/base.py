@@ -257,7 +257,7 @@ class Parameter:
 
     default: Any
     words: str
-    types: tuple[type, ...] = (int,)
+    types: tuple[Any, ...] = (int,)
     low: float = 1
     high: float = inf
     choices: tuple[Any, ...] = ()

@@ -135,7 +135,7 @@ def html_page(
 
 def _interval_figures(comparison: Comparison) -> list[Element]:
     """Return a chart of the differences to the baseline, with intervals, for each measure in which a query differs."""
-    figures = []
+    figures: list[Element] = []
     for measure in comparison.compared:
         differences = {run: comparison.differences[run][measure] for run in comparison.systems}
         if all(paired.ties == paired.n_queries for paired in differences.values()):
