@@ -122,6 +122,7 @@ def model_card(
     name = Path(model).name if isinstance(model, str | Path) else type(model).__name__
     model = fitted_model(model)
     data = None if data is None else data_of(data)
+    wrote = [(f"{name}, which wrote this card", number) for name, number in versions().items() if number]
     sections = (
         Section("Model", rows=_about(model)),
         Section("Intended use", [_use(model, use)]),
@@ -131,7 +132,7 @@ def model_card(
         Section("Constraints", rows=_constraints(model)),
         Section("Calibration", rows=_calibration(model)),
         Section("Parameters", rows=_parameters(model)),
-        Section("Versions", rows=[("model file", f"{FORMAT} {VERSION}"), *_versions()]),
+        Section("Versions", rows=[("model file", f"{FORMAT} {VERSION}"), *wrote]),
     )
     return ModelCard(f"Model card: {name}", sections, model)
 
@@ -166,8 +167,6 @@ def _use(model: Ranker, use: str) -> str:
 def _training_data(model: Ranker) -> list[Row]:
     made = model.fingerprint_ or {}
     calibration = model.calibration_
-    counts = getattr(getattr(model, "forest_", None), "leaf_count", None)
-    n_rows = "" if counts is None else f"{int(counts[: model.forest_.leaf_ptr[1]].sum()):,}"  # type: ignore[attr-defined]
     counts_of = ", ".join(f"{made[name]:,} {name}" for name in ("documents", "terms") if made.get(name) is not None)
     rows = [
         ("collection", counts_of or NOT_KEPT),
@@ -175,7 +174,6 @@ def _training_data(model: Ranker) -> list[Row]:
         ("checksum of the index", str(made.get("checksum", ""))),
         ("candidates", str(model.retriever_ or NOT_KEPT)),
         ("other runs", ", ".join(model.run_retrievers_)),
-        ("documents that the first tree was grown on", n_rows),
     ]
     if calibration is not None:
         rows.append(("judged queries", f"{calibration.n_queries}, {calibration.n_relevant} relevant documents"))
@@ -222,9 +220,9 @@ def _measured(model: Ranker, data: RankingData | None, measures: Iterable[Any]) 
     rows = []
     for measure in parse_measures(measures or [model.metric]):
         value = f"{query_values(data, scores, measure).mean():.4f}"
-        start = "" if data.base_scores is None else query_values(data, data.base_scores, measure).mean()
-        before = "" if start == "" else f", {start:.4f} in the order of the candidates"
-        rows.append((f"{measure.name} on the given data", f"{value}{before}"))
+        if data.base_scores is not None:
+            value += f", {query_values(data, data.base_scores, measure).mean():.4f} in the order of the candidates"
+        rows.append((f"{measure.name} on the given data", value))
     return rows
 
 
@@ -263,10 +261,6 @@ def _parameters(model: Ranker) -> list[Row]:
     }
     changed = [(name, repr(value)) for name, value in values.items() if value != defaults[name]]
     return changed + [(name, f"{value!r} (default)") for name, value in values.items() if value == defaults[name]]
-
-
-def _versions() -> list[Row]:
-    return [(f"{name}, which wrote this card", number) for name, number in versions().items() if number]
 
 
 def _figures(model: Ranker) -> list[Element]:
