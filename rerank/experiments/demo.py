@@ -12,7 +12,7 @@ import logging
 import platform
 import re
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -96,21 +96,14 @@ def run_demo(output: str | Path, root: str | Path | None = None, study: Study = 
     folder.mkdir(parents=True, exist_ok=True)
     with whole_file(folder / "docs.jsonl") as file:
         file.writelines(json.dumps(document) + "\n" for document in collection.documents)
-    _write_topics(collection, collection.topics, folder, "")
     with Index.build(folder / "docs.jsonl", folder / "index", overwrite=True) as index:
         result = run_experiment(index, collection.topics, collection.qrels, folder, study)
-    for part, held_out in ((".train", False), (".test", True)):
-        _write_topics(
-            collection, [name for name, fold in result.folds.items() if (fold == 0) == held_out], folder, part
-        )
+    train = [query_id for query_id, fold in result.folds.items() if fold > 0]
+    test = [query_id for query_id, fold in result.folds.items() if fold == 0]
+    for part, query_ids in (("", collection.topics), (".train", train), (".test", test)):
+        write_topics({query_id: collection.topics[query_id] for query_id in query_ids}, folder / f"topics{part}.tsv")
+        write_qrels({query_id: collection.qrels[query_id] for query_id in query_ids}, folder / f"qrels{part}.txt")
     return Demo(result, _example(collection, result))
-
-
-def _write_topics(collection: Collection, query_ids: Iterable[str], folder: Path, part: str) -> None:
-    """Write some topics and their judgements as topics{part}.tsv and qrels{part}.txt."""
-    chosen = list(query_ids)
-    write_topics({query_id: collection.topics[query_id] for query_id in chosen}, folder / f"topics{part}.tsv")
-    write_qrels({query_id: collection.qrels[query_id] for query_id in chosen}, folder / f"qrels{part}.txt")
 
 
 def _example(collection: Collection, result: StudyResult) -> Example | None:

@@ -253,12 +253,17 @@ class FoldHistories:
     def __call__(self, fold: int) -> FoldData:
         """Return the data of a fold."""
         index = self.index.using(history=self.histories[fold])
-        if is_learned(self.study.candidates):
-            sources = sources_of(index, self.study.candidates, self.study.k)
-            return study_features(
-                index, index.search(self.topics, candidates=sources), self.topics, self.qrels, self.study
+        run = self.run
+        learned = is_learned(self.study.candidates)
+        if learned:
+            run = index.search(self.topics, candidates=sources_of(index, self.study.candidates, self.study.k))
+        features = study_features(index, run, self.topics, self.qrels, self.study)
+        if not learned and not any(name.startswith("history.") for name in features.data.feature_names):
+            raise InvalidInputError(
+                "recipe: expected features that are learned from judgements (history.*), got none. Add their families, "
+                "or leave out --learn-history."
             )
-        return study_features(index, self.run, self.topics, self.qrels, self.study)
+        return features
 
 
 @dataclass(frozen=True, eq=False)
@@ -442,7 +447,7 @@ def _with_others(own: Mapping[str, Run], others: Mapping[str, Run]) -> dict[str,
 
 
 def _judged_data(data: RankingData, qrels: Qrels | None) -> tuple[RankingData, Qrels]:
-    """Return the data of judged queries, and their judgements: the labels where no others are prepared."""
+    """Return the data of judged queries, and their judgements: the labels where no others are given."""
     if qrels is None:
         return data, label_qrels(data)
     if data.labels is None:

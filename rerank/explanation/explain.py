@@ -212,7 +212,8 @@ class Explanation(Account):
         """Return the sections of the text, or of the page."""
         contributions = _contributions(self, len(self.features) if page else TABLE_ROWS)
         if not page:
-            return [Section("Summary", self.sentences()), contributions]
+            lines = [line for sentence in self.sentences() for line in sentence.splitlines()]
+            return [Section("Summary", lines), contributions]
         cards = element("div", [_card(self, document) for document in self.documents], class_="cards")
         summary = Section("Summary", self.sentences()[1:], figures=[cards])
         meanings = [[feature.name, feature.meaning, feature.unit] for feature in self.features]
