@@ -214,18 +214,14 @@ def _document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict
 
 def _of_clicks(clicks: rerank.Clicks, runs: Sequence[Path], depth: int | None, form: str) -> str:
     """Return the value of each run on a click log; without runs, which of two rankers the log prefers."""
+    from rerank.runtime.codec import finite, plain
+
     if runs:
         rules = rerank.ValueRules(depth or 10)
         values = {str(path): rerank.off_policy_value(clicks, rerank.read_run(path), rules) for path in runs}
-        return _json(values) if form == "json" else _table(values, form)
+        return json.dumps(finite(plain(values)), indent=1) if form == "json" else _table(values, form)
     result = rerank.experiment_result(clicks)
     return json.dumps(asdict(result), indent=1) if form == "json" else _result_table(result, form)
-
-
-def _json(values: dict[str, OffPolicyValue]) -> str:
-    plain = {path: asdict(value) for path, value in values.items()}
-    without_nan = {path: {name: None if v != v else v for name, v in each.items()} for path, each in plain.items()}
-    return json.dumps(without_nan, indent=1)
 
 
 def _table(values: dict[str, OffPolicyValue], form: str) -> str:

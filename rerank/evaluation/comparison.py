@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from rerank.files.lists import JudgementsLike, RunLike
 from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measures
 from rerank.runtime.arithmetic import log2_of
+from rerank.runtime.codec import finite
 from rerank.types import Floats, Ints, Qrels, Run, pointers
 from rerank.types.frames import new_frame
 from rerank.types.ids import Ids, trec_order
@@ -521,17 +521,12 @@ def _json(comparison: Comparison, per_query: bool) -> str:
     for name, result in comparison.results.items():
         runs[name] = {"mean": {measure: result[measure] for measure in result.measures}, "policy": result.policy}
         if name in comparison.systems:
-            runs[name]["against_baseline"] = {
-                measure: {
-                    key: value if isfinite(value) else None
-                    for key, value in comparison.statistics(name, measure).items()
-                }
-                for measure in comparison.compared
-            }
+            against = {measure: comparison.statistics(name, measure) for measure in comparison.compared}
+            runs[name]["against_baseline"] = against
         if per_query:
             runs[name]["per_query"] = result.per_query
     settings = {key: getattr(comparison, key) for key in ("baseline", "test", "correction", "samples", "seed")}
-    return json.dumps({**settings, "runs": runs, "notes": notes(comparison)}, indent=1)
+    return json.dumps(finite({**settings, "runs": runs, "notes": notes(comparison)}), indent=1)
 
 
 def text_lines(results: Mapping[str, EvaluationResult], form: str) -> Iterator[str]:

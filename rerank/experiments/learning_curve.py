@@ -142,8 +142,8 @@ def learning_curve(
 
     """
     study = study or Study()
-    for name, given in (("tune", study.tune), ("repeats", study.repeats > 1), ("learn_history", study.learn_history)):
-        if given:
+    for name, is_set in (("tune", study.tune), ("repeats", study.repeats > 1), ("learn_history", study.learn_history)):
+        if is_set:
             raise InvalidInputError(f"{name}: expected none in a learning curve, got some. Leave it out.")
     target = None if output is None else check_output_folder(output)
     with prepare(source, topics, qrels, study) as prepared:

@@ -270,9 +270,9 @@ def versions() -> dict[str, str]:
 def _absolute(path: Any) -> Any:
     """Return paths as text that does not depend on the current folder."""
     if isinstance(path, Mapping):
-        return {name: _absolute(each) for name, each in path.items()}
+        return {name: _absolute(inner) for name, inner in path.items()}
     if isinstance(path, list | tuple):
-        return [_absolute(each) for each in path]
+        return [_absolute(inner) for inner in path]
     return str(path if data_set_name(path) else Path(path).resolve())
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from math import isfinite
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rerank.evaluation.page.figures import Element, element, page_text, scrolling, section, table
+from rerank.runtime.codec import finite, plain
 from rerank.runtime.output import whole_file
 from rerank.types.query_table import text_table
 
@@ -104,8 +102,8 @@ class Account:
             The fields.
 
         """
-        values: dict[str, Any] = _plain(asdict(self))  # type: ignore[call-overload]
-        return values
+        values = {field.name: plain(getattr(self, field.name)) for field in fields(self)}  # type: ignore[arg-type]
+        return finite(values)  # type: ignore[no-any-return]
 
 
 def write_account(account: Account, path: str | Path) -> None:
@@ -116,16 +114,6 @@ def write_account(account: Account, path: str | Path) -> None:
         text = json.dumps(account.to_dict(), ensure_ascii=False, indent=1) + "\n"
     with whole_file(path) as file:
         file.write(text)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(inner) for inner in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def _escaped(text: str) -> str:

@@ -42,7 +42,7 @@ from rerank.types import RankingData
 from rerank.types.query_table import counted
 
 LISTED, DRAWN = 20, 12  # features, of all that the model has, in the table and in the chart
-NOT_KEPT = "not kept in the model file"
+NOT_STORED = "not kept in the model file"
 GENERAL = (
     "It reorders the candidates of a query. Scores compare documents of one query, not documents of different queries"
 )
@@ -169,10 +169,10 @@ def _training_data(model: Ranker) -> list[Row]:
     calibration = model.calibration_
     counts_of = ", ".join(f"{made[name]:,} {name}" for name in ("documents", "terms") if made.get(name) is not None)
     rows = [
-        ("collection", counts_of or NOT_KEPT),
+        ("collection", counts_of or NOT_STORED),
         ("language", str(made.get("language") or "")),
         ("checksum of the index", str(made.get("checksum", ""))),
-        ("candidates", str(model.retriever_ or NOT_KEPT)),
+        ("candidates", str(model.retriever_ or NOT_STORED)),
         ("other runs", ", ".join(model.run_retrievers_)),
     ]
     if calibration is not None:
