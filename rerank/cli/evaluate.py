@@ -32,6 +32,7 @@ log = logging.getLogger("rerank")
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 NOT_OF_CLICKS = ("measures", "complete", "judged_only", "baseline", "per_query", "corpus")
 PAGE = (".html", ".htm")  # endings of an output file
+RULES = ("complete", "depth", "judged_only", "level")
 CHANGES = 3  # queries of a page that gained most, and that lost most
 
 
@@ -96,17 +97,10 @@ CHANGES = 3  # queries of a page that gained most, and that lost most
 def command(
     qrels: Path | None,
     runs: tuple[Path, ...],
-    measures: tuple[str, ...],
-    test: str,
-    correction: str,
     clicks: tuple[Path, ...],
     topics: Path | None,
-    corpus: Path | None,
-    baseline: Path | None,
-    per_query: bool,
-    form: str,
     output: Path,
-    **rules: Any,
+    **options: Any,
 ) -> None:
     """Evaluate each RUN against QRELS as trec_eval does, and compare several runs with a baseline.
 
@@ -115,51 +109,59 @@ def command(
     a click counts 1 / log2(1 + rank in the run) / P(position examined). --clicks LOG alone prints which of two rankers
     the searchers preferred, where the log's column `ranker` has who added each document (interleaving, A/B test).
     """
-    from rerank.evaluation.comparison import compare_results, render, text_lines
-    from rerank.evaluation.evaluate import judgements_of
-    from rerank.files.lists import warn_of_functions
-    from rerank.metrics.registry import parse_measures
     from rerank.runtime.output import whole_file
 
     if clicks:
         refuse_beside("--clicks", NOT_OF_CLICKS)
         paths = [] if qrels is None else list(dict.fromkeys((qrels, *runs)))
-        with whole_file(output) as file:
-            file.write(_of_clicks(rerank.read_clicks(clicks, topics=topics), paths, rules["depth"], form) + "\n")
-        return
-    if qrels is None or not runs:
+        text = _of_clicks(rerank.read_clicks(clicks, topics=topics), paths, options["depth"], options["form"]) + "\n"
+    elif qrels is None or not runs:
         raise click.UsageError("evaluate: expected QRELS and at least one RUN, got fewer. Name a run.")
+    else:
+        text = _of_judgements(qrels, runs, topics, output, options)
+    with whole_file(output) as file:
+        file.write(text)
+
+
+def _of_judgements(
+    qrels: Path, runs: Sequence[Path], topics: Path | None, output: Path, options: Mapping[str, Any]
+) -> str:
+    """Return the figures of runs and their differences as a page, a table or in another form."""
+    from rerank.evaluation.comparison import compare_results, render, text_lines
+    from rerank.evaluation.evaluate import judgements_of
+    from rerank.files.lists import warn_of_functions
+    from rerank.metrics.registry import parse_measures
+
     is_page = output.suffix.lower() in PAGE
+    corpus, baseline = options["corpus"], options["baseline"]
     for name, value in (("--topics", topics), ("--corpus", corpus)):
         if value and not is_page:
             raise InvalidInputError(f"{name}: expected a page with it, got {output}. Write -o FILE.html.")
     if corpus is not None:
         rerank.read_documents(corpus)  # refuses one that is missing; documents are read later, if any is shown
-    chosen = parse_measures(measures or MEASURES, rules["level"])  # refuses an unknown one before the runs are read
+    measures = parse_measures(options["measures"] or MEASURES, options["level"])  # refuses an unknown one at once
     _check_no_measure_among(runs)
-    paths = list(dict.fromkeys((*(() if baseline is None or baseline in runs else (baseline,)), *runs)))
-    judgements: Any = rerank.read_qrels(qrels) if is_page else judgements_of(qrels, chosen)
+    judgements: Any = rerank.read_qrels(qrels) if is_page else judgements_of(qrels, measures)
     warn_of_functions(qrels)
     read = {}
     results = {}
-    for path in map(str, paths):
+    for path in map(str, dict.fromkeys((*(() if baseline in (None, *runs) else (baseline,)), *runs))):
         run = rerank.read_run(path)
         with errors_with_files({f"run {run.name}": path}):
-            results[path] = rerank.evaluate(judgements, run, chosen, **rules)
+            results[path] = rerank.evaluate(judgements, run, measures, **{name: options[name] for name in RULES})
         absent = len(judgements) - sum(query_id in run for query_id in judgements)
-        if absent and not rules["complete"]:
+        if absent and not options["complete"]:
             text = "%s: %d of %d judged queries are not in the run and do not count; with -c they count as 0"
             log.info(text, path, absent, len(judgements))
         if is_page:
             read[path] = run
-    comparison = compare_results(results, str(baseline or paths[0]), test=test, correction=correction)
-    with whole_file(output) as file:
-        if is_page:
-            file.write(_page(f"Runs on {qrels.name}", comparison, judgements, read, topics, corpus))
-            return
-        file.write(render(comparison, form, per_query=per_query) + "\n")
-        if per_query and form != "json":
-            file.writelines(text_lines(results, form))
+    first = str(baseline or next(iter(results)))
+    comparison = compare_results(results, first, test=options["test"], correction=options["correction"])
+    if is_page:
+        return _page(f"Runs on {qrels.name}", comparison, judgements, read, topics, corpus)
+    form, per_query = options["form"], options["per_query"]
+    texts = text_lines(results, form) if per_query and form != "json" else ()
+    return "".join([render(comparison, form, per_query=per_query), "\n", *texts])
 
 
 def _check_no_measure_among(runs: Sequence[Path]) -> None:
@@ -185,14 +187,12 @@ def _page(
     corpus: Path | None,
 ) -> str:
     """Return the page of a comparison."""
-    from rerank.evaluation.comparison import query_details, run_curves
+    from rerank.evaluation.comparison import query_details
     from rerank.evaluation.page.build import html_page
-    from rerank.evaluation.page.figures import PageContent
 
     queries = {} if topics is None else rerank.read_topics(topics)
     details = query_details(comparison, CHANGES, judgements, runs, queries) if comparison.systems else []
-    curves = {name: run_curves(judgements, run, comparison.results[name]) for name, run in runs.items()}
-    return html_page(PageContent(title, comparison, curves, details, _document_texts(corpus, details), queries))
+    return html_page(title, comparison, details, _document_texts(corpus, details), queries)
 
 
 def _document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict[str, str]:
@@ -214,18 +214,14 @@ def _document_texts(corpus: Path | None, details: Sequence[QueryDetail]) -> dict
 
 def _of_clicks(clicks: rerank.Clicks, runs: Sequence[Path], depth: int | None, form: str) -> str:
     """Return the value of each run on a click log; without runs, which of two rankers the log prefers."""
+    from rerank.runtime.codec import finite, plain
+
     if runs:
         rules = rerank.ValueRules(depth or 10)
         values = {str(path): rerank.off_policy_value(clicks, rerank.read_run(path), rules) for path in runs}
-        return _json(values) if form == "json" else _table(values, form)
+        return json.dumps(finite(plain(values)), indent=1) if form == "json" else _table(values, form)
     result = rerank.experiment_result(clicks)
     return json.dumps(asdict(result), indent=1) if form == "json" else _result_table(result, form)
-
-
-def _json(values: dict[str, OffPolicyValue]) -> str:
-    plain = {path: asdict(value) for path, value in values.items()}
-    without_nan = {path: {name: None if v != v else v for name, v in each.items()} for path, each in plain.items()}
-    return json.dumps(without_nan, indent=1)
 
 
 def _table(values: dict[str, OffPolicyValue], form: str) -> str:

@@ -96,9 +96,8 @@ def command(
     `-p random_state=N` is the seed of all. The FOLDER of an experiment is run again, by its settings.json.
     """
     from rerank.experiments.learning_curve import learning_curve as write_curve
-    from rerank.experiments.settings import SETTINGS, check_output_folder
+    from rerank.experiments.study import SETTINGS, check_output_folder
     from rerank.files.lists import warn_of_functions
-    from rerank.index.bound import is_index
 
     check_output_folder(output)
     if len(data) == 1 and (data[0] / SETTINGS).is_file():
@@ -108,19 +107,11 @@ def command(
         refuse_beside("--learning-curve", ("measures", "run_files"))
     with errors_with_files(OPTIONS):
         study = _study(folds, recipe, settings)
-    paths: dict[str, Any] = {"data": data}
-    if len(data) == 3 and is_index(data[0]):
-        paths = dict(zip(("index", "topics", "qrels"), data, strict=True))
-    else:
-        refuse_beside("DATA", ("functions", "cluster"))
-    base = settings["base"] or ""
-    if base.startswith("model:"):
-        paths["model"] = Path(base.removeprefix("model:"))
-    if run_files:
-        paths["runs"] = dict(pair.partition("=")[::2] for pair in run_files)
-    files = {**OPTIONS, "qrels": paths.get("qrels"), "folds": folds, "repeats": "--folds", "recipe": recipe}
-    files |= {"folds": None if _FOLDS.fullmatch(folds) else folds, "runs": "--run", "k": "-k"}
+    paths = _paths(data, settings["base"] or "", run_files)
+    files = {**OPTIONS, "qrels": paths.get("qrels"), "repeats": "--folds", "recipe": recipe, "runs": "--run", "k": "-k"}
+    files["folds"] = None if _FOLDS.fullmatch(folds) else folds
     if "data" in paths:
+        refuse_beside("DATA", ("functions", "cluster"))
         files |= dict.fromkeys(("data", "training data"), " ".join(map(str, data)))
     with _opened(paths, cluster) as inputs, errors_with_files(files):
         if "qrels" in paths:
@@ -131,6 +122,20 @@ def command(
         runs = read_named_runs(run_files)
         result = rerank.run_experiment(*inputs, output, study, runs=runs, inputs=paths)
     click.echo(result.table)
+
+
+def _paths(data: tuple[Path, ...], base: str, run_files: tuple[str, ...]) -> dict[str, Any]:
+    """Return the paths of the inputs by name, which the folder of the study holds."""
+    from rerank.index.bound import is_index
+
+    paths: dict[str, Any] = {"data": data}
+    if len(data) == 3 and is_index(data[0]):
+        paths = dict(zip(("index", "topics", "qrels"), data, strict=True))
+    if base.startswith("model:"):
+        paths["model"] = Path(base.removeprefix("model:"))
+    if run_files:
+        paths["runs"] = dict(pair.partition("=")[::2] for pair in run_files)
+    return paths
 
 
 def _study(folds: str, recipe: Path | None, settings: Mapping[str, Any]) -> rerank.Study:
@@ -157,7 +162,7 @@ def _study(folds: str, recipe: Path | None, settings: Mapping[str, Any]) -> rera
 
 def _repeat(folder: Path, output: Path, cluster: str | None) -> None:
     """Run the study of a folder again, with the inputs and settings that it names."""
-    from rerank.experiments.settings import read_settings
+    from rerank.experiments.study import read_settings
 
     names = [str(parameter.name) for parameter in command.params]
     refuse_beside("the folder of an experiment", [name for name in names if name not in OF_ANOTHER])

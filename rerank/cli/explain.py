@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +45,7 @@ OF_ONE_QUERY = ("query", "documents", "run_files", "base", "other_index", "k", "
 @click.option("--dependence", metavar="FEATURE", help="With MODEL DATA: how the scores depend on a feature.")
 @measures_option("that of the training")
 @click.option("--use", metavar="TEXT", default="", help="In a card: what the model is for.")
-@path_option("-o", "--output", text="File: a page (.html), JSON (.json), else text.  [default: stdout]")
+@path_option("-o", "--output", text="File: a page (.html), JSON (.json), else Markdown.  [default: stdout]")
 def command(
     files: tuple[Path, ...],
     dependence: str | None,
@@ -65,12 +64,13 @@ def command(
     calibration. DATA, feature files as for `rerank train`, are described, too, and the model is measured on them: give
     queries that it has not seen.
     """
+    from rerank.explanation.account import write_account
     from rerank.index.bound import is_index
     from rerank.runtime.output import check_outputs
 
     check_outputs({"--output": output})
     if dependence is None and (query["query"] or query["documents"] or (len(files) == 3 and is_index(files[0]))):
-        _write(_explained(files, **query), output)
+        write_account(_explained(files, **query), output or "-")
         return
     refuse_beside("the card of MODEL" if dependence is None else "--dependence", OF_ONE_QUERY)
     model, *paths = files
@@ -81,13 +81,13 @@ def command(
                 raise click.UsageError(
                     "-m: expected DATA to measure the model on, got none. Name data, or leave it out"
                 )
-            _write(rerank.model_card(model, data, measures=measures, use=use), output)
+            write_account(rerank.model_card(model, data, measures=measures, use=use), output or "-")
         elif data is None:
             raise click.UsageError(
                 "--dependence: expected MODEL DATA as arguments, got one name. Add a file of features."
             )
         else:
-            _write(rerank.dependence(model, data, dependence), output)
+            write_account(rerank.dependence(model, data, dependence), output or "-")
 
 
 def _explained(
@@ -120,20 +120,3 @@ def _explained(
             check_documents(run, file, opened)
         with errors_with_files(subjects):
             return rerank.explain(opened, ranker, queries, query, documents, run, k=k, base=base_run)
-
-
-def _write(result: Any, output: Path | None) -> None:
-    """Print the result, or write it in the form that the ending of the file says."""
-    from rerank.runtime.output import whole_file
-
-    form = "" if output is None else output.suffix
-    method = {".html": "to_html", ".json": "to_dict"}.get(form, "__str__")
-    if not hasattr(result, method):
-        raise click.UsageError(f"-o: expected .html or text of a model's card, got {form}. Name another file")
-    content = getattr(result, method)()
-    if form == ".json":
-        content = json.dumps(content, ensure_ascii=False, indent=1)
-    if form != ".html":
-        content = f"{content.rstrip()}\n"
-    with whole_file(output or Path("-")) as file:
-        file.write(content)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -82,7 +83,7 @@ def _template(context: click.Context, parameter: click.Parameter, engine: str | 
 @path_option(
     "--report",
     "reports",
-    text="Write a report of the cost and importance of each feature (.txt, .tsv, .json), or a smaller recipe (.toml); "
+    text="Write a report of the cost and importance of each feature (.txt, .html, .json), or a smaller recipe (.toml); "
     "requires --qrels. Repeatable.",
     multiple=True,
 )
@@ -102,20 +103,14 @@ def command(
     output: Path | None,
     qrels: Path | None,
     recipe: Path | None,
-    functions: tuple[Path, ...],
-    run_files: tuple[str, ...],
     reports: tuple[Path, ...],
-    budget: float | None,
-    quick: bool,
-    threads: int | None,
-    cluster: str | None,
+    **options: Any,
 ) -> None:
     """Compute the features of the query-document pairs of RUN and write them to a file.
 
     If `rerank vectors` or `rerank history` has been run on INDEX, their features are included.
     """
-    from rerank.explanation.card import check_report_path, write_report
-    from rerank.explanation.importance import feature_report, measure_costs
+    from rerank.explanation.importance import check_report_path, feature_report, measure_costs, write_report
     from rerank.runtime.output import check_outputs
 
     if output is None and not reports:
@@ -128,9 +123,9 @@ def command(
     pairs = rerank.read_run(run)
     judgements = read_if(rerank.read_qrels, qrels)
     chosen = read_if(rerank.Recipe.from_toml, recipe)
-    others = read_named_runs(run_files)
+    others = read_named_runs(options["run_files"])
     with (
-        opened_index(index, cluster, runs=others, threads=threads) as opened,
+        opened_index(index, options["cluster"], runs=others, threads=options["threads"]) as opened,
         errors_with_files({"recipe": recipe}),
     ):
         check_queries(pairs, run, queries, topics)
@@ -140,6 +135,7 @@ def command(
         if reports:
             data = opened.features(pairs, queries, judgements, recipe=chosen)
             costs = measure_costs(opened, pairs, queries, data.recipe or {})
-            report = feature_report(data, microseconds=costs, budget=budget, quick=quick, threads=threads)
+            settings = {name: options[name] for name in ("budget", "quick", "threads")}
+            report = feature_report(data, microseconds=costs, **settings)
             for path in reports:
                 write_report(report, data.recipe or {}, path)

@@ -1,4 +1,4 @@
-"""Comparison of runs with a baseline: differences, curves, the queries that changed, and the text of all of it.
+"""Comparison of runs with a baseline: differences, the queries that changed, and the text of all of it.
 
 The text is a table for the terminal, TSV, JSON or LaTeX (with booktabs).
 """
@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -27,9 +26,9 @@ from rerank.evaluation.significance import (
 )
 from rerank.files.lists import JudgementsLike, RunLike
 from rerank.metrics.base import MEAN
-from rerank.metrics.precision import RECALLS, IPrec
-from rerank.metrics.registry import parse_measure, parse_measures
+from rerank.metrics.registry import parse_measures
 from rerank.runtime.arithmetic import log2_of
+from rerank.runtime.codec import finite
 from rerank.types import Floats, Ints, Qrels, Run, pointers
 from rerank.types.frames import new_frame
 from rerank.types.ids import Ids, trec_order
@@ -368,93 +367,9 @@ def moved_documents(details: Sequence[QueryDetail]) -> set[str]:
     return {move.doc_id for detail in details for move in detail.moves}
 
 
-CUTOFFS = (*range(1, 11), 12, 15, 20, 25, 30, 40, 50, 60, 70, 80, 90, 100)
-
-
-@dataclass(frozen=True)
-class RunCurves:
-    """Curves of a run, averaged over the same queries and with the same options as its evaluation.
-
-    precision   mean interpolated precision at each of RECALLS
-    measure     name of the measure by cutoff, without its cutoff
-    by_cutoff   mean of that measure at each of CUTOFFS
-    """
-
-    precision: tuple[float, ...]
-    measure: str
-    by_cutoff: tuple[float, ...]
-
-
-def run_curves(qrels: Qrels | Mapping[str, Mapping[str, int]], run: Run, result: EvaluationResult) -> RunCurves:
-    """Return the curves of an evaluated run, for the first measure of `result` with a cutoff, or nDCG."""
-    qrels = Qrels.of(qrels)
-    options = asdict(result.options)
-    measure = next((kind for kind in result.kinds.values() if kind.cutoff is not None), parse_measure("nDCG@10"))
-    points = [IPrec(recall=recall, rel=result.options.level) for recall in RECALLS]
-    precision = evaluate(qrels, run, points, **options)
-    cuts = [replace(measure, cutoff=cutoff) for cutoff in CUTOFFS]
-    top = run if result.options.judged_only else run.take(run.trec_order()).head(CUTOFFS[-1])
-    by_cutoff = evaluate(qrels, top, cuts, **options)
-    return RunCurves(
-        tuple(precision[point.name] for point in points),
-        cuts[0].name.removesuffix(f"@{CUTOFFS[0]}"),
-        tuple(by_cutoff[cut.name] for cut in cuts),
-    )
-
-
 MARKS = ((0.01, "**"), (0.05, "*"))  # marks for corrected p-values below the bounds
-_SPECIAL = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    **{letter: "\\" + letter for letter in "&%$#_{}"},
-}
-
-
-class Raw(str):
-    """A cell that is LaTeX code, which is not escaped."""
-
-
-def latex_table(rows: Sequence[Sequence[str]], header: Sequence[str]) -> str:
-    """Return a `tabular`: the first column left-aligned, the others right-aligned; cells are escaped unless Raw."""
-    lines = [[_escaped(cell) for cell in row] for row in (header, *rows)]
-    head, *body = (" & ".join(line) + r" \\" for line in lines)
-    columns = "l" + "r" * (len(header) - 1)
-    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *body, r"\bottomrule"]) + (
-        "\n" + r"\end{tabular}"
-    )
-
-
-def means_with_marks(comparison: Comparison, rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return rows (run, mean, mean ...) with the highest mean of each measure in bold, and marks of significance.
-
-    * and ** mark means that differ from the baseline's with a corrected p-value below 0.05 and 0.01.
-    """
-    best = [max((row[column] for row in rows), key=float) for column in range(1, len(rows[0]))]
-    return [
-        [run, *(_marked(comparison, run, column, cell, best[column]) for column, cell in enumerate(cells))]
-        for run, *cells in rows
-    ]
-
-
-def _marked(comparison: Comparison, run: str, column: int, cell: str, best: str) -> Raw:
-    text = rf"\textbf{{{cell}}}" if cell == best else cell
-    measure = comparison.measures[column]
-    if (run, measure) not in comparison.pairs:
-        return Raw(text)
-    p_value = comparison.p_values[run][measure]
-    mark = next((mark for bound, mark in MARKS if p_value < bound), "")
-    return Raw(text + (rf"$^{{{mark}}}$" if mark else ""))
-
-
-def _escaped(cell: str) -> str:
-    return cell if isinstance(cell, Raw) else "".join(_SPECIAL.get(letter, letter) for letter in cell)
-
-
 FORMATS = ("table", "tsv", "json", "latex")
-EXCERPT = 70  # characters of a document in the terminal
+TABLES = {"table": "simple", "latex": "latex_booktabs"}  # forms of tabulate
 
 
 def render(
@@ -474,11 +389,6 @@ def render(
     parts = [_per_query_table(name, result, form) for name, result in results] if per_query else []
     parts.append(_comparison_text(comparison, form))
     return "\n\n".join(parts)
-
-
-def comparison_table(results: Mapping[str, EvaluationResult], baseline: str) -> str:
-    """Return the means by run and measure, the differences to the baseline, and the conventions of the evaluation."""
-    return _comparison_text(compare_results(results, baseline), "table")
 
 
 def notes(comparison: Comparison) -> list[str]:
@@ -554,21 +464,26 @@ DIFFERENCE_HEADER = ["run", "measure", "difference", "95 % interval", "d", "p", 
 
 def _comparison_text(comparison: Comparison, form: str) -> str:
     rows = [
-        [name, *(figure(result[measure]) for measure in comparison.measures)]
-        for name, result in comparison.results.items()
+        [name, *(_mean(comparison, name, measure, form) for measure in comparison.measures)]
+        for name in comparison.results
     ]
-    header = ["run", *comparison.measures]
-    table = latex_table if form == "latex" else text_table
-    means = means_with_marks(comparison, rows) if form == "latex" else rows
-    parts = [table(means, header)]
+    parts = [text_table(rows, ["run", *comparison.measures], form=TABLES[form])]
     if comparison.pairs:
         cells = [difference_cells(comparison, *pair) for pair in comparison.pairs]
-        parts.append(table(cells, DIFFERENCE_HEADER))
+        parts.append(text_table(cells, DIFFERENCE_HEADER, form=TABLES[form]))
     lines = notes(comparison)
     if form == "latex":
-        marks = ["bold: the highest mean; * and **: corrected p below 0.05 and 0.01"] if comparison.pairs else []
+        marks = ["* and **: corrected p below 0.05 and 0.01"] if comparison.pairs else []
         lines = [f"% {line}" for line in (*marks, *lines)]
     return "\n\n".join([*parts, *lines])
+
+
+def _mean(comparison: Comparison, run: str, measure: str, form: str) -> str:
+    """Return a mean; in LaTeX with a mark if it differs from the baseline's with a small corrected p-value."""
+    text = figure(comparison.results[run][measure])
+    if form != "latex" or (run, measure) not in comparison.pairs:
+        return text
+    return text + next((mark for bound, mark in MARKS if comparison.p_values[run][measure] < bound), "")
 
 
 def _per_query_table(name: str, result: EvaluationResult, form: str) -> str:
@@ -576,7 +491,7 @@ def _per_query_table(name: str, result: EvaluationResult, form: str) -> str:
         [query_id, *(figure(result.values[measure][number]) for measure in result.measures)]
         for number, query_id in enumerate(result.query_ids.tolist())
     ]
-    return (latex_table if form == "latex" else text_table)(rows, [name, *result.measures])
+    return text_table(rows, [name, *result.measures], form=TABLES[form])
 
 
 def excerpt(documents: Mapping[str, str], doc_id: str, most: int) -> str:
@@ -606,17 +521,12 @@ def _json(comparison: Comparison, per_query: bool) -> str:
     for name, result in comparison.results.items():
         runs[name] = {"mean": {measure: result[measure] for measure in result.measures}, "policy": result.policy}
         if name in comparison.systems:
-            runs[name]["against_baseline"] = {
-                measure: {
-                    key: value if isfinite(value) else None
-                    for key, value in comparison.statistics(name, measure).items()
-                }
-                for measure in comparison.compared
-            }
+            against = {measure: comparison.statistics(name, measure) for measure in comparison.compared}
+            runs[name]["against_baseline"] = against
         if per_query:
             runs[name]["per_query"] = result.per_query
     settings = {key: getattr(comparison, key) for key in ("baseline", "test", "correction", "samples", "seed")}
-    return json.dumps({**settings, "runs": runs, "notes": notes(comparison)}, indent=1)
+    return json.dumps(finite({**settings, "runs": runs, "notes": notes(comparison)}), indent=1)
 
 
 def text_lines(results: Mapping[str, EvaluationResult], form: str) -> Iterator[str]:

@@ -9,24 +9,22 @@ from __future__ import annotations
 import ast
 import json
 import logging
+import platform
 import re
-import shutil
-import sys
 import sysconfig
-import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from rerank.errors import RerankError
 from rerank.experiments.experiment import StudyResult, run_experiment
-from rerank.experiments.settings import check_output_folder
-from rerank.experiments.study import Study
+from rerank.experiments.study import Study, check_output_folder
 from rerank.files.topics import write_topics
 from rerank.files.trec import write_qrels
 from rerank.index.index import Index
 from rerank.rankers.boosted import LambdaMART
 from rerank.runtime.cache import cache_folder
-from rerank.runtime.output import whole_file
+from rerank.runtime.output import replace_folder, staged_folder, whole_file
 from rerank.types import Qrels, Topics
 from rerank.version import __version__
 
@@ -96,27 +94,16 @@ def run_demo(output: str | Path, root: str | Path | None = None, study: Study = 
     folder = check_output_folder(output)
     collection = library_collection(root)
     folder.mkdir(parents=True, exist_ok=True)
-    _write_documents(collection.documents, folder / "docs.jsonl")
-    _write_topics(collection, collection.topics, folder, "")
+    with whole_file(folder / "docs.jsonl") as file:
+        file.writelines(json.dumps(document) + "\n" for document in collection.documents)
     with Index.build(folder / "docs.jsonl", folder / "index", overwrite=True) as index:
         result = run_experiment(index, collection.topics, collection.qrels, folder, study)
-    for part, held_out in ((".train", False), (".test", True)):
-        _write_topics(
-            collection, [name for name, fold in result.folds.items() if (fold == 0) == held_out], folder, part
-        )
+    train = [query_id for query_id, fold in result.folds.items() if fold > 0]
+    test = [query_id for query_id, fold in result.folds.items() if fold == 0]
+    for part, query_ids in (("", collection.topics), (".train", train), (".test", test)):
+        write_topics({query_id: collection.topics[query_id] for query_id in query_ids}, folder / f"topics{part}.tsv")
+        write_qrels({query_id: collection.qrels[query_id] for query_id in query_ids}, folder / f"qrels{part}.txt")
     return Demo(result, _example(collection, result))
-
-
-def _write_documents(documents: Iterable[dict[str, str]], path: Path) -> None:
-    with whole_file(path) as file:
-        file.writelines(json.dumps(document) + "\n" for document in documents)
-
-
-def _write_topics(collection: Collection, query_ids: Iterable[str], folder: Path, part: str) -> None:
-    """Write some topics and their judgements as topics{part}.tsv and qrels{part}.txt."""
-    chosen = list(query_ids)
-    write_topics({query_id: collection.topics[query_id] for query_id in chosen}, folder / f"topics{part}.tsv")
-    write_qrels({query_id: collection.qrels[query_id] for query_id in chosen}, folder / f"qrels{part}.txt")
 
 
 def _example(collection: Collection, result: StudyResult) -> Example | None:
@@ -162,21 +149,16 @@ def _words(name: str) -> str:
 
 def demo_files(folder: Path | None = None) -> tuple[Path, Path]:
     """Return the index and the model of the embedded collection; they are made if they are not there."""
-    folder = _demo_folder() if folder is None else folder
-    index = folder / "index"
+    python = platform.python_version()
+    folder = cache_folder() / f"demo-{__version__}-python-{python}" if folder is None else folder
     model = folder / "demo.json"
     if not model.is_file():
         log.info("building the demo's index and model in %s (only the first time) ...", folder)
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=".demo-", dir=folder.parent))
-        try:
+        with staged_folder(
+            folder, lambda made, target: replace_folder(made, target, lambda old: ()), RerankError
+        ) as made:
             _make(made)
-            if folder.exists():
-                shutil.rmtree(folder)
-            made.rename(folder)
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
-    return index, model
+    return folder / "index", model
 
 
 def _make(folder: Path) -> None:
@@ -191,9 +173,3 @@ def _make(folder: Path) -> None:
     model = LambdaMART(n_estimators=200, metric="RR@10", base="run", colsample_bytree=0.3, early_stopping_rounds=30)
     model.fit(train, eval_set=valid)
     model.save(folder / "demo.json")
-
-
-def _demo_folder() -> Path:
-    """Return the folder in the cache folder, one for each version of Python and of this package."""
-    python = f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"
-    return cache_folder() / f"demo-{__version__}-python-{python}"

@@ -9,27 +9,74 @@ again, and the value of a query is its mean over the repeats.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rerank.evaluation.comparison import Comparison, compare_results, comparison_table
+from rerank.errors import InvalidInputError, shown
+from rerank.evaluation.comparison import Comparison, compare_results
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
-from rerank.experiments.prepared import Prepared, trial_folds
-from rerank.experiments.settings import SETTINGS, check_output_folder, staged_output, write_settings
-from rerank.experiments.study import BASE, SourceLike, Study, StudyInputs, new_model, opened_source
-from rerank.files.lists import QrelsLike, RunLike, TopicsLike, write_folds
+from rerank.experiments.study import (
+    BASE,
+    FIRST_STAGE,
+    FUSED,
+    NO_BASE,
+    OF_BM25,
+    RUN,
+    SETTINGS,
+    SYSTEMS,
+    UNSUPERVISED,
+    Study,
+    check_output_folder,
+    staged_output,
+    write_settings,
+)
+from rerank.files.data import read_data
+from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, topics_of, write_folds
 from rerank.files.trec import write_run
 from rerank.history.history import History
-from rerank.rankers.ranker import Ranker
+from rerank.index.bound import named_runs
+from rerank.index.index import Index, opened
+from rerank.pipeline.rerank import rerank
+from rerank.rankers.parameters import check_names
+from rerank.rankers.ranker import Ranker, ranker_class
+from rerank.rankers.warm_start import UnsupervisedBase
+from rerank.retrieval.base import Candidates, Part, source
+from rerank.retrieval.fusion import fuse
+from rerank.retrieval.union import UnionRun
 from rerank.runtime.output import whole_file
-from rerank.training.folds import FoldTraining, Try, held_out
-from rerank.training.tuning import Tuning, best_try, search_space
-from rerank.types import Qrels, RankingData, Run
+from rerank.runtime.progress import InOrder
+from rerank.training.folds import (
+    FoldData,
+    FoldTraining,
+    SameData,
+    Try,
+    Workers,
+    assign_folds,
+    given_folds,
+    groups_by_id,
+    groups_of_topics,
+    held_out,
+    logged_groups,
+    stop_fold,
+    training_size,
+)
+from rerank.training.train import TRAINED, among_first, judged_queries, sources_of
+from rerank.training.tuning import Tuning, best_try, fit_best, search_space
+from rerank.types import Qrels, RankingData, Run, Topics, query_rows
+from rerank.types.retriever import BM25
+
+SourceLike = Index | RankingData | str | Path | Sequence[str | Path]
+OF_INDEX = ("k", "candidates", "recipe", "learn_history")  # settings of a study of an index alone
+FIRST = 10  # documents of a query of which a warning tells
+_log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,19 +115,21 @@ class StudyResult:
         One trial for each repeat.
     results : mapping of str to EvaluationResult
         Results of each system, averaged over the trials for each query.
-    table : str
-        The comparison as text.
 
     """
 
     trials: Sequence[Trial]
     results: Mapping[str, EvaluationResult]
-    table: str
 
     @cached_property
     def comparison(self) -> Comparison:
         """The results, compared with those of the first system."""
         return compare_results(self.results)
+
+    @property
+    def table(self) -> str:
+        """The comparison as text."""
+        return str(self.comparison)
 
     def __repr__(self) -> str:
         return self.table
@@ -163,19 +212,13 @@ def run_experiment(
     >>> rerank.run_experiment("data.npz", base="model:model.json", runs={"dense": "dense.run"})
 
     """
-    study = Study.of(study, settings)
+    check_names("study", settings, [setting.name for setting in fields(Study)])
     folder = None if output is None else check_output_folder(output)
-    with opened_source(source, topics) as opened:
-        given = StudyInputs.of(opened, topics, qrels, runs)
-        study = given.study(study)
-        folds_of_trials = trial_folds(given.judgements, study, given.groups())
-        tuning = None if not study.tune else Tuning(study.tune, random_state=study.random_state)
-        if tuning is not None:
-            search_space(new_model(study, study.ranker, None))  # before features are computed
-        prepared = Prepared.of(given, study)
-        trials = [_trial(prepared, folds, tuning) for folds in folds_of_trials]
-    results = {system: _mean_result(given.judgements, trials, system, study.measures) for system in trials[0].runs}
-    result = StudyResult(trials, results, comparison_table(results, baseline=next(iter(results))))
+    with prepare(source, topics, qrels, replace(study or Study(), **settings), runs) as prepared:
+        trials = [_trial(prepared, folds) for folds in prepared.folds]
+    study = prepared.study
+    results = {system: _mean_result(prepared.qrels, trials, system, study.measures) for system in trials[0].runs}
+    result = StudyResult(trials, results)
     if folder is not None:
         with staged_output(folder, last=SETTINGS) as staging:
             _write(result, study, staging)
@@ -183,18 +226,303 @@ def run_experiment(
     return result
 
 
-def _trial(prepared: Prepared, folds: dict[str, int], tuning: Tuning | None) -> Trial:
-    study, (histories, data_of) = prepared.study, prepared.data_of(folds)
+@dataclass(frozen=True, eq=False)
+class FoldHistories:
+    """Features, and candidates where one of their sources is learned, of each fold's own training queries.
+
+    run        the candidates; those of BM25 where a source is learned
+    histories  what was learned for each fold
+    """
+
+    index: Index
+    run: Run
+    topics: Topics
+    qrels: Qrels
+    study: Study
+    histories: Sequence[History] = ()
+
+    def of_folds(self, folds: Mapping[str, int]) -> FoldHistories:
+        """Return the same with a history of the queries from which the model of each held-out fold learns."""
+        number = max(folds.values()) + 1
+        from_all = learns_from_all(self.study, self.study.ranker, training_size(folds))
+        learned = History.learn(self.index, self.topics, self.qrels)
+        left_out = [{fold, stop_fold(fold, number, from_all)} for fold in range(number)]
+        training = [[query_id for query_id in self.run if folds[query_id] not in others] for others in left_out]
+        return replace(self, histories=[learned.of_queries(query_ids) for query_ids in training])
+
+    def __call__(self, fold: int) -> FoldData:
+        """Return the data of a fold."""
+        index = self.index.using(history=self.histories[fold])
+        run = self.run
+        learned = is_learned(self.study.candidates)
+        if learned:
+            run = index.search(self.topics, candidates=sources_of(index, self.study.candidates, self.study.k))
+        features = study_features(index, run, self.topics, self.qrels, self.study)
+        if not learned and not any(name.startswith("history.") for name in features.data.feature_names):
+            raise InvalidInputError(
+                "recipe: expected features that are learned from judgements (history.*), got none. Add their families, "
+                "or leave out --learn-history."
+            )
+        return features
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """What a study computes once.
+
+    study     the settings, with a base
+    qrels     the judgements of the queries of the study alone
+    folds     the fold of each query in each trial
+    workers   what trains in each fold: this process, or the workers of a cluster
+    features  what returns the data of a fold
+    runs      of the systems that learn nothing
+    """
+
+    study: Study
+    qrels: Qrels
+    folds: Sequence[Mapping[str, int]]
+    workers: Workers
+    features: FoldHistories | SameData
+    runs: Mapping[str, Run]
+
+    def training(
+        self, data_of: Callable[[int], FoldData], folds: Mapping[str, int], ranker: str, base: str | Ranker | None
+    ) -> FoldTraining:
+        """Return the training of a ranker in each fold."""
+        study = self.study
+        tuning = Tuning(study.tune, random_state=study.random_state) if study.tune else None
+        search = partial(fit_best, new_model(study, ranker, base), tuning)
+        return FoldTraining(data_of, folds, search, learns_from_all(study, ranker, training_size(folds)))
+
+
+@contextmanager
+def prepare(
+    source: SourceLike,
+    topics: TopicsLike | None,
+    qrels: QrelsLike | None,
+    study: Study,
+    runs: Mapping[str, RunLike] | None = None,
+) -> Iterator[Prepared]:
+    """Yield what a study of an index or its folder, of data or their files computes once."""
+    if isinstance(source, Index) or (topics is not None and isinstance(source, str | Path)):
+        with opened(source) as index:
+            yield _of_index(index, topics, qrels, study, runs)
+    else:
+        data = source if isinstance(source, RankingData) else read_data(source)
+        yield _of_data(data, topics, qrels, study, runs)
+
+
+def _of_index(
+    index: Index,
+    topics: TopicsLike | None,
+    qrels: QrelsLike | None,
+    study: Study,
+    others: Mapping[str, RunLike] | None,
+) -> Prepared:
+    """Return the features of the candidates of judged topics, and the runs of BM25 and of the unsupervised ranking."""
+    if topics is None or qrels is None:
+        missing = "topics" if topics is None else "qrels"
+        raise InvalidInputError(f"{missing}: expected {missing} beside an index, got none. Pass both, or pass data.")
+    judged, judgements = judged_queries(topics_of(topics), qrels_of(qrels))
+    runs = _judged_runs(others, judgements)
+    study = _checked(study.starting(UNSUPERVISED), runs)
+    folds = trial_folds(judgements, study, logged_groups(judged, groups_of_topics(index, judged)))
+    learned = is_learned(study.candidates)
+    if learned and not study.learn_history:
+        raise InvalidInputError(
+            "candidates: expected features learned in each fold beside the source history, got none. Learn them "
+            "(learn_history=True, --learn-history), or leave the source out."
+        )
+    index = index.using(history=False, threads=study.threads)
+    sources = sources_of(index, study.candidates, study.k)
+    baseline = replace(sources, sources=(Part(BM25, study.k),))
+    run = bm25 = index.search(judged, candidates=baseline)
+    if not learned and sources != baseline:
+        run = index.search(judged, candidates=sources)
+    own = {OF_BM25: bm25}
+    if study.base not in (RUN, NO_BASE):
+        ranked = rerank(index, UNSUPERVISED, judged, None if learned else run, k=sources.k)
+        own[UNSUPERVISED] = replace(ranked, name=UNSUPERVISED)
+    features: FoldHistories | SameData = FoldHistories(index, run, judged, judgements, study)
+    if not study.learn_history:
+        features = SameData(**vars(study_features(index, run, judged, judgements, study)))
+    return Prepared(study, judgements, folds, index, features, _with_others(own, runs))
+
+
+def _of_data(
+    data: RankingData,
+    topics: TopicsLike | None,
+    qrels: QrelsLike | None,
+    study: Study,
+    others: Mapping[str, RunLike] | None,
+) -> Prepared:
+    """Return the data, and the run that they were made from where they hold its scores."""
+    if topics is not None:
+        raise InvalidInputError("topics: expected none beside data, got some. Leave them out.")
+    data, judgements = _judged_data(data, None if qrels is None else qrels_of(qrels))
+    runs = _judged_runs(others, judgements)
+    if qrels is None:
+        _warn_of_others(runs, data)
+    defaults = {setting.name: setting.default for setting in fields(Study)}
+    other = next((name for name in OF_INDEX if getattr(study, name) != defaults[name]), None)
+    if other is not None:
+        raise InvalidInputError(f"{other}: expected none for data, whose candidates are given, got some. Leave it out.")
+    study = _checked(study.starting(NO_BASE, data.feature_names), runs)
+    folds = trial_folds(judgements, study, groups_by_id(data))
+    own = {}
+    made = data.retriever
+    if data.base_scores is not None:
+        name = OF_BM25 if made is not None and made.known else FIRST_STAGE
+        own[name] = data.run(data.base_scores, FIRST_STAGE if made is None else str(made))
+    if study.base == UNSUPERVISED:
+        base = UnsupervisedBase.of(tuple(data.feature_names))
+        own[UNSUPERVISED] = data.run(base.scores(data), UNSUPERVISED)
+    return Prepared(study, judgements, folds, InOrder(), SameData(data), _with_others(own, runs))
+
+
+def _checked(study: Study, runs: Mapping[str, Run]) -> Study:
+    """Return the study; refuse names of runs that another system has, and a search that the ranker does not have."""
+    taken = Counter(name.lower() for name in (*SYSTEMS, UNSUPERVISED, *study.trained, *runs))
+    name = next((name for name in runs if taken[name.lower()] > 1), None)
+    if name is not None:
+        raise InvalidInputError(f"runs: expected names that no other system has, in any case, got {name}. Rename it.")
+    if study.tune:
+        search_space(new_model(study, study.ranker, None))
+    return study
+
+
+def is_learned(candidates: str | None) -> bool:
+    """Return whether candidates have a source that is learned from judgements."""
+    parts = () if candidates is None else Candidates.parse(candidates).sources
+    return any(source(part.name).learned for part in parts if part.file is None)
+
+
+def trial_folds(qrels: Qrels, study: Study, groups: Mapping[str, int] | None) -> list[dict[str, int]]:
+    """Return the folds of the judged queries in each trial; those of a group are in the same fold."""
+    if study.repeats < 1:
+        raise InvalidInputError(f"repeats: expected a number from 1, got {study.repeats}.")
+    if not isinstance(study.folds, int):
+        if study.repeats > 1:
+            raise InvalidInputError(
+                f"repeats: expected 1 with the fold of each query, got {study.repeats}. Pass a number of folds."
+            )
+        return [given_folds(qrels, study.folds)]
+    relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in qrels}
+    seeds = range(study.random_state, study.random_state + study.repeats)
+    return [assign_folds(qrels, study.folds, seed, relevant, groups) for seed in seeds]
+
+
+def study_features(index: Index, run: Run, topics: Topics, qrels: Qrels, study: Study) -> FoldData:
+    """Return the features of all candidates, and which of these are trained on."""
+    run = run.take(run.trec_order())
+    trained = None if study.base == RUN else among_first(run, TRAINED)
+    some = run.without_sources() if study.candidates is None and isinstance(run, UnionRun) else run
+    data = index.features(some, topics, qrels, recipe=study.recipe)
+    if trained is not None and data.retriever is not None:  # models rerank as many candidates as the study
+        data = replace(data, retriever=replace(data.retriever, depth=sources_of(index, study.candidates, study.k).k))
+    return FoldData(data, trained)
+
+
+def new_model(study: Study, ranker: str, base: str | Ranker | None) -> Ranker:
+    """Return a ranker that is not fitted; the study's parameters are those of the study's ranker."""
+    kind = ranker_class(ranker)
+    shared = {"metric": study.metric, "random_state": study.random_state, "n_jobs": study.threads}
+    accepted = {name: value for name, value in shared.items() if name in kind().get_params(deep=False)}
+    parameters = study.parameters if ranker == study.ranker else {}
+    return kind(base=base, **{**accepted, **parameters})
+
+
+def learns_from_all(study: Study, ranker: str, n_queries: int) -> bool:
+    """Return whether no training query is left to stop on; settings are compared on such queries."""
+    if study.base == RUN or study.tune:
+        return ranker_class(ranker).cross_validates
+    return new_model(study, ranker, None).learns_from_all(n_queries)
+
+
+def _with_others(own: Mapping[str, Run], others: Mapping[str, Run]) -> dict[str, Run]:
+    """Return runs of systems that learn nothing: a study's own, those of other systems, and their fusion."""
+    fused = [*list(own.values())[:1], *others.values()]
+    added = {FUSED: replace(fuse(fused), name=FUSED)} if others and len(fused) > 1 else {}
+    return {**own, **others, **added}
+
+
+def _judged_data(data: RankingData, qrels: Qrels | None) -> tuple[RankingData, Qrels]:
+    """Return the data of judged queries, and their judgements: the labels where no others are given."""
+    if qrels is None:
+        return data, label_qrels(data)
+    if data.labels is None:
+        raise InvalidInputError("data: expected labels to train on, got none. Make the data with qrels.")
+    judged = [number for number, query_id in enumerate(data) if query_id in qrels]
+    if not judged:
+        raise InvalidInputError(
+            f"qrels: expected judgements of the queries of the data, got none (a query is {shown(next(iter(data), ''))}"
+            "). Check that both use the same query ids."
+        )
+    if len(judged) < len(data):
+        _log.info("data: %d of %d queries have no judgements and are left out.", len(data) - len(judged), len(data))
+        data = data.select(np.array(judged))
+    return data, Qrels.of({query_id: qrels[query_id] for query_id in data})
+
+
+def label_qrels(data: RankingData) -> Qrels:
+    """Return the labels of data as judgements.
+
+    Relevant documents that were not retrieved, of which data know the labels alone, have ids that no run has.
+    """
+    ideal, ideal_ptr = data.ideal()
+    labels = np.asarray(data.labels)
+    if not (labels == np.rint(labels)).all():
+        raise InvalidInputError("data: expected labels that are whole numbers, got others. Give qrels.")
+    judged = {}
+    for number, query_id in enumerate(data):
+        rows = data.rows(query_id)
+        own = labels[rows].astype(np.int64).tolist()
+        best = Counter(ideal[ideal_ptr[number] : ideal_ptr[number + 1]].astype(np.int64).tolist())
+        missed = enumerate((best - Counter(own)).elements(), 1)
+        judged[query_id] = dict(zip(data.doc_ids[rows].tolist(), own, strict=True))
+        judged[query_id] |= {f"(not retrieved {place})": label for place, label in missed}
+    return Qrels.of(judged)
+
+
+def _warn_of_others(runs: Mapping[str, Run], data: RankingData) -> None:
+    """Log which runs have documents whose labels the data do not know."""
+    known = set(zip(data.query_ids[query_rows(data.query_ptr)].tolist(), data.doc_ids.tolist(), strict=True))
+    for name, run in runs.items():
+        first = {(query_id, doc_id) for query_id in run for doc_id in list(run[query_id])[:FIRST]}
+        if not first <= known:
+            text = (
+                "run %s: %d of the first %d documents of its queries are not in the data and count as not relevant: "
+                "give the judgements (qrels=), or study the index."
+            )
+            _log.warning(text, name, len(first - known), len(first))
+
+
+def _judged_runs(runs: Mapping[str, RunLike] | None, judgements: Qrels) -> dict[str, Run]:
+    """Return the judged queries of runs; log how many of these a run lacks."""
+    judged = {}
+    for name, run in named_runs(runs).items():
+        names = [query_id for query_id in judgements if query_id in run]
+        if len(names) < len(judgements):
+            text = "run %s: no documents for %d of %d judged queries, which count as 0."
+            _log.warning(text, name, len(judgements) - len(names), len(judgements))
+        judged[name] = run.select(run.query_numbers(names))
+    return judged
+
+
+def _trial(prepared: Prepared, folds: Mapping[str, int]) -> Trial:
+    """Return the held-out runs and the models of all systems for one assignment of queries to folds."""
+    study = prepared.study
+    data_of = prepared.features.of_folds(folds) if isinstance(prepared.features, FoldHistories) else prepared.features
     runs = dict(prepared.runs)
     models = {}
     tries = {}
     if isinstance(study.base, Ranker):
-        given = FoldTraining(data_of, folds, partial(_not_trained, study.base), learns_from_all=True)
-        runs[BASE] = held_out(prepared.workers, given, BASE)[2]
+        fixed = FoldTraining(data_of, folds, partial(_not_trained, study.base), learns_from_all=True)
+        runs[BASE] = held_out(prepared.workers, fixed, BASE)[2]
     for system, base in study.trained.items():
-        training = prepared.training(data_of, folds, study.ranker, base, tuning)
+        training = prepared.training(data_of, folds, study.ranker, base)
         models[system], tries[system], runs[system] = held_out(prepared.workers, training, system)
-    return Trial(folds, runs, models, tries, histories)
+    return Trial(folds, runs, models, tries, getattr(data_of, "histories", ()))
 
 
 def _not_trained(model: Ranker, train: RankingData, stop: RankingData | None) -> tuple[Ranker, list[Try]]:
@@ -211,21 +539,6 @@ def _mean_result(qrels: Qrels, trials: Sequence[Trial], system: str, measures: S
     return replace(results[0], values=means)
 
 
-def _choices(trials: Sequence[Trial]) -> list[dict[str, Any]]:
-    """Return folds, tried settings and chosen setting of each trial, as plain JSON values."""
-    return [
-        {
-            "folds": dict(trial.folds),
-            "systems": {system: [_choice(tried) for tried in tries] for system, tries in trial.tries.items()},
-        }
-        for trial in trials
-    ]
-
-
-def _choice(tries: Sequence[Try]) -> dict[str, Any]:
-    return {"chosen": dict(best_try(tries).parameters), "tried": [vars(trial) for trial in tries]}
-
-
 def _write(result: StudyResult, study: Study, folder: Path) -> None:
     """Write all files but the settings."""
     for number, trial in enumerate(result.trials):
@@ -236,13 +549,25 @@ def _write(result: StudyResult, study: Study, folder: Path) -> None:
         "study": study.to_dict(),
         "systems": {
             system: {
-                "policy": result_of_system.policy,
-                "mean": {measure: result_of_system[measure] for measure in study.measures},
-                "per_query": {measure: dict(result_of_system.per_query[measure]) for measure in study.measures},
+                "policy": evaluated.policy,
+                "mean": {measure: evaluated[measure] for measure in study.measures},
+                "per_query": {measure: dict(evaluated.per_query[measure]) for measure in study.measures},
             }
-            for system, result_of_system in result.results.items()
+            for system, evaluated in result.results.items()
         },
-        "trials": _choices(result.trials),
+        "trials": [
+            {
+                "folds": dict(trial.folds),
+                "systems": {
+                    system: [
+                        {"chosen": dict(best_try(tried).parameters), "tried": [vars(setting) for setting in tried]}
+                        for tried in tries
+                    ]
+                    for system, tries in trial.tries.items()
+                },
+            }
+            for trial in result.trials
+        ],
     }
     with whole_file(folder / "results.json") as file:
         file.write(json.dumps(figures, indent=1) + "\n")

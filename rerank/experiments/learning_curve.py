@@ -19,13 +19,12 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.comparison import figure
 from rerank.evaluation.evaluate import evaluate
 from rerank.evaluation.page.figures import Axis, Series, line_chart, svg_file, ticks
-from rerank.experiments.prepared import Prepared, trial_folds
-from rerank.experiments.settings import check_output_folder, staged_output
-from rerank.experiments.study import NO_BASE, SourceLike, Study, StudyInputs, learns_from_all, opened_source
+from rerank.experiments.experiment import Prepared, SourceLike, learns_from_all, prepare
+from rerank.experiments.study import NO_BASE, Study, check_output_folder, staged_output
 from rerank.files.lists import QrelsLike, TopicsLike
 from rerank.runtime.output import whole_file
 from rerank.training.folds import LEAST_QUERIES, held_out, training_size
-from rerank.types import Floats, Run
+from rerank.types import Run
 from rerank.types.query_table import text_table
 
 RANKERS = ("plackettluce", "lambdamart")
@@ -33,9 +32,6 @@ TABLE = "curve.tsv"
 PICTURE = "curve.svg"
 HEADER = ("system", "queries", "mean", "lowest", "highest")
 STEPS = (1, 2, 5)  # of the numbers of queries, times a power of ten
-MORE = 50  # judged queries whose gain is estimated
-LEAST_POINTS = 4  # of a fit of three numbers
-EXPONENTS = (0.05, 2.0)
 NEAREST_MARKS = 1.3  # quotient of numbers of queries on an axis
 
 
@@ -61,11 +57,6 @@ class CurvePoint:
     mean: float
     folds: tuple[float, ...]
 
-    @property
-    def row(self) -> tuple[str, int, float, float, float]:
-        """The values of a line of `curve.tsv`."""
-        return self.system, self.queries, self.mean, min(self.folds), max(self.folds)
-
 
 @dataclass(frozen=True)
 class LearningCurve:
@@ -75,18 +66,12 @@ class LearningCurve:
     ----------
     measure : str
         Name of the measure.
-    n_judged : int
-        Number of judged queries.
-    fold_sizes : tuple of int
-        Number of queries of each fold.
     points : sequence of CurvePoint
         The points of one system after the other, by ascending number of queries.
 
     """
 
     measure: str
-    n_judged: int
-    fold_sizes: tuple[int, ...]
     points: Sequence[CurvePoint]
 
     @property
@@ -95,61 +80,18 @@ class LearningCurve:
         names = dict.fromkeys(point.system for point in self.points)
         return {name: [point for point in self.points if point.system == name] for name in names}
 
-    def gain(self, system: str, more: int = MORE) -> tuple[float, float] | None:
-        """Return what more judged queries would bring, and the half-width of its 95 % interval.
-
-        Parameters
-        ----------
-        system : str
-            Name of the system.
-        more : int
-            Number of queries in addition to those that are judged.
-
-        Returns
-        -------
-        tuple of float, or None
-            The gain of a - b n^-c, fitted to the means, from the judged queries on. The interval is that of the
-            jackknife over folds, whose held-out queries and drawn training queries differ. None: too few points.
-
-        """
-        points = self.systems[system]
-        if len(points) < LEAST_POINTS:
-            return None
-        queries = np.array([float(point.queries) for point in points])
-        sizes = np.array(self.fold_sizes, dtype=float)
-        folds = np.array([point.folds for point in points])
-        ends = self.n_judged + np.array([0.0, more])
-        without = 1.0 - np.eye(len(sizes))  # a row for each fold that is left out
-        gains = [
-            float(np.diff(power_law(queries, (folds * weights).sum(axis=1) / weights.sum(), ends))[0])
-            for weights in (sizes, *(without * sizes))
-        ]
-        return gains[0], _half_width(np.array(gains[1:]))
+    @property
+    def rows(self) -> list[tuple[str, int, float, float, float]]:
+        """System, number of queries, mean, lowest and highest fold of each point, as in `curve.tsv`."""
+        return [(one.system, one.queries, one.mean, min(one.folds), max(one.folds)) for one in self.points]
 
     def __str__(self) -> str:
-        """Return a table, and what more judged queries would bring."""
-        rows = [[system, queries, *map(figure, values)] for system, queries, *values in (p.row for p in self.points)]
-        header = ["system", "training queries", self.measure, "lowest fold", "highest fold"]
-        table = text_table(rows, header)
-        return "\n".join([table, "", *self._outlook()])
-
-    def _outlook(self) -> Iterator[str]:
-        """Yield one line for each system that learns."""
-        yield (
-            f"{MORE} more judged queries, {self.n_judged} to {self.n_judged + MORE}, by a - b n^-c fitted to the means "
-            "(95 %: jackknife over folds; the law itself may not hold):"
-        )
-        learning = [name for name, points in self.systems.items() if points[0].queries]
-        for system in learning:
-            estimate = self.gain(system)
-            if estimate is None:
-                n_points = len(self.systems[system])
-                yield f"  {system}: not enough points, {LEAST_POINTS} are needed and there are {n_points}"
-            else:
-                gain, width = estimate
-                yield f"  {system}: {self.measure} {gain:+.4f} ({gain - width:+.4f} to {gain + width:+.4f})"
-        if not learning:
-            yield f"  not enough judged queries: a fold leaves fewer than {LEAST_QUERIES} to learn from"
+        """Return a table."""
+        rows = [[system, queries, *map(figure, values)] for system, queries, *values in self.rows]
+        table = text_table(rows, ["system", "training queries", self.measure, "lowest fold", "highest fold"])
+        if any(point.queries for point in self.points):
+            return table
+        return f"{table}\n\nnot enough judged queries: a fold leaves fewer than {LEAST_QUERIES} to learn from"
 
     def write(self, folder: Path) -> None:
         """Write `curve.tsv` and `curve.svg` into a folder.
@@ -160,9 +102,8 @@ class LearningCurve:
             The folder.
 
         """
-        lines = ["\t".join(map(str, values)) for values in (HEADER, *(point.row for point in self.points))]
         with whole_file(folder / TABLE) as file:
-            file.write("\n".join(lines) + "\n")
+            file.writelines("\t".join(map(str, values)) + "\n" for values in (HEADER, *self.rows))
         with whole_file(folder / PICTURE) as file:
             file.write(_picture(self))
 
@@ -201,20 +142,15 @@ def learning_curve(
 
     """
     study = study or Study()
-    for name, given in (("tune", study.tune), ("repeats", study.repeats > 1), ("learn_history", study.learn_history)):
-        if given:
+    for name, is_set in (("tune", study.tune), ("repeats", study.repeats > 1), ("learn_history", study.learn_history)):
+        if is_set:
             raise InvalidInputError(f"{name}: expected none in a learning curve, got some. Leave it out.")
     target = None if output is None else check_output_folder(output)
-    with opened_source(source, topics) as opened:
-        inputs = StudyInputs.of(opened, topics, qrels)
-        study = inputs.study(study)
-        (folds,) = trial_folds(inputs.judgements, study, inputs.groups())
-        prepared = Prepared.of(inputs, study)
-        points = [_point(prepared, folds, system, 0, run) for system, run in prepared.runs.items()]
+    with prepare(source, topics, qrels, study) as prepared:
+        points = [_point(prepared, system, 0, run) for system, run in prepared.runs.items()]
         for ranker in dict.fromkeys((*RANKERS, study.ranker)):
-            points += _points(prepared, folds, ranker)
-    sizes = tuple(np.bincount(list(folds.values())).tolist())
-    curve = LearningCurve(study.metric, len(folds), sizes, points)
+            points += _points(prepared, ranker)
+    curve = LearningCurve(study.metric, points)
     if target is not None:
         with staged_output(target, last=TABLE) as staging:
             curve.write(staging)
@@ -240,61 +176,27 @@ def training_sizes(folds: Mapping[str, int]) -> list[int]:
     return [*sizes, training_size(folds)] if fewest >= LEAST_QUERIES else []
 
 
-def power_law(queries: Floats, means: Floats, at: Floats) -> Floats:
-    """Return a - b n^-c at some numbers of queries: least squares, weighted by n, with b from 0 and c in bounds.
-
-    Weights as in R. Figueroa et al., Predicting sample size required for classification performance, BMC Medical
-    Informatics and Decision Making 12:8, 2012: the end of a curve says most of how it goes on.
-    """
-    from scipy.optimize import minimize_scalar
-
-    shares = queries / queries.sum()
-
-    def line(exponent: float) -> tuple[float, float]:
-        powers = queries**-exponent
-        spread = powers - (shares * powers).sum()
-        b = max(0.0, -float((shares * spread * means).sum() / (shares * spread * spread).sum()))
-        return float((shares * (means + b * powers)).sum()), b
-
-    def cost(exponent: float) -> float:
-        a, b = line(exponent)
-        return float((shares * (a - b * queries**-exponent - means) ** 2).sum())
-
-    exponent = float(minimize_scalar(cost, bounds=EXPONENTS, method="bounded").x)
-    a, b = line(exponent)
-    return np.asarray(a - b * at**-exponent)
-
-
-def _points(prepared: Prepared, folds: Mapping[str, int], ranker: str) -> Iterator[CurvePoint]:
+def _points(prepared: Prepared, ranker: str) -> Iterator[CurvePoint]:
     """Yield the points of a ranker, which starts from the study's base."""
     study = prepared.study
+    (folds,) = prepared.folds
     sizes = training_sizes(folds)
-    base = None if study.base == NO_BASE else study.base
-    training = prepared.training(prepared.data_of(folds)[1], folds, ranker, base)
+    training = prepared.training(prepared.features, folds, ranker, None if study.base == NO_BASE else study.base)
     orders = [nested_order(folds, fold, study.random_state) for fold in range(training.number)]
     for size in sizes:
         subsets = None if size == sizes[-1] else [frozenset(order[:size]) for order in orders]
-        from_all = learns_from_all(study, ranker, size)
-        some = replace(training, subsets=subsets, learns_from_all=from_all)
-        yield _point(prepared, folds, ranker, size, held_out(prepared.workers, some, f"{ranker} of {size}")[2])
+        some = replace(training, subsets=subsets, learns_from_all=learns_from_all(study, ranker, size))
+        yield _point(prepared, ranker, size, held_out(prepared.workers, some, f"{ranker} of {size}")[2])
 
 
-def _point(prepared: Prepared, folds: Mapping[str, int], system: str, queries: int, run: Run) -> CurvePoint:
+def _point(prepared: Prepared, system: str, queries: int, run: Run) -> CurvePoint:
     """Return the measure of a run of all held-out queries."""
     measure = prepared.study.metric
     result = evaluate(prepared.qrels, run, [measure], complete=True)
-    values: list[list[float]] = [[] for _ in set(folds.values())]
+    values: dict[int, list[float]] = {}
     for query_id, value in result.per_query[measure].items():
-        values[folds[query_id]].append(value)
-    return CurvePoint(system, queries, result[measure], tuple(float(np.mean(each)) for each in values))
-
-
-def _half_width(gains: Floats) -> float:
-    """Return that of the 95 % interval of a gain, from the gains without each fold."""
-    from scipy.special import stdtrit
-
-    variance = (len(gains) - 1) / len(gains) * float(((gains - gains.mean()) ** 2).sum())
-    return float(stdtrit(len(gains) - 1, 0.975) * np.sqrt(variance))
+        values.setdefault(prepared.folds[0][query_id], []).append(value)
+    return CurvePoint(system, queries, result[measure], tuple(float(np.mean(values[fold])) for fold in sorted(values)))
 
 
 def _picture(curve: LearningCurve) -> str:

@@ -1,131 +1,90 @@
-"""Model cards: what a model is, what it was made from, and what it is for, as Markdown and as a page.
+"""Model cards: what a model is, what it was made from, and what it is for.
 
 M. Mitchell and others, Model cards for model reporting, FAT* 2019.
-
-Feature reports as files: a table, TSV, JSON, and the suggested recipe as TOML.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rerank.errors import InvalidInputError
 from rerank.evaluation.page.figures import (
+    Axis,
     Element,
-    TrainedModel,
+    Series,
+    captioned,
     element,
-    page_text,
-    scrolling,
-    section,
+    line_chart,
+    row_chart,
     table,
-    training_figures,
+    ticks,
 )
-from rerank.experiments.settings import versions
-from rerank.explanation.importance import FeatureReport
+from rerank.experiments.study import versions
+from rerank.explanation.account import Account, Section
+from rerank.explanation.explain import base_in_words
+from rerank.explanation.importance import importances
 from rerank.features.base import directions
-from rerank.features.recipe import Recipe
 from rerank.files.lists import data_of
 from rerank.metrics.registry import parse_measures
+from rerank.metrics.reliability import Reliability
 from rerank.rankers.fusion import Fusion
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import FORMAT, VERSION, Ranker
 from rerank.rankers.store import fitted_model
-from rerank.rankers.warm_start import FeatureBase, ModelBase, NoBase, OtherRunBase
-from rerank.runtime.output import whole_file
+from rerank.rankers.warm_start import NoBase
 from rerank.training.folds import query_values
 from rerank.trees.structures import FEATURES
 from rerank.types import RankingData
-from rerank.types.query_table import counted, text_table
+from rerank.types.query_table import counted
 
-LISTED = 20  # features, of all that the model has
-NOT_KEPT = "not kept in the model file"
+LISTED, DRAWN = 20, 12  # features, of all that the model has, in the table and in the chart
+NOT_STORED = "not kept in the model file"
 GENERAL = (
     "It reorders the candidates of a query. Scores compare documents of one query, not documents of different queries"
 )
 Row = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class CardSection:
-    """A part of a card.
-
-    Parameters
-    ----------
-    title : str
-        The heading.
-    text : str
-        A paragraph; empty for none.
-    rows : tuple of pairs of str
-        Names and values.
-
-    """
-
-    title: str
-    text: str = ""
-    rows: tuple[Row, ...] = ()
-
-
-@dataclass(frozen=True)
-class ModelCard:
+@dataclass(frozen=True, repr=False)
+class ModelCard(Account):
     """What a model is, what it was made from, and what it is for.
 
     Parameters
     ----------
     title : str
         The heading.
-    sections : tuple of CardSection
+    sections : tuple of Section
         The parts.
-    training : TrainedModel
-        Curve, importances and reliability, which the page draws.
+    model : Ranker
+        The model, whose training, importances and reliability the page draws.
 
     """
 
     title: str
-    sections: tuple[CardSection, ...]
-    training: TrainedModel
+    sections: tuple[Section, ...]
+    model: Ranker
 
-    def __str__(self) -> str:
-        """Return the card in Markdown."""
-        return self.to_markdown()
+    def parts(self, page: bool = False) -> Sequence[Section]:
+        """Return the sections of the text, or of the page, which has charts of the training."""
+        figures = _figures(self.model) if page else []
+        charts = element("div", figures, class_="figures")
+        return [*self.sections, Section("Charts", figures=[charts])] if figures else self.sections
 
-    def to_markdown(self) -> str:
-        """Return the card in Markdown.
-
-        Returns
-        -------
-        str
-            The text.
-
-        """
-        lines = [f"# {_escaped(self.title)}"]
-        for each in self.sections:
-            lines += ["", f"## {each.title}"]
-            lines += ["", _escaped(each.text)] if each.text else []
-            if each.rows:
-                lines += ["", "| | |", "|---|---|"]
-                lines += [f"| {_escaped(name)} | {_escaped(value)} |" for name, value in each.rows]
-        return "\n".join(lines) + "\n"
-
-    def to_html(self) -> str:
-        """Return the card as a self-contained page, with charts of the training.
+    def to_dict(self) -> dict[str, Any]:
+        """Return the title, and each section with its paragraphs and rows, as plain JSON values.
 
         Returns
         -------
-        str
-            The page.
+        dict
+            Title and sections.
 
         """
-        parts = [section(_id(each.title), each.title, *_content(each)) for each in self.sections]
-        figures = training_figures([self.training], ())
-        if figures:
-            parts.append(section("charts", "Charts", element("div", figures, class_="figures")))
-        return page_text(self.title, "Model card", parts)
+        sections = [{"title": part.title, "text": part.text, "rows": part.rows} for part in self.sections]
+        return {"title": self.title, "sections": sections}
 
 
 def model_card(
@@ -162,59 +121,31 @@ def model_card(
     """
     name = Path(model).name if isinstance(model, str | Path) else type(model).__name__
     model = fitted_model(model)
-    given = None if data is None else data_of(data)
-    sections = [
-        CardSection("Model", rows=tuple(_about(model))),
-        CardSection("Intended use", text=_use(model, use)),
-        CardSection("Data", rows=tuple([*_training_data(model), *_given_data(given)])),
-        CardSection("Features", rows=tuple(_features(model))),
-        CardSection("Measures", rows=tuple([*_measures(model), *_measured(model, given, measures)])),
-        CardSection("Constraints", rows=tuple(_constraints(model))),
-        CardSection("Calibration", rows=tuple(_calibration(model))),
-        CardSection("Parameters", rows=tuple(_parameters(model))),
-        CardSection("Versions", rows=tuple([("model file", f"{FORMAT} {VERSION}"), *_versions()])),
-    ]
-    return ModelCard(f"Model card: {name}", tuple(sections), trained_model(name, model))
-
-
-def trained_model(name: str, model: Ranker) -> TrainedModel:
-    """Return the training of a model for charts: its curve, its importances, its reliability."""
-    measure, history = next(iter(model.evals_result_.get("valid", {}).items()), ("", []))
-    reliability = None if model.calibration_ is None else model.calibration_.reliability
-    return TrainedModel(name, measure, history, model.best_iteration_, importances(model), reliability)
-
-
-def importances(model: Ranker) -> dict[str, float]:
-    """Return the share of each feature in all importances, the greatest first; empty where there are none."""
-    values = getattr(model, "feature_importances_", None)
-    if values is None or not np.abs(values).sum():
-        return {}
-    shares = np.abs(values) / np.abs(values).sum()
-    pairs = zip(model.feature_names_, shares.tolist(), strict=True)
-    return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
+    data = None if data is None else data_of(data)
+    wrote = [(f"{name}, which wrote this card", number) for name, number in versions().items() if number]
+    sections = (
+        Section("Model", rows=_about(model)),
+        Section("Intended use", [_use(model, use)]),
+        Section("Data", rows=[*_training_data(model), *_described(data)]),
+        Section("Features", rows=_features(model)),
+        Section("Measures", rows=[*_measures(model), *_measured(model, data, measures)]),
+        Section("Constraints", rows=_constraints(model)),
+        Section("Calibration", rows=_calibration(model)),
+        Section("Parameters", rows=_parameters(model)),
+        Section("Versions", rows=[("model file", f"{FORMAT} {VERSION}"), *wrote]),
+    )
+    return ModelCard(f"Model card: {name}", sections, model)
 
 
 def _about(model: Ranker) -> list[Row]:
     rows = [("ranker", f"{type(model).__name__} ({model.kind})"), ("iterations", f"{model.best_iteration_:,}")]
     forest = getattr(model, "forest_", None)
     if forest is not None:
-        rows.append(
-            ("trees", f"{counted(forest.n_trees, 'tree')}, {counted(len(forest.leaf_value), 'leaf', 'leaves')}")
-        )
-    return [*rows, ("starts from", _base(model)), ("checksum", model.checksum())]
-
-
-def _base(model: Ranker) -> str:
-    base = model.base_
-    if isinstance(base, NoBase):
-        return "nothing"
-    text = base.kind
-    if isinstance(base, FeatureBase | OtherRunBase):
-        text = f"{base.kind} {base.name}"
-    elif isinstance(base, ModelBase):
-        text = f"another model ({base.model.kind})"
+        leaves = counted(len(forest.leaf_value), "leaf", "leaves")
+        rows.append(("trees", f"{counted(forest.n_trees, 'tree')}, {leaves}"))
+    start = base_in_words(model.base_) or ("nothing" if isinstance(model.base_, NoBase) else model.base_.kind)
     weight = getattr(model, "base_weight_", None)
-    return text if weight is None else f"{text}; {weight}"
+    return [*rows, ("starts from", start if weight is None else f"{start}; {weight}"), ("checksum", model.checksum())]
 
 
 def _use(model: Ranker, use: str) -> str:
@@ -236,16 +167,13 @@ def _use(model: Ranker, use: str) -> str:
 def _training_data(model: Ranker) -> list[Row]:
     made = model.fingerprint_ or {}
     calibration = model.calibration_
-    counts = getattr(getattr(model, "forest_", None), "leaf_count", None)
-    n_rows = "" if counts is None else f"{int(counts[: model.forest_.leaf_ptr[1]].sum()):,}"  # type: ignore[attr-defined]
     counts_of = ", ".join(f"{made[name]:,} {name}" for name in ("documents", "terms") if made.get(name) is not None)
     rows = [
-        ("collection", counts_of or NOT_KEPT),
+        ("collection", counts_of or NOT_STORED),
         ("language", str(made.get("language") or "")),
         ("checksum of the index", str(made.get("checksum", ""))),
-        ("candidates", str(model.retriever_ or NOT_KEPT)),
+        ("candidates", str(model.retriever_ or NOT_STORED)),
         ("other runs", ", ".join(model.run_retrievers_)),
-        ("documents that the first tree was grown on", n_rows),
     ]
     if calibration is not None:
         rows.append(("judged queries", f"{calibration.n_queries}, {calibration.n_relevant} relevant documents"))
@@ -254,7 +182,7 @@ def _training_data(model: Ranker) -> list[Row]:
     return [row for row in rows if row[1]]
 
 
-def _given_data(data: RankingData | None) -> list[Row]:
+def _described(data: RankingData | None) -> list[Row]:
     if data is None:
         return []
     rows = [("given data", f"{counted(len(data), 'query', 'queries')}, {counted(data.n_rows, 'document')}")]
@@ -271,7 +199,7 @@ def _features(model: Ranker) -> list[Row]:
     rows = [("number", f"{model.n_features_in_:,}, of which {len(read):,} have an effect")]
     for part in ("fields", "families", "functions", "numbers", "runs"):
         if recipe.get(part):
-            rows.append((part, ", ".join(str(each) for each in recipe[part])))
+            rows.append((part, ", ".join(map(str, recipe[part]))))
     shares = [(name, share) for name, share in importances(model).items() if share > 0][:LISTED]
     return [*rows, *((name, f"{share:.1%} of the importance") for name, share in shares)]
 
@@ -281,8 +209,8 @@ def _measures(model: Ranker) -> list[Row]:
     for measure, history in model.evals_result_.get("valid", {}).items():
         best = f"{history[model.best_iteration_]:.4f} after {counted(model.best_iteration_, 'iteration')}"
         rows.append((f"{measure} on the queries that ended the training", f"{best}, {history[0]:.4f} before"))
-    found = getattr(model, "cross_validated_", None)
-    return rows if found is None else [*rows, ("by cross-validation of the training queries", f"{found:.4f}")]
+    value = getattr(model, "cross_validated_", None)
+    return rows if value is None else [*rows, ("by cross-validation of the training queries", f"{value:.4f}")]
 
 
 def _measured(model: Ranker, data: RankingData | None, measures: Iterable[Any]) -> list[Row]:
@@ -292,9 +220,9 @@ def _measured(model: Ranker, data: RankingData | None, measures: Iterable[Any]) 
     rows = []
     for measure in parse_measures(measures or [model.metric]):
         value = f"{query_values(data, scores, measure).mean():.4f}"
-        start = "" if data.base_scores is None else query_values(data, data.base_scores, measure).mean()
-        before = "" if start == "" else f", {start:.4f} in the order of the candidates"
-        rows.append((f"{measure.name} on the given data", f"{value}{before}"))
+        if data.base_scores is not None:
+            value += f", {query_values(data, data.base_scores, measure).mean():.4f} in the order of the candidates"
+        rows.append((f"{measure.name} on the given data", value))
     return rows
 
 
@@ -327,7 +255,7 @@ def _calibration(model: Ranker) -> list[Row]:
 
 def _parameters(model: Ranker) -> list[Row]:
     """Return what differs from the defaults, then the other parameters."""
-    defaults = {name: each.default for name, each in declared_parameters(type(model)).items()}
+    defaults = {name: declared.default for name, declared in declared_parameters(type(model)).items()}
     values = {
         name: value for name, value in model.get_params(deep=False).items() if name in defaults and name != "base"
     }
@@ -335,114 +263,39 @@ def _parameters(model: Ranker) -> list[Row]:
     return changed + [(name, f"{value!r} (default)") for name, value in values.items() if value == defaults[name]]
 
 
-def _versions() -> list[Row]:
-    return [(f"{name}, which wrote this card", number) for name, number in versions().items() if number]
+def _figures(model: Ranker) -> list[Element]:
+    """Return charts of the validation measure by iteration, of the reliability, and of the importance of features."""
+    figures = []
+    measure, history = next(iter(model.evals_result_.get("valid", {}).items()), ("", []))
+    if len(history) > 1:
+        best = model.best_iteration_
+        title = f"{measure} on the validation data by iteration"
+        line = Series(model.kind, list(enumerate(history)), 0, (best, history[best]))
+        x = Axis("iteration", ticks(0, len(history) - 1))
+        y = Axis(measure, ticks(min(history), max(history)))
+        described = f"from {history[0]:.4f} to {history[-1]:.4f}"
+        chart = line_chart("training", title, described, [line], x, y)
+        figures.append(captioned(chart, f"{title}; the dot is the final model."))
+    if model.calibration_ is not None:
+        figures.append(reliability_figure(model.calibration_.reliability))
+    shares = [(name, share) for name, share in importances(model).items() if share > 0][:DRAWN]
+    if shares:
+        described = ", ".join(f"{name} {share:.1%}" for name, share in shares)
+        caption = f"Importance of features: share of the total gain, the {len(shares)} greatest"
+        chart = row_chart("importance", caption, described, shares, "share of the total gain")
+        figures.append(captioned(chart, f"{caption}."))
+    return figures
 
 
-def _content(part: CardSection) -> Sequence[Element]:
-    text = [element("p", part.text)] if part.text else []
-    return [*text, scrolling(table(("", ""), part.rows, 2), part.title)] if part.rows else text
-
-
-def _id(title: str) -> str:
-    return title.lower().replace(" ", "-")
-
-
-def _escaped(text: str) -> str:
-    """Return text that Markdown shows as it is: in one line, without markup."""
-    plain = " ".join(text.split())
-    for mark in "\\`*_|<>[]":
-        plain = plain.replace(mark, f"\\{mark}")
-    return plain
-
-
-_HEADERS = ("feature", "group", "us/pair", "gain", "permutation", "coverage", "missing")
-
-
-def check_report_path(path: str | Path) -> Path:
-    """Return the path of a report; refuse an unknown file name extension before the computation."""
-    if str(path) != "-" and Path(path).suffix not in _TEXTS:
-        raise InvalidInputError(
-            f"{path}: expected a name that ends in {', '.join(_TEXTS)}, or - for stdout, got another. Rename it."
-        )
-    return Path(path)
-
-
-def write_report(report: FeatureReport, recipe: Mapping[str, Any], path: str | Path) -> None:
-    """Write a report in the format of the file name: .txt, .tsv, .json, .toml (the suggested recipe).
-
-    recipe  recipe of the data of the report; the suggested recipe has fewer columns
-    """
-    ending = check_report_path(path).suffix
-    with whole_file(path) as file:
-        file.write(_TEXTS.get(ending, _table)(report, recipe))
-
-
-def suggested_recipe(report: FeatureReport, recipe: Mapping[str, Any]) -> Recipe:
-    """Return the recipe of the suggested columns; features outside it are not computed."""
-    return replace(Recipe.from_dict(recipe), features=report.suggestion.features)
-
-
-def _table(report: FeatureReport, recipe: Mapping[str, Any]) -> str:
-    rows = [
-        (
-            each.name,
-            each.group,
-            f"{each.microseconds:.3f}",
-            f"{each.gain:.4f}",
-            f"{each.permutation:+.4f}",
-            f"{each.coverage:.3f}",
-            f"{each.missing:.3f}",
-        )
-        for each in sorted(report.features, key=lambda feature: -feature.gain)
-    ]
-    losses = [
-        (loss.without, loss.features, f"{loss.loss:+.4f}", f"[{loss.low:+.4f}, {loss.high:+.4f}]")
-        for loss in report.losses
-    ]
-    chosen = report.suggestion
-    parts = [
-        f"{report.measure} {report.value:.4f} on {report.n_held_out} held-out of {report.n_queries} queries, "
-        f"{len(report.features)} features",
-        text_table(rows, _HEADERS, 2),
-        text_table(losses, ("left out", "features", f"loss of {report.measure}", "95 %")),
-        f"Suggested under {chosen.budget:.3g} us a pair: {len(chosen.features)} features of "
-        f"{', '.join(chosen.groups)}; {chosen.microseconds:.3g} us, loss {chosen.check.loss:+.4f} "
-        f"[{chosen.check.low:+.4f}, {chosen.check.high:+.4f}].",
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def _tsv(report: FeatureReport, recipe: Mapping[str, Any]) -> str:
-    lines = ["\t".join(_HEADERS)]
-    lines += ["\t".join(map(str, asdict(feature).values())) for feature in report.features]
-    return "\n".join(lines) + "\n"
-
-
-def _json(report: FeatureReport, recipe: Mapping[str, Any]) -> str:
-    def plain(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: plain(inner) for key, inner in value.items()}
-        if isinstance(value, list | tuple):
-            return [plain(inner) for inner in value]
-        return None if value != value else value  # JSON has no NaN
-
-    return json.dumps(plain(asdict(report)), ensure_ascii=False, indent=1) + "\n"
-
-
-def _toml(report: FeatureReport, recipe: Mapping[str, Any]) -> str:
-    chosen = report.suggestion
-    about = (
-        f"# {len(chosen.features)} of {len(report.features)} features: {chosen.microseconds:.3g} us a pair, "
-        f"{report.measure} {-chosen.check.loss:+.4f} [{-chosen.check.high:+.4f}, {-chosen.check.low:+.4f}] "
-        f"on {report.n_held_out} held-out queries\n"
-    )
-    return about + suggested_recipe(report, recipe).to_toml()
-
-
-_TEXTS: dict[str, Callable[[FeatureReport, Mapping[str, Any]], str]] = {
-    ".txt": _table,
-    ".tsv": _tsv,
-    ".json": _json,
-    ".toml": _toml,
-}
+def reliability_figure(reliability: Reliability) -> Element:
+    """Return the share of relevant documents by promised probability."""
+    points = list(zip(reliability.predicted.tolist(), reliability.observed.tolist(), strict=True))
+    scale = ticks(0.0, max(map(max, points)))
+    series = [Series("observed", points, 0), Series("as promised", [(0.0, 0.0), (scale[-1], scale[-1])], 1)]
+    title = "Observed share of relevant documents by promised probability"
+    text = f"Brier score {reliability.brier:.4f}, expected calibration error {reliability.error:.4f}"
+    chart = line_chart("reliability", title, text, series, Axis("promised probability", scale), Axis("relevant", scale))
+    caption = f"{title}, in bins of equal mass, of queries that were not learned from. {text}."
+    counts = reliability.counts.tolist()
+    rows = [[f"{low:.4f}", f"{share:.4f}", f"{count}"] for (low, share), count in zip(points, counts, strict=True)]
+    return captioned(chart, caption, series, table(["promised", "observed", "documents"], rows))

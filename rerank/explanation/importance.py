@@ -1,7 +1,7 @@
 """Importance and cost of features, and a smaller recipe under a cost budget.
 
 A small model with fixed hyper-parameters is trained on two thirds of the queries. Gains are those of that model.
-Permutation importance and losses are measured on the held-out third, which no choice uses.
+Losses are measured on the held-out third, which no choice uses.
 
 Partial dependence: the mean score of documents if a feature had one value for all of them, for several values.
 
@@ -19,20 +19,9 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown, suggestion
-from rerank.evaluation.page.figures import (
-    Axis,
-    Element,
-    Series,
-    element,
-    line_chart,
-    page_text,
-    scrolling,
-    section,
-    svg_file,
-    table,
-    ticks,
-)
+from rerank.evaluation.page.figures import Axis, Series, element, line_chart, ticks
 from rerank.evaluation.significance import bootstrap_intervals
+from rerank.explanation.account import Account, Section, write_account
 from rerank.explanation.explain import feature_meanings
 from rerank.features.base import column_groups
 from rerank.features.recipe import Recipe
@@ -43,10 +32,10 @@ from rerank.metrics.registry import parse_measure
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import fitted_model
+from rerank.runtime.output import whole_file
 from rerank.runtime.progress import track
 from rerank.training.folds import assign_folds, groups_by_id, query_values
-from rerank.types import Floats, Ints, RankingData, Run, Topics
-from rerank.types.query_table import text_table
+from rerank.types import RankingData, Run, Topics
 
 MODEL: dict[str, Any] = {"num_leaves": 15, "learning_rate": 0.1, "min_child_samples": 50, "random_state": 0}
 
@@ -71,7 +60,6 @@ class HeldOutSplit:
         self.train = data.select(np.flatnonzero(fold))
         self.held_out = data.select(np.flatnonzero(fold == 0))
         self.measure = measure
-        self._threads = threads
         self._settings = {**MODEL, "n_estimators": trees, "n_jobs": threads, "metric": measure.name}
         self.model = LambdaMART(**self._settings).fit(self.train)
         self.values = query_values(self.held_out, self.model.predict(self.held_out), measure)
@@ -88,22 +76,6 @@ class HeldOutSplit:
         low, high = bootstrap_intervals(losses[:, None])
         return Loss(name, self.train.n_features - len(columns), float(losses.mean()), float(low[0]), float(high[0]))
 
-    def permutation(self, model: Ranker) -> dict[str, float]:
-        """Return the loss of the measure if the values of a feature are shuffled over the held-out rows.
-
-        L. Breiman, Random Forests, Machine Learning 45, 2001, section 10.
-        """
-        random = np.random.default_rng(0)
-        held_out = replace(self.held_out, X=self.held_out.X.copy())
-        before = query_values(held_out, model.predict(held_out), self.measure).mean()
-        losses = {}
-        for column, name in track(list(enumerate(held_out.feature_names)), "permutation"):
-            values = held_out.X[:, column].copy()
-            held_out.X[:, column] = random.permutation(values)
-            losses[name] = float(before - query_values(held_out, model.predict(held_out), self.measure).mean())
-            held_out.X[:, column] = values
-        return losses
-
 
 TREES = 100
 QUICK_TREES = 30
@@ -112,36 +84,19 @@ TIMED_ROWS = 20_000
 
 
 @dataclass(frozen=True)
-class Group:
-    """Columns that a family computes together for a field, or for no field; the unit of cost.
-
-    microseconds  for each query-document pair if the group is computed alone, including the matching of the query's
-                  terms; NaN if not measured
-    """
-
-    name: str
-    features: tuple[str, ...]
-    microseconds: float
-
-
-@dataclass(frozen=True)
 class FeatureWorth:
     """Importance and cost of a feature.
 
-    microseconds  share of the cost of its group
+    group         columns that a family computes together for a field, or for no field; the unit of cost
+    microseconds  share of the cost of its group for each query-document pair if the group is computed alone, including
+                  the matching of the query's terms; NaN if not measured
     gain          share of the gain of all splits of the model
-    permutation   loss of the measure if its held-out values are shuffled
-    coverage      share of the queries in which it is not constant
-    missing       share of the rows in which it is missing
     """
 
     name: str
     group: str
     microseconds: float
     gain: float
-    permutation: float
-    coverage: float
-    missing: float
 
 
 @dataclass(frozen=True)
@@ -155,8 +110,8 @@ class Suggestion:
     check: Loss
 
 
-@dataclass(frozen=True)
-class FeatureReport:
+@dataclass(frozen=True, repr=False)
+class FeatureReport(Account):
     """Importance and cost of the features of some data."""
 
     measure: str
@@ -164,21 +119,83 @@ class FeatureReport:
     n_queries: int
     n_held_out: int
     features: tuple[FeatureWorth, ...]
-    groups: tuple[Group, ...]
     losses: tuple[Loss, ...]
     suggestion: Suggestion
 
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        """The features, and the measure of the model that has all of them."""
+        return f"{len(self.features)} features: {self.measure} {self.value:.4f}"
 
-def feature_groups(data: RankingData, microseconds: Mapping[str, float] | None = None) -> tuple[Group, ...]:
-    """Return the groups of the columns of data with a recipe; `microseconds` is the cost of groups by name."""
+    @property
+    def subtitle(self) -> str:  # type: ignore[override]
+        """What was measured."""
+        return f"Measured on {self.n_held_out} held-out of {self.n_queries} queries"
+
+    def parts(self, page: bool = False) -> Sequence[Section]:
+        """Return the features by their gain, what is lost without some, and the suggested ones."""
+        features = [
+            [worth.name, worth.group, f"{worth.microseconds:.3f}", f"{worth.gain:.4f}"]
+            for worth in sorted(self.features, key=lambda worth: -worth.gain)
+        ]
+        losses = [[loss.without, f"{loss.features}", *_of_loss(loss)] for loss in self.losses]
+        lost, chosen = f"loss of {self.measure}", self.suggestion
+        text = (
+            f"Under {chosen.budget:.3g} us a pair: {len(chosen.features)} features of {', '.join(chosen.groups)}; "
+            f"{chosen.microseconds:.3g} us, {lost} {' '.join(_of_loss(chosen.check))}."
+        )
+        return [
+            Section("Features", (), features, _HEADER),
+            Section("Without some", (), losses, ("left out", "features", lost, "95 %"), 1),
+            Section("Suggested", [text]),
+        ]
+
+
+_HEADER = ("feature", "group", "us/pair", "gain")
+
+
+def _of_loss(loss: Loss) -> tuple[str, str]:
+    return f"{loss.loss:+.4f}", f"[{loss.low:+.4f}, {loss.high:+.4f}]"
+
+
+def check_report_path(path: str | Path) -> Path:
+    """Return the path of a report; refuse an unknown file name extension before the computation."""
+    endings = (".txt", ".html", ".json", ".toml")
+    if str(path) != "-" and Path(path).suffix not in endings:
+        raise InvalidInputError(
+            f"{path}: expected a name that ends in {', '.join(endings)}, or - for stdout, got another. Rename it."
+        )
+    return Path(path)
+
+
+def write_report(report: FeatureReport, recipe: Mapping[str, Any], path: Path) -> None:
+    """Write a report in the form of the file name, or the suggested recipe (.toml).
+
+    recipe  recipe of the data of the report; the suggested recipe has fewer columns
+    """
+    if path.suffix != ".toml":
+        write_account(report, path)
+        return
+    about = " ".join(report.parts()[-1].text)
+    with whole_file(path) as file:
+        file.write(f"# {about}\n{suggested_recipe(report, recipe).to_toml()}")
+
+
+def suggested_recipe(report: FeatureReport, recipe: Mapping[str, Any]) -> Recipe:
+    """Return the recipe of the suggested columns; features outside it are not computed."""
+    return replace(Recipe.from_dict(recipe), features=report.suggestion.features)
+
+
+def feature_groups(data: RankingData) -> dict[str, tuple[str, ...]]:
+    """Return the columns of each group of data with a recipe."""
     if data.recipe is None:
         raise InvalidInputError("data: expected the recipe of the features, got none. Make it with `rerank features`.")
-    groups = [
-        (_group_name(group.name, group.field), group.names) for group in column_groups(Recipe.from_dict(data.recipe))
-    ]
-    present = [(name, tuple(column for column in columns if column in data.feature_names)) for name, columns in groups]
-    costs = microseconds or {}
-    return tuple(Group(name, columns, costs.get(name, float("nan"))) for name, columns in present if columns)
+    groups = {}
+    for group in column_groups(Recipe.from_dict(data.recipe)):
+        columns = tuple(column for column in group.names if column in data.feature_names)
+        if columns:
+            groups[_group_name(group.name, group.field)] = columns
+    return groups
 
 
 def _group_name(family: str, field: str | None) -> str:
@@ -198,7 +215,7 @@ def measure_costs(
     that compiles, minus the time of an extraction without features. Scores of other runs are not timed.
     """
     chosen = replace(Recipe.from_dict(recipe), features=None, normalisation={}, runs=())
-    first_queries = _first_queries(run, TIMED_ROWS)
+    first_queries = run.select(np.arange(max(1, int(np.searchsorted(run.query_ptr, TIMED_ROWS, side="right")) - 1)))
 
     def seconds(recipe: Recipe) -> float:
         times = []
@@ -225,126 +242,82 @@ def measure_costs(
 
 def feature_report(
     data: RankingData,
-    model: Ranker | None = None,
     *,
     microseconds: Mapping[str, float] | None = None,
     budget: float | None = None,
-    metric: str = "nDCG@10",
     quick: bool = False,
     threads: int | None = None,
 ) -> FeatureReport:
-    """Return importance and cost of each feature of labelled data."""
+    """Return importance and cost of each feature of labelled data; `microseconds` is the cost of groups by name."""
     if data.labels is None or len(data) < 6:
         raise InvalidInputError(
             f"data: expected labels and at least 6 queries, got {'no labels' if data.labels is None else len(data)}. "
             "Give judgements (--qrels) of more queries."
         )
-    groups = feature_groups(data, microseconds)
-    split = HeldOutSplit(data, parse_measure(metric), QUICK_TREES if quick else TREES, threads)
-    explained = model or split.model
-    gains = _gains(explained, data.feature_names)
-    features = _worths(data, groups, gains, split.permutation(explained))
+    groups = feature_groups(data)
+    costs = dict.fromkeys(groups, float("nan")) | dict(microseconds or {})
+    split = HeldOutSplit(data, parse_measure("nDCG@10"), QUICK_TREES if quick else TREES, threads)
+    gains = importances(split.model)
+    features = tuple(
+        FeatureWorth(name, group, costs[group] / len(columns), gains.get(name, 0.0))
+        for group, columns in groups.items()
+        for name in columns
+    )
+    left_out: dict[str, tuple[str, ...]] = {}
+    for group, columns in groups.items():
+        family = f"family {group.partition('.')[0]}"
+        left_out[family] = left_out.get(family, ()) + columns
     top = sorted(features, key=lambda feature: -feature.gain)[: QUICK_TOP if quick else TOP]
-    left_out = {**_families(groups), **{feature.name: (feature.name,) for feature in top}}
-    losses = [
+    left_out |= {feature.name: (feature.name,) for feature in top}
+    losses = tuple(
         split.loss(name, [column for column in data.feature_names if column not in columns])
         for name, columns in track(left_out.items(), "left out", len(left_out))
         if len(columns) < data.n_features
-    ]
-    suggestion = _suggestion(split, groups, _gains(split.model, data.feature_names), budget)
+    )
+    suggested = _suggestion(split, groups, costs, gains, budget)
     value = float(split.values.mean())
-    return FeatureReport(
-        split.measure.name, value, len(data), len(split.held_out), features, groups, tuple(losses), suggestion
-    )
+    return FeatureReport(split.measure.name, value, len(data), len(split.held_out), features, losses, suggested)
 
 
-def _gains(model: Ranker, names: Sequence[str]) -> dict[str, float]:
-    """Return the share of the gain of each feature; 0 if the model does not use it or has no gains."""
-    gains = np.asarray(getattr(model, "feature_importances_", np.zeros(model.n_features_in_)), dtype=np.float64)
-    shares = gains / (gains.sum() or 1.0)
-    known = dict(zip(model.feature_names_, shares.tolist(), strict=True))
-    return {name: known.get(name, 0.0) for name in names}
-
-
-def _worths(
-    data: RankingData, groups: tuple[Group, ...], gains: Mapping[str, float], permutation: Mapping[str, float]
-) -> tuple[FeatureWorth, ...]:
-    missing = np.isnan(data.X).mean(axis=0)
-    coverage = _coverage(data)
-    column_of = {name: number for number, name in enumerate(data.feature_names)}
-    return tuple(
-        FeatureWorth(
-            name,
-            group.name,
-            group.microseconds / len(group.features),
-            gains[name],
-            permutation[name],
-            float(coverage[column_of[name]]),
-            float(missing[column_of[name]]),
-        )
-        for group in groups
-        for name in group.features
-    )
-
-
-def _coverage(data: RankingData) -> Floats:
-    n_distinguished = np.zeros(data.n_features)
-    for first, last in _spans(data.query_ptr):
-        block = data.X[first:last]
-        n_distinguished += np.fmax.reduce(block) > np.fmin.reduce(block)
-    return n_distinguished / len(data)
-
-
-def _first_queries(run: Run, n_rows: int) -> Run:
-    """Return the first queries of a run, about `n_rows` rows."""
-    last = max(1, int(np.searchsorted(run.query_ptr, n_rows, side="right")) - 1)
-    rows = int(run.query_ptr[last])
-    return Run(run.query_ids[:last], run.query_ptr[: last + 1], run.doc_ids[:rows], run.scores[:rows], run.name)
-
-
-def _spans(query_ptr: Ints) -> list[tuple[int, int]]:
-    bounds = zip(query_ptr[:-1].tolist(), query_ptr[1:].tolist(), strict=True)
-    return [(first, last) for first, last in bounds if last > first]
-
-
-def _families(groups: tuple[Group, ...]) -> dict[str, tuple[str, ...]]:
-    """Return the columns of each family, over all fields."""
-    columns: dict[str, tuple[str, ...]] = {}
-    for group in groups:
-        name = f"family {group.name.partition('.')[0]}"
-        columns[name] = columns.get(name, ()) + group.features
-    return columns
+def importances(model: Ranker) -> dict[str, float]:
+    """Return the share of each feature in all importances, the greatest first; empty where there are none."""
+    values = getattr(model, "feature_importances_", None)
+    if values is None or not np.abs(values).sum():
+        return {}
+    shares = np.abs(values) / np.abs(values).sum()
+    pairs = zip(model.feature_names_, shares.tolist(), strict=True)
+    return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
 
 
 def _suggestion(
-    split: HeldOutSplit, groups: tuple[Group, ...], gains: Mapping[str, float], budget: float | None
+    split: HeldOutSplit,
+    groups: Mapping[str, tuple[str, ...]],
+    costs: Mapping[str, float],
+    gains: Mapping[str, float],
+    budget: float | None,
 ) -> Suggestion:
     """Return groups by gain per cost that fit the budget; the held-out queries are used once, for the final loss."""
-
-    def cost(group: Group) -> float:
-        return len(group.features) if np.isnan(group.microseconds) else max(group.microseconds, 1e-9)
-
-    def worth(group: Group) -> float:
-        return sum(gains[name] for name in group.features)
-
-    limit = sum(map(cost, groups)) / 2 if budget is None else budget
-    chosen: list[Group] = []
-    for group in sorted(groups, key=lambda group: -worth(group) / cost(group)):
-        if worth(group) > 0 and sum(map(cost, chosen)) + cost(group) <= limit:
-            chosen.append(group)
-    columns = tuple(name for group in groups if group in chosen for name in group.features if gains[name] > 0)
+    worth = {name: sum(gains.get(column, 0.0) for column in columns) for name, columns in groups.items()}
+    cost = {name: len(columns) if np.isnan(costs[name]) else max(costs[name], 1e-9) for name, columns in groups.items()}
+    limit = sum(cost.values()) / 2 if budget is None else budget
+    chosen: dict[str, float] = {}
+    for name in sorted(groups, key=lambda name: -worth[name] / cost[name]):
+        if worth[name] > 0 and sum(chosen.values()) + cost[name] <= limit:
+            chosen[name] = cost[name]
+    columns = tuple(
+        column for name in groups if name in chosen for column in groups[name] if gains.get(column, 0.0) > 0
+    )
     if not columns:
-        cheapest = min(map(cost, groups))
         raise InvalidInputError(
-            f"budget: expected at least the {cheapest:.3g} microseconds of the cheapest features, got {limit:g}. "
-            "Raise it."
+            f"budget: expected at least the {min(cost.values()):.3g} microseconds of the cheapest features, got "
+            f"{limit:g}. Raise it."
         )
     check = split.loss("the suggested recipe", columns)
-    return Suggestion(limit, tuple(group.name for group in chosen), columns, sum(map(cost, chosen)), check)
+    return Suggestion(limit, tuple(chosen), columns, sum(chosen.values()), check)
 
 
 MOST_ROWS = 20_000  # whose scores are computed for each value
-N_VALUES = 20
+N_VALUES = 20  # at most, of quantiles of those in the data
 SHARES = 0.1, 0.9  # of the rows, between which the middle ones are
 
 
@@ -372,8 +345,8 @@ class DependencePoint:
     high: float
 
 
-@dataclass(frozen=True)
-class Dependence:
+@dataclass(frozen=True, repr=False)
+class Dependence(Account):
     """How the score depends on a feature, the other features as they are.
 
     Parameters
@@ -394,93 +367,40 @@ class Dependence:
     points: tuple[DependencePoint, ...]
 
     @property
-    def title(self) -> str:
+    def title(self) -> str:  # type: ignore[override]
         """What is shown, as a heading."""
         return f"Score of {self.model} by {self.feature}"
 
-    def __str__(self) -> str:
-        """Return a table."""
-        rows = [[*cells, bar] for cells, bar in zip(self._rows(), self._bars(), strict=True)]
-        header = [*self._header(), ""]
-        about = f"{self.title}{f' ({self.meaning})' if self.meaning else ''}, mean of {self.n_rows:,} documents"
-        return f"{about}\n\n{text_table(rows, header, 0)}"
+    @property
+    def subtitle(self) -> str:  # type: ignore[override]
+        """The meaning of the feature."""
+        return f"{self.meaning or 'a feature of the model'}; mean of {self.n_rows:,} documents"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values; a missing value is None.
-
-        Returns
-        -------
-        dict
-            The fields.
-
-        """
-        points = [{**vars(each), "value": None if np.isnan(each.value) else each.value} for each in self.points]
-        return {**vars(self), "points": points}
-
-    def to_svg(self) -> str:
-        """Return a chart as an SVG file.
-
-        Returns
-        -------
-        str
-            The file.
-
-        """
-        return svg_file(self._chart(), self._series())
-
-    def to_html(self) -> str:
-        """Return a self-contained page with a chart and a table.
-
-        Returns
-        -------
-        str
-            The page.
-
-        """
-        parts = [section("values", "Values", scrolling(table(self._header(), self._rows(), 0), self.title))]
-        if len(self._known()) > 1:
-            parts.insert(0, section("chart", "Chart", element("figure", self._chart())))
-        return page_text(self.title, self.meaning or "a feature of the model", parts)
-
-    def _known(self) -> list[DependencePoint]:
-        return [each for each in self.points if not np.isnan(each.value)]
-
-    def _header(self) -> list[str]:
-        return [self.feature, "documents", "score", "10 %", "90 %"]
-
-    def _rows(self) -> list[list[str]]:
-        """Return value, documents, mean and limits of each point as text."""
-        return [
+    def parts(self, page: bool = False) -> Sequence[Section]:
+        """Return the values, and the chart of a page."""
+        rows = [
             [
-                "missing" if np.isnan(each.value) else f"{each.value:.4g}",
-                f"{each.n_rows}",
-                *(f"{score:+.4f}" for score in (each.score, each.low, each.high)),
+                "missing" if np.isnan(point.value) else f"{point.value:.4g}",
+                f"{point.n_rows}",
+                *(f"{score:+.4f}" for score in (point.score, point.low, point.high)),
             ]
-            for each in self.points
+            for point in self.points
         ]
-
-    def _bars(self) -> list[str]:
-        """Return bars of text, as long as the mean scores are above the least."""
-        scores = [each.score for each in self.points]
-        span = max(scores) - min(scores) or 1.0
-        return ["#" * round(20 * (score - min(scores)) / span) for score in scores]
-
-    def _series(self) -> list[Series]:
-        known = self._known()
+        known = [point for point in self.points if not np.isnan(point.value)]
+        values = Section("Values", (), rows, [self.feature, "documents", "score", "10 %", "90 %"], 0)
+        if not page or len(known) < 2:
+            return [values]
         names = {"mean": "score", "10 % of the documents": "low", "90 % of the documents": "high"}
-        return [
-            Series(name, [(each.value, getattr(each, part)) for each in known], number)
+        series = [
+            Series(name, [(point.value, getattr(point, part)) for point in known], number)
             for number, (name, part) in enumerate(names.items())
         ]
-
-    def _chart(self) -> Element:
-        series = self._series()
-        known = self._known()
         heights = [height for one in series for _, height in one.points]
         x = Axis(self.feature, ticks(known[0].value, known[-1].value))
         y = Axis("score, less its mean", ticks(min(heights), max(heights)))
-        described = ", ".join(f"{each.value:.4g}: {each.score:+.4f}" for each in known)
-        return line_chart("dependence", self.title, described, series, x, y)
+        described = ", ".join(f"{point.value:.4g}: {point.score:+.4f}" for point in known)
+        chart = line_chart("dependence", self.title, described, series, x, y)
+        return [Section("Chart", figures=[element("figure", chart)]), values]
 
 
 def dependence(model: Ranker | str | Path, data: RankingData | str | Path, feature: str) -> Dependence:
@@ -524,34 +444,21 @@ def dependence(model: Ranker | str | Path, data: RankingData | str | Path, featu
         raise InvalidInputError("data: expected documents with features, got none. Pass ranking data or their file.")
     data = data.of_rows(np.unique(np.linspace(0, data.n_rows - 1, min(data.n_rows, MOST_ROWS)).astype(np.int64)))
     values = np.asarray(data.column(feature), dtype=np.float32)
-    grid = _grid(values)
-    scores = np.array([model.predict(_with_value(data, feature, value)) for value in grid])  # (n_values, n_rows)
-    own = scores - scores.mean(axis=0)
+    present = values[~np.isnan(values)]
+    if not len(present):
+        raise InvalidInputError("feature: expected values in the data, got only missing ones. Give other data.")
+    grid = np.unique(np.quantile(np.sort(present), np.linspace(0, 1, N_VALUES), method="nearest"))
+    counts = np.bincount(np.searchsorted((grid[1:] + grid[:-1]) / 2, present), minlength=len(grid)).tolist()
+    if len(present) < len(values):
+        grid = np.append(grid, np.nan)
+        counts.append(len(values) - len(present))
+    X = np.array(data.X)
+    scores = []
+    for value in grid:
+        X[:, data.feature_names.index(feature)] = value
+        scores.append(model.predict(replace(data, X=X)))
+    own = np.array(scores) - np.mean(scores, axis=0)  # (n_values, n_rows)
     low, high = np.quantile(own, SHARES, axis=1)
-    counts = _nearest(values, grid)
     points = zip(grid.tolist(), counts, own.mean(axis=1).tolist(), low.tolist(), high.tolist(), strict=True)
     meaning, _, _ = feature_meanings(Recipe.from_dict(data.recipe or {})).get(feature, ("", "", ""))
     return Dependence(feature, meaning, model.kind, data.n_rows, tuple(DependencePoint(*point) for point in points))
-
-
-def _grid(values: Any) -> Any:
-    """Return up to 20 different values of those in the data, ascending, and NaN where some are missing."""
-    known = np.sort(values[~np.isnan(values)])
-    if not len(known):
-        raise InvalidInputError("feature: expected values in the data, got only missing ones. Give other data.")
-    quantiles = np.unique(np.quantile(known, np.linspace(0, 1, N_VALUES), method="nearest"))
-    return np.append(quantiles, np.nan) if len(known) < len(values) else quantiles
-
-
-def _nearest(values: Any, grid: Any) -> Sequence[int]:
-    """Return how many values are nearest to each of the grid; missing ones count for themselves."""
-    known = grid[~np.isnan(grid)]
-    found = np.searchsorted((known[1:] + known[:-1]) / 2, values[~np.isnan(values)])
-    counts: list[int] = np.bincount(found, minlength=len(known)).tolist()
-    return counts + [int(np.isnan(values).sum())] * (len(grid) - len(known))
-
-
-def _with_value(data: RankingData, feature: str, value: float) -> RankingData:
-    X = np.array(data.X)
-    X[:, data.feature_names.index(feature)] = value
-    return replace(data, X=X)

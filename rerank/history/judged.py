@@ -153,29 +153,6 @@ class HistoryQuery:
     vector: NDArray[np.float32] | None = None
 
 
-@dataclass(frozen=True)
-class JudgedRelevant:
-    """A judged query to which a document is relevant.
-
-    Parameters
-    ----------
-    query_id : str
-        The judged query.
-    terms : str
-        Its distinct analysed terms, in alphabetical order.
-    label : float
-        The document's label.
-    cosine : float
-        Cosine with the query that is explained, see `rerank.history.families.neighbours`.
-
-    """
-
-    query_id: str
-    terms: str
-    label: float
-    cosine: float
-
-
 @dataclass(frozen=True, eq=False)
 class IndexHistory:
     """A history on an index.
@@ -227,28 +204,6 @@ class IndexHistory:
         folds = self.judged.folds.tolist()
         by_terms = {tuple(terms): fold for terms, fold in zip(self.terms, folds, strict=True)}
         return {**dict(zip(self.judged.query_ids.tolist(), folds, strict=True)), **by_terms}
-
-    def judged_relevant(
-        self, candidates: Candidates, query: int, query_id: str, doc: int, most: int
-    ) -> list[JudgedRelevant]:
-        """Return the judged queries to which a document is relevant and which share terms with a query, nearest first.
-
-        Only those queries are returned that the query's features may come from; at most `most`.
-        """
-        judged = self.judged
-        asked = self.query(candidates, query, query_id)
-        weight_of = dict(zip(asked.words.tolist(), asked.weights.tolist(), strict=True))
-        nearest = []
-        for row in np.flatnonzero(judged.docs == doc).tolist():
-            other = int(np.searchsorted(judged.doc_ptr, row, side="right")) - 1
-            first, last = judged.word_ptr[other : other + 2].tolist()
-            words = judged.query_words[first:last].tolist()
-            cosine = sum(weight_of.get(word, 0.0) * self.weights[first + at] for at, word in enumerate(words))
-            if cosine > 0.0 and other not in asked.hidden:
-                terms = " ".join(judged.words[word] for word in words)
-                label = float(judged.labels[row])
-                nearest.append(JudgedRelevant(str(judged.query_ids[other]), terms, label, float(cosine)))
-        return sorted(nearest, key=lambda relevant: (-relevant.cosine, relevant.query_id))[:most]
 
     def queries(self, candidates: Candidates) -> list[HistoryQuery]:
         """Return each query as the families need it."""

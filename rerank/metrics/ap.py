@@ -6,17 +6,19 @@ Reciprocal rank, expected reciprocal rank, and the latter divided by that of the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import (
     GEOMETRIC,
+    REL,
     BinaryMeasure,
     Measure,
+    Parameter,
     PrefixSum,
     RankedLists,
+    declared,
     has_judgement,
     hit_positions,
     in_pool,
@@ -31,7 +33,7 @@ from rerank.metrics.base import (
     totals,
     within,
 )
-from rerank.metrics.registry import register
+from rerank.metrics.registry import measure, register
 from rerank.runtime.arithmetic import exp2_of
 from rerank.types import Floats, Ints, query_rows
 
@@ -39,7 +41,7 @@ EPSILON = 1e-5  # trec_eval's
 GREATEST_MAX_REL = 50  # above it, float64 cannot represent 1 - (2^max - 1) / 2^max
 
 
-@register("AP", trec="map", trec_cut="map_cut", aliases={"MAP": "AP"})
+@register("AP", trec="map", trec_cut="map_cut", aliases={"MAP": {}})
 @dataclass(frozen=True)
 class AP(BinaryMeasure):
     """Mean over all relevant documents of the precision at their rank; a document not retrieved has 0 (trec_eval)."""
@@ -65,21 +67,14 @@ class AP(BinaryMeasure):
         return PrefixSum(relevant, relevant, np.ones(len(relevant)), discounts, norms)
 
 
-@register("GMAP", trec="gm_map")
-@dataclass(frozen=True)
-class GMAP(BinaryMeasure):
+@measure("GMAP", trec="gm_map", averaging=GEOMETRIC)
+def geometric_ap(lists: RankedLists, cutoff: int | None = None, rel: int = REL) -> Floats:
     """Geometric mean of average precision; values below 0.00001 are raised to it (trec_eval)."""
-
-    averaging: ClassVar[str] = GEOMETRIC
-
-    def scores(self, lists: RankedLists) -> Floats:
-        """Return the average precision of every query."""
-        return AP(cutoff=self.cutoff, rel=self.rel).scores(lists)
+    return AP(cutoff=cutoff, rel=rel).scores(lists)
 
 
-@register("infAP", trec="infAP")
-@dataclass(frozen=True)
-class InfAP(BinaryMeasure):
+@measure("infAP", trec="infAP", asks_judged=True)  # the estimate uses the pool
+def inferred_ap(lists: RankedLists, rel: int = REL) -> Floats:
     """Average precision estimated from a judged sample of the pool; a negative label marks the rest of the pool.
 
     The precision at a relevant document is estimated from the judged documents above it. Documents outside the pool are
@@ -90,23 +85,16 @@ class InfAP(BinaryMeasure):
     E. Yilmaz and J. Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM 2006.
 
     """
-
-    takes_cutoff: ClassVar[bool] = False
-    asks_judged: ClassVar[bool] = True  # the estimate uses the pool
-
-    def scores(self, lists: RankedLists) -> Floats:
-        """Return the inferred average precision of every query."""
-        hits = np.flatnonzero(self.relevant(lists.labels))
-        query = query_rows(lists.query_ptr)[hits]
-        above = ranks(lists.query_ptr)[hits]
-        pooled = relevant_so_far(in_pool(lists), lists.query_ptr)[hits] - 1
-        relevant = relevant_so_far(self.relevant(lists.labels), lists.query_ptr)[hits] - 1
-        judged = relevant_so_far(has_judgement(lists), lists.query_ptr)[hits] - 1
-        share = (relevant + EPSILON) / (judged + 2 * EPSILON)
-        return ratio(totals(query, (1.0 + pooled * share) / (above + 1), lists.n_queries), n_relevant(lists, self.rel))
+    hits = np.flatnonzero(lists.labels >= rel)
+    query = query_rows(lists.query_ptr)[hits]
+    above = ranks(lists.query_ptr)[hits]
+    rows = (in_pool(lists), lists.labels >= rel, has_judgement(lists))
+    pooled, relevant, judged = (relevant_so_far(some, lists.query_ptr)[hits] - 1 for some in rows)
+    share = (relevant + EPSILON) / (judged + 2 * EPSILON)
+    return ratio(totals(query, (1.0 + pooled * share) / (above + 1), lists.n_queries), n_relevant(lists, rel))
 
 
-@register("RR", trec="recip_rank", aliases={"MRR": "RR"})
+@register("RR", trec="recip_rank", aliases={"MRR": {}})
 @dataclass(frozen=True)
 class RR(BinaryMeasure):
     """1 / rank of the first relevant document; 0 if there is none up to the cutoff."""
@@ -146,13 +134,7 @@ class ERR(Measure):
 
     """
 
-    max_rel: int = 4
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.max_rel, int) or not 1 <= self.max_rel <= GREATEST_MAX_REL:
-            raise InvalidInputError(
-                f"{self.symbol}: expected max_rel from 1 to {GREATEST_MAX_REL}, got {self.max_rel!r}."
-            )
+    max_rel: int = declared(Parameter(4, f"max_rel from 1 to {GREATEST_MAX_REL}", high=GREATEST_MAX_REL))
 
     def scores(self, lists: RankedLists) -> Floats:
         """Return the expected reciprocal rank of every query."""

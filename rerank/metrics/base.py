@@ -19,7 +19,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
-from typing import ClassVar
+from math import inf
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -243,6 +244,49 @@ Scores = Callable[[RankedLists], Floats]  # the value of a measure for every que
 
 
 @dataclass(frozen=True)
+class Parameter:
+    """A parameter of a measure.
+
+    default    its value where a name does not say it
+    words      what it accepts, for errors
+    types      numbers of these types,
+    low, high  between these bounds, or one of `choices`
+    optional   whether None is accepted, too
+    convert    in place of all of this: what makes the value of what the user gives
+    """
+
+    default: Any
+    words: str
+    types: tuple[Any, ...] = (int,)
+    low: float = 1
+    high: float = inf
+    choices: tuple[Any, ...] = ()
+    optional: bool = False
+    convert: Callable[[Any], Any] | None = None
+
+    def read(self, measure: str, value: Any) -> Any:
+        """Return the value; refuse one that is not accepted."""
+        if self.convert is not None:
+            return self.convert(value)
+        is_number = isinstance(value, self.types) and not isinstance(value, bool) and self.low <= value <= self.high
+        if value in self.choices or (is_number and not self.choices) or (value is None and self.optional):
+            return value
+        raise InvalidInputError(f"{measure}: expected {self.words}, got {value!r}.")
+
+
+def declared(parameter: Parameter) -> Any:
+    """Return the field of a dataclass that is a parameter."""
+    return field(default=parameter.default, metadata={"parameter": parameter})
+
+
+REAL = (int, float)
+BELOW_ONE = 1.0 - 2.0**-53
+LEAST_ABOVE_ZERO = 5e-324
+REL: Any = Parameter(1, "rel of at least 1")
+OPTIONAL_REL: Any = Parameter(None, "rel of at least 1", optional=True)
+
+
+@dataclass(frozen=True)
 class Measure(ABC):
     """A measure of a ranked list.
 
@@ -259,6 +303,8 @@ class Measure(ABC):
         How the values of queries are combined.
     takes_cutoff : bool
         Whether a cutoff is allowed.
+    needs_cutoff : bool
+        Whether a cutoff is needed.
     at : str
         Field that follows `@` in the name.
     asks_judged : bool
@@ -274,6 +320,7 @@ class Measure(ABC):
     symbol: ClassVar[str]
     averaging: ClassVar[str] = MEAN
     takes_cutoff: ClassVar[bool] = True
+    needs_cutoff: ClassVar[bool] = False
     at: ClassVar[str] = "cutoff"
     asks_judged: ClassVar[bool] = False
     asks_subtopics: ClassVar[bool] = False
@@ -281,6 +328,20 @@ class Measure(ABC):
 
     def __init_subclass__(cls) -> None:
         cls.symbol = cls.__name__
+
+    def __post_init__(self) -> None:
+        for member in fields(self):
+            if "parameter" in member.metadata:
+                value = member.metadata["parameter"].read(self.symbol, getattr(self, member.name))
+                object.__setattr__(self, member.name, value)
+        cutoff = self.cutoff
+        if cutoff is not None and not self.takes_cutoff:
+            raise InvalidInputError(f"measure {self.symbol}: expected no cutoff, got {cutoff!r}. Write {self.symbol}.")
+        is_whole = isinstance(cutoff, int | np.integer) and not isinstance(cutoff, bool) and cutoff >= 1
+        if not is_whole and (cutoff is not None or self.needs_cutoff):
+            raise InvalidInputError(
+                f"measure {self.symbol}: expected a cutoff of at least 1, got {cutoff!r}. Write e.g. {self.symbol}@10."
+            )
 
     @property
     def name(self) -> str:
@@ -301,7 +362,7 @@ class Measure(ABC):
     @property
     def needs_judged(self) -> bool:
         """Whether the measure needs to know which documents are judged: `RankedLists.judged` and `zeros`."""
-        return self.asks_judged
+        return self.asks_judged or getattr(getattr(self, "gains", None), "pays_zero", False)
 
     def average(self, values: Floats) -> float:
         """Return the mean of the values of queries (n_queries,), or their sum or geometric mean, see `averaging`."""
@@ -375,14 +436,7 @@ class BinaryMeasure(Measure):
 
     """
 
-    rel: int = 1
-    needs_cutoff: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if self.needs_cutoff and self.cutoff is None:
-            raise InvalidInputError(f"{self.symbol}: expected a cutoff, got none. Write e.g. {self.symbol}@10.")
-        if not isinstance(self.rel, int) or self.rel < 1:
-            raise InvalidInputError(f"{self.symbol}: expected rel of at least 1, got {self.rel!r}.")
+    rel: int = declared(REL)
 
     def relevant(self, labels: Floats) -> NDArray[np.bool_]:
         """Return whether each label is relevant."""

@@ -18,184 +18,128 @@ C. Zhai, W. Cohen and J. Lafferty, Beyond Independent Relevance, SIGIR 2003 (sub
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.metrics.base import BinaryMeasure, RankedLists, SubtopicJudgements, ratio, totals
-from rerank.metrics.registry import register
+from rerank.metrics.base import BELOW_ONE, REAL, REL, Parameter, RankedLists, SubtopicJudgements, ratio, totals
+from rerank.metrics.registry import measure
 from rerank.runtime.arithmetic import log2_of
 from rerank.types import Floats, Ints
 
-_ERR_ALPHA = 0.5  # ndeval's, which ir_measures does not let users change
-
-
-@dataclass(frozen=True)
-class _Diversity(BinaryMeasure):
-    """A measure of subtopics."""
-
-    needs_cutoff: ClassVar[bool] = True
-    asks_subtopics: ClassVar[bool] = True
-    refuses_training: ClassVar[bool] = True
-
-    def scores(self, lists: RankedLists) -> Floats:
-        """Return the value of every query."""
-        judged = lists.subtopics
-        if judged is None:
-            raise InvalidInputError(
-                f"measure {self.name}: expected qrels of subtopics, got one label of each document. Measure it "
-                "with `rerank evaluate` or `evaluate`, by qrels with rows of query, subtopic, document and label."
-            )
-        ranks = judged.rows - lists.query_ptr[np.searchsorted(lists.query_ptr, judged.rows, side="right") - 1]
-        relevant = judged.labels >= self.rel
-        counted = np.flatnonzero((ranks < (self.cutoff or 0)) & relevant[judged.pairs])
-        return self.of_ranks(_Judged(judged, relevant), ranks[counted], judged.pairs[counted])
-
-    @abstractmethod
-    def of_ranks(self, judged: _Judged, ranks: Ints, pairs: Ints) -> Floats:
-        """Return the value of every query, given the relevant judgements of its list within the cutoff.
-
-        Shapes: ranks int64 (n_found,), from 0, ascending within a query; pairs int64 (n_found,).
-        """
+ERR_ALPHA = 0.5  # ndeval's, which ir_measures does not let users change
+ALPHA: Any = Parameter(0.5, "alpha from 0 to below 1", REAL, 0, BELOW_ONE)
+SUBTOPICS: dict[str, Any] = {"asks_subtopics": True, "refuses_training": True}
 
 
 @dataclass(frozen=True, eq=False)
 class _Judged:
-    """The judgements, and whether each is relevant, (n_judgements,) bool."""
+    """The judgements, whether each is relevant, (n_judgements,) bool, and those of the list within the cutoff.
+
+    ranks  (n_found,) int64, from 0, ascending within a query
+    pairs  (n_found,) int64
+    """
 
     all: SubtopicJudgements
     relevant: NDArray[np.bool_]
+    ranks: Ints
+    pairs: Ints
 
-    @property
-    def n_queries(self) -> int:
-        """Number of queries."""
-        return len(self.all.judged_ptr) - 1
+    @classmethod
+    def of(cls, name: str, lists: RankedLists, cutoff: int, rel: int) -> _Judged:
+        """Return the judgements of some lists; `name` is that of the measure, for errors."""
+        judged = lists.subtopics
+        if judged is None:
+            raise InvalidInputError(
+                f"measure {name}@{cutoff}: expected qrels of subtopics, got one label of each document. Measure it "
+                "with `rerank evaluate` or `evaluate`, by qrels with rows of query, subtopic, document and label."
+            )
+        ranks = judged.rows - lists.query_ptr[np.searchsorted(lists.query_ptr, judged.rows, side="right") - 1]
+        relevant = judged.labels >= rel
+        counted = np.flatnonzero((ranks < cutoff) & relevant[judged.pairs])
+        return cls(judged, relevant, ranks[counted], judged.pairs[counted])
 
-    @property
-    def query(self) -> Ints:
-        """Query of each judgement."""
-        return np.repeat(np.arange(self.n_queries), np.diff(self.all.judged_ptr))
+    def n_subtopics(self, pairs: Ints) -> Floats:
+        """Return the number of subtopics of each query that are in some judgements, (n_queries,) float64."""
+        _, first = np.unique(self.all.subtopics[pairs], return_index=True)
+        return totals(self.query(pairs[first]), np.ones(len(first)), len(self.all.judged_ptr) - 1)
 
-    def n_subtopics(self) -> Floats:
-        """Return the number of subtopics of each query to which a document is relevant, (n_queries,) float64."""
-        _, first = np.unique(self.all.subtopics[self.relevant], return_index=True)
-        return np.bincount(self.query[self.relevant][first], minlength=self.n_queries).astype(np.float64)
+    def query(self, pairs: Ints) -> Ints:
+        """Return the query of judgements."""
+        return np.searchsorted(self.all.judged_ptr, pairs, side="right") - 1
 
-
-@dataclass(frozen=True)
-class _Novelty(_Diversity):
-    """Sum over ranks of gain * discount, divided by that of documents that have all subtopics."""
-
-    def discounts(self, depth: int) -> Floats:
-        """Return the discount of each 0-based rank, (depth,) float64."""
-        raise NotImplementedError
-
-    @property
-    def kept(self) -> float:
-        """What a subtopic is worth after a document that is relevant to it: 1 - alpha."""
-        return 1.0 - _ERR_ALPHA
-
-    def of_ranks(self, judged: _Judged, ranks: Ints, pairs: Ints) -> Floats:
-        """Return the value of every query."""
-        depth = self.cutoff or 0
-        discounts = self.discounts(depth)
-        best = np.cumprod(np.append(1.0, np.full(depth - 1, self.kept)))
-        norm = judged.n_subtopics() * float((best * discounts).sum())
-        return ratio(self.sums(judged, ranks, pairs), norm)
-
-    def sums(self, judged: _Judged, ranks: Ints, pairs: Ints) -> Floats:
-        """Return the sum of gain * discount of every query."""
-        subtopics = judged.all.subtopics[pairs]
+    def sums(self, ranks: Ints, pairs: Ints, discounts: Floats, alpha: float) -> Floats:
+        """Return the sum of gain * discount of every query, for judgements at 0-based ranks."""
+        subtopics = self.all.subtopics[pairs]
         order = np.argsort(subtopics, kind="stable")
         _, first, counts = np.unique(subtopics[order], return_index=True, return_counts=True)
         before = np.empty(len(order), dtype=np.int64)
         before[order] = np.arange(len(order)) - np.repeat(first, counts)
-        worth = np.cumprod(np.append(1.0, np.full(int(before.max(initial=0)), self.kept)))
-        gains = worth[before] * self.discounts(self.cutoff or 0)[ranks]
-        return totals(judged.query[pairs], gains, judged.n_queries)
+        gains = _worth(int(before.max(initial=0)) + 1, alpha)[before] * discounts[ranks]
+        return totals(self.query(pairs), gains, len(self.all.judged_ptr) - 1)
+
+    def of_full_documents(self, discounts: Floats, alpha: float) -> Floats:
+        """Return the value of every query, divided by that of documents that have all subtopics."""
+        best = float((_worth(len(discounts), alpha) * discounts).sum())
+        norm = self.n_subtopics(np.flatnonzero(self.relevant)) * best
+        return ratio(self.sums(self.ranks, self.pairs, discounts, alpha), norm)
+
+    def of_ideal(self, discounts: Floats, alpha: float) -> Floats:
+        """Return the value of every query, divided by that of the ideal order."""
+        ideal = self.sums(*_ideal(self, len(discounts), 1.0 - alpha), discounts, alpha)
+        return ratio(self.sums(self.ranks, self.pairs, discounts, alpha), ideal)
 
 
-@dataclass(frozen=True)
-class _Normalised(_Novelty):
-    """Sum over ranks of gain * discount, divided by that of the ideal order."""
-
-    def of_ranks(self, judged: _Judged, ranks: Ints, pairs: Ints) -> Floats:
-        """Return the value of every query."""
-        ideal_ranks, ideal_pairs = _ideal(judged, self.cutoff or 0, self.kept)
-        return ratio(self.sums(judged, ranks, pairs), self.sums(judged, ideal_ranks, ideal_pairs))
+def _worth(depth: int, alpha: float) -> Floats:
+    """Return what a subtopic is worth after 0, 1, 2 ... documents that are relevant to it, (depth,) float64."""
+    return np.cumprod(np.append(1.0, np.full(depth - 1, 1.0 - alpha)))
 
 
-@dataclass(frozen=True)
-class _ByLogarithm(_Novelty):
-    """Discount 1 / log2(1 + rank), and alpha as a parameter."""
-
-    alpha: float = 0.5
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.alpha, float | int) or not 0 <= self.alpha < 1:
-            raise InvalidInputError(f"{self.symbol}: expected alpha from 0 to below 1, got {self.alpha!r}.")
-
-    @property
-    def kept(self) -> float:
-        """What a subtopic is worth after a document that is relevant to it: 1 - alpha."""
-        return 1.0 - self.alpha
-
-    def discounts(self, depth: int) -> Floats:
-        """Return the discount of each 0-based rank, (depth,) float64."""
-        return 1.0 / log2_of(np.arange(2.0, depth + 2.0))
+def _by_logarithm(depth: int) -> Floats:
+    """Return 1 / log2(1 + rank) of each rank, (depth,) float64."""
+    return 1.0 / log2_of(np.arange(2.0, depth + 2.0))
 
 
-@dataclass(frozen=True)
-class _ByRank(_Novelty):
-    """Discount 1 / rank."""
-
-    def discounts(self, depth: int) -> Floats:
-        """Return the discount of each 0-based rank, (depth,) float64."""
-        return 1.0 / np.arange(1.0, depth + 1.0)
+def _by_rank(depth: int) -> Floats:
+    """Return 1 / rank of each rank, (depth,) float64."""
+    return 1.0 / np.arange(1.0, depth + 1.0)
 
 
-@register("alpha_DCG")
-@dataclass(frozen=True)
-class AlphaDCG(_ByLogarithm):
+@measure("alpha_DCG", **SUBTOPICS)
+def alpha_dcg(lists: RankedLists, cutoff: int, rel: int = REL, alpha: float = ALPHA) -> Floats:
     """Alpha-DCG: gain of new subtopics, discounted by the logarithm of the rank; at most 1."""
+    return _Judged.of("alpha_DCG", lists, cutoff, rel).of_full_documents(_by_logarithm(cutoff), alpha)
 
 
-@register("alpha_nDCG")
-@dataclass(frozen=True)
-class AlphaNDCG(_Normalised, _ByLogarithm):
+@measure("alpha_nDCG", **SUBTOPICS)
+def alpha_ndcg(lists: RankedLists, cutoff: int, rel: int = REL, alpha: float = ALPHA) -> Floats:
     """Alpha-DCG, divided by that of the ideal order of the judged documents."""
+    return _Judged.of("alpha_nDCG", lists, cutoff, rel).of_ideal(_by_logarithm(cutoff), alpha)
 
 
-@register("ERR_IA")
-@dataclass(frozen=True)
-class ERRIA(_ByRank):
+@measure("ERR_IA", **SUBTOPICS)
+def err_ia(lists: RankedLists, cutoff: int, rel: int = REL) -> Floats:
     """Intent-aware expected reciprocal rank, with alpha .5 and all subtopics alike; at most 1."""
+    return _Judged.of("ERR_IA", lists, cutoff, rel).of_full_documents(_by_rank(cutoff), ERR_ALPHA)
 
 
-@register("nERR_IA")
-@dataclass(frozen=True)
-class NERRIA(_Normalised, _ByRank):
+@measure("nERR_IA", **SUBTOPICS)
+def nerr_ia(lists: RankedLists, cutoff: int, rel: int = REL) -> Floats:
     """Intent-aware expected reciprocal rank, divided by that of the ideal order of the judged documents."""
+    return _Judged.of("nERR_IA", lists, cutoff, rel).of_ideal(_by_rank(cutoff), ERR_ALPHA)
 
 
-@register("StRecall")
-@dataclass(frozen=True)
-class StRecall(_Diversity):
+@measure("StRecall", **SUBTOPICS)
+def subtopic_recall(lists: RankedLists, cutoff: int, rel: int = REL) -> Floats:
     """Share of the query's subtopics to which a document up to the cutoff is relevant."""
-
-    def of_ranks(self, judged: _Judged, ranks: Ints, pairs: Ints) -> Floats:
-        """Return the recall of every query."""
-        _, first = np.unique(judged.all.subtopics[pairs], return_index=True)
-        found = np.bincount(judged.query[pairs[first]], minlength=judged.n_queries).astype(np.float64)
-        return ratio(found, judged.n_subtopics())
+    judged = _Judged.of("StRecall", lists, cutoff, rel)
+    return ratio(judged.n_subtopics(judged.pairs), judged.n_subtopics(np.flatnonzero(judged.relevant)))
 
 
-def _ideal(judged: _Judged, depth: int, kept: float) -> tuple[Ints, Ints]:
+def _ideal(judged: _Judged, depth: int, remaining: float) -> tuple[Ints, Ints]:
     """Return ranks and judgements of the first documents of each query's ideal order, query by query."""
     ranks: list[Ints] = [np.zeros(0, np.int64)]
     pairs: list[Ints] = [np.zeros(0, np.int64)]
@@ -213,7 +157,7 @@ def _ideal(judged: _Judged, depth: int, kept: float) -> tuple[Ints, Ints]:
             best = len(gains) - 1 - int(gains[::-1].argmax())
             taken = np.flatnonzero(row == best)
             left[best] = False
-            worth[column[taken]] *= kept
+            worth[column[taken]] *= remaining
             ranks.append(np.full(len(taken), rank, dtype=np.int64))
             pairs.append(own[taken])
     return np.concatenate(ranks), np.concatenate(pairs)

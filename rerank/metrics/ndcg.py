@@ -10,17 +10,23 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import (
-    BinaryMeasure,
+    BELOW_ONE,
+    LEAST_ABOVE_ZERO,
+    OPTIONAL_REL,
+    REAL,
+    REL,
     Measure,
+    Parameter,
     RankedLists,
     SwapWeights,
+    declared,
     has_judgement,
     hit_positions,
     inverse,
@@ -32,13 +38,14 @@ from rerank.metrics.base import (
     sums,
     totals,
 )
-from rerank.metrics.registry import register
+from rerank.metrics.registry import measure, register
 from rerank.runtime.arithmetic import exp2_of, log2_of, powers
 from rerank.types import Floats, Ints, pointers, query_rows
 
 LINEAR = "log2"
 EXPONENTIAL = "exp-log2"
 MOST_EXPONENT = 500  # a sum of gains, and its square, stay within float64
+PERSISTENCE: Any = Parameter(0.8, "p between 0 and 1", REAL, LEAST_ABOVE_ZERO, BELOW_ONE)
 
 
 @dataclass(frozen=True)
@@ -97,11 +104,7 @@ class DCG(DiscountedMeasure):
 
     """
 
-    dcg: str = LINEAR
-
-    def __post_init__(self) -> None:
-        if self.dcg not in (LINEAR, EXPONENTIAL):
-            raise InvalidInputError(f"{self.symbol}: expected dcg='{LINEAR}' or '{EXPONENTIAL}', got {self.dcg!r}.")
+    dcg: str = declared(Parameter(LINEAR, f"dcg='{LINEAR}' or '{EXPONENTIAL}'", choices=(LINEAR, EXPONENTIAL)))
 
     def gain_of(self, labels: Floats) -> Floats:
         """Return the label, or 2^label - 1."""
@@ -121,7 +124,7 @@ class DCG(DiscountedMeasure):
         return 1.0 / log2_of(rank + 2.0)
 
 
-@register("RBP", aliases={"rbp": "RBP(p=0.9)"})
+@register("RBP", aliases={"rbp": {"p": 0.9}})
 @dataclass(frozen=True)
 class RBP(DiscountedMeasure):
     """(1 - p) sum gain p^(rank - 1): the expected gain of a user who continues with probability p.
@@ -136,14 +139,8 @@ class RBP(DiscountedMeasure):
 
     """
 
-    p: float = 0.8
-    rel: int | None = None
-
-    def __post_init__(self) -> None:
-        if isinstance(self.p, bool) or not isinstance(self.p, float | int) or not 0.0 < self.p < 1.0:
-            raise InvalidInputError(f"RBP: expected p between 0 and 1, got {self.p!r}. Write e.g. RBP(p=0.8).")
-        if self.rel is not None and (not isinstance(self.rel, int) or self.rel < 1):
-            raise InvalidInputError(f"RBP: expected rel of at least 1, got {self.rel!r}. Write e.g. RBP(rel=1).")
+    p: float = declared(PERSISTENCE)
+    rel: int | None = declared(OPTIONAL_REL)
 
     def gain_of(self, labels: Floats) -> Floats:
         """Return relevance, or the label."""
@@ -154,9 +151,8 @@ class RBP(DiscountedMeasure):
         return (1.0 - self.p) * powers(float(self.p), rank)
 
 
-@register("RBPResidual", aliases={"rbp_resid": "RBPResidual(p=0.9)"})
-@dataclass(frozen=True)
-class RBPResidual(Measure):
+@measure("RBPResidual", aliases={"rbp_resid": {"p": 0.9}}, asks_judged=True)
+def residual(lists: RankedLists, p: float = PERSISTENCE) -> Floats:
     """(1 - p) * sum of p^(rank - 1) over unjudged documents, plus p^n for the documents below the n retrieved ones.
 
     A negative label is not a judgement. A query without any document has 0, as in every other measure. (trec_eval
@@ -168,22 +164,11 @@ class RBPResidual(Measure):
     section 4.
 
     """
-
-    p: float = 0.8
-    takes_cutoff: ClassVar[bool] = False
-    asks_judged: ClassVar[bool] = True  # it is computed from unjudged documents
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.p, int | float) or not 0 < self.p < 1:
-            raise InvalidInputError(f"RBPResidual: expected p between 0 and 1, got {self.p!r}. Write p=0.8.")
-
-    def scores(self, lists: RankedLists) -> Floats:
-        """Return the residual of every query."""
-        depth = np.diff(lists.query_ptr)
-        unknown = np.flatnonzero(~has_judgement(lists))
-        weights = np.zeros(len(lists.labels))
-        weights[unknown] = (1.0 - self.p) * powers(self.p, ranks(lists.query_ptr)[unknown])
-        return np.where(depth > 0, sums(weights, lists.query_ptr) + powers(self.p, depth), 0.0)
+    depth = np.diff(lists.query_ptr)
+    unknown = np.flatnonzero(~has_judgement(lists))
+    weights = np.zeros(len(lists.labels))
+    weights[unknown] = (1.0 - p) * powers(p, ranks(lists.query_ptr)[unknown])
+    return np.where(depth > 0, sums(weights, lists.query_ptr) + powers(p, depth), 0.0)
 
 
 @dataclass(frozen=True)
@@ -222,6 +207,8 @@ class Gains:
 
 
 PLAIN = Gains()
+GAINS: Any = Parameter(PLAIN, "{label: gain}", convert=Gains.of)
+GRADED: dict[str, Any] = {"trec_parameter": "gains", "refuses_training": True}  # a larger label may lower the value
 
 
 def graded(lists: RankedLists, gains: Gains) -> tuple[Floats, Floats, Ints]:
@@ -243,56 +230,30 @@ def _is_pair(label: object, gain: object) -> bool:
     return isinstance(label, int) and isinstance(gain, int | float) and bool(np.isfinite(gain))
 
 
-@dataclass(frozen=True)
-class GradedMeasure(Measure):
-    """A measure of the whole list that sums gains: the labels, or what `gains` says."""
-
-    gains: Gains = PLAIN
-    takes_cutoff: ClassVar[bool] = False
-    refuses_training: ClassVar[bool] = True  # moving a larger label up may lower the value
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "gains", Gains.of(self.gains))
-
-    @property
-    def needs_judged(self) -> bool:
-        """Whether documents that are judged 0 have a gain."""
-        return self.gains.pays_zero
-
-
-@register("G", trec="G", trec_parameter="gains")
-@dataclass(frozen=True)
-class G(GradedMeasure):
+@measure("G", trec="G", **GRADED)
+def sum_of_gains(lists: RankedLists, gains: Gains = GAINS) -> Floats:
     """Sum of gain / log2(2 + cost - gain so far), divided by the sum of all positive gains.
 
-    The cost at a rank is the sum of the ideal gains up to that rank, each at least 1.
+    The gains are those of the whole list. The cost at a rank is the sum of the ideal gains up to that rank, each at
+    least 1.
     """
-
-    def scores(self, lists: RankedLists) -> Floats:
-        """Return the G of every query."""
-        gained, ideal, ideal_ptr = graded(lists, self.gains)
-        rank = ranks(lists.query_ptr)
-        cost = np.ones(len(gained))
-        reached = np.flatnonzero(rank < np.diff(ideal_ptr)[query_rows(lists.query_ptr)])
-        cost[reached] = np.maximum(ideal[ideal_ptr[query_rows(lists.query_ptr)[reached]] + rank[reached]], 1.0)
-        missed = running_sums(cost, lists.query_ptr) - running_sums(gained, lists.query_ptr)
-        return ratio(sums(gained / log2_of(2.0 + missed), lists.query_ptr), sums(ideal, ideal_ptr))
+    gained, ideal, ideal_ptr = graded(lists, gains)
+    rank = ranks(lists.query_ptr)
+    cost = np.ones(len(gained))
+    reached = np.flatnonzero(rank < np.diff(ideal_ptr)[query_rows(lists.query_ptr)])
+    cost[reached] = np.maximum(ideal[ideal_ptr[query_rows(lists.query_ptr)[reached]] + rank[reached]], 1.0)
+    missed = running_sums(cost, lists.query_ptr) - running_sums(gained, lists.query_ptr)
+    return ratio(sums(gained / log2_of(2.0 + missed), lists.query_ptr), sums(ideal, ideal_ptr))
 
 
-@register("binG", trec="binG")
-@dataclass(frozen=True)
-class BinG(BinaryMeasure):
+@measure("binG", trec="binG")
+def binary_gains(lists: RankedLists, rel: int = REL) -> Floats:
     """Mean over all relevant documents of 1 / log2(2 + non-relevant documents above); 0 for those not retrieved."""
-
-    takes_cutoff: ClassVar[bool] = False
-
-    def scores(self, lists: RankedLists) -> Floats:
-        """Return the binary G of every query."""
-        query, rank, number = hit_positions(self.relevant(lists.labels), lists.query_ptr)
-        return ratio(totals(query, 1.0 / log2_of(2.0 + rank - number), lists.n_queries), n_relevant(lists, self.rel))
+    query, rank, number = hit_positions(lists.labels >= rel, lists.query_ptr)
+    return ratio(totals(query, 1.0 / log2_of(2.0 + rank - number), lists.n_queries), n_relevant(lists, rel))
 
 
-@register("nDCG", trec="ndcg", trec_cut="ndcg_cut", trec_parameter="gains", aliases={"NDCG": "nDCG"})
+@register("nDCG", trec="ndcg", trec_cut="ndcg_cut", trec_parameter="gains", aliases={"NDCG": {}})
 @dataclass(frozen=True)
 class NDCG(DCG):
     """DCG divided by the DCG of the ideal order, with the same gain and cutoff.
@@ -306,18 +267,12 @@ class NDCG(DCG):
 
     """
 
-    gains: Gains = PLAIN
+    gains: Gains = declared(GAINS)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "gains", Gains.of(self.gains))
         if self.gains.pairs and self.dcg != LINEAR:
             raise InvalidInputError(f"nDCG: expected gains or dcg={self.dcg!r}, got both. Leave one out.")
-
-    @property
-    def needs_judged(self) -> bool:
-        """Whether documents that are judged 0 have a gain."""
-        return self.gains.pays_zero
 
     @property
     def trainable(self) -> bool:
@@ -344,87 +299,55 @@ class NDCG(DCG):
 class _Curves:
     """DCG up to every rank, of the ranking and of the ideal order.
 
-    dcg, ideal_dcg  (n_rows,), (n_ideal,) float64
-    gained, ideal   (n_rows,), (n_ideal,) float64 gains
+    gained, ideal  (n_rows,), (n_ideal,) float64 gains
     """
 
-    dcg: Floats
-    query_ptr: Ints
-    ideal_dcg: Floats
-    ideal_ptr: Ints
+    lists: RankedLists
     gained: Floats
     ideal: Floats
-
-    @classmethod
-    def of(cls, measure: GradedMeasure, lists: RankedLists) -> _Curves:
-        """Return the sums of the gains of every query, discounted by log2(1 + rank)."""
-        gained, ideal, ideal_ptr = graded(lists, measure.gains)
-        curve = _curve(gained, lists.query_ptr)
-        best = _curve(ideal, ideal_ptr)
-        return cls(curve, lists.query_ptr, best, ideal_ptr, gained, ideal)
+    ideal_ptr: Ints
 
     def at(self, query: Ints, depth: Ints) -> Floats:
         """Return the nDCG of queries at depths from 1; a curve is constant beyond its end, and 0 if it is empty."""
-        return ratio(_read(self.dcg, self.query_ptr, query, depth), _read(self.ideal_dcg, self.ideal_ptr, query, depth))
+        values = []
+        for gains, query_ptr in ((self.gained, self.lists.query_ptr), (self.ideal, self.ideal_ptr)):
+            curve = np.append(running_sums(gains / log2_of(ranks(query_ptr) + 2.0), query_ptr), 0.0)
+            reached = np.minimum(depth, np.diff(query_ptr)[query])
+            values.append(curve[np.where(reached > 0, query_ptr[query] + reached - 1, -1)])
+        return ratio(values[0], values[1])
+
+    def final(self) -> Floats:
+        """Return DCG over ideal DCG, each of the whole list."""
+        deepest = np.maximum(np.diff(self.lists.query_ptr), np.diff(self.ideal_ptr))
+        return self.at(np.arange(self.lists.n_queries), deepest)
 
 
-@register("nDCGrel", trec="ndcg_rel", trec_parameter="gains")
-@dataclass(frozen=True)
-class NDCGRel(GradedMeasure):
+@measure("nDCGrel", trec="ndcg_rel", **GRADED)
+def ndcg_of_relevant(lists: RankedLists, gains: Gains = GAINS) -> Floats:
     """Mean of nDCG over the ranks of all documents of positive gain; those not retrieved count with the final nDCG."""
-
-    def scores(self, lists: RankedLists) -> Floats:
-        """Return the nDCG of every query, averaged."""
-        curves = _Curves.of(self, lists)
-        counts = np.diff(curves.ideal_ptr)
-        hits = np.flatnonzero(curves.gained > 0)
-        query = query_rows(lists.query_ptr)[hits]
-        n_retrieved = np.bincount(query, minlength=lists.n_queries)
-        total = totals(query, curves.at(query, ranks(lists.query_ptr)[hits] + 1), lists.n_queries)
-        total += (counts - n_retrieved) * _final(curves)
-        return ratio(np.maximum(total, 0.0), counts.astype(np.float64))
+    curves = _Curves(lists, *graded(lists, gains))
+    counts = np.diff(curves.ideal_ptr)
+    hits = np.flatnonzero(curves.gained > 0)
+    query = query_rows(lists.query_ptr)[hits]
+    n_retrieved = np.bincount(query, minlength=lists.n_queries)
+    total = totals(query, curves.at(query, ranks(lists.query_ptr)[hits] + 1), lists.n_queries)
+    total += (counts - n_retrieved) * curves.final()
+    return ratio(np.maximum(total, 0.0), counts.astype(np.float64))
 
 
-@register("RnDCG", trec="Rndcg", trec_parameter="gains", aliases={"Rndcg": "RnDCG"})
-@dataclass(frozen=True)
-class RnDCG(GradedMeasure):
+@measure("RnDCG", trec="Rndcg", aliases={"Rndcg": {}}, **GRADED)
+def r_ndcg(lists: RankedLists, gains: Gains = GAINS, rel: int = REL) -> Floats:
     """Mean of nDCG at the last rank of each ideal gain, and at the end of a list that is at least two ranks longer.
 
     With 5 documents of gain 2 and 10 of gain 1, the ranks are 5, 15 and the last. 0 if no label is at least `rel`.
     """
-
-    rel: int = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.rel, int) or self.rel < 1:
-            raise InvalidInputError(f"RnDCG: expected rel of at least 1, got {self.rel!r}.")
-
-    def scores(self, lists: RankedLists) -> Floats:
-        """Return the nDCG of every query, averaged."""
-        curves = _Curves.of(self, lists)
-        query = query_rows(curves.ideal_ptr)
-        depth = ranks(curves.ideal_ptr) + 1
-        last = np.flatnonzero((np.diff(curves.ideal, append=0.0) != 0) | (np.diff(query, append=-1) != 0))
-        total = totals(query[last], curves.at(query[last], depth[last]), lists.n_queries)
-        points = np.bincount(query[last], minlength=lists.n_queries)
-        further = np.diff(lists.query_ptr) > np.diff(curves.ideal_ptr) + 1
-        total = total + further * _final(curves)
-        points = points + further
-        return np.where(n_relevant(lists, self.rel) > 0, ratio(total, points.astype(np.float64)), 0.0)
-
-
-def _curve(gains: Floats, query_ptr: Ints) -> Floats:
-    return running_sums(gains / log2_of(ranks(query_ptr) + 2.0), query_ptr)
-
-
-def _read(curve: Floats, query_ptr: Ints, query: Ints, depth: Ints) -> Floats:
-    depth = np.minimum(depth, np.diff(query_ptr)[query])
-    return np.append(curve, 0.0)[np.where(depth > 0, query_ptr[query] + depth - 1, len(curve))]
-
-
-def _final(curves: _Curves) -> Floats:
-    """Return DCG over ideal DCG, each of the whole list."""
-    query = np.arange(len(curves.query_ptr) - 1)
-    deepest = np.maximum(np.diff(curves.query_ptr), np.diff(curves.ideal_ptr))
-    return curves.at(query, deepest)
+    curves = _Curves(lists, *graded(lists, gains))
+    query = query_rows(curves.ideal_ptr)
+    depth = ranks(curves.ideal_ptr) + 1
+    last = np.flatnonzero((np.diff(curves.ideal, append=0.0) != 0) | (np.diff(query, append=-1) != 0))
+    total = totals(query[last], curves.at(query[last], depth[last]), lists.n_queries)
+    points = np.bincount(query[last], minlength=lists.n_queries)
+    further = np.diff(lists.query_ptr) > np.diff(curves.ideal_ptr) + 1
+    total = total + further * curves.final()
+    points = points + further
+    return np.where(n_relevant(lists, rel) > 0, ratio(total, points.astype(np.float64)), 0.0)

@@ -13,6 +13,7 @@ import numpy as np
 
 from rerank.metrics.base import (
     GEOMETRIC,
+    REL,
     BinaryMeasure,
     Measure,
     PrefixSum,
@@ -27,7 +28,7 @@ from rerank.metrics.base import (
     sums,
     totals,
 )
-from rerank.metrics.registry import register
+from rerank.metrics.registry import measure, register
 from rerank.types import Floats, Ints, query_rows
 
 
@@ -130,9 +131,18 @@ def _graded(lists: RankedLists) -> RankedLists:
     return replace(lists, labels=np.maximum(lists.labels, 0.0))
 
 
-@register("Bpref", trec="bpref", aliases={"BPref": "Bpref"})
-@dataclass(frozen=True)
-class Bpref(BinaryMeasure):
+def _bpref(lists: RankedLists, rel: int) -> Floats:
+    hits = np.flatnonzero(lists.labels >= rel)
+    query = query_rows(lists.query_ptr)[hits]
+    all_relevant = n_relevant(lists, rel)
+    not_relevant = n_judged_zero(lists) + np.diff(lists.ideal_ptr) - all_relevant
+    above = relevant_so_far(has_judgement(lists) & (lists.labels < rel), lists.query_ptr)[hits]
+    wrong = ratio(np.minimum(above, all_relevant[query]), np.minimum(not_relevant[query], all_relevant[query]))
+    return ratio(totals(query, 1.0 - wrong, lists.n_queries), all_relevant)
+
+
+@measure("Bpref", trec="bpref", aliases={"BPref": {}}, asks_judged=True)  # only documents that are judged count
+def bpref(lists: RankedLists, rel: int = REL) -> Floats:
     """Mean over all R relevant documents of 1 - min(n, R) / min(N, R); a document not retrieved has 0.
 
     n is the number of documents above it that are judged not relevant, of N in the qrels. Unjudged documents, and those
@@ -144,24 +154,10 @@ class Bpref(BinaryMeasure):
     trec_eval.
 
     """
-
-    takes_cutoff: ClassVar[bool] = False
-    asks_judged: ClassVar[bool] = True  # only documents that are judged count
-
-    def scores(self, lists: RankedLists) -> Floats:
-        """Return the bpref of every query."""
-        hits = np.flatnonzero(self.relevant(lists.labels))
-        query = query_rows(lists.query_ptr)[hits]
-        all_relevant = n_relevant(lists, self.rel)
-        not_relevant = n_judged_zero(lists) + np.diff(lists.ideal_ptr) - all_relevant
-        above = relevant_so_far(has_judgement(lists) & (lists.labels < self.rel), lists.query_ptr)[hits]
-        wrong = ratio(np.minimum(above, all_relevant[query]), np.minimum(not_relevant[query], all_relevant[query]))
-        return ratio(totals(query, 1.0 - wrong, lists.n_queries), all_relevant)
+    return _bpref(lists, rel)
 
 
-@register("GMBpref", trec="gm_bpref")
-@dataclass(frozen=True)
-class GMBpref(Bpref):
+@measure("GMBpref", trec="gm_bpref", asks_judged=True, averaging=GEOMETRIC)
+def geometric_bpref(lists: RankedLists, rel: int = REL) -> Floats:
     """Geometric mean of bpref; values below 0.00001 are raised to it (trec_eval)."""
-
-    averaging: ClassVar[str] = GEOMETRIC
+    return _bpref(lists, rel)

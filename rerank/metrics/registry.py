@@ -10,13 +10,13 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, make_dataclass, replace
 from importlib import import_module
-from numbers import Integral
+from inspect import Signature, signature
 from typing import Any, TypeVar
 
 from rerank.errors import InvalidInputError, shown, unknown_name
-from rerank.metrics.base import Measure, custom_measure
+from rerank.metrics.base import Measure, custom_measure, declared
 from rerank.runtime.registry import Registry
 
 # The file of a symbol; one that is not listed is looked for in all files. That halves the time of the first import.
@@ -51,7 +51,7 @@ Parameters = dict[str, Any]
 _REGISTRY: Registry[type[Measure]] = Registry("measure", "rerank.metrics")
 _MEASURES = _REGISTRY.imported()
 known_measures = _REGISTRY.known
-_ALIASES: dict[str, str] = {}
+_ALIASES: dict[str, tuple[str, Parameters]] = {}
 _TREC_NAMES: dict[str, TrecName] = {}
 _GRAMMAR = re.compile(r"(?P<symbol>\w*?)\s*(?:\((?P<parameters>.*)\))?\s*(?:@\s*(?P<at>\d*\.?\d+))?")
 MOST_LETTERS = 1000  # of a name: the time of matching it grows with their square
@@ -79,7 +79,8 @@ class TrecName:
             return None
         try:
             if "=" in text:
-                return [{self.parameter: _pairs(text)}]
+                pairs = [pair.split("=") for pair in text.split(",")]
+                return [{self.parameter: {int(label): float(gain) for label, gain in pairs}}]
             values = tuple(float(value) for value in text.split(","))
             if self.parameter == "cutoff":  # `23.4` is 23, as for trec_eval
                 values = tuple(int(value) for value in values)
@@ -88,11 +89,6 @@ class TrecName:
         if self.cutoffs:
             return [{self.parameter: value} for value in values]
         return [{self.parameter: values if len(values) > 1 or self.parameter not in SINGLE else values[0]}]
-
-
-def _pairs(text: str) -> dict[int, float]:
-    pairs = [pair.split("=") for pair in text.split(",")]
-    return {int(label): float(gain) for label, gain in pairs}
 
 
 def split_name(name: str) -> tuple[TrecName, str | None] | None:
@@ -111,19 +107,43 @@ def register(
     trec_parameter: str | None = None,
     cut_parameter: str = "cutoff",
     cutoffs: tuple[float, ...] = CUTOFFS,
-    aliases: Mapping[str, str] | None = None,
+    aliases: Mapping[str, Parameters] | None = None,
 ) -> Callable[[M], M]:
     """Return the decorator that registers the class of a measure."""
 
     def decorate(measure: M) -> M:
         measure.symbol = symbol
         _REGISTRY.register(symbol)(measure)
-        _ALIASES.update(aliases or {})
+        _ALIASES.update({name: (symbol, parameters) for name, parameters in (aliases or {}).items()})
         if trec is not None:
             _TREC_NAMES[trec] = TrecName(symbol, trec_parameter)
         if trec_cut is not None:
             _TREC_NAMES[trec_cut] = TrecName(symbol, cut_parameter, cutoffs)
         return measure
+
+    return decorate
+
+
+def measure(symbol: str, trec: str | None = None, trec_cut: str | None = None, **options: Any) -> Callable[..., Any]:
+    """Return the decorator that makes a registered measure of a function of the lists and of its parameters.
+
+    options  those of `register`, and attributes of `Measure`
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        defaults = {name: argument.default for name, argument in list(signature(function).parameters.items())[1:]}
+        attributes: dict[str, Any] = {"takes_cutoff": "cutoff" in defaults}
+        attributes["needs_cutoff"] = defaults.get("cutoff") is Signature.empty
+        for name in [name for name in options if hasattr(Measure, name)]:
+            attributes[name] = options.pop(name)
+        members = [(name, Any, declared(default)) for name, default in defaults.items() if name != "cutoff"]
+        if defaults.get("cutoff") not in (None, Signature.empty):
+            members.append(("cutoff", Any, field(default=defaults["cutoff"])))
+        attributes["scores"] = lambda self, lists: function(lists, **{name: getattr(self, name) for name in defaults})
+        attributes |= {"__doc__": function.__doc__, "__module__": function.__module__}
+        made = make_dataclass(function.__name__, members, bases=(Measure,), namespace=attributes, frozen=True)
+        made.__module__ = function.__module__
+        return register(symbol, trec, trec_cut, **options)(made)
 
     return decorate
 
@@ -141,17 +161,12 @@ def parse_measures(names: object, level: int = 1) -> list[Measure]:
 
 def parse_measure(name: object) -> Measure:
     """Return the measure that a name describes."""
-    name = named(name)
-    if isinstance(name, Measure):
-        return name
-    if not isinstance(name, str):
-        return custom_measure(name)
-    measures = _trec_measures(name.strip())
-    if len(measures) == 1:
-        return measures[0]
-    if measures and name.strip() not in _TREC_NAMES:
-        raise InvalidInputError(f"measure: expected one measure, got several in {name!r}. Name one, e.g. P.5.")
-    return _from_grammar(name)
+    measures = _measures_of(name)
+    if len(measures) > 1:
+        raise InvalidInputError(
+            f"measure: expected one measure, got several in {name!r}. Name one with its cutoff, e.g. P@10."
+        )
+    return measures[0]
 
 
 def named(measure: object) -> Any:
@@ -168,29 +183,27 @@ def each_named(measures: object) -> list[Any]:
 
 
 def _measures_of(name: object) -> list[Measure]:
-    if isinstance(name, str):
-        if name in GROUPS:
-            known_measures()
-            return [measure for member in GROUPS[name] for measure in _measures_of(member)]
-        if measures := _trec_measures(name.strip()):
-            return measures
-    return [parse_measure(name)]
-
-
-def _trec_measures(name: str) -> list[Measure]:
-    """Return the measures of a trec_eval name; none for any other name, and a fault for one that is too long."""
+    """Return the measures of a name, which in trec_eval's names and groups may be several, or of a function."""
+    name = named(name)
+    if isinstance(name, Measure):
+        return [name]
+    if not isinstance(name, str):
+        return [custom_measure(name)]
+    name = name.strip()
     if len(name) > MOST_LETTERS:
         raise InvalidInputError(
             f"measure: expected a name of at most {MOST_LETTERS} letters, got {len(name):,}. Write e.g. nDCG@10."
         )
     if _is_own_name(name):
-        return []
+        return [_from_grammar(name)]
     known_measures()
+    if name in GROUPS:
+        return [measure for member in GROUPS[name] for measure in _measures_of(member)]
     match = split_name(name)
     parameters = match[0].parameters(match[1]) if match else None
     if match is None or parameters is None:
-        return []
-    return [_make(name, match[0].symbol, values) for values in parameters]
+        return [_from_grammar(name)]
+    return [_make(match[0].symbol, values) for values in parameters]
 
 
 def _is_own_name(name: str) -> bool:
@@ -204,19 +217,18 @@ def _is_own_name(name: str) -> bool:
 
 
 def _from_grammar(name: str) -> Measure:
-    match = _GRAMMAR.fullmatch(name.strip())
+    match = _GRAMMAR.fullmatch(name)
     if not match:
         raise InvalidInputError(
             f"measure: expected NAME, NAME@CUTOFF or NAME(PARAMETER=VALUE)@CUTOFF, got {name!r}. "
             "Write e.g. nDCG@10 or P(rel=2)@5."
         )
     symbol, values = _symbol(match["symbol"])
-    values |= _parameters(name, symbol, match["parameters"])
+    values |= _parameters(name, match["parameters"])
     if match["at"] is not None:
         field = _MEASURES[symbol].at
-        _check_once(name, symbol, field, values)
         values[field] = float(match["at"]) if field != "cutoff" or "." in match["at"] else int(match["at"])
-    return _make(name, symbol, values)
+    return _make(symbol, values)
 
 
 def measure_name(measure: object) -> str:
@@ -225,28 +237,13 @@ def measure_name(measure: object) -> str:
     return measure if isinstance(measure, str) else parse_measure(measure).name
 
 
-def check_cutoff(measure: Measure) -> None:
-    """Refuse a cutoff that is not a whole number of at least 1, or any cutoff if the measure takes none."""
-    cutoff = measure.cutoff
-    symbol = measure.symbol
-    if cutoff is not None and not measure.takes_cutoff:
-        raise InvalidInputError(f"measure {symbol}: expected no cutoff, got {cutoff!r}. Write {symbol}.")
-    if cutoff is None or (isinstance(cutoff, Integral) and not isinstance(cutoff, bool) and cutoff >= 1):
-        return
-    raise InvalidInputError(
-        f"measure {symbol}: expected a cutoff of at least 1, got {cutoff!r}. Write e.g. {symbol}@10."
-    )
-
-
-def _symbol(text: str) -> tuple[str, dict[str, Any]]:
+def _symbol(text: str) -> tuple[str, Parameters]:
     """Return the symbol of a name without cutoff, and the parameters that an alias implies."""
     if text in _MEASURES:
         return text, {}
-    known_measures()
     if text in _ALIASES:
-        match = _GRAMMAR.fullmatch(_ALIASES[text])
-        if match:
-            return match["symbol"], _parameters(text, match["symbol"], match["parameters"])
+        symbol, parameters = _ALIASES[text]
+        return symbol, dict(parameters)
     trec = _TREC_NAMES.get(text)
     if trec is None:
         raise unknown_name("measure", text, [*_MEASURES, *_ALIASES, *_TREC_NAMES])
@@ -257,35 +254,22 @@ def _symbol(text: str) -> tuple[str, dict[str, Any]]:
     return trec.symbol, {}
 
 
-def _parameters(name: str, symbol: str, text: str | None) -> dict[str, Any]:
-    if text is None:
-        return {}
+def _parameters(name: str, text: str | None) -> Parameters:
+    """Return the parameters in the brackets of a name."""
     try:
-        call = ast.parse(f"f({text})", mode="eval").body
+        call = ast.parse(f"f({text or ''})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args or not all(keyword.arg for keyword in call.keywords):
             raise ValueError(text)
-        pairs = [(str(keyword.arg), ast.literal_eval(keyword.value)) for keyword in call.keywords]
+        return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         raise InvalidInputError(
             f"measure: expected parameters as name=value, got {shown(text)} in {shown(name)}. Write e.g. P(rel=2)@5."
         ) from None
-    values: dict[str, Any] = {}
-    for keyword, value in pairs:
-        _check_once(name, symbol, keyword, values)
-        values[keyword] = value
-    return values
 
 
-def _check_once(name: str, symbol: str, parameter: str, values: Mapping[str, Any]) -> None:
-    if parameter in values:
-        raise InvalidInputError(f"measure {symbol}: expected {parameter} once, got it twice in {name!r}. Drop one.")
-
-
-def _make(name: str, symbol: str, values: Mapping[str, Any]) -> Measure:
+def _make(symbol: str, values: Parameters) -> Measure:
     known = [field.name for field in fields(_MEASURES[symbol])]
     for parameter in values:
         if parameter not in known:
             raise unknown_name("parameter", parameter, [field for field in known if field != "cutoff"])
-    measure = _MEASURES[symbol](**values)
-    check_cutoff(measure)
-    return measure
+    return _MEASURES[symbol](**values)

@@ -22,7 +22,7 @@ def test_explain_prints_words_and_a_table(command: Command, documents: list[str]
     line = f"explain index model.json topics.tsv --query q1 --documents {first},{last} -k 30"
     done = command(line)
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("Query q1: birch ")
+    assert "\n\nQuery q1: birch " in done.out
     assert f"{last}: rank 21 of the candidates, " in done.out
     assert command(f"{line} --run bm25.run").out == done.out
     twice = f"explain index model.json topics.tsv --query q1 --documents {first} --documents {last} -k 30"
@@ -31,7 +31,10 @@ def test_explain_prints_words_and_a_table(command: Command, documents: list[str]
     figures = json.loads((tmp_path / "figures.json").read_text("utf8"))
     assert figures["words"][1] in done.out
     assert [document["doc_id"] for document in figures["documents"]] == [first, last]
-    total = sum(feature["difference"] for feature in figures["features"]) + figures["difference_of_no_feature"]
+    first_adds, second_adds = (
+        sum(feature["contributions"][side] for feature in figures["features"]) for side in (0, 1)
+    )
+    total = first_adds - second_adds + figures["difference_of_no_feature"]
     assert total == pytest.approx(figures["difference"], abs=1e-9)
     assert command(f"{line} -o {tmp_path}/page.html") == (0, "", "")
     assert f"<h1>Why {first} is " in (tmp_path / "page.html").read_text("utf8")
@@ -78,7 +81,7 @@ def test_explain_shows_how_scores_depend_on_a_feature(command: Command, world: P
     done = command(line)
     assert (done.code, done.err) == (0, "")
     found = rerank.dependence(model, world / "data.npz", feature)
-    assert done.out == f"{found}\n"
+    assert done.out == str(found)
     assert found.meaning in done.out
     assert command(f"{line} -o {tmp_path}/points.json").code == 0
     assert json.loads((tmp_path / "points.json").read_text("utf8"))["points"] == found.to_dict()["points"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -109,14 +110,14 @@ def test_rebuilt_index_has_no_history(command: Command, index: str) -> None:
 
 
 def test_report_knows_learned_features_and_their_cost(command: Command, index: str, tmp_path: Path) -> None:
-    report = tmp_path / "report.tsv"
+    report = tmp_path / "report.json"
     done = command(
         *("features", index, "topics.tsv", "bm25.run", "--qrels", "qrels.txt", "--quick", "--report", str(report)),
     )
     assert done.code == 0
-    rows = {line.split("\t")[0]: line.split("\t") for line in report.read_text().splitlines()[1:]}
-    assert rows["history.prior"][1] == "history.prior"
-    assert float(rows["history.neighbours"][2]) >= 0
+    rows = {feature["name"]: feature for feature in json.loads(report.read_text())["features"]}
+    assert rows["history.prior"]["group"] == "history.prior"
+    assert rows["history.neighbours"]["microseconds"] >= 0
 
 
 def test_study_learns_a_history_for_each_fold(command: Command, tmp_path: Path) -> None:

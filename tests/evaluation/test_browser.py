@@ -17,7 +17,7 @@ WIDER = "[...document.querySelectorAll('body *')].filter(e => !e.closest('.scrol
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("page") / "report.html"
-    made.write_text(html_page(nasty_content()), "utf8")
+    made.write_text(html_page(*nasty_content()), "utf8")
     return made
 
 

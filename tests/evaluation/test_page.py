@@ -6,19 +6,20 @@ import html
 import re
 from html.parser import HTMLParser
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
-from rerank.evaluation.comparison import Comparison, compare, difference_cells, figure, notes, query_details, run_curves
+from rerank.evaluation.comparison import Comparison, compare, difference_cells, figure, notes, query_details
 from rerank.evaluation.page.build import html_page
-from rerank.evaluation.page.figures import PageContent, ticks
+from rerank.evaluation.page.figures import ticks
 from rerank.types import Run
 from tests.evaluation.test_comparison import world
 
 NASTY = "<script>alert(1)</script>\"'&amp;</style></title><img src=x onerror=alert(1)>"
 
 
-def nasty_content(n_queries: int = 40) -> PageContent:
+def nasty_content(n_queries: int = 40) -> tuple[Any, ...]:
     """A page's content whose every name, id and text would be markup if it could."""
     qrels, runs = world(n_queries)
 
@@ -33,18 +34,17 @@ def nasty_content(n_queries: int = 40) -> PageContent:
     topics = {query_id: f"{query_id} {NASTY} \x00\ud800" for query_id in qrels}
     details = query_details(compared, 2, qrels, runs, topics)
     documents = {move.doc_id: NASTY * 5 for detail in details for move in detail.moves}
-    curves = {name: run_curves(qrels, run, compared.results[name]) for name, run in runs.items()}
-    return PageContent(NASTY, compared, curves, details, documents, topics)
+    return NASTY, compared, details, documents, topics
 
 
 @pytest.fixture(scope="module")
-def content() -> PageContent:
-    return nasty_content()
+def compared() -> Comparison:
+    return nasty_content()[1]
 
 
 @pytest.fixture(scope="module")
-def page(content: PageContent) -> str:
-    return html_page(content)
+def page() -> str:
+    return html_page(*nasty_content())
 
 
 class Reader(HTMLParser):
@@ -88,17 +88,16 @@ def test_page_is_whole_and_nothing_in_it_runs_or_loads(page: str) -> None:
     assert policy["content"] == "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def test_what_users_wrote_is_shown_as_they_wrote_it(page: str, content: PageContent) -> None:
+def test_what_users_wrote_is_shown_as_they_wrote_it(page: str, compared: Comparison) -> None:
     text = read(page).text
     assert text.count(NASTY) > 50
-    for name in content.comparison.results:
+    for name in compared.results:
         assert name in text
     page.encode("utf8")
     assert not re.search("[\x00\ud800]", page)
 
 
-def test_figures_are_those_of_the_terminal(page: str, content: PageContent) -> None:
-    compared: Comparison = content.comparison
+def test_figures_are_those_of_the_terminal(page: str, compared: Comparison) -> None:
     cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", page)
     shown = [html.unescape(re.sub(r"<[^>]*>", "", cell)).rstrip("▲▼") for cell in cells]
     rows = "\n".join(shown)
@@ -112,8 +111,7 @@ def test_figures_are_those_of_the_terminal(page: str, content: PageContent) -> N
     assert all(line in text for line in notes(compared))
 
 
-def test_significant_means_are_marked(page: str, content: PageContent) -> None:
-    compared = content.comparison
+def test_significant_means_are_marked(page: str, compared: Comparison) -> None:
     sure = [(run, measure) for run in compared.systems for measure in compared.measures]
     better = [
         pair
@@ -124,27 +122,25 @@ def test_significant_means_are_marked(page: str, content: PageContent) -> None:
     assert page.count('<span class="mark gain">▲</span>') == len(better)
 
 
-def test_every_chart_has_a_title_a_description_and_its_figures(page: str, content: PageContent) -> None:
+def test_every_chart_has_a_title_a_description_and_its_figures(page: str, compared: Comparison) -> None:
     reader = read(page)
     charts = [attributes for tag, attributes in reader.tags if tag == "svg" and attributes.get("role") == "img"]
-    # two measures' intervals, two runs' queries, recall, cutoff
-    assert len(charts) == 6
+    # two measures' intervals, two runs' queries
+    assert len(charts) == 4
     ids = {attributes["id"] for _, attributes in reader.tags if "id" in attributes}
     assert len(ids) == sum("id" in attributes for _, attributes in reader.tags)
     for chart in charts:
         assert set((chart["aria-labelledby"] or "").split()) <= ids
     assert len(re.findall(r"<figure>.*?</figure>", page, re.DOTALL)) == len(charts)
-    assert len(re.findall(r"<summary>Figures</summary>", page)) == 2
     bars = len(re.findall(r'<rect[^>]*class="(?:gain|loss)"', page))
     assert bars == sum(
-        result.wins + result.losses
-        for result in (content.comparison.differences[run]["nDCG@10"] for run in content.comparison.systems)
+        result.wins + result.losses for result in (compared.differences[run]["nDCG@10"] for run in compared.systems)
     )
 
 
 def test_page_of_one_run_compares_nothing() -> None:
     qrels, runs = world(4)
-    page = html_page(PageContent("One", compare(qrels, {"base": runs["base"]}, ["AP"])))
+    page = html_page("One", compare(qrels, {"base": runs["base"]}, ["AP"]))
     text = read(page).text
     assert "Differences" not in text
     assert "baseline" not in text.split("}")[-1]
@@ -152,7 +148,7 @@ def test_page_of_one_run_compares_nothing() -> None:
 
 
 def test_page_is_the_same_every_time(page: str) -> None:
-    assert html_page(nasty_content()) == page
+    assert html_page(*nasty_content()) == page
 
 
 @pytest.mark.parametrize(

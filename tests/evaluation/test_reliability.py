@@ -7,7 +7,6 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.evaluation.page.figures import TrainedModel, training_figures
 from rerank.metrics.reliability import Reliability
 
 
@@ -46,14 +45,3 @@ def test_run_is_compared_with_judgements_from_a_label_on() -> None:
         rerank.reliability(qrels, {"q3": {"a": 0.9}})
     with pytest.raises(InvalidInputError, match="probabilities: expected numbers from 0 to 1, got others"):
         rerank.reliability(qrels, {"q1": {"a": 3.0}})
-
-
-def test_page_shows_the_reliability_of_a_calibrated_model() -> None:
-    random = np.random.default_rng(0)
-    probabilities = random.random(300)
-    found = Reliability.of(random.random(300) < probabilities, probabilities)
-    (figure,) = training_figures([TrainedModel("m", "", [], 3, {}, found)], [])
-    text = "".join(figure.itertext())
-    assert f"Brier score {found.brier:.4f}, expected calibration error {found.error:.4f}" in text
-    assert "as promised" in text
-    assert len([row for row in figure.iter("tr")]) == len(found.counts) + 1

@@ -166,7 +166,7 @@ def test_experiment_holds_out_what_train_and_rerank_do(index: rerank.Index, coll
 def test_models_of_an_experiment_learn_from_the_first_documents_and_rank_all(
     index: rerank.Index, collection: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rerank.experiments.study.TRAINED", 5)
+    monkeypatch.setattr("rerank.experiments.experiment.TRAINED", 5)
     study = Study("plackettluce", folds=3, k=30, candidates="bm25", parameters={"max_iter": 5})
     result = run_experiment(index, collection.topics, collection.qrels, study=study)
     run = index.search(collection.topics, 30)

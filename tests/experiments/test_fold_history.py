@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.experiments.prepared import FoldHistories
+from rerank.experiments.experiment import FoldHistories
 from rerank.experiments.study import Study
 from rerank.features.recipe import Recipe
 from rerank.training.folds import assign_folds
@@ -33,18 +33,18 @@ def test_features_of_a_fold_are_those_of_a_history_of_its_training_queries(
     run = index.search(collection.topics, 20)
     topics, qrels = Topics.of(collection.topics), Qrels.of(collection.qrels)
     study = Study(recipe=RECIPES[name], base="run")
-    histories, data_of = FoldHistories(index, run, topics, qrels, study).of_folds(folds)
+    data_of = FoldHistories(index, run, topics, qrels, study).of_folds(folds)
     for fold in (3, 0, 4, 1, 2):
         train = [query_id for query_id in topics if folds[query_id] not in (fold, (fold + 1) % 5)]
         of_train = {query_id: topics[query_id] for query_id in train}
         learned = rerank.History.learn(index, of_train, {query_id: qrels[query_id] for query_id in train})
-        assert histories[fold].judged.query_ids.tolist() == sorted(train)
+        assert data_of.histories[fold].judged.query_ids.tolist() == sorted(train)
         expected = index.using(history=learned).features(run, topics, qrels, recipe=study.recipe)
         data = data_of(fold).data
         assert data.feature_names == expected.feature_names
         assert any("lsi.gap" in feature for feature in data.feature_names) == with_vectors
         np.testing.assert_array_equal(data.X, expected.X)
-        assert data.recipe == {**(expected.recipe or {}), "history": histories[fold].checksum}
+        assert data.recipe == {**(expected.recipe or {}), "history": data_of.histories[fold].checksum}
 
 
 def test_features_of_a_fold_may_stand_beside_those_of_an_encoder(index: rerank.Index, collection: Tiny) -> None:
@@ -54,5 +54,5 @@ def test_features_of_a_fold_may_stand_beside_those_of_an_encoder(index: rerank.I
     run = index.search(collection.topics, 20)
     topics, qrels = Topics.of(collection.topics), Qrels.of(collection.qrels)
     given = FoldHistories(index.using(encoder=encode, threads=1), run, topics, qrels, Study())
-    _, data_of = given.of_folds(assign_folds(collection.topics, 3, 0))
+    data_of = given.of_folds(assign_folds(collection.topics, 3, 0))
     assert {"encoder.cosine", "history.prior"} <= set(data_of(1).data.feature_names)

@@ -10,8 +10,7 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError
 from rerank.experiments.experiment import run_experiment
-from rerank.experiments.settings import check_output_folder, staged_output
-from rerank.experiments.study import Study
+from rerank.experiments.study import Study, check_output_folder, staged_output
 from tests.tiny import Tiny
 
 STUDY = Study(folds=3, k=10, parameters={"n_estimators": 2, "min_child_samples": 5, "num_leaves": 4})

@@ -10,8 +10,7 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.experiments.experiment import StudyResult, run_experiment
-from rerank.experiments.settings import read_settings
-from rerank.experiments.study import Study
+from rerank.experiments.study import Study, read_settings
 from tests.tiny import Tiny
 
 STUDY = Study(folds=3, k=30, repeats=2, tune=2, parameters={"n_estimators": 3, "min_child_samples": 5})

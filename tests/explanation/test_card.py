@@ -11,6 +11,8 @@ import pytest
 
 import rerank
 from rerank.errors import FileFormatError, ModelMismatchError
+from rerank.explanation.card import reliability_figure
+from rerank.metrics.reliability import Reliability
 from tests.explanation.test_dependence import data_of
 from tests.tiny import Tiny, more_queries
 
@@ -38,7 +40,7 @@ def test_card_of_a_model_of_an_index_names_what_it_was_made_from(
     assert "families" in rows(card, "Features")
     assert rows(card, "Calibration")["Brier score"] == f"{model.calibration_.reliability.brier:.4f}"
     assert rows(card, "Versions")["rerank, which wrote this card"] == rerank.__version__
-    (use,) = [each.text for each in card.sections if each.title == "Intended use"]
+    (use,) = next(each.text for each in card.sections if each.title == "Intended use")
     assert use.startswith("Search of the tests. It reorders the candidates of a query.")
     assert str(model.retriever_) in use
     page = card.to_html()
@@ -140,3 +142,14 @@ def test_card_of_a_damaged_model_names_the_place(member: str, value: object, pat
         return
     with pytest.raises(FileFormatError, match=rf"model\.json: {path}.*: expected"):
         rerank.model_card(file)
+
+
+def test_page_shows_the_reliability_of_a_calibrated_model() -> None:
+    random = np.random.default_rng(0)
+    probabilities = random.random(300)
+    found = Reliability.of(random.random(300) < probabilities, probabilities)
+    figure = reliability_figure(found)
+    text = "".join(figure.itertext())
+    assert f"Brier score {found.brier:.4f}, expected calibration error {found.error:.4f}" in text
+    assert "as promised" in text
+    assert len([row for row in figure.iter("tr")]) == len(found.counts) + 1

@@ -12,8 +12,15 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
-from rerank.explanation.card import check_report_path, suggested_recipe, write_report
-from rerank.explanation.importance import FeatureReport, feature_groups, feature_report, measure_costs
+from rerank.explanation.importance import (
+    FeatureReport,
+    check_report_path,
+    feature_groups,
+    feature_report,
+    measure_costs,
+    suggested_recipe,
+    write_report,
+)
 from rerank.features.recipe import Recipe
 from rerank.metrics.registry import parse_measure
 from rerank.training.folds import query_values
@@ -40,30 +47,9 @@ def test_report_finds_the_feature_that_matters(report: FeatureReport) -> None:
     by_name = {feature.name: feature for feature in report.features}
     best = by_name["tf_sum.title"]
     assert best.gain > 0.5
-    assert best.permutation > 0.1
-    assert best.permutation == max(feature.permutation for feature in report.features)
     assert sum(feature.gain for feature in report.features) == pytest.approx(1.0)
     assert report.losses[0].without.startswith("family ")
     assert all(loss.low <= loss.loss <= loss.high for loss in report.losses)
-
-
-def test_report_says_where_features_are_missing_and_tell_documents_apart(
-    report: FeatureReport, data: rerank.RankingData
-) -> None:
-    for feature in report.features:
-        column = data.column(feature.name)
-        if feature.name != "tf_sum.title":
-            assert feature.missing == pytest.approx(np.isnan(column).mean())
-    by_name = {feature.name: feature for feature in report.features}
-    assert by_name["run.rank"].coverage == 1.0
-    assert by_name["query.length"].coverage == 0.0
-
-
-def test_report_shows_the_gain_of_a_model_that_is_given(data: rerank.RankingData) -> None:
-    model = rerank.LambdaMART(n_estimators=3, min_child_samples=5).fit(data.select(np.arange(6)))
-    result = {feature.name: feature.gain for feature in feature_report(data, model, quick=True).features}
-    gains = model.feature_importances_ / model.feature_importances_.sum()
-    assert result == pytest.approx(dict(zip(data.feature_names, gains.tolist(), strict=True)))
 
 
 def test_report_is_the_same_when_the_queries_are_in_another_order(data: rerank.RankingData) -> None:
@@ -100,12 +86,12 @@ def test_values_of_queries_are_those_of_evaluate(data: rerank.RankingData, colle
 def test_costs_are_measured_for_every_group(index: rerank.Index, collection: Tiny, data: rerank.RankingData) -> None:
     assert data.recipe is not None
     costs = measure_costs(index, index.search(collection.topics, k=120), collection.topics, data.recipe, repeats=5)
-    assert set(costs) == {group.name for group in feature_groups(data)}
+    assert set(costs) == set(feature_groups(data))
     assert all(cost >= 0 for cost in costs.values())
     assert any(cost > 0 for cost in costs.values())
 
 
-@pytest.mark.parametrize("ending", ["txt", "tsv", "json", "toml"])
+@pytest.mark.parametrize("ending", ["txt", "html", "json", "toml"])
 def test_report_is_written_as_the_ending_says(
     report: FeatureReport, data: rerank.RankingData, tmp_path: Path, ending: str
 ) -> None:
@@ -119,6 +105,7 @@ def test_report_is_written_as_the_ending_says(
         assert Recipe.from_toml(path).features == report.suggestion.features
     else:
         assert text.count("tf_sum.title") >= 1
+        assert ("<table>" in text) == (ending == "html")
 
 
 def test_report_refuses_other_endings_and_data_that_tell_nothing(data: rerank.RankingData) -> None:

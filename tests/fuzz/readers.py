@@ -28,8 +28,7 @@ from rerank.clicks.reading import read_clicks, write_clicks
 from rerank.doctor.checks import as_text, examine
 from rerank.doctor.reading import read_sources
 from rerank.errors import IndexFolderError, RerankError
-from rerank.experiments.settings import read_settings
-from rerank.experiments.study import Study
+from rerank.experiments.study import Study, read_settings
 from rerank.features.base import template
 from rerank.features.extract import extract
 from rerank.features.inputs import Records

@@ -12,7 +12,7 @@ import pytrec_eval
 
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
 from rerank.metrics.base import GEOMETRIC, LEAST, Measure
-from rerank.metrics.precision import UP, AvgIPrec, IPrec
+from rerank.metrics.precision import UP, interpolated, mean_interpolated
 from rerank.metrics.registry import parse_measures
 
 # What pytrec_eval measures, all of it; the words are runid, relstring: text, of which it gives no more than a 0.
@@ -76,7 +76,7 @@ def _ours(names: tuple[str, ...], level: int) -> dict[str, Measure]:
     results = {}
     for name in names:
         (measure,) = parse_measures([name], level)
-        if isinstance(measure, IPrec | AvgIPrec):
+        if isinstance(measure, interpolated | mean_interpolated):
             measure = replace(measure, rounding=UP)  # pytrec_eval holds trec_eval 9
         if not (name == "num_rel" and level > 1):  # pytrec_eval counts labels from 1, whatever the level
             results[name] = measure

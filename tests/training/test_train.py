@@ -12,12 +12,11 @@ import pytest
 import rerank
 from rerank.cli.main import cli
 from rerank.errors import InvalidInputError, MissingFileError
-from rerank.experiments.study import StudyInputs
 from rerank.index.passages import stored_fields
 from rerank.pipeline.applying import model_candidates
 from rerank.plugins.texts import TextReranker
 from rerank.retrieval.base import Candidates
-from rerank.training.folds import groups_by_id
+from rerank.training.folds import groups_by_id, groups_of_topics, logged_groups
 from rerank.training.train import TrainingInputs, default_ranker, train
 from tests.tiny import Tiny
 
@@ -241,5 +240,5 @@ def test_training_data_and_studies_know_near_duplicate_queries(index: rerank.Ind
     qrels = rerank.Qrels.of({**collection.qrels, "twin": collection.qrels[first]})
     inputs = TrainingInputs(index, topics, qrels, rerank.Recipe(families=("run",)), 10, keep_sources=True)
     data = inputs.data(index.search(topics, 10), 10)
-    for groups in (groups_by_id(data), StudyInputs.of(index, topics, qrels).groups()):
+    for groups in (groups_by_id(data), logged_groups(topics, groups_of_topics(index, topics))):
         assert groups["twin"] == groups[first] != groups[second]

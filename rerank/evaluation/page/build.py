@@ -1,4 +1,4 @@
-"""The whole page: heading, summary, figures, queries and notes."""
+"""The page of a comparison: heading, summary, figures, queries and notes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ from rerank.evaluation.comparison import (
     p_text,
     rank_text,
 )
-from rerank.evaluation.page import figures
 from rerank.evaluation.page.figures import (
     Element,
-    PageContent,
+    bars_by_query,
+    captioned,
     element,
     folded,
+    key,
     page_text,
+    row_chart,
     scrolling,
     section,
     table,
@@ -100,37 +102,71 @@ def _document(move: Move, documents: Mapping[str, str]) -> Element:
     return element("div", element("code", move.doc_id), element("p", shown, class_="excerpt") if shown else None)
 
 
-def html_page(content: PageContent) -> str:
-    """Return the page as text; figures are formatted as by `render`."""
-    sections = [part for part in _sections(content) if part is not None]
-    compared = content.comparison
-    subtitle = f"{len(compared.results[compared.baseline].query_ids)} queries"
-    if compared.systems:
-        subtitle += f", {len(compared.results)} runs, compared with {compared.baseline}"
-    return page_text(content.title, subtitle, sections)
+def html_page(
+    title: str,
+    comparison: Comparison,
+    details: Sequence[QueryDetail] = (),
+    documents: Mapping[str, str] | None = None,
+    topics: Mapping[str, str] | None = None,
+) -> str:
+    """Return the page of a comparison as text; figures are formatted as by `render`, empty parts are left out.
 
-
-def _sections(content: PageContent) -> list[Element | None]:
-    compared = content.comparison
-    curves = list(content.curves.items())
-    return [
-        section("summary", "Summary", _cards(compared), _means(compared)),
-        section("differences", "Differences", _difference_figures(content), _difference_table(compared))
-        if compared.pairs
-        else None,
-        section("curves", "Curves", _grid([figures.recall_figure(curves), figures.cutoff_figure(curves)]))
-        if curves
-        else None,
-        section(
-            "queries",
-            "Gains and losses",
-            query_articles(compared, content.details, content.documents),
-        )
-        if content.details
-        else None,
-        section("all", "Every query", every_query(compared, content.topics)),
-        section("notes", "What the figures rest on", element("ul", [element("li", line) for line in notes(compared)])),
+    details    queries that gained and lost most
+    documents  texts by document id
+    topics     texts by query id
+    """
+    subtitle = f"{len(comparison.results[comparison.baseline].query_ids)} queries"
+    if comparison.systems:
+        subtitle += f", {len(comparison.results)} runs, compared with {comparison.baseline}"
+    sections = [section("summary", "Summary", _cards(comparison), _means(comparison))]
+    if comparison.pairs:
+        figures = _difference_figures(comparison, topics or {})
+        sections.append(section("differences", "Differences", figures, _difference_table(comparison)))
+    if details:
+        articles = query_articles(comparison, details, documents or {})
+        sections.append(section("queries", "Gains and losses", articles))
+    rules = element("ul", [element("li", line) for line in notes(comparison)])
+    sections += [
+        section("all", "Every query", every_query(comparison, topics or {})),
+        section("notes", "What the figures rest on", rules),
     ]
+    return page_text(title, subtitle, sections)
+
+
+def _interval_figures(comparison: Comparison) -> list[Element]:
+    """Return a chart of the differences to the baseline, with intervals, for each measure in which a query differs."""
+    figures: list[Element] = []
+    for measure in comparison.compared:
+        differences = {run: comparison.differences[run][measure] for run in comparison.systems}
+        if all(paired.ties == paired.n_queries for paired in differences.values()):
+            continue
+        rows = [(run, paired.difference) for run, paired in differences.items()]
+        intervals = [
+            (paired.low, paired.high, comparison.is_significant(run, measure)) for run, paired in differences.items()
+        ]
+        description = "; ".join(
+            f"{run} {paired.difference:+.4f} ({paired.low:+.4f} to {paired.high:+.4f})"
+            for run, paired in differences.items()
+        )
+        title = f"{measure}: difference to {comparison.baseline}"
+        name = f"interval{len(figures)}"
+        chart = row_chart(name, title, description, rows, f"difference in {measure}", intervals)
+        figures.append(captioned(chart, f"{title} with its 95 % interval; a full dot is significant."))
+    return figures
+
+
+def _query_figure(comparison: Comparison, run: str, number: int, topics: Mapping[str, str]) -> Element:
+    """Return a bar chart of the gain or loss of each query under the first measure that is compared."""
+    measure = comparison.compared[0]
+    paired = comparison.differences[run][measure]
+    bars = [
+        (f"{change.query_id} {topics.get(change.query_id, '')}: {change.difference:+.4f}", change.difference)
+        for change in comparison.changes(run, measure)
+    ]
+    counts = f"{paired.wins} queries won, {paired.ties} tied, {paired.losses} lost; mean {paired.difference:+.4f}"
+    title = f"{measure} by query, {run} minus {comparison.baseline}"
+    chart = bars_by_query(f"queries{number}", title, counts, bars, f"difference in {measure}")
+    return captioned(chart, f"{title}: {counts}. Its figures are under Every query.")
 
 
 def _grid(content: Sequence[Element], style: str = "grid") -> Element:
@@ -146,7 +182,7 @@ def _cards(comparison: Comparison) -> Element:
 def _card(comparison: Comparison, name: str, measure: str) -> Element:
     number = list(comparison.results).index(name)
     parts = [
-        element("h3", figures.key(name, number), class_="keys"),
+        element("h3", key(name, number), class_="keys"),
         element("p", element("strong", figure(comparison.results[name][measure])), f" {measure}", class_="big"),
     ]
     if (name, measure) in comparison.pairs:
@@ -197,11 +233,9 @@ def _mean(comparison: Comparison, name: str, measure: str, best: str) -> Element
     return cell
 
 
-def _difference_figures(content: PageContent) -> Element:
-    compared = content.comparison
-    bars = [figures.query_figure(compared, run, number, content.topics) for number, run in enumerate(compared.systems)]
-    intervals = figures.interval_figures(compared)
-    return element("div", _grid(intervals, "grid three"), _grid(bars))
+def _difference_figures(comparison: Comparison, topics: Mapping[str, str]) -> Element:
+    bars = [_query_figure(comparison, run, number, topics) for number, run in enumerate(comparison.systems)]
+    return element("div", _grid(_interval_figures(comparison), "grid three"), _grid(bars))
 
 
 def _difference_table(comparison: Comparison) -> Element:
