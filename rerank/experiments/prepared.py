@@ -27,7 +27,7 @@ from rerank.experiments.study import (
     study_candidates,
     study_features,
 )
-from rerank.features.extract import ColumnPlan
+from rerank.features.extract import column_plan
 from rerank.features.recipe import Recipe, family
 from rerank.history.history import History
 from rerank.index.index import Index
@@ -156,17 +156,16 @@ def training_queries(run: Run, folds: Mapping[str, int], from_all: bool) -> list
 def _learned_recipe(index: Index, data: RankingData) -> Recipe:
     """Return the recipe of the learned features of some data alone, in the order of their columns."""
     recipe = Recipe.from_dict(data.recipe or {})
-    plan = ColumnPlan.of(index.forward, recipe)
-    form_of = {plan.names[column]: form for form, columns in plan.normalised.items() for column in columns.tolist()}
+    plan = column_plan(index.forward, recipe)
     families = tuple(name for name in recipe.families or () if family(name).needs_history)
-    groups = [group for _, group in plan.groups if group.name in families]
+    groups = [planned.group for planned in plan.groups if planned.group.name in families]
     names = tuple(name for group in groups for name in group.names if name in plan.names)
     if not names:
         raise InvalidInputError(
             "recipe: expected features that are learned from judgements (history.*), got none. Add their families, or "
             "leave out --learn-history."
         )
-    forms = {name: form for name, form in form_of.items() if name in names}
+    forms = {name: form for name, form in plan.forms.items() if name in names}
     return replace(recipe, families=families, features=names, normalisation=forms, runs=(), history=None, encoder=None)
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from rerank.errors import InvalidInputError, shown
 from rerank.evaluation.page.figures import Element, difference_list, element, page_text, scrolling, section, table
 from rerank.features.base import column_groups
-from rerank.features.candidates import gather_candidates
-from rerank.features.extract import normalised_columns
+from rerank.features.extract import normalisations
+from rerank.features.match import gather_candidates
 from rerank.features.recipe import Recipe
 from rerank.files.lists import RunLike, TopicsLike, run_of, topics_of
 from rerank.history.base import JudgedRelevant
@@ -651,11 +651,7 @@ def feature_meanings(recipe: Recipe) -> dict[str, tuple[str, str, str]]:
     """
     groups = column_groups(recipe)
     names = [name for group in groups for name in group.names]
-    forms = {
-        names[column]: form
-        for form, columns in normalised_columns(recipe.normalisation, names).items()
-        for column in columns.tolist()
-    }
+    forms = normalisations(recipe.normalisation, names)
     meanings = {}
     for group in groups:
         for name, feature in zip(group.names, group.features, strict=True):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, Missing, RunFamily
-from rerank.features.candidates import Candidates
+from rerank.features.match import Candidates
 from rerank.features.near_duplicates import known_idf, word_idf
 from rerank.history.judged import Judged, Key, Neighbours, key_of
 from rerank.runtime.kernels import kernel
@@ -175,7 +175,7 @@ class IndexHistory:
 
     def queries(self, candidates: Candidates) -> list[HistoryQuery]:
         """Return each query as the families need it."""
-        return [self.query(candidates, query) for query in range(len(candidates.query_lengths))]
+        return [self.query(candidates, query) for query in range(len(candidates.words))]
 
     def query(self, candidates: Candidates, query: int, query_id: str = "") -> HistoryQuery:
         """Return a query of the candidates as the learned families need it."""

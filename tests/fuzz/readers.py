@@ -31,8 +31,7 @@ from rerank.errors import IndexFolderError, RerankError
 from rerank.experiments.settings import read_settings
 from rerank.experiments.study import Study
 from rerank.features.base import template
-from rerank.features.extract import extract
-from rerank.features.inputs import Records
+from rerank.features.extract import Records, extract
 from rerank.features.recipe import Recipe, history_family_names
 from rerank.files.corpus import SgmlDocument, corpus_format, read_documents, read_sgml, sgml_files
 from rerank.files.data import read_data, write_data

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.features.candidates import gather_candidates
+from rerank.features.match import gather_candidates
 from tests.history.conftest import World
 from tests.history.test_features import fold_queries
 
