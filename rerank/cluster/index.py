@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from rerank.cluster.worker import Job, OpenIndex
 from rerank.errors import InvalidInputError
-from rerank.features.extract import rows_without_features
-from rerank.features.inputs import check_scores
+from rerank.features.extract import check_scores, rows_without_features
 from rerank.features.recipe import Recipe
 from rerank.files.data import write_data
 from rerank.files.lists import qrels_of, run_of, topics_of

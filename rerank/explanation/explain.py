@@ -18,7 +18,7 @@ from rerank.errors import InvalidInputError, shown
 from rerank.evaluation.page.figures import Element, element, row_chart
 from rerank.explanation.account import Account, Section
 from rerank.features.base import column_groups
-from rerank.features.extract import normalised_columns
+from rerank.features.extract import normalisations
 from rerank.features.recipe import Recipe
 from rerank.files.lists import RunLike, TopicsLike, run_of, topics_of
 from rerank.index.index import Index, opened
@@ -466,11 +466,7 @@ def feature_meanings(recipe: Recipe) -> dict[str, tuple[str, str, str]]:
     """
     groups = column_groups(recipe)
     names = [name for group in groups for name in group.names]
-    forms = {
-        names[column]: form
-        for form, columns in normalised_columns(recipe.normalisation, names).items()
-        for column in columns.tolist()
-    }
+    forms = normalisations(recipe.normalisation, names)
     meanings = {}
     for group in groups:
         for name, feature in zip(group.names, group.features, strict=True):

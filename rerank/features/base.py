@@ -8,20 +8,19 @@ The documentation of all features, and the default recipe as a commented TOML fi
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from functools import cached_property
 from math import inf, isinf
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.features.candidates import MOST_MATCHES
-from rerank.features.match import FieldBlock
+from rerank.features.match import Candidates, FieldBlock
 from rerank.features.recipe import (
     NORMALISATIONS,
     Family,
@@ -32,9 +31,6 @@ from rerank.features.recipe import (
     known_families,
 )
 from rerank.types.passages import Passages
-
-if TYPE_CHECKING:
-    from rerank.features.candidates import Candidates
 
 
 class Missing(StrEnum):
@@ -102,50 +98,12 @@ class Feature:
     cost: Cost = Cost.TERMS
 
 
-class _Listed(Family):
-    """Features with their documentation.
-
-    Attributes
-    ----------
-    listed : sequence of Feature
-        The features, in the order of their columns, where they do not depend on the recipe.
-
-    """
-
-    listed: ClassVar[Sequence[Feature]] = ()
-
-    def features(self, recipe: Recipe) -> Sequence[Feature]:
-        """Return the features in the order of their columns."""
-        return self.listed
+class FieldFamily(Family):
+    """Features of a query and one field of a document, computed for each field of the recipe from a `FieldBlock`."""
 
 
-class FieldFamily(_Listed, ABC):
-    """Features of a query and one field of a document, computed for each field of the recipe.
-
-    Attributes
-    ----------
-    needs_positions : bool
-        Whether the field has to be indexed with positions.
-    independent_rows : bool
-        Whether a row's values depend on the row and its query only. The rows of a query may then be filled in several
-        calls of `fill`; otherwise all rows of a query are in the same block.
-
-    """
-
-    needs_positions: ClassVar[bool] = False
-    independent_rows: ClassVar[bool] = False
-
-    @abstractmethod
-    def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
-        """Fill `out` (n_rows, n_features) float32, C-contiguous; NaN for missing."""
-
-
-class RunFamily(_Listed, ABC):
-    """Features that depend on no field, but on the query, the run or the whole document."""
-
-    @abstractmethod
-    def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
-        """Fill `out` (n_rows, n_features) float32, C-contiguous; NaN for missing."""
+class RunFamily(Family):
+    """Features that depend on no field, but on the query, the run or the whole document: on `Candidates`."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +128,7 @@ class ColumnGroup:
     field: str | None
     features: tuple[Feature, ...]
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         suffix = "" if self.field is None else f".{self.field}"
@@ -180,18 +138,21 @@ class ColumnGroup:
 def column_groups(recipe: Recipe) -> tuple[ColumnGroup, ...]:
     """Return the columns of a recipe: first field by field, then those that depend on no field."""
     families = {name: family(name) for name in recipe.families or ()}
-    of_fields = [
+    return tuple(
         ColumnGroup(name, member, field, tuple(member.features(recipe)))
-        for field in recipe.fields or ()
+        for field in (*(recipe.fields or ()), None)
         for name, member in families.items()
-        if isinstance(member, FieldFamily)
-    ]
-    of_runs = [
-        ColumnGroup(name, member, None, tuple(member.features(recipe)))
-        for name, member in families.items()
-        if isinstance(member, RunFamily)
-    ]
-    return (*of_fields, *of_runs)
+        if isinstance(member, FieldFamily) == (field is not None)
+    )
+
+
+def columns_of(name: str, rows: FieldBlock | Candidates, recipe: Recipe) -> NDArray[np.float32]:
+    """Return the columns of a family, (n_rows, n_features) float32, which are computed once for these rows."""
+    if name not in rows.columns:
+        member = family(name)
+        rows.columns[name] = np.empty((rows.n_rows, len(member.features(recipe))), dtype=np.float32)
+        member.fill(rows, recipe, rows.columns[name])
+    return rows.columns[name]
 
 
 def directions(recipe: Mapping[str, Any] | None, names: Collection[str]) -> dict[str, int]:
@@ -208,45 +169,22 @@ def directions(recipe: Mapping[str, Any] | None, names: Collection[str]) -> dict
     found = {}
     for group in column_groups(Recipe.from_dict(recipe)):
         for feature, name in zip(group.features, group.names, strict=True):
-            falls, rises = (
-                any(fnmatchcase(feature.name, pattern) for pattern in patterns)
-                for patterns in (group.family.falling, group.family.rising)
-            )
-            if name in names and (falls or rises):
-                found[name] = -1 if falls else 1
+            for sign, patterns in ((1, group.family.rising), (-1, group.family.falling)):
+                if name in names and any(fnmatchcase(feature.name, pattern) for pattern in patterns):
+                    found[name] = sign
     return found
 
 
 def default_features(name: str) -> tuple[Feature, ...]:
     """Return the features of a family for the default recipe, without a field's name."""
-    (group,) = column_groups(Recipe(fields=("contents",), families=(name,)))
-    return group.features
-
-
-def field_columns(name: str, block: FieldBlock, recipe: Recipe) -> NDArray[np.float32]:
-    """Return the columns of a field family, (n_rows, n_features) float32; the block keeps them for the next call.
-
-    A family that computes each row by itself is given the rows in blocks, so that the matches of a query of many
-    candidates and many terms need not be in memory at once.
-    """
-    if name not in block.columns:
-        member = family(name)
-        if not isinstance(member, FieldFamily):
-            raise TypeError(f"{name} is no family of a field")
-        out = np.empty((block.candidates.n_rows, len(member.features(recipe))), dtype=np.float32)
-        blocks = block.row_blocks(MOST_MATCHES) if member.independent_rows else [(slice(0, len(out)), block)]
-        for rows, part in blocks:
-            member.fill(part, recipe, out[rows])
-        block.columns[name] = out
-    return block.columns[name]
+    return tuple(family(name).features(Recipe()))
 
 
 def template() -> str:
     """Return the default recipe as TOML; a line in comments shows an option and its default or an example."""
-    default = Recipe()
     on_request = [name for name, member in known_families().items() if member.on_request]
     learned = ", ".join(history_family_names())
-    parameters = {key: value for key, value in default.to_dict().items() if isinstance(value, float)}
+    parameters = {key: value for key, value in Recipe().to_dict().items() if isinstance(value, float)}
     return "\n".join(
         [
             "# A recipe: what is computed for each query-document pair. What is left out keeps its default.",
@@ -293,27 +231,24 @@ def _family(name: str, member: Family) -> str:
         about = [str(member.__doc__).rstrip(".")]
     when = "with a history, which is learned from judgements" if member.needs_history else "by default"
     about.append("where a recipe names it" if member.on_request else when)
-    if isinstance(member, FieldFamily) and member.needs_positions:
+    if member.needs_positions:
         about.append("needs positions")
-    if member.limit:
-        about.append(member.limit)
     return "\n".join([f"{name} ({', '.join(about)})", *(_feature(feature) for feature in features)])
 
 
 def _feature(feature: Feature) -> str:
-    missing = " or ".join(feature.missing) or "never"
+    low, high = (
+        ("-" if value < 0 else "") + "infinity" if isinf(value) else f"{value:g}"
+        for value in (feature.low, feature.high)
+    )
     return "\n".join(
         [
             f"  {feature.name}",
             f"    {feature.meaning}",
             f"    formula  {feature.formula}",
             f"    source   {feature.source}",
-            f"    unit     {feature.unit}, {_bound(feature.low)} to {_bound(feature.high)}",
+            f"    unit     {feature.unit}, {low} to {high}",
             f"    cost     {feature.cost}",
-            f"    missing  {missing}",
+            f"    missing  {' or '.join(feature.missing) or 'never'}",
         ]
     )
-
-
-def _bound(value: float) -> str:
-    return ("-" if value < 0 else "") + "infinity" if isinf(value) else f"{value:g}"

@@ -1,213 +1,101 @@
 """Feature extraction: checks its arguments, then computes the features in batches of queries.
 
+The columns that a recipe computes, keeps and normalises.
+
 Normalisation within the query, which makes the values of a column comparable between queries.
 
 minmax  (x - min) / (max - min) over the query's rows; 0 where all are equal
 zscore  (x - mean) / standard deviation over the query's rows; 0 where all are equal
 rank    1 + number of the query's rows with a greater value
 Missing values stay missing and do not influence the others.
-
-Which columns a recipe computes, keeps and normalises.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import lru_cache, partial
-from typing import Any
+from functools import lru_cache
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import unknown_name
-from rerank.features.base import ColumnGroup, FieldFamily, RunFamily, column_groups, field_columns
-from rerank.features.candidates import Candidates, gather_candidates
-from rerank.features.families.relative import relate
-from rerank.features.inputs import Records, check_scores, doc_numbers, labels_of, resolve_recipe, scores_in, tokens_of
-from rerank.features.match import match
+from rerank.errors import InvalidInputError, unknown_name
+from rerank.features.base import ColumnGroup, column_groups, columns_of
+from rerank.features.families.run import FORMS, relate
+from rerank.features.functions import functions
+from rerank.features.match import Candidates, Documents, gather_candidates, match
 from rerank.features.near_duplicates import query_groups
-from rerank.features.recipe import Recipe
+from rerank.features.recipe import (
+    Recipe,
+    default_family_names,
+    family,
+    history_family_names,
+    space_family_names,
+)
 from rerank.runtime.progress import track
 from rerank.runtime.threads import FEW_ROWS, in_threads, kernel_threads
-from rerank.types import Ints, Qrels, RankingData, Run
+from rerank.types import Floats, Ints, Qrels, RankingData, Run, pointers, query_rows
 from rerank.types.forward import ForwardIndex
+from rerank.types.ids import query_blocks
+from rerank.types.passages import Passages
 from rerank.vectors.encoder import query_vectors
+from rerank.vectors.space import ENCODER
 
-_FORMS = ("minmax", "zscore", "rank")  # in the order of the kernel's columns
+if TYPE_CHECKING:
+    from rerank.vectors.encoder import Encoded
+    from rerank.vectors.vectors import Vectors
+
+PASSAGES = "passages"  # the family
+_REMEDIES = {
+    "vectors": "Learn them (`rerank vectors INDEX`), or train on features without them.",
+    "history": "Learn it (`rerank history INDEX TOPICS QRELS`), or train on features without it.",
+    "encoder": "Bind it (`rerank vectors INDEX --encoder NAME`, or Index.open(..., encoder=...)), or train on features "
+    "without it.",
+}
 _COLUMNS = 32  # normalised at a time; the kernel computes all three forms of each
-_log = logging.getLogger("rerank")
 _BATCH_ROWS = 1 << 16
-# Rows of a part, for which all families are computed one after the other: with fewer rows, calls of kernels take longer
-# than the work; with more, postings and matches leave the processor's cache from family to family.
+# Rows of a part, for which the families of a field are computed one after the other: with fewer rows, calls of kernels
+# take longer than the work; with more, postings and matches leave the processor's cache from family to family.
 _LEAST_PART = 1 << 12
 _MOST_PART = 1 << 14
 _PARTS_A_THREAD = 4
+_LONG_QUERY = 1 << 9  # tokens, from which on a row of a part counts as several, so that its matches fit into memory
 _COPIED_ROWS = 1 << 10  # which stay in the processor's cache until all of their columns are copied
 _FEW_PAIRS = 1 << 8  # starting a thread takes longer than it saves
-Groups = Sequence[tuple[int, ColumnGroup]]
-
-
-def chosen_columns(what: str, patterns: Sequence[str], names: Sequence[str]) -> Ints:
-    """Return the indices of the columns that match one of the patterns, ascending; refuse a pattern without a match."""
-    for pattern in patterns:
-        if not any(_matches(name, pattern) for name in names):
-            raise unknown_name(f"recipe: {what}", pattern, names)
-    chosen = [any(_matches(name, pattern) for pattern in patterns) for name in names]
-    return np.flatnonzero(np.array(chosen, dtype=np.bool_))
-
-
-def _matches(name: str, pattern: str) -> bool:
-    return name == pattern or fnmatchcase(name, pattern)
-
-
-def normalised_columns(table: Mapping[str, str], names: Sequence[str]) -> dict[str, Ints]:
-    """Return the column indices of each normalisation but none; a column takes that of the last matching pattern."""
-    if not table:
-        return {}
-    form_of = np.full(len(names), "none", dtype=object)
-    for pattern, form in table.items():
-        if pattern != "*":
-            form_of[chosen_columns("normalisation", [pattern], names)] = form
-        else:
-            form_of[:] = form
-    return {form: np.flatnonzero(form_of == form) for form in _FORMS if (form_of == form).any()}
-
-
-def normalise(X: NDArray[np.float32], query_ptr: Ints, columns: Mapping[str, Ints]) -> None:
-    """Normalise columns in place, query by query, with the formulas of the relative family.
-
-    Shapes: X float32 (n_rows, n_features); query_ptr int64 (n_queries + 1,).
-    """
-    for form, indices in columns.items():
-        for first in range(0, len(indices), _COLUMNS):
-            some = indices[first : first + _COLUMNS]
-            all_forms = np.empty((len(X), 3 * len(some)), dtype=np.float32)
-            relate(query_ptr, np.ascontiguousarray(X[:, some]), all_forms)
-            X[:, some] = all_forms[:, _FORMS.index(form) :: 3]
+_log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True, eq=False)
-class ColumnPlan:
-    """The columns that are computed, and those of them that are returned.
+class Records:
+    """Inputs of the features that need more than the index and the run.
 
     Parameters
     ----------
-    groups : tuple of (int, ColumnGroup)
-        Groups of computed columns, each with the number of its first column.
-    n_computed : int
-        Number of computed columns.
-    returned : ndarray of shape (n_features,) and dtype int64
-        Numbers of the computed columns that are returned.
-    names : tuple of str
-        Names of the returned columns.
-    normalised : mapping from str to ndarray of dtype int64
-        Numbers of the returned columns that each normalisation changes.
+    runs : mapping from str to Run
+        Other runs by name, whose scores and ranks become features.
+    documents : callable, optional
+        Returns documents by number as they were indexed, for user-defined functions over documents.
+    vectors : Vectors, optional
+        Vectors of the index.
+    history : rerank.history.history.History, optional
+        What is learned from judgements.
+    encoded : Encoded, optional
+        Vectors of an encoder for the queries and the documents of the index.
+    passages : Passages, optional
+        The passages that the index keeps.
 
     """
 
-    groups: tuple[tuple[int, ColumnGroup], ...]
-    n_computed: int
-    returned: Ints
-    names: tuple[str, ...]
-    normalised: Mapping[str, Ints]
-
-    @classmethod
-    def of(cls, forward: ForwardIndex, recipe: Recipe) -> ColumnPlan:
-        """Return the plan of a recipe with explicit names; groups without a wanted column are not computed."""
-        without = tuple(name for name, field in forward.fields.items() if field.positions is None)
-        if recipe.functions:  # may be redefined under the same name
-            plan, left_out = cls._made(recipe, without)
-        else:
-            plan, left_out = _remembered_plan(_PlanKey(recipe, without))
-        for line in left_out:
-            _log.info(*line)
-        return plan
-
-    @property
-    def n_filled(self) -> int:
-        """Number of computed columns that a group fills."""
-        return sum(len(group.features) for _, group in self.groups)
-
-    def of_names(self, needed: frozenset[str]) -> ColumnPlan:
-        """Return the plan without the groups that have no feature of these names; their columns are NaN."""
-        return _remembered_part(self, needed)
-
-    @classmethod
-    def _made(cls, recipe: Recipe, without: tuple[str, ...]) -> tuple[ColumnPlan, tuple[tuple[str, str, str], ...]]:
-        """Return the plan, and log lines about what is left out for the fields `without` positions."""
-        groups = column_groups(recipe)
-        all_names = [name for group in groups for name in group.names]
-        wanted = set(all_names)
-        if recipe.features is not None:
-            wanted = {all_names[column] for column in chosen_columns("features", recipe.features, all_names)}
-        normalised = normalised_columns(recipe.normalisation, all_names)
-        groups = tuple(group for group in groups if wanted & set(group.names))
-        left_out = tuple(group for group in groups if group.field in without and _needs_positions(group))
-        groups = tuple(group for group in groups if group not in left_out)
-        computed = [name for group in groups for name in group.names]
-        returned = np.array([column for column, name in enumerate(computed) if name in wanted], dtype=np.int64)
-        names = tuple(computed[column] for column in returned.tolist())
-        column_of = {name: column for column, name in enumerate(names)}
-        returned_names = {form: [all_names[column] for column in columns] for form, columns in normalised.items()}
-        ends = np.cumsum([len(group.features) for group in groups]).tolist()
-        plan = cls(
-            groups=tuple(zip([0, *ends], groups, strict=False)),
-            n_computed=len(computed),
-            returned=returned,
-            names=names,
-            normalised={
-                form: np.array([column_of[name] for name in chosen if name in column_of], dtype=np.int64)
-                for form, chosen in returned_names.items()
-            },
-        )
-        return plan, _log_lines(left_out)
-
-
-class _PlanKey:
-    """A recipe and the fields without positions, hashable; a recipe's mapping of normalisations is not."""
-
-    def __init__(self, recipe: Recipe, without: tuple[str, ...]) -> None:
-        self.recipe = recipe
-        self.without = without
-        self._values = (*(_hashable(getattr(recipe, part.name)) for part in fields(recipe)), without)
-
-    def __hash__(self) -> int:
-        return hash(self._values)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _PlanKey) and self._values == other._values
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(value.items()) if isinstance(value, Mapping) else value
-
-
-@lru_cache(maxsize=32)
-def _remembered_plan(key: _PlanKey) -> tuple[ColumnPlan, tuple[tuple[str, str, str], ...]]:
-    return ColumnPlan._made(key.recipe, key.without)
-
-
-@lru_cache(maxsize=32)
-def _remembered_part(plan: ColumnPlan, needed: frozenset[str]) -> ColumnPlan:
-    groups = tuple((first, group) for first, group in plan.groups if not needed.isdisjoint(group.names))
-    is_needed = np.array([name in needed for name in plan.names], dtype=np.bool_)
-    normalised = {form: columns[is_needed[columns]] for form, columns in plan.normalised.items()}
-    return replace(plan, groups=groups, normalised=normalised)
-
-
-def _needs_positions(group: ColumnGroup) -> bool:
-    return isinstance(group.family, FieldFamily) and group.family.needs_positions
-
-
-def _log_lines(left_out: Sequence[ColumnGroup]) -> tuple[tuple[str, str, str], ...]:
-    """Return log lines about families that need positions for fields that were indexed without them."""
-    line = "features of the family %s are left out for %s: indexed without positions."
-    names = dict.fromkeys(group.name for group in left_out)
-    fields_of = {name: [str(group.field) for group in left_out if group.name == name] for name in names}
-    return tuple((line, name, ", ".join(of_name)) for name, of_name in fields_of.items())
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    documents: Documents | None = None
+    vectors: Vectors | None = None
+    history: Any = None
+    encoded: Encoded | None = None
+    passages: Passages | None = None
 
 
 def extract(
@@ -221,10 +109,10 @@ def extract(
     needed: Collection[str] | None = None,
     threads: int | None = None,
 ) -> RankingData:
-    """Return the features of every query-document pair of a run."""
-    data, fill = _prepare(forward, query_terms, run, recipe or Recipe(), qrels, records or Records(), threads, needed)
+    """Return the features of every query-document pair of a run; those that are not `needed` may be NaN."""
+    data, extraction = _prepared(forward, query_terms, run, recipe, qrels, records, threads, needed)
     X = np.empty(data.X.shape, dtype=np.float32)
-    for _ in fill(X):
+    for _ in extraction.blocks(X):
         pass
     return replace(data, X=X)
 
@@ -245,43 +133,233 @@ def extract_blocks(
 
     Shapes: blocks float32 (n_rows_of_block, n_features).
     """
-    data, fill = _prepare(forward, query_terms, run, recipe or Recipe(), qrels, records or Records(), threads)
-    return data, fill(None)
+    data, extraction = _prepared(forward, query_terms, run, recipe, qrels, records, threads)
+    return data, extraction.blocks()
 
 
-def _prepare(
+def _prepared(
     forward: ForwardIndex,
     query_terms: Mapping[str, Sequence[str]],
     run: Run,
-    recipe: Recipe,
+    recipe: Recipe | None,
     qrels: Qrels | None,
-    records: Records,
+    records: Records | None,
     threads: int | None,
     needed: Collection[str] | None = None,
-) -> tuple[RankingData, Callable[[NDArray[np.float32] | None], Iterator[NDArray[np.float32]]]]:
-    """Return everything but the features, and the function that computes them, see `_blocks`."""
-    recipe = resolve_recipe(recipe, forward, records)
+) -> tuple[RankingData, _Extraction]:
+    """Return everything but the features, and what computes them."""
+    records = records or Records()
+    recipe = _resolved(recipe or Recipe(), forward, records)
     run = run.take(run.trec_order())
     check_scores(run)
-    tokens = tokens_of(run, query_terms)
-    runs = records.runs
-    other_runs = {name: scores_in(runs[name], run) for name in recipe.runs} if runs else {}
-    candidates = gather_candidates(
-        forward, tokens, run.query_ptr, doc_numbers(forward, run), run.scores, other_runs, records.documents
-    )
-    candidates = replace(
-        candidates,
-        query_ids=run.query_ids,
-        doc_ids=run.doc_ids,
-        vectors=query_vectors(records.vectors, records.encoded, forward, list(run), tokens),
+    tokens = _tokens_of(run, query_terms)
+    plan = column_plan(forward, recipe)
+    groups = plan.groups
+    if needed is not None:
+        groups = tuple(planned for planned in groups if not set(needed).isdisjoint(planned.group.names))
+    extraction = _Extraction(
+        forward=forward,
+        recipe=recipe,
+        records=records,
+        plan=plan,
+        groups=groups,
+        run=run,
+        tokens=tokens,
+        docs=doc_numbers(forward, run),
+        other_runs={name: scores_in(records.runs[name], run) for name in recipe.runs},
         history=None if records.history is None else records.history.on(forward),
+        threads=threads,
     )
-    plan = ColumnPlan.of(forward, recipe)
-    data = rows_without_features(run, qrels, runs, plan.names, recipe.to_dict(), dict(forward.fingerprint))
+    data = rows_without_features(run, qrels, records.runs, plan.names, recipe.to_dict(), dict(forward.fingerprint))
     if qrels is not None:
         data = replace(data, query_groups=query_groups(forward, tokens))
-    filled = plan if needed is None else plan.of_names(frozenset(needed))
-    return data, partial(_blocks, forward, candidates, filled, recipe, threads)
+    return data, extraction
+
+
+@dataclass(frozen=True, eq=False)
+class _Extraction:
+    """What the features of the rows of a run are computed from; its rows are in trec_eval's order.
+
+    groups      those that are computed
+    tokens      of each query
+    docs        (n_rows,) document numbers
+    other_runs  (n_rows, 2) score and rank in other runs, by name
+    history     that of the records, with the document numbers of the index
+    """
+
+    forward: ForwardIndex
+    recipe: Recipe
+    records: Records
+    plan: ColumnPlan
+    groups: tuple[Planned, ...]
+    run: Run
+    tokens: Sequence[Sequence[str]]
+    docs: Ints
+    other_runs: Mapping[str, Floats]
+    history: Any
+    threads: int | None
+
+    def blocks(self, X: NDArray[np.float32] | None = None) -> Iterator[NDArray[np.float32]]:
+        """Yield the features batch by batch: as rows of X (n_rows, n_features), or as new arrays where X is None."""
+        query_ptr = self.run.query_ptr
+        for first, last in track(list(query_blocks(query_ptr, _BATCH_ROWS)), "features"):
+            rows = slice(*query_ptr[[first, last]].tolist())
+            out = np.empty((rows.stop - rows.start, len(self.plan.names)), np.float32) if X is None else X[rows]
+            self._fill(first, last, out)
+            yield out
+
+    def _fill(self, first: int, last: int, out: NDArray[np.float32]) -> None:
+        """Fill the rows of the queries [first, last): each thread takes fields of a part of them.
+
+        User code runs on the calling thread.
+        """
+        n_rows = len(out)
+        query_ptr = self.run.query_ptr[first : last + 1]
+        lengths = np.array([len(tokens) for tokens in self.tokens[first:last]], dtype=np.int64)
+        work_ptr = pointers(np.diff(query_ptr) * (1 + lengths // _LONG_QUERY))
+        if len(self.groups) < len(self.plan.groups):
+            out.fill(np.nan)
+        with kernel_threads(self.threads, FEW_ROWS if n_rows >= _FEW_PAIRS else n_rows) as n_threads:
+            _log.debug("features of %d rows on %d threads", n_rows, n_threads)
+            size = min(max(n_rows // (_PARTS_A_THREAD * n_threads), _LEAST_PART), _MOST_PART)
+            parts = [
+                (self._candidates(first + start, first + end), out[slice(*(query_ptr[[start, end]] - query_ptr[0]))])
+                for start, end in query_blocks(work_ptr, size)
+            ]
+            tasks = [(*part, groups) for part in parts for groups in self._by_field(calling_thread=False)]
+            for part in parts:
+                for groups in self._by_field(calling_thread=True):
+                    self._fill_groups((*part, groups))
+            in_threads(self._fill_groups, tasks, n_threads)
+            if self.plan.forms:
+                in_threads(lambda part: normalise(part[1], part[0].query_ptr, self.plan.normalised()), parts, n_threads)
+
+    def _candidates(self, first: int, last: int) -> Candidates:
+        """Return the queries [first, last) with their rows."""
+        run = self.run
+        records = self.records
+        tokens = self.tokens[first:last]
+        query_ids = run.query_ids[first:last]
+        rows = slice(*run.query_ptr[[first, last]].tolist())
+        query_ptr = run.query_ptr[first : last + 1] - rows.start
+        return replace(
+            gather_candidates(self.forward, tokens, query_ptr, self.docs[rows], run.scores[rows]),
+            query_ids=query_ids,
+            doc_ids=run.doc_ids[rows],
+            other_runs={name: table[rows] for name, table in self.other_runs.items()},
+            documents=records.documents,
+            vectors=query_vectors(records.vectors, records.encoded, self.forward, query_ids.tolist(), tokens),
+            history=self.history,
+        )
+
+    def _by_field(self, calling_thread: bool) -> list[list[Planned]]:
+        """Return the groups of each field, the field of most tokens first, so that threads end at similar times."""
+        chosen = [planned for planned in self.groups if planned.group.family.calling_thread == calling_thread]
+        by_field = [list(groups) for _, groups in groupby(chosen, lambda planned: planned.group.field)]
+        sizes = {name: of_field.n_tokens for name, of_field in self.forward.fields.items()}
+        return sorted(by_field, key=lambda groups: -sizes.get(groups[0].group.field or "", 0))
+
+    def _fill_groups(self, task: tuple[Candidates, NDArray[np.float32], Sequence[Planned]]) -> None:
+        """Fill groups of one field, which is matched once for all of them, or of none."""
+        candidates, out, groups = task
+        name = groups[0].group.field
+        rows = candidates if name is None else match(candidates, self.forward.fields[name])
+        computed = [(first, chosen, columns_of(group.name, rows, self.recipe)) for group, first, chosen in groups]
+        for start in range(0, len(out), _COPIED_ROWS):
+            some = slice(start, start + _COPIED_ROWS)
+            for first, chosen, values in computed:
+                is_all = len(chosen) == values.shape[1]
+                out[some, first : first + len(chosen)] = values[some] if is_all else values[some][:, chosen]
+
+
+class Planned(NamedTuple):
+    """A group of columns of which some are returned.
+
+    first   number of the first returned column among all that are returned
+    chosen  indices of the group's columns that are returned, ascending
+    """
+
+    group: ColumnGroup
+    first: int
+    chosen: list[int]
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnPlan:
+    """The columns that are returned: their names, the groups that compute them, and the normalisation of each but none.
+
+    left_out  fields whose columns a family cannot compute, since they were indexed without positions, by family
+    """
+
+    names: tuple[str, ...]
+    groups: tuple[Planned, ...]
+    forms: Mapping[str, str]
+    left_out: Mapping[str, list[str]]
+
+    def normalised(self) -> dict[str, Ints]:
+        """Return the numbers of the columns of each normalisation."""
+        of_columns = np.array([self.forms.get(name) for name in self.names], dtype=object)
+        return {form: np.flatnonzero(of_columns == form) for form in FORMS}
+
+
+def column_plan(forward: ForwardIndex, recipe: Recipe) -> ColumnPlan:
+    """Return the plan of a recipe with explicit names."""
+    without = frozenset(name for name, of_field in forward.fields.items() if of_field.positions is None)
+    make = _column_plan.__wrapped__ if recipe.functions else _column_plan  # functions may be defined anew
+    plan = make(recipe, without)
+    for name, of_fields in plan.left_out.items():
+        line = "features of the family %s are left out for %s: indexed without positions."
+        _log.info(line, name, ", ".join(of_fields))
+    return plan
+
+
+@lru_cache(maxsize=32)
+def _column_plan(recipe: Recipe, without: frozenset[str]) -> ColumnPlan:
+    """Return the plan of a recipe for an index in which these fields are `without` positions."""
+    groups = column_groups(recipe)
+    all_names = [name for group in groups for name in group.names]
+    forms = normalisations(recipe.normalisation, all_names)
+    chosen_names = set(all_names if recipe.features is None else matching("features", recipe.features, all_names))
+    names: list[str] = []
+    planned = []
+    left_out: dict[str, list[str]] = {}
+    for group in groups:
+        chosen = [number for number, name in enumerate(group.names) if name in chosen_names]
+        if chosen and group.family.needs_positions and group.field in without:
+            left_out.setdefault(group.name, []).append(str(group.field))
+        elif chosen:
+            planned.append(Planned(group, len(names), chosen))
+            names += [group.names[number] for number in chosen]
+    return ColumnPlan(tuple(names), tuple(planned), {name: forms[name] for name in names if name in forms}, left_out)
+
+
+def matching(what: str, patterns: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return the names that are, or match, one of the patterns, in order; refuse a pattern without a match."""
+    found = {pattern: {name for name in names if name == pattern or fnmatchcase(name, pattern)} for pattern in patterns}
+    for pattern, of_pattern in found.items():
+        if not of_pattern:
+            raise unknown_name(f"recipe: {what}", pattern, names)
+    chosen = set().union(*found.values())
+    return [name for name in names if name in chosen]
+
+
+def normalisations(table: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """Return the normalisation of each name that has one but none; that of the last pattern that matches holds."""
+    forms: dict[str, str] = {}
+    for pattern, form in table.items():
+        forms |= dict.fromkeys(names if pattern == "*" else matching("normalisation", [pattern], names), form)
+    return {name: form for name, form in forms.items() if form != "none"}
+
+
+def normalise(X: NDArray[np.float32], query_ptr: Ints, columns: Mapping[str, Ints]) -> None:
+    """Normalise columns in place, query by query, with the formulas of the relative family.
+
+    Shapes: X float32 (n_rows, n_features); query_ptr int64 (n_queries + 1,).
+    """
+    for form, indices in columns.items():
+        for first in range(0, len(indices), _COLUMNS):
+            some = indices[first : first + _COLUMNS]
+            X[:, some] = relate(query_ptr, X[:, some])[:, FORMS.index(form) :: len(FORMS)]
 
 
 def rows_without_features(
@@ -296,14 +374,17 @@ def rows_without_features(
 
     names, recipe, fingerprint  those of the features
     """
-    ideal_labels, ideal_ptr = (None, None) if qrels is None else qrels.ideal(run.query_ids)
+    labels = ideal_labels = ideal_ptr = None
+    if qrels is not None:
+        labels = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)[0].astype(np.float64)
+        ideal_labels, ideal_ptr = qrels.ideal(run.query_ids)
     return RankingData(
         query_ids=run.query_ids,
         query_ptr=run.query_ptr,
         doc_ids=run.doc_ids,
         X=np.broadcast_to(np.float32(np.nan), (run.n_rows, len(names))),
         feature_names=names,
-        labels=None if qrels is None else labels_of(qrels, run),
+        labels=labels,
         base_scores=run.scores,
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
@@ -314,87 +395,142 @@ def rows_without_features(
     )
 
 
-def _blocks(
-    forward: ForwardIndex,
-    candidates: Candidates,
-    plan: ColumnPlan,
-    recipe: Recipe,
-    threads: int | None,
-    X: NDArray[np.float32] | None,
-) -> Iterator[NDArray[np.float32]]:
-    """Yield the features batch by batch: as rows of X (n_rows, n_features), or as new arrays where X is None."""
-    batches = list(candidates.batches(_BATCH_ROWS))
-    n_rows = candidates.n_rows
-    with kernel_threads(threads, FEW_ROWS if n_rows >= _FEW_PAIRS else n_rows) as n_threads:
-        _log.debug("features of %d rows on %d threads", n_rows, n_threads)
-        for rows, batch in track(batches, "features"):
-            out = np.empty((batch.n_rows, len(plan.returned)), dtype=np.float32) if X is None else X[rows]
-            _fill_batch(forward, batch, plan, recipe, n_threads, out)
-            yield out
+def _resolved(recipe: Recipe, forward: ForwardIndex, records: Records) -> Recipe:
+    """Return the recipe with explicit names: of what the index and the records have."""
+    found = {
+        "vectors": None if records.vectors is None else records.vectors.checksum,
+        "encoder": None if records.encoded is None else records.encoded.name,
+        "history": None if records.history is None else records.history.checksum,
+    }
+    check_resources(recipe, found)
+    spaces = {*(() if records.vectors is None else records.vectors.spaces)}
+    if records.encoded is not None:
+        spaces.add(ENCODER)
+    families = recipe.families
+    if families is None:
+        learned = () if records.history is None else history_family_names(spaces)
+        passages = () if records.passages is None else (PASSAGES,)
+        families = (*default_family_names(), *passages, *space_family_names(spaces), *learned)
+    needed = {family(name).needs_space: name for name in families if family(name).needs_space}
+    lacking = next((space for space in needed if space not in spaces), None)
+    if lacking is not None:
+        raise InvalidInputError(
+            f"vectors: expected the space {lacking} for the family {needed[lacking]}, got "
+            f"{', '.join(sorted(spaces))}. Learn the vectors of an index with positions, or leave the family out."
+        )
+    missing = [name for name in recipe.runs if name not in records.runs]
+    if missing:
+        raise InvalidInputError(
+            f"runs: expected the runs that the recipe names ({', '.join(recipe.runs)}), got none called "
+            f"{missing[0]!r}. Give it, e.g. --run {missing[0]}=FILE, or with texts as a number of each."
+        )
+    recipe = replace(
+        recipe,
+        families=families,
+        runs=recipe.runs or tuple(records.runs),
+        vectors=found["vectors"] if needed.keys() - {ENCODER} else None,
+        history=found["history"] if any(family(name).needs_history for name in families) else None,
+        encoder=found["encoder"] if ENCODER in needed else None,
+        passages=(recipe.passages or str(records.passages or Passages())) if PASSAGES in families else None,
+    )
+    return recipe.resolve(forward.fields, forward.numbers, _usable_functions(recipe, forward, records.documents))
 
 
-def _fill_batch(
-    forward: ForwardIndex, batch: Candidates, plan: ColumnPlan, recipe: Recipe, n_threads: int, out: NDArray[np.float32]
-) -> None:
-    """Fill the rows of one batch: each thread takes parts of its queries; user code runs on the calling thread.
+def _usable_functions(recipe: Recipe, forward: ForwardIndex, documents: Documents | None) -> list[str]:
+    """Return the names of the functions that can be called: of those over documents none, if the index stores none."""
+    unusable = [name for name, function in functions().items() if function.over == "document"]
+    if unusable and documents is not None:
+        first = np.array([np.argmax(forward.doc_ids != "")])  # that is not deleted
+        unusable = unusable if documents(first)[0] is None else []
+    named = [name for name in recipe.functions or () if name in unusable]
+    if named:
+        raise InvalidInputError(
+            f"recipe: functions: expected an index that keeps its documents for {named[0]!r}, got one without. "
+            "Index with raw documents (-storeRaw), or leave the function out."
+        )
+    if unusable and recipe.functions is None:
+        _log.info("features %s are left out: the index does not store documents.", ", ".join(unusable))
+    return [name for name in functions() if name not in unusable]
 
-    If there are fewer parts than threads, each thread takes fields of a part.
+
+def check_resources(recipe: Recipe, found: Mapping[str, str | None]) -> None:
+    """Refuse a recipe whose resources are missing, or are others than those that its features were made with.
+
+    found  checksum of the vectors and of the history, name of the encoder; None for one that is missing
     """
-    computed = out
-    if len(plan.returned) != plan.n_computed:
-        computed = np.empty((batch.n_rows, plan.n_computed), dtype=np.float32)
-    if plan.n_filled != plan.n_computed:
-        computed.fill(np.nan)
-    serial = [(first, group) for first, group in plan.groups if group.family.calling_thread]
-    parallel = [(first, group) for first, group in plan.groups if not group.family.calling_thread]
-    _fill_groups(forward, batch, serial, recipe, computed)
-    part_rows = min(max(batch.n_rows // (_PARTS_A_THREAD * n_threads), _LEAST_PART), _MOST_PART)
-    parts = list(batch.batches(part_rows))
-    shares = [parallel] if len(parts) >= n_threads else _by_field(forward, parallel)
-
-    def fill(task: tuple[slice, Candidates, Groups]) -> None:
-        rows, queries, groups = task
-        _fill_groups(forward, queries, groups, recipe, computed[rows])
-        if len(shares) == 1:
-            finish((rows, queries))
-
-    def finish(part: tuple[slice, Candidates]) -> None:
-        rows, queries = part
-        if computed is not out:
-            np.take(computed[rows], plan.returned, axis=1, out=out[rows], mode="clip")
-        normalise(out[rows], queries.query_ptr, plan.normalised)
-
-    in_threads(fill, [(*part, share) for part in parts for share in shares], n_threads)
-    if len(shares) > 1:
-        in_threads(finish, parts, n_threads)
+    for what, name in found.items():
+        made_with = getattr(recipe, what)
+        needed = [member for member in recipe.families or () if _needs(member, what)]
+        named = f"the {what} {'' if what == 'encoder' else 'of checksum '}"
+        if name is None and (made_with is not None or needed):
+            expected = f"{named}{made_with}" if made_with else f"the {what} for the family {needed[0]}"
+            raise InvalidInputError(f"{what}: expected {expected}, got none. {_REMEDIES[what]}")
+        if name is not None and made_with not in (None, name):
+            raise InvalidInputError(
+                f"{what}: expected {named}{made_with}, which the features were made with, got {name}. Bind the one "
+                "that was expected, or train on features of the other."
+            )
 
 
-def _by_field(forward: ForwardIndex, groups: Groups) -> list[Groups]:
-    """Return the groups of each field, the field of most tokens first, so that threads end at similar times."""
-    of_field: dict[str | None, list[tuple[int, ColumnGroup]]] = {}
-    for first, group in groups:
-        of_field.setdefault(group.field, []).append((first, group))
-    sizes = {name: field.n_tokens for name, field in forward.fields.items()}
-    names = sorted(of_field, key=lambda name: -1 if name is None else sizes[name], reverse=True)
-    return [of_field[name] for name in names]
+def _needs(name: str, what: str) -> bool:
+    member = family(name)
+    if what == "history":
+        return member.needs_history
+    return bool(member.needs_space) and (member.needs_space == ENCODER) == (what == "encoder")
 
 
-def _fill_groups(
-    forward: ForwardIndex, batch: Candidates, groups: Groups, recipe: Recipe, out: NDArray[np.float32]
-) -> None:
-    """Fill groups of columns; those of one field are adjacent, and the field is matched once for all of them."""
-    block = None
-    computed = list[tuple[int, NDArray[np.float32]]]()
-    for first, group in groups:
-        if group.field is not None:
-            if block is None or block.field is not forward.fields[group.field]:
-                block = match(batch, forward.fields[group.field])
-            computed.append((first, field_columns(group.name, block, recipe)))
-        elif isinstance(group.family, RunFamily):
-            values = np.empty((batch.n_rows, len(group.features)), dtype=np.float32)
-            group.family.fill(batch, recipe, values)
-            computed.append((first, values))
-    for start in range(0, batch.n_rows, _COPIED_ROWS):
-        rows = slice(start, start + _COPIED_ROWS)
-        for first, values in computed:
-            out[rows, first : first + values.shape[1]] = values[rows]
+def scores_in(other: Run, run: Run) -> Floats:
+    """Return score and rank in another run of each row of a run, (n_rows, 2) float64; NaN where it has no such row."""
+    other = other.take(other.trec_order())
+    table = np.full((run.n_rows, 2), np.nan)
+    for query, query_id in enumerate(run):
+        if query_id in other:
+            other_rows = other.rows(query_id)
+            index_of = {doc_id: index for index, doc_id in enumerate(other.doc_ids[other_rows].tolist())}
+            rows = range(int(run.query_ptr[query]), int(run.query_ptr[query + 1]))
+            in_both = [(row, index_of[doc_id]) for row in rows if (doc_id := str(run.doc_ids[row])) in index_of]
+            row, index = np.array(in_both, dtype=np.int64).reshape(-1, 2).T
+            table[row, 0] = other.scores[other_rows][index]
+            table[row, 1] = index + 1
+    return table
+
+
+def _tokens_of(run: Run, query_terms: Mapping[str, Sequence[str]]) -> list[Sequence[str]]:
+    """Return the tokens of each query of a run; refuse a query without an entry, or with text in place of tokens."""
+    missing = [query_id for query_id in run if query_id not in query_terms]
+    if missing:
+        raise InvalidInputError(
+            f"topics: expected a topic for every query of the run, got none for {len(missing)} of {len(run)}, "
+            f"e.g. {missing[0]!r}. Add the topics or drop these queries from the run."
+        )
+    for query_id in run:
+        if isinstance(query_terms[query_id], str):
+            raise InvalidInputError(
+                f"topics: expected a list of analysed terms for query {query_id!r}, got text. "
+                "Analyse it as the index was."
+            )
+    return [query_terms[query_id] for query_id in run]
+
+
+def doc_numbers(forward: ForwardIndex, run: Run) -> Ints:
+    """Return the document number of each row, (n_rows,) int64; refuse documents that the index does not hold."""
+    numbers = forward.doc_numbers(run.doc_ids)
+    unknown = np.flatnonzero(numbers < 0)
+    if len(unknown):
+        query_id = run.query_ids[query_rows(run.query_ptr)[unknown[0]]]
+        raise InvalidInputError(
+            f"run: expected documents that the index holds, got {len(unknown)} of {run.n_rows} rows with "
+            f"others, e.g. {str(run.doc_ids[unknown[0]])!r} (query {str(query_id)!r}). Use the index that the run "
+            "was made on."
+        )
+    return numbers
+
+
+def check_scores(run: Run) -> None:
+    """Refuse scores that are not finite."""
+    not_finite = np.flatnonzero(~np.isfinite(run.scores))
+    if len(not_finite):
+        raise InvalidInputError(
+            f"run: expected finite scores, got {len(not_finite)} others, e.g. {run.scores[not_finite[0]]} for document "
+            f"{str(run.doc_ids[not_finite[0]])!r}. Correct the run."
+        )

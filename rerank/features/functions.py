@@ -80,11 +80,10 @@ class Matches:
         candidates = block.candidates
         rows = slice(*candidates.query_ptr[query : query + 2].tolist())
         terms = slice(*candidates.term_ptr[query : query + 2].tolist())
-        tf = block.tf[slice(*block.tf_ptr[query : query + 2].tolist())]
         return cls(
             terms=candidates.words[query],
             query_freq=read_only_view(candidates.query_freq[terms]),
-            tf=read_only_view(tf.reshape(rows.stop - rows.start, terms.stop - terms.start)),
+            tf=read_only_view(block.tf_of(query)),
             idf=read_only_view(block.idf[terms]),
             lengths=read_only_view(block.lengths[rows]),
             docs=read_only_view(candidates.docs[rows]),

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown, unknown_name
 from rerank.files.source import read_toml
@@ -34,17 +37,19 @@ class Family:
 
     Attributes
     ----------
+    listed : sequence of Feature
+        The features, in the order of their columns, where they do not depend on the recipe.
+    needs_positions : bool
+        Whether a field has to be indexed with positions.
     on_request : bool
         Whether the family is computed only where a recipe names it, because it costs much and gains little.
     calling_thread : bool
         Whether `fill` runs on the thread that called `extract`, because it runs a user's code. Other families are
-        filled on several threads at once, each thread with other queries.
+        filled on several threads at once, each thread with other queries or fields.
     needs_space : str
         The space of vectors that the family needs: it is computed where vectors with this space are given.
     needs_history : bool
         Whether the family is learned from judgements: it is computed where a history is given.
-    limit : str
-        How much of a query is read, where it is not all of it; for the list of features.
     evidence : str
         What the features are about, in words for explanations, behind the name of the field where they have one:
         `match` makes "title match".
@@ -54,14 +59,26 @@ class Family:
 
     """
 
+    listed: ClassVar[Sequence[Any]] = ()
+    needs_positions: ClassVar[bool] = False
     on_request: ClassVar[bool] = False
     calling_thread: ClassVar[bool] = False
     needs_space: ClassVar[str] = ""
     needs_history: ClassVar[bool] = False
-    limit: ClassVar[str] = ""
     evidence: ClassVar[str] = "other features"
     rising: ClassVar[tuple[str, ...]] = ()
     falling: ClassVar[tuple[str, ...]] = ()
+
+    def features(self, recipe: Recipe) -> Sequence[Any]:
+        """Return the features in the order of their columns."""
+        return self.listed
+
+    def fill(self, rows: Any, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, n_features) float32, C-contiguous; NaN for missing.
+
+        rows  a `FieldBlock` for a family of a field, `Candidates` for another
+        """
+        raise NotImplementedError
 
 
 def index_family_names() -> tuple[str, ...]:
@@ -215,14 +232,16 @@ class Recipe:
     rocchio_beta: float = 0.75
 
     def __post_init__(self) -> None:
-        given = {key: getattr(self, key) for key in _FIELDS}
-        optional = {each.name for each in fields(self) if each.default is None}
-        values = {key: value for key, value in given.items() if value is not None or key not in optional}
+        optional = {part.name for part in fields(self) if part.default is None}
+        values = {key: value for key, value in vars(self).items() if value is not None or key not in optional}
         try:
             for key, value in Record(_FIELDS, partial=True).read(values, {}).items():
                 object.__setattr__(self, key, value)
         except SchemaError as error:
             raise InvalidInputError(f"recipe: {error.fault('Correct it or leave it out.')}") from None
+
+    def __hash__(self) -> int:
+        return hash((self.fields, self.families, self.features, *self.normalisation.items(), self.numbers, self.runs))
 
     def resolve(
         self, index_fields: Iterable[str], index_numbers: Iterable[str] = (), functions: Iterable[str] = ()

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.candidates import Candidates
+from rerank.features.match import Candidates
 from rerank.features.near_duplicates import term_idf, unit_weights, word_idf
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
@@ -207,7 +207,7 @@ class IndexHistory:
 
     def queries(self, candidates: Candidates) -> list[HistoryQuery]:
         """Return each query as the families need it."""
-        return [self.query(candidates, query) for query in range(len(candidates.query_lengths))]
+        return [self.query(candidates, query) for query in range(len(candidates.words))]
 
     def query(self, candidates: Candidates, query: int, query_id: str = "") -> HistoryQuery:
         """Return a query of the candidates as the learned families need it.

@@ -542,7 +542,7 @@ class BoundIndex(InOrder):
         self, run: RunLike, topics: TopicsLike, qrels: QrelsLike | None, recipe: Recipe | None
     ) -> dict[str, Any]:
         """Return the arguments of `extract`."""
-        from rerank.features.inputs import Records
+        from rerank.features.extract import Records
 
         run = run_of(run)
         topics = topics_of(topics)

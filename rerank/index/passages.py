@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.features.candidates import gather_candidates
+from rerank.features.extract import doc_numbers
 from rerank.features.families.passages import MAX, N_COLUMNS, field_spans, fill_passages
-from rerank.features.inputs import doc_numbers
-from rerank.features.match import match
+from rerank.features.match import gather_candidates, match
 from rerank.features.recipe import Recipe
 from rerank.index.bound import check_topics
 from rerank.index.texts import GivenTexts, given_texts, position_ids

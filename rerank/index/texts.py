@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown, unknown_name
-from rerank.features.extract import extract
-from rerank.features.inputs import Records
+from rerank.features.extract import Records, extract
 from rerank.features.match import bm25_scores
 from rerank.features.recipe import Recipe
 from rerank.files.rows import joined_parts

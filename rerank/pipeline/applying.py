@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Self, TypeVar
 import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
-from rerank.features.extract import ColumnPlan
+from rerank.features.extract import check_resources, column_plan
 from rerank.features.functions import functions
-from rerank.features.inputs import check_spaces
 from rerank.features.recipe import Recipe, defined_functions, family
 from rerank.index.bound import Needs
 from rerank.rankers.calibration import Probabilities
@@ -86,7 +85,11 @@ def index_of(index: IndexT, model: Ranker) -> IndexT:
         )
     vectors = index.vectors if needs.vectors else None
     encoder = index.encoder if needs.encoder else None
-    check_spaces(recipe, None if vectors is None else vectors.checksum, None if encoder is None else encoder.name)
+    names = {
+        "vectors": None if vectors is None else vectors.checksum,
+        "encoder": None if encoder is None else encoder.name,
+    }
+    check_resources(recipe, names)
     return index
 
 
@@ -141,7 +144,7 @@ def unsupervised_model(index: BoundIndex, *, union: bool = True) -> Unsupervised
         vectors=None if index.vectors is None else index.vectors.checksum,
         encoder=None if index.encoder is None else index.encoder.name,
     )
-    names = ColumnPlan.of(index.forward, recipe).names  # without those that need positions, where there are none
+    names = column_plan(index.forward, recipe).names  # without those that need positions, where there are none
     _log.info("unsupervised: sum of %s; without %s.", ", ".join(summed(names)), _lacking(set(SCORES) - set(names)))
     retriever = Retriever(best_candidates(index).tag) if union else None
     return Unsupervised.of(names, recipe.to_dict(), dict(index.forward.fingerprint), retriever)

@@ -106,8 +106,7 @@ def _extract(families: Iterable[str]) -> None:
 
 def _learn_history() -> None:
     """Learn a history and compute the families that need one."""
-    from rerank.features.extract import extract
-    from rerank.features.inputs import Records
+    from rerank.features.extract import Records, extract
     from rerank.features.recipe import Recipe, history_family_names
     from rerank.history.history import History
     from rerank.types import Qrels, Run
@@ -124,8 +123,7 @@ def _learn_vectors() -> None:
     """Learn vectors, compute the families that need them, and search by vectors and by an expanded query."""
     import numpy as np
 
-    from rerank.features.extract import extract
-    from rerank.features.inputs import Records
+    from rerank.features.extract import Records, extract
     from rerank.features.recipe import Recipe, space_family_names
     from rerank.retrieval.base import SearchInputs, source
     from rerank.types import Run

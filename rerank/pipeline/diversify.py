@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown, unknown_name
-from rerank.features.inputs import doc_numbers
+from rerank.features.extract import doc_numbers
 from rerank.files.lists import RunLike, run_of
 from rerank.index.index import Index, opened
 from rerank.runtime.kernels import kernel

@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
-from rerank.features.inputs import check_scores
+from rerank.features.extract import check_scores
 from rerank.retrieval.base import Candidates, Part, SearchInputs, source
 from rerank.types import Ints, Run, pointers
 from rerank.types.forward import ForwardIndex

@@ -194,7 +194,7 @@ def _too_large(what: str, needed: str, free: str) -> InvalidInputError:
     )
 
 
-def read_only_view(array: NDArray[Any]) -> NDArray[Any]:
+def read_only_view(array: Any) -> NDArray[Any]:
     """Return a read-only plain view: Numba then compiles one kernel for arrays in memory and for memory maps."""
     view = np.asarray(array).view()
     view.flags.writeable = False

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
-from rerank.features.families.performance import PerformanceFeatures
-from rerank.features.inputs import scores_in
+from rerank.features.extract import scores_in
+from rerank.features.families.run import PerformanceFeatures
 from rerank.features.recipe import Recipe, family
 from rerank.files.lists import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.rows import joined_parts

@@ -12,10 +12,8 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.features import base as columns_module
 from rerank.features import extract as extract_module
-from rerank.features.extract import extract
-from rerank.features.inputs import Records
+from rerank.features.extract import Records, extract
 from rerank.features.recipe import Recipe, index_family_names
 from rerank.runtime import threads
 from rerank.types import Qrels, Run
@@ -82,25 +80,13 @@ def test_extract_is_bitwise_equal_for_any_number_of_threads_and_any_batch(
     monkeypatch.setattr(threads, "FEW_ROWS", 1)
     assert every(threads=2).X.tobytes() == whole.X.tobytes()
     assert numba.get_num_threads() == before
+    monkeypatch.setattr(extract_module, "_LONG_QUERY", 1)
+    assert every(threads=2).X.tobytes() == whole.X.tobytes()
     monkeypatch.setattr(extract_module, "_MOST_PART", 1)
     assert every(threads=2).X.tobytes() == whole.X.tobytes()
     for n_rows in (1, 20):
         monkeypatch.setattr(extract_module, "_BATCH_ROWS", n_rows)
         assert every(threads=2).X.tobytes() == whole.X.tobytes()
-
-
-@pytest.mark.parametrize("n_matches", [1, 7, 40])
-def test_extract_is_bitwise_equal_when_a_query_of_many_matches_is_split(
-    n_matches: int, documents: Documents, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = forward_index(documents)
-    records = Records(vectors=Vectors.learn(index, dimensions=9))
-    every = partial(extract, index, QUERIES, run, Recipe(families=EVERY), records=records)
-    whole = every()
-    monkeypatch.setattr(extract_module, "_MOST_PART", 1)
-    monkeypatch.setattr(extract_module, "_BATCH_ROWS", 1)  # a batch is one query
-    monkeypatch.setattr(columns_module, "MOST_MATCHES", n_matches)
-    assert every().X.tobytes() == whole.X.tobytes()
 
 
 def test_extract_reads_memory_mapped_arrays(documents: Documents, run: Run, tmp_path: Path) -> None:

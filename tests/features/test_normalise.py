@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InvalidInputError
-from rerank.features.extract import chosen_columns, normalise, normalised_columns
+from rerank.features.extract import matching, normalisations, normalise
 
 NUMBERS = st.floats(-1000, 1000, width=32).map(lambda x: round(x, 3)) | st.just(float("nan"))
 QUERIES = st.lists(st.lists(st.tuples(NUMBERS, NUMBERS), max_size=6), min_size=1, max_size=4)
@@ -45,11 +45,10 @@ def test_normalisation_equals_oracle(form: str, queries: list[list[tuple[float, 
 def test_last_pattern_that_fits_holds() -> None:
     names = ("bm25.title", "bm25.body", "run.score")
     table = {"*": "zscore", "bm25.*": "none", "bm25.body": "rank"}
-    result = normalised_columns(table, names)
-    assert {form: positions.tolist() for form, positions in result.items()} == {"zscore": [2], "rank": [1]}
-    assert chosen_columns("features", ["*.body", "run.score"], names).tolist() == [1, 2]
+    assert normalisations(table, names) == {"bm25.body": "rank", "run.score": "zscore"}
+    assert matching("features", ["*.body", "run.score"], names) == ["bm25.body", "run.score"]
 
 
 def test_pattern_that_fits_nothing_is_refused() -> None:
     with pytest.raises(InvalidInputError, match=r"recipe: features: .*got 'bm25.titel'. Did you mean 'bm25.title'\?"):
-        chosen_columns("features", ["bm25.titel"], ("bm25.title", "run.score"))
+        matching("features", ["bm25.titel"], ("bm25.title", "run.score"))

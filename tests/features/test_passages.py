@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InvalidInputError
-from rerank.features.extract import extract
+from rerank.features.extract import Records, extract
 from rerank.features.families.passages import field_spans
-from rerank.features.inputs import Records
 from rerank.features.recipe import Recipe
 from rerank.types import Run
 from rerank.types.passages import Passages

@@ -30,8 +30,7 @@ from rerank.doctor.reading import read_sources
 from rerank.errors import IndexFolderError, RerankError
 from rerank.experiments.study import Study, read_settings
 from rerank.features.base import template
-from rerank.features.extract import extract
-from rerank.features.inputs import Records
+from rerank.features.extract import Records, extract
 from rerank.features.recipe import Recipe, history_family_names
 from rerank.files.corpus import SgmlDocument, corpus_format, read_documents, read_sgml, sgml_files
 from rerank.files.data import read_data, write_data

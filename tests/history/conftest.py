@@ -8,8 +8,7 @@ from functools import cached_property
 
 import pytest
 
-from rerank.features.extract import extract
-from rerank.features.inputs import Records
+from rerank.features.extract import Records, extract
 from rerank.features.recipe import Recipe, history_family_names
 from rerank.history.history import History
 from rerank.types import Qrels, RankingData, Run

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rerank.features.base import Missing
-from rerank.features.candidates import gather_candidates
+from rerank.features.match import gather_candidates
 from rerank.features.recipe import Recipe, known_families
 from rerank.history.base import LearnedFamily
 from rerank.history.history import History

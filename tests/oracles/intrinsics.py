@@ -31,7 +31,7 @@ def install() -> None:
     for module in (match, positions, feedback, windows, binned):
         module.prefetch = lambda array, index: None  # type: ignore[attr-defined]
     for name, function in VECTORS.items():
-        for module in (lambdarank, elementary):
+        for module in (lambdarank, elementary, feedback):
             if hasattr(module, name):
                 setattr(module, name, function)
 

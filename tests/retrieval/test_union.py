@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InvalidInputError
-from rerank.features.extract import extract
-from rerank.features.inputs import Records
+from rerank.features.extract import Records, extract
 from rerank.features.recipe import Recipe
 from rerank.retrieval.base import Candidates, Part, SearchInputs
 from rerank.retrieval.union import search_union

@@ -1,4 +1,4 @@
-"""The document family: user-defined functions over the raw document (`@rerank.feature(over="document")`).
+"""Families of documents, whatever the query: the static family and the prior family.
 
 The static family: numbers of the documents (year, clicks, stars), which do not depend on the query.
 
@@ -15,130 +15,24 @@ Bendersky, Croft & Diao, WSDM 2011; Zhou & Croft, CIKM 2005.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Sequence
 from math import inf
-from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError
 from rerank.features.base import Cost, Feature, FieldFamily, Missing, RunFamily
-from rerank.features.candidates import Candidates
-from rerank.features.functions import Function, functions
-from rerank.features.match import FieldBlock, cached_by_field, field_idf
+from rerank.features.match import Candidates, FieldBlock, cached_by_field, field_idf, postings
 from rerank.features.recipe import Recipe, register
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import log
-from rerank.runtime.strict_json import check_nesting
 from rerank.types.forward import FieldArrays
 
 _GREATEST = float(np.finfo(np.float32).max)
 COMMON_SHARE = 0.1
 _BENDERSKY = "Bendersky, Croft & Diao, WSDM 2011, table 1"
 _MISSING = (Missing.EMPTY_FIELD,)
-
-
-@register("document")
-class DocumentFeatures(RunFamily):
-    """A feature for each user-defined function over the raw document."""
-
-    evidence = "functions of the document"
-    calling_thread = True
-
-    def features(self, recipe: Recipe) -> Sequence[Feature]:
-        """Return the features in the order of their columns."""
-        return [function.feature for function in _document_functions(recipe)]
-
-    def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
-        """Fill `out` (n_rows, a column for each function); each document of the batch is read once."""
-        chosen = _document_functions(recipe)
-        if not chosen or candidates.documents is None:
-            return
-        numbers, number_of_row = np.unique(candidates.docs, return_inverse=True)
-        documents = [_parsed(text) for text in candidates.documents(numbers)]
-        for query in range(len(candidates.query_lengths)):
-            first, last = candidates.query_ptr[query : query + 2].tolist()
-            tokens = candidates.query_tokens(query)
-            subject = f"query {str(candidates.query_ids[query])!r}"
-            subjects = [f"{subject}, document {doc_id!r}" for doc_id in map(str, candidates.doc_ids[first:last])]
-            row_documents = [documents[number] for number in number_of_row[first:last].tolist()]
-            for column, function in enumerate(chosen):
-                out[first:last, column] = _values(function, tokens, row_documents, subjects)
-
-
-def _values(
-    function: Function, tokens: Sequence[str], documents: Sequence[Mapping[str, Any] | str], subjects: Sequence[str]
-) -> NDArray[np.float32]:
-    """Return a function's value of each document; the error for a value that is no number names the document."""
-    values = [
-        function.call(subject, list(tokens), document) for subject, document in zip(subjects, documents, strict=True)
-    ]
-    try:
-        return function.column(values, len(values), "the query's documents")
-    except InvalidInputError:
-        return np.concatenate(
-            [function.column([value], 1, subject) for value, subject in zip(values, subjects, strict=True)]
-        )
-
-
-def _document_functions(recipe: Recipe) -> list[Function]:
-    return [functions()[name] for name in recipe.functions or () if functions()[name].over == "document"]
-
-
-def _parsed(text: str | None) -> Mapping[str, Any] | str:
-    """Return a JSON document as a read-only mapping, any other document as its text."""
-    if text is None or not text.startswith("{"):
-        return text or ""
-    try:
-        check_nesting(text)
-        document: Mapping[str, Any] = json.loads(text, object_hook=read_only)
-    except ValueError:
-        return text
-    return document
-
-
-def read_only(values: dict[str, Any]) -> dict[str, Any]:
-    """Return a read-only dict with read-only lists; for `json.loads(object_hook=...)`."""
-    return _Dict({key: _List.of(value) if type(value) is list else value for key, value in values.items()})
-
-
-def _refuse(self: Any, *arguments: Any, **options: Any) -> NoReturn:
-    raise TypeError("a document cannot be changed; change a copy, e.g. copy.deepcopy(document)")
-
-
-class _Dict(dict[str, Any]):
-    """A read-only dict, whose copies can be changed."""
-
-    __setitem__ = __delitem__ = __ior__ = _refuse
-    clear = pop = popitem = setdefault = update = _refuse
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
-        return {key: deepcopy(value, memo) for key, value in self.items()}
-
-    def __copy__(self) -> dict[str, Any]:
-        return dict(self)
-
-
-class _List(list[Any]):
-    """A read-only list, whose copies can be changed."""
-
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
-    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
-
-    @classmethod
-    def of(cls, values: list[Any]) -> _List:
-        """Return a list, and the lists in it, as read-only lists."""
-        return cls([cls.of(value) if type(value) is list else value for value in values])
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> list[Any]:
-        return [deepcopy(value, memo) for value in self]
-
-    def __copy__(self) -> list[Any]:
-        return list(self)
 
 
 @register("static")
@@ -166,7 +60,7 @@ class StaticFeatures(RunFamily):
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, a column for each number); numbers beyond float32 become its greatest number."""
         for column, name in enumerate(recipe.numbers or ()):
-            out[:, column] = np.clip(candidates.numbers[name][candidates.docs], -_GREATEST, _GREATEST)
+            out[:, column] = np.clip(candidates.forward.numbers[name][candidates.docs], -_GREATEST, _GREATEST)
 
 
 def _feature(name: str, meaning: str, formula: str, source: str, unit: str, high: float = inf) -> Feature:
@@ -217,11 +111,11 @@ class PriorFeatures(FieldFamily):
 def _priors(field: FieldArrays) -> NDArray[np.float32]:
     """Return the columns of every document, (n_docs, 5)."""
     table = np.empty((len(field.lengths), len(_FEATURES)), dtype=np.float32)
-    postings = (read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs))
+    arrays = postings(field)
     lengths = read_only_view(field.lengths)
     doc_freq = read_only_view(field.doc_freq)
-    with read_in_order(*postings):
-        _fill(postings, lengths, field_idf(field), doc_freq, COMMON_SHARE * field.n_docs_with, table)
+    with read_in_order(*arrays):
+        _fill(arrays, lengths, field_idf(field), doc_freq, COMMON_SHARE * field.n_docs_with, table)
     return table
 
 

@@ -22,7 +22,7 @@ Kernels of the feedback family, which has the definitions.
 slot        number of a term among those of the feedback documents and the query, by first appearance
 slots       (n_terms,) slot of each term of the vocabulary, -1 where it has none
 slot_terms  term of each slot
-weights     (n_slots, 8) weight of each slot in the three RM3 queries, the Rocchio query and the four similarities
+weights     (n_slots, LANES) weight of each slot in the three RM3 queries, the Rocchio query and the four similarities
 
 """
 
@@ -34,11 +34,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, FieldFamily, Missing
-from rerank.features.match import FieldBlock, field_idf, vector_norms
+from rerank.features.match import FieldBlock, field_idf, postings, vector_norms
 from rerank.features.recipe import Recipe, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_only_view
-from rerank.runtime.numerics import LINE, log2, prefetch
+from rerank.runtime.numerics import LANES, LINE, load, log2, prefetch, same, store
 
 RM3_DOCUMENTS = (5, 10, 20)
 RM3_TERMS = (20, 50, 100)
@@ -60,8 +60,8 @@ _MISSING = (Missing.NO_FEEDBACK,)
 
 
 @kernel()
-def fill_feedback(  # type: ignore[no-untyped-def]
-    queries, postings, idf, doc_freq, collection_freq, n_tokens, max_df, norms, saturation, mixture, out
+def _fill(  # type: ignore[no-untyped-def]
+    queries, postings, idf, doc_freq, collection_freq, n_tokens, max_df, norms, saturation, longest, mixture, out
 ):
     """Fill all columns of `out` (n_rows, 10) float32.
 
@@ -72,11 +72,13 @@ def fill_feedback(  # type: ignore[no-untyped-def]
     max_df      greatest document frequency of a term of an expanded query
     norms       (n_docs,) norms of the vectors of tf * idf
     saturation  (n_rows,) BM25's k1 * (1 - b + b * dl / avgdl)
+    longest     most distinct terms of a row
     mixture     rm3_share, rocchio_alpha and rocchio_beta of the recipe
     """
     query_ptr, docs, term_ptr, terms, query_freq, query_df = queries
     slots = np.empty(len(idf), np.int32)
     slots[:] = -1
+    found = np.empty((3, longest + 1), np.int32)
     for number in range(len(query_ptr) - 1):
         first = query_ptr[number]
         last = query_ptr[number + 1]
@@ -86,23 +88,23 @@ def fill_feedback(  # type: ignore[no-untyped-def]
             out[first:last] = np.nan
             continue
         slot_terms = np.empty(n_postings + len(terms[of_query]), np.int32)
-        weights = np.zeros((len(slot_terms), 8))
-        is_best = np.zeros(len(slot_terms), np.uint8)
+        weights = np.zeros((len(slot_terms), LANES))
         n_slots = _add_documents(rows, docs, postings, idf, norms, slots, slot_terms, weights)
         out[first:last, _CLARITY] = _clarity(slot_terms[:n_slots], weights, collection_freq, n_tokens)
         for slot in range(n_slots):
             if doc_freq[slot_terms[slot]] > max_df:
                 weights[slot, :_SIMILARITY] = 0.0
-        n_best = _mark_best(weights, n_slots, is_best)
+        is_best = _best(weights, np.int64(MODEL), n_slots, np.int64(OVERLAP_TERMS))  # bare constants compile it twice
         for column in range(_RM3, _SIMILARITY):
-            _keep_best(weights, column, n_slots, ROCCHIO_TERMS if column == _ROCCHIO else RM3_TERMS[column])
+            weights[:, column] *= _best(
+                weights, column, n_slots, ROCCHIO_TERMS if column == _ROCCHIO else RM3_TERMS[column]
+            )
         query = terms[of_query], query_freq[of_query], query_df[of_query]
         n_slots = _add_query(query, slots, slot_terms, n_slots, weights, mixture)
         for slot in range(n_slots):
             for column in range(weights.shape[1]):
                 weights[slot, column] *= idf[slot_terms[slot]]
-        _score(first, last, docs, postings, slots, weights, is_best, n_best, saturation, out)
-        _finish_similarities(first, last, rows, docs, postings, norms, out)
+        _score(first, last, rows, docs, postings, slots, weights, is_best, norms, saturation, found, out)
         for slot in range(n_slots):
             slots[slot_terms[slot]] = -1
 
@@ -169,7 +171,7 @@ def _clarity(slot_terms, weights, collection_freq, n_tokens):  # type: ignore[no
 
 @helper()
 def _best(weights, column, n_slots, size):  # type: ignore[no-untyped-def]
-    """Return the slots of a column's greatest positive weights, of equal ones the earlier slot first."""
+    """Return 1 for the slots of a column's greatest positive weights, of equal ones the earlier, else 0, (n_slots,)."""
     best = np.empty(size, np.int64)
     n_best = 0
     for slot in range(n_slots):
@@ -182,29 +184,10 @@ def _best(weights, column, n_slots, size):  # type: ignore[no-untyped-def]
             index -= 1
         best[index] = slot
         n_best = min(n_best + 1, size)
-    return best[:n_best]
-
-
-@helper()
-def _mark_best(weights, n_slots, is_best):  # type: ignore[no-untyped-def]
-    """Mark the best feedback terms; return their number."""
-    best = _best(weights, np.int64(MODEL), n_slots, np.int64(OVERLAP_TERMS))  # bare constants compile it twice
-    for slot in best:
-        is_best[slot] = 1
-    return len(best)
-
-
-@helper()
-def _keep_best(weights, column, n_slots, size):  # type: ignore[no-untyped-def]
-    """Set all but the best weights of a column to 0."""
-    best = _best(weights, column, n_slots, size)
-    best_weights = np.empty(len(best))
-    for number in range(len(best)):
-        best_weights[number] = weights[best[number], column]
-    for slot in range(n_slots):
-        weights[slot, column] = 0.0
-    for number in range(len(best)):
-        weights[best[number], column] = best_weights[number]
+    is_best = np.zeros(len(weights), np.uint8)
+    for index in range(n_best):
+        is_best[best[index]] = 1
+    return is_best
 
 
 @helper()
@@ -241,15 +224,6 @@ def _add_query(query, slots, slot_terms, n_slots, weights, mixture):  # type: ig
 
 
 @helper()
-def _longest(first, last, docs, doc_ptr):  # type: ignore[no-untyped-def]
-    """Return the greatest number of terms of a row's field."""
-    most = 0
-    for row in range(first, last):
-        most = max(most, doc_ptr[docs[row] + 1] - doc_ptr[docs[row]])
-    return most
-
-
-@helper()
 def _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs):  # type: ignore[no-untyped-def]
     """Prefetch the postings of the document after the next one."""
     if row + 4 < last:
@@ -262,80 +236,68 @@ def _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs):  # type: ignore[n
 
 
 @helper()
-def _score(first, last, docs, postings, slots, weights, is_best, n_best, saturation, out):  # type: ignore[no-untyped-def]
-    """Fill the scores of the expanded queries, the overlap, and the sums that `_finish_similarities` divides.
+def _score(  # type: ignore[no-untyped-def]
+    first, last, rows, docs, postings, slots, weights, is_best, norms, saturation, found, out
+):
+    """Fill the scores of the expanded queries, the similarities and the overlap.
 
+    rows     of the feedback documents
     weights  (n_slots, 8) times idf
-    The document's terms with a slot are gathered first, without a branch, and of them those of an expanded query, which
-    are few; their weights are added up in scalars. This avoids branch mispredictions, stores, and most divisions.
+    found    work space: slots and counts of the document's terms that have a slot, and which of them are in an expanded
+             query, which are few; gathered without a branch, which could not be predicted
+
+    A similarity is a mean cosine: the sum is divided by the norm, and the document itself is left out.
     """
-    doc_ptr, doc_terms, freqs, _ = postings
-    longest = _longest(first, last, docs, doc_ptr)
-    row_slots = np.empty(longest + 1, np.int32)
-    counts = np.empty(longest + 1, np.int32)
-    expanding = np.empty(longest + 1, np.int32)
-    gains = np.empty(longest + 1, np.float64)
+    doc_ptr, doc_terms, freqs, lengths = postings
+    row_slots = found[0]
+    counts = found[1]
+    expanding = found[2]
+    flat = weights.reshape(-1)
+    sums = np.empty(LANES)
     is_expanding = np.zeros(len(weights), np.uint8)
     for slot in range(len(weights)):
-        is_expanding[slot] = (weights[slot, 0] + weights[slot, 1] + weights[slot, 2] + weights[slot, 3]) != 0.0
-    for row in range(first, last):
-        _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs)
-        n_row_slots = 0
-        n_expanding = 0
-        half = saturation[row]
-        for posting in range(doc_ptr[docs[row]], doc_ptr[docs[row] + 1]):
-            slot = slots[doc_terms[posting]]
-            row_slots[n_row_slots], counts[n_row_slots] = slot, freqs[posting]
-            n_row_slots += slot >= 0
-        similarity_0 = 0.0
-        similarity_1 = 0.0
-        similarity_2 = 0.0
-        similarity_3 = 0.0
-        for number in range(n_row_slots):
-            slot = row_slots[number]
-            count = np.float64(counts[number])
-            similarity_0 += weights[slot, 4] * count
-            similarity_1 += weights[slot, 5] * count
-            similarity_2 += weights[slot, 6] * count
-            similarity_3 += weights[slot, 7] * count
-            expanding[n_expanding], gains[n_expanding] = slot, count
-            n_expanding += is_expanding[slot]
-        rm3_0 = 0.0
-        rm3_1 = 0.0
-        rm3_2 = 0.0
-        rocchio = 0.0
-        overlap = 0
-        for number in range(n_expanding):
-            slot = expanding[number]
-            gain = gains[number] / (gains[number] + half)
-            rm3_0 += weights[slot, 0] * gain
-            rm3_1 += weights[slot, 1] * gain
-            rm3_2 += weights[slot, 2] * gain
-            rocchio += weights[slot, 3] * gain
-            overlap += is_best[slot]
-        out[row, 0], out[row, 1], out[row, 2], out[row, 3] = rm3_0, rm3_1, rm3_2, rocchio
-        out[row, 4], out[row, 5], out[row, 6], out[row, 7] = similarity_0, similarity_1, similarity_2, similarity_3
-        out[row, _OVERLAP] = overlap / max(n_best, 1)
-
-
-@helper()
-def _finish_similarities(first, last, rows, docs, postings, norms, out):  # type: ignore[no-untyped-def]
-    """Turn the sums into mean cosines: divide by the norm, and leave the document itself out."""
+        is_expanding[slot] = weights[slot, :_SIMILARITY].sum() != 0.0
+    n_best = max(int(is_best.sum()), 1)
     rank = 0
     for row in range(first, last):
+        _prefetch_row(row, last, docs, doc_ptr, doc_terms, freqs)
+        n_found = 0
+        for posting in range(doc_ptr[docs[row]], doc_ptr[docs[row] + 1]):
+            slot = slots[doc_terms[posting]]
+            row_slots[n_found], counts[n_found] = slot, freqs[posting]
+            n_found += slot >= 0
+        total = same(0.0)
+        n_expanding = 0
+        for number in range(n_found):
+            slot = row_slots[number]
+            total = total + load(flat, LANES * slot) * same(np.float64(counts[number]))
+            expanding[n_expanding] = number
+            n_expanding += is_expanding[slot]
+        store(sums, 0, total)
         is_feedback = rank < len(rows) and rows[rank] == row
         for number in range(len(SIMILARITY_DOCUMENTS)):
             size = min(SIMILARITY_DOCUMENTS[number], len(rows))
             includes_itself = is_feedback and rank < size
             others = size - includes_itself
             column = _SIMILARITY + number
-            if postings[3][docs[row]] == 0:
+            if lengths[docs[row]] == 0:
                 out[row, column] = np.nan
             elif others == 0:
                 out[row, column] = 0.0
             else:
-                out[row, column] = max(out[row, column] / norms[docs[row]] - includes_itself, 0.0) / others
+                out[row, column] = max(np.float32(sums[column]) / norms[docs[row]] - includes_itself, 0.0) / others
         rank += is_feedback
+        total = same(0.0)
+        overlap = 0
+        for number in range(n_expanding):
+            slot = row_slots[expanding[number]]
+            count = np.float64(counts[expanding[number]])
+            total = total + load(flat, LANES * slot) * same(count / (count + saturation[row]))
+            overlap += is_best[slot]
+        store(sums, 0, total)
+        for column in range(_SIMILARITY):
+            out[row, column] = sums[column]
+        out[row, _OVERLAP] = overlap / n_best
 
 
 _FEATURES = (
@@ -408,14 +370,9 @@ class FeedbackFeatures(FieldFamily):
         """Fill `out` (n_rows, 10)."""
         batch = block.candidates
         field = block.field
-        fill_feedback(
+        _fill(
             (batch.query_ptr, batch.docs, batch.term_ptr, batch.terms, batch.query_freq, block.doc_freq),
-            (
-                read_only_view(field.doc_ptr),
-                read_only_view(field.terms),
-                read_only_view(field.freqs),
-                read_only_view(field.lengths),
-            ),
+            (*postings(field), read_only_view(field.lengths)),
             field_idf(field),
             read_only_view(field.doc_freq),
             read_only_view(field.collection_freq),
@@ -423,6 +380,7 @@ class FeedbackFeatures(FieldFamily):
             max(MAX_DOC_SHARE * field.n_docs_with, 1.0),
             vector_norms(field),
             block.bm25_saturation(recipe),
+            int((field.doc_ptr[batch.docs + 1] - field.doc_ptr[batch.docs]).max(initial=0)),
             (recipe.rm3_share, recipe.rocchio_alpha, recipe.rocchio_beta),
             out,
         )

@@ -26,11 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Feature, FieldFamily, Missing
-from rerank.features.match import FieldBlock
+from rerank.features.match import FieldBlock, vector_norms
 from rerank.features.recipe import Recipe, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import log, log1p
-from rerank.types import Floats
 
 _MSLR = "MSLR-WEB features (Qin & Liu 2013)"
 _ZHAI = "Zhai & Lafferty, SIGIR 2001, table 1"
@@ -162,69 +161,96 @@ class LetorFeatures(FieldFamily):
 
     evidence = "match"
     rising = ("covered*", "boolean", "vector_space", "bm25", "lm_*")
-    independent_rows = True
     listed = _FEATURES
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 25)."""
         batch = block.candidates
-        matches = (batch.query_ptr, batch.term_ptr, block.tf_ptr, block.tf)
-        _fill_statistics(*matches, block.idf, block.doc_freq, block.lengths, out)
-        _fill_models(
-            *matches,
-            batch.query_freq,
-            block.idf,
-            _collection_probability(block),
-            block.lengths,
-            block.unique_terms,
-            block.vector_norms,
-            block.bm25_saturation(recipe),
+        field = block.field
+        unique_terms = field.doc_ptr[batch.docs + 1] - field.doc_ptr[batch.docs]
+        _fill(
+            (batch.query_ptr, batch.term_ptr, block.matches[0]),
+            (batch.query_freq, block.idf, block.collection_freq / max(field.n_tokens, 1)),
+            (block.lengths, unique_terms, vector_norms(field)[batch.docs], block.bm25_saturation(recipe)),
             (recipe.lm_absolute_delta, recipe.lm_dirichlet_mu, recipe.lm_jelinek_mercer_lambda),
             out,
         )
 
 
-def _collection_probability(block: FieldBlock) -> Floats:
-    """Return p of each query term, 0 where no document holds it."""
-    return block.collection_freq / max(block.field.n_tokens, 1)
-
-
 @kernel()
-def _fill_statistics(query_ptr, term_ptr, tf_ptr, tf, idf, doc_freq, lengths, out):  # type: ignore[no-untyped-def]
-    """Fill the columns before the models: counts and pooled statistics.
+def _fill(matches, of_terms, of_rows, parameters, out):  # type: ignore[no-untyped-def]
+    """Fill all columns of `out` (n_rows, 25) float32.
 
-    query_ptr, term_ptr, tf_ptr, tf  as in FieldBlock
-    idf, doc_freq                    (n_query_terms,)
-    lengths                          (n_rows,) tokens
-    out                              (n_rows, 25) float32
+    matches     query_ptr, term_ptr, tf as in FieldBlock
+    of_terms    qtf, idf and p, (n_query_terms,); p is 0 for a term that no document holds
+    of_rows     length, distinct terms, norm of tf * idf, and BM25's k1 * (1 - b + b * dl / avgdl), (n_rows,)
+    parameters  delta, mu, lambda
+
+    The sum of a language model is split as in Zhai & Lafferty (section 2), so that only terms that occur need a
+    logarithm: ln p(t|d) = ln(p(t|d) / (a * p)) + ln a + ln p, with a the weight of p in the document.
     """
+    query_ptr, term_ptr, tf = matches
+    query_freq, idf, probability = of_terms
+    lengths, unique_terms, norms, saturation = of_rows
+    delta, mu, share = parameters
+    start = 0
     for query in range(len(query_ptr) - 1):
         first = term_ptr[query]
         n_terms = term_ptr[query + 1] - term_ptr[query]
         idf_sum = 0.0
-        n_known = 0
+        known = 0.0
+        log_p = 0.0
+        query_norm = 0.0
         for term in range(first, first + n_terms):
-            idf_sum += idf[term]
-            n_known += doc_freq[term] > 0
+            if probability[term] > 0.0:
+                idf_sum += idf[term]
+                known += query_freq[term]
+                log_p += query_freq[term] * log(probability[term])
+                query_norm += (query_freq[term] * idf[term]) ** 2
+        query_norm = np.sqrt(query_norm)
         for row in range(query_ptr[query], query_ptr[query + 1]):
-            start = tf_ptr[query] + (row - query_ptr[query]) * n_terms
             length = lengths[row]
-            for column in range(_BOOLEAN):
+            unique = unique_terms[row]
+            for column in range(out.shape[1]):
                 out[row, column] = np.nan
             out[row, _STREAM_LENGTH] = length
             if n_terms == 0:
                 continue
             covered = 0
-            for match in range(start, start + n_terms):
-                covered += tf[match] > 0
+            product = 0.0
+            bm25 = 0.0
+            absolute = 0.0
+            dirichlet = 0.0
+            mercer = 0.0
+            for number in range(n_terms):
+                count = tf[start + number]
+                term = first + number
+                if count == 0:
+                    continue
+                weight = query_freq[term]
+                p = probability[term]
+                covered += 1
+                product += weight * count * idf[term] * idf[term]
+                bm25 += weight * idf[term] * count / (count + saturation[row])
+                absolute += weight * log1p((count - delta) / (delta * unique * p))
+                dirichlet += weight * log1p(count / (mu * p))
+                mercer += weight * log1p((1.0 - share) * count / (share * length * p))
             out[row, _COVERED] = covered
             out[row, _COVERED_RATIO] = covered / n_terms
-            if n_known > 0:
+            out[row, _BOOLEAN] = covered == n_terms
+            out[row, _BM25] = bm25
+            if known > 0.0:
                 out[row, _IDF_SUM] = idf_sum
+                out[row, _LM_DIRICHLET] = dirichlet + log_p + known * log(mu / (length + mu))
+                if length > 0:
+                    out[row, _VECTOR_SPACE] = product / (query_norm * norms[row])
+                    out[row, _LM_ABSOLUTE] = absolute + log_p + known * log(delta * unique / length)
+                    out[row, _LM_JELINEK_MERCER] = mercer + log_p + known * log(share)
             for column in range(_TF, _BOOLEAN, 5):  # literal columns would compile `_pool` three times
                 scale = 1.0 / length if column == _NORMALISED_TF else 1.0
                 if column != _NORMALISED_TF or length > 0:
                     _pool(tf, start, idf, first, n_terms, column == _TF_IDF, scale, out, row, column)
+            start += n_terms
 
 
 @helper()
@@ -248,68 +274,3 @@ def _pool(tf, start, idf, first, n_terms, weighted, scale, out, row, column):  #
     out[row, column + 2] = most
     out[row, column + 3] = mean
     out[row, column + 4] = squares / n_terms
-
-
-@kernel()
-def _fill_models(  # type: ignore[no-untyped-def]
-    query_ptr, term_ptr, tf_ptr, tf, query_freq, idf, probability,
-    lengths, unique_terms, norms, saturation, parameters, out,
-):  # fmt: skip
-    """Fill the columns of the retrieval models.
-
-    probability  (n_query_terms,) p, 0 for a term that no document holds
-    saturation   (n_rows,) BM25's k1 * (1 - b + b * dl / avgdl)
-    parameters   delta, mu, lambda
-
-    The sum of a language model is split as in Zhai & Lafferty (section 2), so that only terms that occur need a
-    logarithm: ln p(t|d) = ln(p(t|d) / (a * p)) + ln a + ln p, with a the weight of p in the document.
-    """
-    delta, mu, share = parameters
-    for query in range(len(query_ptr) - 1):
-        first = term_ptr[query]
-        n_terms = term_ptr[query + 1] - term_ptr[query]
-        known = 0.0
-        log_p = 0.0
-        query_norm = 0.0
-        for term in range(first, first + n_terms):
-            if probability[term] > 0.0:
-                known += query_freq[term]
-                log_p += query_freq[term] * log(probability[term])
-                query_norm += (query_freq[term] * idf[term]) ** 2
-        query_norm = np.sqrt(query_norm)
-        for row in range(query_ptr[query], query_ptr[query + 1]):
-            start = tf_ptr[query] + (row - query_ptr[query]) * n_terms
-            length = lengths[row]
-            unique = unique_terms[row]
-            for column in range(_BOOLEAN, out.shape[1]):
-                out[row, column] = np.nan
-            if n_terms == 0:
-                continue
-            covered = 0
-            product = 0.0
-            bm25 = 0.0
-            absolute = 0.0
-            dirichlet = 0.0
-            mercer = 0.0
-            for number in range(n_terms):
-                count = tf[start + number]
-                term = first + number
-                if count == 0:
-                    continue
-                weight = query_freq[term]
-                p = probability[term]
-                covered += 1
-                product += weight * count * idf[term] * idf[term]
-                bm25 += weight * idf[term] * count / (count + saturation[row])
-                absolute += weight * log1p((count - delta) / (delta * unique * p))
-                dirichlet += weight * log1p(count / (mu * p))
-                mercer += weight * log1p((1.0 - share) * count / (share * length * p))
-            out[row, _BOOLEAN] = covered == n_terms
-            out[row, _BM25] = bm25
-            if known == 0.0:
-                continue
-            out[row, _LM_DIRICHLET] = dirichlet + log_p + known * log(mu / (length + mu))
-            if length > 0:
-                out[row, _VECTOR_SPACE] = product / (query_norm * norms[row])
-                out[row, _LM_ABSOLUTE] = absolute + log_p + known * log(delta * unique / length)
-                out[row, _LM_JELINEK_MERCER] = mercer + log_p + known * log(share)

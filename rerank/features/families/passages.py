@@ -49,16 +49,13 @@ def fill_passages(block: FieldBlock, recipe: Recipe, passages: Passages, out: ND
     """Fill `out` (n_rows, 9), and return the number of each row's best passage, (n_rows,) int64; 0 without a match."""
     batch = block.candidates
     field = block.field
-    if field.positions is None:
-        raise ValueError(f"{field.name} is indexed without positions")
-    relative = np.minimum(block.lucene_lengths, passages.window).astype(np.float64) / (field.average_length or 1.0)
     best = np.zeros(batch.n_rows, dtype=np.int64)
     _fill(
         (batch.query_ptr, batch.docs, batch.term_ptr, batch.query_freq),
         (block.tf_ptr, *block.matches, block.idf),
         (read_only_view(field.position_ptr), read_only_view(field.positions)),
         field_spans(field),
-        recipe.bm25_k1 * (1.0 - recipe.bm25_b + recipe.bm25_b * relative),
+        block.bm25_saturation(recipe, passages.window),
         (passages.window, passages.stride),
         out,
         best,
@@ -252,7 +249,6 @@ class PassageFeatures(FieldFamily):
     rising = ("passage_max", "passage_mean*", "passage_first", "passage_hits", "passage_share", "passage_covered")
     on_request = True
     needs_positions = True
-    independent_rows = True
     listed = _FEATURES
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:

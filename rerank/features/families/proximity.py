@@ -22,20 +22,21 @@ merged, owners   positions of all query terms in a document, ascending, and the 
 present          query terms that the document holds, ascending
 query_tokens     term of each token of the query
 
-A document takes time n * (14 + ln(k)) + k^2 for n occurrences of k query terms: each occurrence is paired with those at
-the 14 positions before it, at most LOOK_BACK of them. Memory is 24 bytes for each pair of query terms.
+A document takes time n * (14 + k) + k^2 for n occurrences of k query terms: each occurrence is paired with those at the
+14 positions before it, at most LOOK_BACK of them. Memory is 24 bytes for each pair of query terms.
 
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, FieldFamily, Missing
-from rerank.features.match import FieldBlock, match
+from rerank.features.match import FieldBlock, gather_candidates, match
 from rerank.features.recipe import Recipe, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_only_view
@@ -49,113 +50,93 @@ UNORDERED_WEIGHT = 0.05
 SDM_WINDOW = 8
 TAO_ALPHA = 0.3
 LOOK_BACK = 128  # occurrences; windows have more only where an index has many terms at one position
-PHRASE_STEPS = 1 << 25  # most comparisons for a phrase count where several query terms are at one position
+PHRASE_STEPS = 1 << 25  # most comparisons for the phrase count of a document
 SPAN, SPAN_DENSITY, FIRST, PHRASE, PROXIMITY, TP_SCORE, TP_DIST, SDM = range(12, 20)
-_FEW_STEPS = 1024  # occurrences of the first token times tokens, up to which phrases are counted by binary search
-_FEW = 8  # terms, up to which positions are merged by a linear search for the least
 _IN_CACHE = 64  # terms, up to which the table of pairs about fits into the L1 cache
+_NO_POSITION = np.int64(2**63 - 1)
 MOST_TERMS = 1024  # Lucene's default limit of clauses
 _QUERY = (Missing.NO_QUERY_TERMS,)
 _PYSERINI = "Pyserini 0.22's {}; Metzler & Croft, SIGIR 2005, section 2.3"
 
 
 @kernel()
-def fill_proximity(queries, matches, field_positions, lengths, saturation, k1, mu, out):  # type: ignore[no-untyped-def]
+def _fill(queries, matches, field_positions, of_rows, longest, k1, mu, out):  # type: ignore[no-untyped-def]
     """Fill all columns of `out` (n_rows, 20) float32.
 
     queries     query_ptr, docs, term_ptr, token_ptr, tokens as in Candidates
     matches     tf_ptr, tf, first_tokens, idf as in FieldBlock, and p (n_query_terms,)
     field_positions  position_ptr, positions of the field
-    lengths     (n_rows,) tokens
-    saturation  (n_rows,) BM25's K
+    of_rows     (n_rows,) tokens and BM25's K
+    longest     most tokens of a row
     """
     query_ptr, docs, term_ptr, token_ptr, tokens = queries
     tf_ptr, tf, first_tokens, all_idf, all_p = matches
     position_ptr, positions = field_positions
+    lengths, saturation = of_rows
+    merged = np.empty(longest, np.int32)
+    owners = np.empty(longest, np.int32)
+    tallies = np.zeros((3, 4), np.int64)
     for query in range(len(query_ptr) - 1):
         of_query = slice(term_ptr[query], term_ptr[query + 1])
         idf = all_idf[of_query]
         p = all_p[of_query]
-        of_rows = docs[query_ptr[query] : query_ptr[query + 1]]
+        row_docs = docs[query_ptr[query] : query_ptr[query + 1]]
         n_terms = len(idf)
-        n_rows = query_ptr[query + 1] - query_ptr[query]
         query_tokens = tokens[token_ptr[query] : token_ptr[query + 1]]
         if n_terms == 0:
             out[query_ptr[query] : query_ptr[query + 1]] = np.nan
             continue
-        counts = tf[tf_ptr[query] : tf_ptr[query + 1]].reshape(n_rows, n_terms)
-        tokens_before = first_tokens[tf_ptr[query] : tf_ptr[query + 1]].reshape(n_rows, n_terms)
-        most = _most_matches(counts)
-        merged = np.empty(most, np.int32)
-        owners = np.empty(most, np.int32)
-        keys = np.empty((2, most if n_terms > _FEW else 0), np.int64)
+        counts = tf[tf_ptr[query] : tf_ptr[query + 1]].reshape(len(row_docs), n_terms)
+        tokens_before = first_tokens[tf_ptr[query] : tf_ptr[query + 1]].reshape(len(row_docs), n_terms)
         starts = np.empty(n_terms, np.int64)
-        taken = np.empty(n_terms, np.int64)
+        ends = np.empty(n_terms, np.int64)
+        heads = np.empty(n_terms, np.int64)
+        inside = np.empty(n_terms, np.int64)
         held_terms = np.empty(n_terms, np.int64)
-        query_freq, first_token, pairs = _read_query(query_tokens, n_terms)
-        (follower_ptr, followers), borders = _followers(query_tokens, pairs), _borders(query_tokens)
-        tallies = np.zeros((3, 4), np.int64)
-        constants = _chances(query_freq, pairs, follower_ptr, followers, p, mu)
         sums = np.zeros(n_terms)
         near = np.zeros((n_terms, n_terms))
-        for index in range(n_rows):
+        query_freq, first_token, pairs, follower_ptr, followers = _read_query(query_tokens, n_terms)
+        constants = _chances(query_freq, pairs, follower_ptr, followers, p, mu)
+        for index in range(len(row_docs)):
             row = query_ptr[query] + index
-            _prefetch_row(index, of_rows, counts, tokens_before, position_ptr, positions)
-            row_counts = counts[index]
+            _prefetch_row(index, row_docs, counts, tokens_before, position_ptr, positions)
             columns = out[row]
+            columns[0:SPAN] = 0.0
+            columns[SPAN:] = np.nan
             bm25 = (k1, saturation[row])
-            n_present = _locate(position_ptr[docs[row]], row_counts, tokens_before[index], starts, held_terms)
+            n_present = 0
+            for term in range(n_terms):
+                if counts[index, term] > 0:
+                    starts[term] = position_ptr[docs[row]] + tokens_before[index, term]
+                    ends[term] = starts[term] + counts[index, term]
+                    held_terms[n_present] = term
+                    n_present += 1
             present = held_terms[:n_present]
-            log_length = log(lengths[row] + mu)
-            n_pairs = 0
-            if n_present < min(n_terms, 2):
-                _fill_alone(positions, starts, present, columns)
-            else:
-                if n_present > _FEW:
-                    n_merged = _merge_runs(positions, starts, row_counts, present, keys, merged, owners)
-                else:
-                    n_merged = _merge(positions, starts, row_counts, present, taken, merged, owners)
-                n_pairs = _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, columns)
-                columns[PROXIMITY] = _weigh_pairs(present, near, idf, bm25) if n_pairs > 0 else 0.0
-                _fill_span(merged, owners, n_merged, n_present, taken, columns)
-                _fill_neighbours(merged, owners, n_merged, present, sums, idf, bm25, columns)
-                columns[PHRASE] = 0.0
-                if n_present == n_terms and row_counts[query_tokens[0]] * len(query_tokens) <= _FEW_STEPS:
-                    columns[PHRASE] = _count_phrases(positions, starts, row_counts, query_tokens)
-                elif n_present == n_terms:
-                    columns[PHRASE] = _count_phrases_in_one_pass(merged, owners, n_merged, query_tokens, borders)
+            n_merged = _merge(positions, starts, ends, present, heads, merged, owners)
+            n_pairs = _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, columns)
+            columns[PROXIMITY] = _weigh_pairs(present, near, idf, bm25) if n_pairs > 0 else 0.0
+            columns[PHRASE] = 0.0
+            if n_present == n_terms:
+                columns[PHRASE] = _count_phrases(merged, owners, n_merged, query_tokens)
+            _fill_neighbours(merged, owners, n_merged, present, sums, idf, bm25, columns)
+            if n_present > 0:
+                span = _shortest_span(merged, owners, n_merged, n_present, inside)
+                columns[SPAN], columns[SPAN_DENSITY], columns[FIRST] = span, n_present / span, merged[0]
             columns[SDM] = _dependence(
-                row_counts, present, query_freq, pairs, follower_ptr, followers, n_pairs, p, mu, constants, log_length
-            )
-
-
-@helper()
-def _fill_alone(positions, starts, present, columns):  # type: ignore[no-untyped-def]
-    """Fill all columns but the last for a document without pairs: it holds at most one of the terms."""
-    columns[0:SDM] = 0.0
-    columns[SPAN], columns[SPAN_DENSITY], columns[FIRST], columns[TP_DIST] = np.nan, np.nan, np.nan, np.nan
-    if len(present) > 0:
-        columns[SPAN], columns[SPAN_DENSITY], columns[FIRST] = 1.0, 1.0, positions[starts[present[0]]]
-
-
-@helper()
-def _most_matches(counts):  # type: ignore[no-untyped-def]
-    """Return the greatest number of occurrences in a row."""
-    most = 0
-    for row in range(counts.shape[0]):
-        total = 0
-        for term in range(counts.shape[1]):
-            total += counts[row, term]
-        most = max(most, total)
-    return most
+                counts[index], present, query_freq, pairs, follower_ptr, followers, n_pairs, p, mu, constants,
+                log(lengths[row] + mu),
+            )  # fmt: skip
 
 
 @helper()
 def _read_query(query_tokens, n_terms):  # type: ignore[no-untyped-def]
-    """Return the number of tokens of each term, the first token of each, and the pairs of adjacent tokens.
+    """Return what the tokens of a query are.
 
-    pairs  (n_terms, n_terms, 4): number of tokens a followed by b; number of tokens a and b that are adjacent in any
-           order; two counts of a document, see `_count_pairs`
+    query_freq     tokens of each term
+    first_token    first token of each term
+    pairs          (n_terms, n_terms, 4): number of tokens a followed by b; number of tokens a and b that are adjacent
+                   in any order; two counts of a document, see `_count_pairs`
+    follower_ptr, followers  the distinct terms that follow each term, ascending
     """
     query_freq = np.zeros(n_terms, np.int64)
     first_token = np.zeros(n_terms, np.int64)
@@ -169,36 +150,16 @@ def _read_query(query_tokens, n_terms):  # type: ignore[no-untyped-def]
             pairs[a, b, 0] += 1
             pairs[a, b, 1] += 1
             pairs[b, a, 1] += 1
-    return query_freq, first_token, pairs
-
-
-@helper()
-def _followers(query_tokens, pairs):  # type: ignore[no-untyped-def]
-    """Return, for each term, the distinct terms that follow it in the query, ascending: pointers and terms."""
-    n_terms = pairs.shape[0]
-    pointers = np.zeros(n_terms + 1, np.int64)
-    terms = np.empty(len(query_tokens), np.int64)
+    follower_ptr = np.zeros(n_terms + 1, np.int64)
+    followers = np.empty(len(query_tokens), np.int64)
     n_followers = 0
     for a in range(n_terms):
         for b in range(n_terms):
             if pairs[a, b, 0] > 0:
-                terms[n_followers] = b
+                followers[n_followers] = b
                 n_followers += 1
-        pointers[a + 1] = n_followers
-    return pointers, terms
-
-
-@helper()
-def _borders(query_tokens):  # type: ignore[no-untyped-def]
-    """Return the length of the longest border of each prefix of the query (Knuth, Morris & Pratt 1977)."""
-    borders = np.zeros(len(query_tokens), np.int64)
-    length = 0
-    for token in range(1, len(query_tokens)):
-        while length > 0 and query_tokens[length] != query_tokens[token]:
-            length = borders[length - 1]
-        length += query_tokens[length] == query_tokens[token]
-        borders[token] = length
-    return borders
+        follower_ptr[a + 1] = n_followers
+    return query_freq, first_token, pairs, follower_ptr, followers
 
 
 @helper()
@@ -222,20 +183,6 @@ def _chances(query_freq, pairs, follower_ptr, followers, p, mu):  # type: ignore
 
 
 @helper()
-def _locate(first, counts, first_tokens, starts, held_terms):  # type: ignore[no-untyped-def]
-    """Fill the query terms that a document holds, and the first position of each; return their number.
-
-    first  the document's first position
-    """
-    n_present = 0
-    for term in range(len(counts)):
-        if counts[term] > 0:
-            starts[term], held_terms[n_present] = first + first_tokens[term], term
-            n_present += 1
-    return n_present
-
-
-@helper()
 def _prefetch_row(index, docs, counts, first_tokens, position_ptr, positions):  # type: ignore[no-untyped-def]
     """Prefetch the positions of the query's terms in the document after the next one."""
     if index + 4 < len(counts):
@@ -248,78 +195,31 @@ def _prefetch_row(index, docs, counts, first_tokens, position_ptr, positions):  
 
 
 @helper()
-def _find(values, low, high, wanted):  # type: ignore[no-untyped-def]
-    """Return the index of the first value, of ascending ones from `low` to `high`, that is not less than `wanted`."""
-    while low < high:
-        middle = (low + high) >> 1
-        if values[middle] < wanted:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _merge(positions, starts, ends, present, heads, merged, owners):  # type: ignore[no-untyped-def]
+    """Merge the positions of the terms that a document holds; return their number.
 
-
-@helper()
-def _merge(positions, starts, counts, present, taken, merged, owners):  # type: ignore[no-untyped-def]
-    """Merge the positions of all query terms; return their number."""
-    taken[:], n_merged = 0, 0
-    while True:
-        best = -1
-        least = 0
-        for term in present:
-            position = positions[starts[term] + taken[term]] if taken[term] < counts[term] else -1
-            if position >= 0 and (best < 0 or position < least):
-                best = term
-                least = position
-        if best < 0:
-            return n_merged
-        merged[n_merged], owners[n_merged] = least, best
-        taken[best] += 1
-        n_merged += 1
-
-
-@helper()
-def _merge_runs(positions, starts, counts, present, keys, merged, owners):  # type: ignore[no-untyped-def]
-    """Do what `_merge` does for many terms: adjacent lists are merged in pairs until one is left.
-
-    keys  (2, n) work space for keys, which have the position in the upper half and the term in the lower
+    starts, ends  first position of each term, IN and OUT, and the one after its last
+    heads   work space: the next position of each of the terms, and in the lower half its index in `present`
     """
-    ends = np.zeros(len(present) + 1, np.int64)
-    n_runs = len(present)
     n_merged = 0
-    source = keys[0]
-    target = keys[1]
-    for number in range(n_runs):
-        term = present[number]
-        for index in range(starts[term], starts[term] + counts[term]):
-            source[n_merged] = np.int64(positions[index]) << 32 | term
-            n_merged += 1
-        ends[number + 1] = n_merged
-    while n_runs > 1:
-        for run in range(0, n_runs, 2):
-            low = ends[run]
-            middle = ends[run + 1]
-            end = ends[min(run + 2, n_runs)]
-            left = low
-            right = middle
-            for index in range(low, end):
-                if right == end or (left < middle and source[left] < source[right]):
-                    target[index] = source[left]
-                    left += 1
-                else:
-                    target[index] = source[right]
-                    right += 1
-            ends[(run >> 1) + 1] = end
-        n_runs = (n_runs + 1) >> 1
-        source, target = target, source
-    for index in range(n_merged):
-        merged[index], owners[index] = source[index] >> 32, source[index] & 0xFFFFFFFF
+    for index in range(len(present)):
+        heads[index] = np.int64(positions[starts[present[index]]]) << 32 | index
+        n_merged += ends[present[index]] - starts[present[index]]
+    for number in range(n_merged):
+        least = heads[0]
+        for index in range(1, len(present)):
+            least = min(least, heads[index])
+        index = least & 0xFFFFFFFF
+        term = present[index]
+        merged[number], owners[number] = least >> 32, term
+        starts[term] += 1
+        heads[index] = np.int64(positions[starts[term]]) << 32 | index if starts[term] < ends[term] else _NO_POSITION
     return n_merged
 
 
 @helper()
 def _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, columns):  # type: ignore[no-untyped-def]
-    """Fill the counts of pairs in all windows; return the number in the widest.
+    """Fill the counts of pairs in all windows, which are 0 before; return the number in the widest.
 
     near     (n_terms, n_terms): the sum of 1 / distance^2 over occurrences of a before b is added
     pairs    (n_terms, n_terms, 4): if a and b are adjacent in the query, the number of a directly before b is added at
@@ -349,7 +249,6 @@ def _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, co
                 pairs[a, b, 3] += either > 0
             if distance <= NEAR:
                 near[a, b] += 1.0 / (distance * distance)
-    columns[0:12] = 0.0
     if n_pairs > 0:
         for kind in range(4):
             total = 0
@@ -407,11 +306,8 @@ def _weigh_pairs(present, near, idf, bm25):  # type: ignore[no-untyped-def]
 
 
 @helper()
-def _fill_span(merged, owners, n_merged, covered, inside, columns):  # type: ignore[no-untyped-def]
-    """Fill the length and density of the shortest span with all matched terms, and the first position."""
-    columns[SPAN], columns[SPAN_DENSITY], columns[FIRST] = np.nan, np.nan, np.nan
-    if n_merged == 0:
-        return
+def _shortest_span(merged, owners, n_merged, n_present, inside):  # type: ignore[no-untyped-def]
+    """Return the length of the shortest span with all terms that the document holds; inside (n_terms,) work space."""
     inside[:] = 0
     n_inside = 0
     low = 0
@@ -419,12 +315,12 @@ def _fill_span(merged, owners, n_merged, covered, inside, columns):  # type: ign
     for high in range(n_merged):
         n_inside += inside[owners[high]] == 0
         inside[owners[high]] += 1
-        while n_inside == covered:
+        while n_inside == n_present:
             span = min(span, merged[high] - merged[low] + 1)
             inside[owners[low]] -= 1
             n_inside -= inside[owners[low]] == 0
             low += 1
-    columns[SPAN], columns[SPAN_DENSITY], columns[FIRST] = span, covered / span, merged[0]
+    return span
 
 
 @helper()
@@ -445,49 +341,13 @@ def _fill_neighbours(merged, owners, n_merged, present, sums, idf, bm25, columns
             score += min(1.0, idf[term]) * (k1 + 1.0) * sums[term] / (sums[term] + half)
         sums[term] = 0.0
     columns[TP_SCORE] = score
-    columns[TP_DIST] = log(TAO_ALPHA + exp(-least)) if least < np.inf else np.nan
+    if least < np.inf:
+        columns[TP_DIST] = log(TAO_ALPHA + exp(-least))
 
 
 @helper()
-def _count_phrases(positions, starts, counts, query_tokens):  # type: ignore[no-untyped-def]
-    """Return the number of occurrences of the whole query; the field holds all of its terms. Uses binary search."""
-    n_phrases = 0
-    for number in range(counts[query_tokens[0]]):
-        wanted = positions[starts[query_tokens[0]] + number]
-        n_matched = 1
-        while n_matched < len(query_tokens):
-            end = starts[query_tokens[n_matched]] + counts[query_tokens[n_matched]]
-            low = _find(positions, starts[query_tokens[n_matched]], end, wanted + n_matched)
-            if low == end or positions[low] != wanted + n_matched:
-                break
-            n_matched += 1
-        n_phrases += n_matched == len(query_tokens)
-    return n_phrases
-
-
-@helper()
-def _count_phrases_in_one_pass(merged, owners, n_merged, query_tokens, borders):  # type: ignore[no-untyped-def]
-    """Return the number of occurrences of the whole query; the field holds all of its terms. Uses one pass."""
-    n_phrases = 0
-    length = 0
-    for index in range(n_merged):
-        gap = merged[index] - merged[index - 1] if index > 0 else 1
-        if gap == 0:
-            return _count_phrases_with_stacked_terms(merged, owners, n_merged, query_tokens)
-        if gap > 1:
-            length = 0
-        while length > 0 and query_tokens[length] != owners[index]:
-            length = borders[length - 1]
-        length += query_tokens[length] == owners[index]
-        if length == len(query_tokens):
-            n_phrases += 1
-            length = borders[length - 1]
-    return n_phrases
-
-
-@helper()
-def _count_phrases_with_stacked_terms(merged, owners, n_merged, query_tokens):  # type: ignore[no-untyped-def]
-    """Do what `_count_phrases` does where several terms are at one position, for at most PHRASE_STEPS comparisons."""
+def _count_phrases(merged, owners, n_merged, query_tokens):  # type: ignore[no-untyped-def]
+    """Return the number of occurrences of the whole query, found with at most PHRASE_STEPS comparisons."""
     n_phrases = 0
     steps = 0
     for first in range(n_merged):
@@ -618,25 +478,29 @@ class ProximityFeatures(FieldFamily):
     rising = ("ordered_*", "unordered_*", "span_density", "phrase", "proximity", "tp_score", "sdm")
     falling = ("span", "first_position")
     needs_positions = True
-    independent_rows = True
-    limit = f"uses a query up to its {MOST_TERMS:,}th distinct term"
     listed = _FEATURES
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 20)."""
         field = block.field
-        if field.positions is None:
-            raise ValueError(f"{field.name} is indexed without positions")
-        batch = block.candidates.first_terms(MOST_TERMS)
-        if batch is not block.candidates:
+        batch = block.candidates
+        if np.diff(batch.term_ptr).max(initial=0) > MOST_TERMS:
+            cut = [_first_terms(tokens) for tokens in batch.query_tokens]
+            batch = gather_candidates(batch.forward, cut, batch.query_ptr, batch.docs, batch.scores)
             block = match(batch, field)
-        fill_proximity(
+        _fill(
             (batch.query_ptr, batch.docs, batch.term_ptr, batch.token_ptr, batch.tokens),
             (block.tf_ptr, *block.matches, block.idf, block.collection_freq / max(field.n_tokens, 1)),
             (read_only_view(field.position_ptr), read_only_view(field.positions)),
-            block.lengths,
-            block.bm25_saturation(recipe),
+            (block.lengths, block.bm25_saturation(recipe)),
+            int(block.lengths.max(initial=0)),
             recipe.bm25_k1,
             recipe.lm_dirichlet_mu,
             out,
         )
+
+
+def _first_terms(tokens: Sequence[str]) -> Sequence[str]:
+    """Return the tokens before the one that would be the distinct term number MOST_TERMS + 1."""
+    terms = list(dict.fromkeys(tokens))
+    return tokens if len(terms) <= MOST_TERMS else tokens[: tokens.index(terms[MOST_TERMS])]

@@ -1,13 +1,21 @@
-"""The run family: scores and ranks in the run of the candidates and in other runs, and the query's length.
+"""Families of scores: the run family, the relative family and the performance family.
 
-Ranks follow trec_eval's order: by score, ties by document id, both descending. Scores are normalised within the query
-over the candidates that the run holds. The ranks of another run count its other documents too.
+The run family: scores and ranks in the run of the candidates and in other runs, and the query's length. Ranks follow
+trec_eval's order: by score, ties by document id, both descending. Scores are normalised within the query over the
+candidates that the run holds. The ranks of another run count its other documents too.
+
+The relative family: the main scores of a document relative to those of the query's other candidates. A tree compares a
+value with one threshold for all queries, but a BM25 of 9 is high for one query and low for another. These features make
+the scores comparable. They depend on the candidates, so models are comparable on equal runs only.
+
+The performance family: predictors of the query's difficulty in a field, which do not depend on the document. T, qtf, N,
+df, cf, idf as in the LETOR family; a term that no document holds is left out. Clarity, which needs the first documents,
+is in the feedback family, and the spread of the run's scores in the run family.
 
 References
 ----------
-Lee, SIGIR 1997 (min-max); Shtok, Kurland & Carmel, ICTIR 2009 (NQC).
-
-The function family: user-defined functions over a field (`@rerank.feature`).
+Lee, SIGIR 1997 (score normalisation); Qin & Liu 2013 (LETOR 4.0); Shtok, Kurland & Carmel, ICTIR 2009 (NQC); He &
+Ounis, SPIRE 2004; Zhao, Scholer & Tsegay, ECIR 2008.
 
 """
 
@@ -15,15 +23,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, FieldFamily, Missing, RunFamily
-from rerank.features.candidates import Candidates
-from rerank.features.functions import Function, Matches, functions
-from rerank.features.match import FieldBlock
+from rerank.features.base import Cost, Feature, FieldFamily, Missing, RunFamily, columns_of
+from rerank.features.families.feedback import FeedbackFeatures
+from rerank.features.families.letor import LetorFeatures
+from rerank.features.match import Candidates, FieldBlock
 from rerank.features.recipe import Recipe, register
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.numerics import array_log, array_log1p, array_log2
 from rerank.types import Floats, Ints, query_rows
 
 _LEE = "Lee, SIGIR 1997"
@@ -110,39 +121,16 @@ class RunFeatures(RunFamily):
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 8, and 5 for every other run)."""
         query_ptr = candidates.query_ptr
-        query = query_rows(candidates.query_ptr)
-        ranks = (np.arange(candidates.n_rows) - query_ptr[query] + 1).astype(np.float64)
-        _fill_run(query, candidates.scores, ranks, out[:, :5])
-        distinct = np.diff(candidates.term_ptr)
-        for column, values in enumerate(
-            (candidates.query_lengths, distinct, _deviations(query_ptr, candidates.scores))
-        ):
-            out[:, 5 + column] = values[query]
-        for number, name in enumerate(recipe.runs):
-            first = 8 + 5 * number
-            table = candidates.other_runs[name]
-            _fill_run(query, table[:, 0], table[:, 1], out[:, first : first + 5])
-
-
-def _fill_run(query: Ints, scores: Floats, ranks: Floats, out: NDArray[np.float32]) -> None:
-    """Fill the five columns of one run; NaN in `scores` and `ranks` (n_rows,) means missing."""
-    rows = np.flatnonzero(~np.isnan(scores))
-    out[:] = np.nan
-    row_query = query[rows]
-    x = scores[rows]
-    n_queries = int(query[-1]) + 1 if len(query) else 0
-    least = np.full(n_queries, inf)
-    greatest = np.full(n_queries, -inf)
-    np.minimum.at(least, row_query, x)
-    np.maximum.at(greatest, row_query, x)
-    counts = np.maximum(np.bincount(row_query, minlength=n_queries), 1)
-    centred = x - (np.bincount(row_query, x, n_queries) / counts)[row_query]
-    deviation = np.sqrt(np.bincount(row_query, centred**2, n_queries) / counts)[row_query]
-    spread = (greatest - least)[row_query]
-    differ = spread > 0.0
-    out[rows, 0], out[rows, 1], out[rows, 2] = x, ranks[rows], 1.0 / ranks[rows]
-    out[rows, 3] = np.where(differ, (x - least[row_query]) / np.where(differ, spread, 1.0), 0.0)
-    out[rows, 4] = np.where(differ, centred / np.where(deviation > 0.0, deviation, 1.0), 0.0)
+        query = query_rows(query_ptr)
+        own = np.stack((candidates.scores, np.arange(candidates.n_rows) - query_ptr[query] + 1.0), axis=1)
+        for first, table in enumerate((own, *(candidates.other_runs[name] for name in recipe.runs))):
+            columns = out[:, 5 * first + (3 if first else 0) :]
+            columns[:, :2] = table
+            columns[:, 2] = 1.0 / table[:, 1]
+            columns[:, 3:5] = relate(query_ptr, table[:, :1])[:, :2]
+        out[:, 5] = np.diff(candidates.token_ptr)[query]
+        out[:, 6] = np.diff(candidates.term_ptr)[query]
+        out[:, 7] = _deviations(query_ptr, candidates.scores)[query]
 
 
 def _deviations(query_ptr: Ints, scores: Floats) -> Floats:
@@ -155,27 +143,230 @@ def _deviations(query_ptr: Ints, scores: Floats) -> Floats:
     return values
 
 
-@register("function")
-class FunctionFeatures(FieldFamily):
-    """A feature for each user-defined function over a field, and for each field."""
+MAIN = {
+    "letor": ("tf_idf_sum", "vector_space", "bm25", "lm_dirichlet", "lm_jelinek_mercer"),
+    "feedback": ("rm3_10", "rocchio", "similarity_10"),
+}
+_SCORES = [
+    (name, column, score)
+    for name, listed in (("letor", LetorFeatures.listed), ("feedback", FeedbackFeatures.listed))
+    for column, score in enumerate(listed)
+    if score.name in MAIN[name]
+]
+_SOURCE = "score normalisation of Lee, SIGIR 1997, and of LETOR 4.0, over the query's candidates"
+_MEANINGS = (
+    (
+        "minmax",
+        "Score {} on a scale from the query's least (0) to its greatest (1).",
+        "(x - min) / (max - min); 0 where all are equal",
+        "share",
+        0.0,
+        1.0,
+    ),
+    (
+        "zscore",
+        "Score {} in standard deviations from the query's mean.",
+        "(x - mean) / standard deviation; 0 where all are equal",
+        "deviations",
+        -inf,
+        inf,
+    ),
+    ("rank", "Rank of the document by {}.", "1 + number of candidates with a greater value", "ranks", 1.0, inf),
+)
+FORMS = ("minmax", "zscore", "rank")
+_LOW = np.uint64(0xFFFFFFFF)  # the half of a key that holds the row
 
-    evidence = "functions"
-    calling_thread = True
 
-    def features(self, recipe: Recipe) -> Sequence[Feature]:
-        """Return the features in the order of their columns."""
-        return [function.feature for function in _field_functions(recipe)]
+@register("relative")
+class RelativeFeatures(FieldFamily):
+    """Min-max, z-score and rank, within the query, of the main scores; missing where the score is."""
+
+    evidence = "match"
+    rising = ("*_minmax", "*_zscore")
+    falling = ("*_rank",)
+    listed = tuple(
+        Feature(
+            name=f"{score.name}_{form}",
+            meaning=meaning.format(score.name),
+            formula=f"{formula}; x = {score.name}",
+            source=_SOURCE,
+            unit=unit,
+            low=low,
+            high=high,
+            missing=score.missing,
+            cost=Cost.PAIR,
+        )
+        for _, _, score in _SCORES
+        for form, meaning, formula, unit, low, high in _MEANINGS
+    )
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
-        """Fill `out` (n_rows, a column for each function), query by query."""
-        chosen = _field_functions(recipe)
-        for query in range(len(block.candidates.query_lengths) if chosen else 0):
-            first, last = block.candidates.query_ptr[query : query + 2].tolist()
-            matches = Matches.of(block, query)
-            subject = f"field {block.field.name!r} of query {str(block.candidates.query_ids[query])!r}"
-            for column, function in enumerate(chosen):
-                out[first:last, column] = function.column(function.call(subject, matches), last - first, subject)
+        """Fill `out` (n_rows, 24)."""
+        scores = [columns_of(name, block, recipe)[:, column] for name, column, _ in _SCORES]
+        out[:] = relate(block.candidates.query_ptr, np.stack(scores, axis=1))
 
 
-def _field_functions(recipe: Recipe) -> list[Function]:
-    return [functions()[name] for name in recipe.functions or () if functions()[name].over == "field"]
+def relate(query_ptr: Ints, scores: NDArray[Any]) -> NDArray[np.float32]:
+    """Return min-max, z-score and rank of scores (n_rows, n_scores), (n_rows, 3 * n_scores); NaN where they are.
+
+    Equal values, as float32, all have the best rank among them.
+    """
+    out = np.empty((len(scores), len(FORMS) * scores.shape[1]), dtype=np.float32)
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    with np.errstate(over="ignore"):
+        bits = (scores.astype(np.float32) + np.float32(0.0)).view(np.uint32)  # -0 becomes 0
+    _relate(query_ptr, scores, bits, out)
+    return out
+
+
+@kernel()
+def _relate(query_ptr, scores, bits, out):  # type: ignore[no-untyped-def]
+    """Fill `out` as `relate` says; bits (n_rows, n_scores) uint32 are those of the scores as float32."""
+    for query in range(len(query_ptr) - 1):
+        first = query_ptr[query]
+        last = query_ptr[query + 1]
+        keys = np.empty((2, last - first), np.uint64)
+        for score in range(scores.shape[1]):
+            column = 3 * score
+            n_rows = 0
+            total = 0.0
+            least = np.inf
+            most = -np.inf
+            for row in range(first, last):
+                value = scores[row, score]
+                if np.isnan(value):
+                    out[row, column], out[row, column + 1], out[row, column + 2] = np.nan, np.nan, np.nan
+                    continue
+                keys[0, n_rows] = _descending(bits[row, score]) << np.uint64(32) | np.uint64(row - first)
+                n_rows += 1
+                total += np.float64(value)
+                least = min(least, value)
+                most = max(most, value)
+            if n_rows == 0:
+                continue
+            mean = total / n_rows
+            squares = 0.0
+            for number in range(n_rows):
+                squares += (scores[first + np.int64(keys[0, number] & _LOW), score] - mean) ** 2
+            deviation = np.sqrt(squares / n_rows)
+            rank = 0
+            spread = most > least
+            order = _sorted(keys[0, :n_rows], keys[1, :n_rows])
+            for index in range(n_rows):
+                if index == 0 or order[index] >> np.uint64(32) != order[index - 1] >> np.uint64(32):
+                    rank = index + 1
+                row = first + np.int64(order[index] & _LOW)
+                value = scores[row, score]
+                out[row, column] = (value - least) / (most - least) if spread else 0.0
+                out[row, column + 1] = (value - mean) / deviation if spread and deviation > 0.0 else 0.0
+                out[row, column + 2] = rank
+
+
+@helper()
+def _descending(bits):  # type: ignore[no-untyped-def]
+    """Return an integer that sorts float32 bits by descending value."""
+    return np.uint64(bits) if bits >> np.uint32(31) else np.uint64(bits ^ np.uint32(0x7FFFFFFF))
+
+
+@helper()
+def _sorted(keys, spare):  # type: ignore[no-untyped-def]
+    """Return `keys` (uint64) in ascending order of their upper half; a stable sort that overwrites both arrays.
+
+    A radix sort by one byte at a time, from the lowest; a byte that all keys share is skipped.
+    """
+    counts = np.zeros((4, 256), np.int64)
+    for number in range(len(keys)):
+        for byte in range(4):
+            counts[byte, np.int64(keys[number] >> np.uint64(32 + 8 * byte)) & 255] += 1
+    for byte in range(4):
+        total = 0
+        shift = np.uint64(32 + 8 * byte)
+        if len(keys) == 0 or counts[byte, np.int64(keys[0] >> shift) & 255] == len(keys):
+            continue
+        for digit in range(counts.shape[1]):
+            total, counts[byte, digit] = total + counts[byte, digit], total
+        for number in range(len(keys)):
+            digit = np.int64(keys[number] >> shift) & 255  # type: ignore[assignment]
+            spare[counts[byte, digit]] = keys[number]
+            counts[byte, digit] += 1
+        keys, spare = spare, keys
+    return keys
+
+
+_UNKNOWN = (Missing.NO_QUERY_TERMS, Missing.NO_KNOWN_TERM)
+_HE = "He & Ounis, SPIRE 2004"
+_ZHAO = "Zhao, Scholer & Tsegay, ECIR 2008"
+_COLLECTION_QUERY = "(1 + ln cf) * ln(1 + N / df)"
+
+
+def _predictor(name: str, meaning: str, formula: str, source: str, unit: str, low: float = 0.0) -> Feature:
+    return Feature(name, meaning, formula, source, unit, low, inf, _UNKNOWN, Cost.QUERY)
+
+
+_PREDICTORS = (
+    _predictor(
+        "scs",
+        "Simplified clarity: divergence of the query's terms from the terms of the collection.",
+        "sum over t in T of r * log2(r / (cf / tokens of all documents)), r = qtf / sum of qtf",
+        f"{_HE}, section 2.4",
+        "bits",
+        low=-inf,
+    ),
+    _predictor(
+        "scq_sum",
+        "Similarity of query and collection.",
+        f"sum over t in T of {_COLLECTION_QUERY}",
+        f"{_ZHAO}, section 3",
+        "nats",
+    ),
+    _predictor(
+        "scq_mean",
+        "Similarity of query and collection, by term.",
+        f"mean over t in T with df > 0 of {_COLLECTION_QUERY}",
+        _ZHAO,
+        "nats",
+    ),
+    _predictor(
+        "scq_max", "Similarity of the query's most similar term.", f"largest {_COLLECTION_QUERY} over T", _ZHAO, "nats"
+    ),
+    _predictor(
+        "idf_deviation", "How much the terms differ in rarity.", "standard deviation of idf", f"{_HE}, gamma1", "nats"
+    ),
+    _predictor(
+        "df_share", "Share of documents with the most frequent term.", "largest df / N", f"{_HE}, query scope", "share"
+    ),
+)
+
+
+@register("performance")
+class PerformanceFeatures(FieldFamily):
+    """Query-performance predictors from statistics of the query's terms."""
+
+    evidence = "difficulty of the query"
+    listed = _PREDICTORS
+
+    def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, 6)."""
+        batch = block.candidates
+        values = np.full((len(batch.words), len(_PREDICTORS)), np.nan)
+        rows = np.flatnonzero(block.doc_freq > 0)
+        ends = np.searchsorted(rows, batch.term_ptr)
+        counts = np.diff(ends)
+        for count in np.unique(counts[counts > 0]):  # queries with as many known terms together
+            queries = np.flatnonzero(counts == count)
+            values[queries] = _predictors(block, rows[ends[queries][:, None] + np.arange(count)])
+        out[:] = values[query_rows(batch.query_ptr)]
+
+
+def _predictors(block: FieldBlock, rows: Ints) -> Floats:
+    """Return the columns of some queries, (n_queries, 6), from the rows (n_queries, n_terms) of their known terms."""
+    df = block.doc_freq[rows]
+    cf = block.collection_freq[rows]
+    idf = block.idf[rows]
+    share = cf / block.field.n_tokens
+    query_freq = block.candidates.query_freq[rows]
+    r = query_freq / query_freq.sum(axis=1, keepdims=True)
+    scq = (1.0 + array_log(cf)) * array_log1p(block.field.n_docs_with / df)
+    scs = (r * array_log2(r / share)).sum(axis=1)
+    frequent = df.max(axis=1) / block.field.n_docs_with
+    return np.stack((scs, scq.sum(axis=1), scq.mean(axis=1), scq.max(axis=1), idf.std(axis=1), frequent), axis=1)

@@ -23,8 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, FieldFamily, Missing, RunFamily
-from rerank.features.candidates import Candidates
-from rerank.features.match import FieldBlock
+from rerank.features.match import Candidates, FieldBlock
 from rerank.features.recipe import Recipe, register
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
@@ -98,11 +97,9 @@ class EncoderFeatures(RunFamily):
 
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 1)."""
-        given = candidates.vectors
-        if given is None or given.encoded is None:
-            raise TypeError("features of an encoder need its vectors")
-        queries = given.queries[ENCODER]
-        documents = given.encoded
+        vectors = candidates.vectors
+        documents = vectors.encoded
+        queries = vectors.queries[ENCODER]
         fill_cosines(candidates.query_ptr, candidates.docs, queries, documents, (documents.shape[1],), out)
 
 
@@ -126,11 +123,11 @@ class LsiFeatures(FieldFamily):
     evidence = "similarity of topics"
     rising = ("*",)
     needs_space = LSI
-    independent_rows = True
     listed = _LSI_FEATURES
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 3)."""
-        given = block.vectors
-        documents, rows = given.documents(LSI, block.field.name, block.candidates.docs)
-        fill_cosines(block.candidates.query_ptr, rows, given.queries[LSI], documents, LEVELS, out)
+        batch = block.candidates
+        vectors = batch.vectors
+        documents, rows = vectors.documents(LSI, block.field.name, batch.docs)
+        fill_cosines(batch.query_ptr, rows, vectors.queries[LSI], documents, LEVELS, out)

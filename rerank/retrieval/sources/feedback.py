@@ -20,9 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.candidates import term_numbers
 from rerank.features.families.feedback import MAX_DOC_SHARE
-from rerank.features.match import cached_by_field, field_idf, lucene_lengths, vector_norms
+from rerank.features.match import cached_by_field, field_idf, lucene_lengths, term_numbers, vector_norms
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view

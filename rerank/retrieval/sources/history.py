@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rerank.errors import InvalidInputError
-from rerank.features.candidates import Candidates, gather_candidates
+from rerank.features.match import Candidates, gather_candidates
 from rerank.features.recipe import family
 from rerank.history.base import DocumentFamily
 from rerank.history.judged import IndexHistory
