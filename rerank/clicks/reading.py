@@ -43,9 +43,10 @@ from rerank.clicks.record import Clicks, Numbers
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.lists import TopicsLike, topics_of
 from rerank.files.source import LineFault, check_file, chunks, json_object, of_line, reads_files, text
+from rerank.runtime.codec import is_unicode
 from rerank.runtime.output import whole_file
 from rerank.types import Floats, Ints
-from rerank.types.ids import ID_RULE, MOST_LETTERS, ODD, first_broken, id_array, is_unicode
+from rerank.types.ids import ID_RULE, MOST_LETTERS, ODD, first_broken, id_array
 
 CHUNK_BYTES = 1 << 25
 ROWS_AT_ONCE = 1 << 18

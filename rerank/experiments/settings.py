@@ -19,8 +19,8 @@ from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files.corpus import data_set_name
 from rerank.files.source import json_object, of_line, read_text
 from rerank.lucene.jvm import anserini_version
+from rerank.runtime.codec import Items, Plain, Record, SchemaError, Table, Text, Whole
 from rerank.runtime.output import staged_folder, whole_file
-from rerank.runtime.schema import Items, Plain, Record, SchemaError, Table, Text, Whole
 from rerank.version import __version__
 
 FORMAT = "rerank study"

@@ -29,7 +29,7 @@ from rerank.rankers.ranker import Ranker, given_base, ranker_class
 from rerank.rankers.store import fitted_model
 from rerank.retrieval.base import Candidates
 from rerank.retrieval.union import UnionRun
-from rerank.runtime.schema import Anything, Field, Flag, Items, Plain, Record, Sizes, Table, Text, Whole, at
+from rerank.runtime.codec import Anything, Field, Flag, Items, Plain, Record, Sizes, Table, Text, Whole, at
 from rerank.training.folds import FoldData, groups_by_id, groups_of_topics, logged_groups
 from rerank.training.train import TRAINED, among_first, judged_queries, sources_of
 from rerank.types import Qrels, RankingData, Run, Topics

@@ -50,9 +50,8 @@ from rerank.files.source import (
 )
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels
-from rerank.runtime.codec import plain, restored
+from rerank.runtime.codec import Text, Whole, plain, restored
 from rerank.runtime.output import whole_file
-from rerank.runtime.schema import Text, Whole
 from rerank.types import Qrels, Run, Topics
 from rerank.types.frames import Frame, is_frame
 from rerank.types.ids import id_array

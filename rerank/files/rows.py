@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.runtime.codec import Array, Choice, Field, Flag, Names, Plain, Record, Table, Whole
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
-from rerank.runtime.schema import Array, Choice, Field, Flag, Names, Plain, Record, Table, Whole
 from rerank.runtime.threads import memory_limit
 from rerank.types import Floats, Ints, RankingData, pointers, query_blocks
-from rerank.types.frames import BASE_SCORE, LABEL, WEIGHT, given_weights, ideal_arrays, weights_of_rows
-from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes, sort_keys
+from rerank.types.frames import LABEL, given_weights, grouped_members, weights_of_rows
+from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, repeated_row
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
 from rerank.types.retriever import RETRIEVERS
 
@@ -51,22 +51,6 @@ ABOUT = Record(
     NOTHING,
 )
 ROWS_AT_ONCE = 1 << 14  # moved to another order together
-
-
-def repeated_row(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None) -> int | None:
-    """Return the first row with the query and document of an earlier row, or None.
-
-    Shapes: query int64 (n_rows,); doc_ids (n_rows,); codes uint64 (n_rows,).
-    """
-    codes = row_codes(query, doc_ids) if codes is None else codes
-    ordered = np.sort(codes)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    if not len(repeated):
-        return None
-    rows = np.flatnonzero(np.isin(codes, repeated))
-    rows = rows[np.lexsort((*sort_keys(doc_ids[rows]), query[rows]))]
-    again = (query[rows[1:]] == query[rows[:-1]]) & (doc_ids[rows[1:]] == doc_ids[rows[:-1]])
-    return int(rows[1:][again].min()) if again.any() else None
 
 
 def refuse_repeats(
@@ -175,27 +159,11 @@ class RowTable:
         """Return the data, grouped by query; `about` is what is stored beside the rows, `lines` are theirs."""
         names, query = self.queries()
         refuse_repeats(path, names, query, docs, lines)
-        is_grouped = bool(np.all(query[1:] >= query[:-1]))
-        order = None if is_grouped else np.argsort(query, kind="stable")
-        rows = slice(None) if order is None else order
-        query_ids = id_array(names)
-        query_ptr = pointers(np.bincount(query, minlength=len(names)))
-        columns = {name: self.column(name)[rows] for name in self.numbers}
+        columns = {name: self.column(name) for name in self.numbers if name != LABEL or about["labels"]}
+        members, order = grouped_members(id_array(names), query, docs, columns, about["ideal_labels"])
         X = stacked_rows(self.features, len(feature_names))
-        ideal_labels, ideal_ptr = ideal_arrays(about["ideal_labels"], query_ids)
-        data = RankingData(
-            query_ids,
-            query_ptr,
-            docs[rows],
-            X if order is None else _in_order(X, order),
-            feature_names,
-            labels=columns.get(LABEL) if about["labels"] else None,
-            base_scores=columns.get(BASE_SCORE),
-            ideal_labels=ideal_labels,
-            ideal_ptr=ideal_ptr,
-            **{name: about[name] for name in STORED},
-            **given_weights(columns.get(WEIGHT), query_ptr),
-        )
+        X = X if order is None else _in_order(X, order)
+        data = RankingData(X=X, feature_names=feature_names, **members, **{name: about[name] for name in STORED})
         data.check_values()
         return data
 

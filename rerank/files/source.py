@@ -20,7 +20,7 @@ import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, TypeVar, cast
@@ -28,8 +28,8 @@ from typing import Any, BinaryIO, TypeVar, cast
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown
-from rerank.runtime import strict_json
-from rerank.runtime.strict_json import ParseFault, parse_toml
+from rerank.runtime import codec
+from rerank.runtime.codec import ParseFault, parse_toml
 from rerank.types.ids import ID_RULE, QUERY_RULE, WHITE_SPACE, first_broken, first_broken_query
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -175,7 +175,10 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
             chunk = block[:end]
             rest = block[end:]
             if len(rest) > MOST_BYTES:
-                raise _too_long(path, line + chunk.count(b"\n"))
+                message = (
+                    f"expected lines of at most {MOST_BYTES:,} bytes, got a longer one. Divide it, or name another."
+                )
+                raise FileFormatError(path, line + chunk.count(b"\n"), message)
             if chunk:
                 _refuse_lone_returns(path, line, chunk)
                 yield line, chunk
@@ -187,22 +190,9 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
 
 def text_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Yield the number and the text of each line, without its line end."""
-    with open_source(path) as handle:
-        for line, raw in enumerate(iter(partial(handle.readline, MOST_BYTES + 1), b""), 1):
-            raw = raw.removeprefix(BYTE_ORDER_MARK) if line == 1 else raw
-            if len(raw) > MOST_BYTES:
-                raise _too_long(path, line)
-            if b"\r" in raw:
-                _refuse_lone_returns(path, line, raw)
-            yield line, of_line(path, line, text, raw.rstrip(b"\r\n"), encoding)
-
-
-def _too_long(path: Path, line: int) -> FileFormatError:
-    return FileFormatError(
-        path,
-        line,
-        f"expected lines of at most {MOST_BYTES:,} bytes, got a longer one. Divide it, or name another file.",
-    )
+    for first, chunk in chunks(path):
+        for line, raw in enumerate(chunk.removesuffix(b"\n").split(b"\n"), first):
+            yield line, of_line(path, line, text, raw.rstrip(b"\r"), encoding)
 
 
 def read_text(path: str | Path, expected: str) -> str:
@@ -272,7 +262,7 @@ def number_or_nan(token: bytes) -> float | None:
 def json_object(content: str) -> dict[str, Any]:
     """Return the JSON object of a line, or of a whole text."""
     try:
-        members = strict_json.parse_json(content, finite=True)
+        members = codec.parse_json(content, finite=True)
     except ParseFault as fault:
         raise LineFault(f"expected a JSON object, got {fault}. Correct it.") from None
     if not isinstance(members, dict):

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.rows import ABOUT, NOTHING, VERSION, RowTable, repeated_row
+from rerank.files.rows import ABOUT, NOTHING, VERSION, RowTable
 from rerank.files.source import (
     LineFault,
     check_file,
@@ -52,7 +52,7 @@ from rerank.files.source import (
 from rerank.runtime.output import whole_file
 from rerank.types import Floats, Ints, RankingData
 from rerank.types.frames import BASE_SCORE, LABEL, WEIGHT, stored_members
-from rerank.types.ids import ID_RULE, MOST_LETTERS, id_array, id_bytes
+from rerank.types.ids import ID_RULE, MOST_LETTERS, id_array, id_bytes, repeated_row
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
 
 log = logging.getLogger("rerank")

@@ -38,9 +38,10 @@ from rerank.files.source import (
     text_lines,
     without_markup,
 )
+from rerank.runtime.codec import is_unicode
 from rerank.runtime.output import whole_file
 from rerank.types import Topics
-from rerank.types.ids import WHITE_SPACE, is_unicode
+from rerank.types.ids import WHITE_SPACE
 
 _log = logging.getLogger("rerank")
 ID_KEYS = ("id", "qid", "query_id", "_id")

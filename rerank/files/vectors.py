@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.data import opened_parquet
 from rerank.files.source import check_file, check_ids, filled_lines, of_line, reads_files
-from rerank.runtime.schema import first_repeated
+from rerank.runtime.codec import first_repeated
 from rerank.types.ids import Ids, id_array
 
 IDS = ("id", "query_id", "qid", "doc_id", "docno")

@@ -5,7 +5,7 @@ those of other queries from all. A fold holds whole groups of near-duplicate que
 copy of itself. To leave out the query alone would not do: a document has one relevant query fewer where it is relevant
 than for all other queries, which gives its label away.
 
-History files (`rerank.runtime.container`): the arrays of `History.arrays`; `words` are the bytes of a JSON list.
+History files (`rerank.runtime.store`): the arrays of `History.arrays`; `words` are the bytes of a JSON list.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +26,10 @@ from rerank.features.near_duplicates import NEAR, word_idf
 from rerank.files.lists import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.source import check_file
 from rerank.history.base import IndexHistory
-from rerank.history.judged import NEAREST, Judged, Neighbours, heaviest_terms, nearest_documents
-from rerank.runtime import container
-from rerank.runtime.container import Fault, Kind, Stored, offsets
-from rerank.runtime.schema import Plain, Record, Text, Whole, at
-from rerank.runtime.strict_json import ParseFault, parse_json
+from rerank.history.judged import NEAREST, Judged, Key, Neighbours, heaviest_terms, nearest_documents
+from rerank.runtime import store
+from rerank.runtime.codec import Names, Plain, Record, Text, Whole, at, parse_json
+from rerank.runtime.store import Fault, Kind, Stored, offsets
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Ints, Qrels
 from rerank.types.forward import ForwardIndex
@@ -42,32 +40,38 @@ FOLDS = 20
 MOST_FREQUENCY = 1 << 20  # of a word in a query
 _JUDGED: dict[str, Stored] = {
     "query_ids": Stored(np.str_, ("n_queries",)),
-    "words": Stored(np.uint8, (None,)),
+    "words": Stored(np.uint8, ("n_word_bytes",)),
     "doc_ids": Stored(np.str_, ("n_docs",)),
     "query_words": Stored(np.int32, ("n_query_words",)),
     "freqs": Stored(np.int32, ("n_query_words",), 1, MOST_FREQUENCY),
     "word_ptr": offsets("n_queries", "n_query_words"),
-    "docs": Stored(np.int32, ("n_judgements",), 0, lambda sizes: sizes["n_docs"] - 1),
+    "docs": Stored(np.int32, ("n_judgements",), 0, "n_docs"),
     "labels": Stored(np.float32, ("n_judgements",), float(np.finfo(np.float32).tiny), MOST_LABEL),
     "doc_ptr": offsets("n_queries", "n_judgements"),
     "folds": Stored(np.int64, ("n_queries",), 0, FOLDS - 1),
-    "near_docs": Stored(np.int32, ("n_docs", NEAREST), -1, lambda sizes: sizes["n_docs"] - 1),
-    "near_cosines": Stored(np.float32, ("n_docs", NEAREST), 0.0, 1.001),
+    "near_docs": Stored(np.int32, ("n_docs", str(NEAREST)), -1, "n_docs"),
+    "near_cosines": Stored(np.float32, ("n_docs", str(NEAREST)), 0.0, 1.001),
 }
 
 
 def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Raise for content that no history has."""
-    n_words = len(stored_words(arrays["words"]))
+    judged = _judged(arrays)
     _check_ids("query_ids", arrays["query_ids"], allow_empty=False)
     _check_ids("doc_ids", arrays["doc_ids"], allow_empty=True)
     with at("query_words"):
-        Stored(np.int32, (None,), 0, n_words - 1).read(arrays["query_words"], {})
+        Stored(np.int32, ("n",), 0, len(judged.words) - 1).check_values(arrays["query_words"], {})
     for ptr, name in (("word_ptr", "query_words"), ("doc_ptr", "docs")):
         starts = np.zeros(len(arrays[name]) + 1, dtype=np.bool_)
         starts[arrays[ptr]] = True
         if ((np.diff(arrays[name]) <= 0) & ~starts[1:-1]).any():
             raise Fault(f"{name} that do not ascend")
+    if list(judged.words) != sorted(judged.words):
+        raise Fault("words that do not ascend")
+    fold_of_key: dict[Key, int] = {}
+    for key, fold in zip(judged.keys(), arrays["folds"].tolist(), strict=True):
+        if fold_of_key.setdefault(key, fold) != fold:  # one of the queries would learn from the other
+            raise Fault("folds that divide queries of the same terms")
 
 
 KIND = Kind(
@@ -87,16 +91,11 @@ KIND = Kind(
 )
 
 
-def check_history_path(path: str | Path) -> None:
-    """Refuse a file name of another format."""
-    if not str(path).endswith(".npz"):
-        raise InvalidInputError(f"{path}: expected a name that ends in .npz, got another. Rename it.")
-
-
 def write_history(path: str | Path, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a history; the same content gives the same bytes."""
-    check_history_path(path)
-    container.write(path, KIND, about, arrays)
+    if not str(path).endswith(".npz"):
+        raise InvalidInputError(f"{path}: expected a name that ends in .npz, got another. Rename it.")
+    store.write(path, KIND, about, arrays)
 
 
 def _check_ids(name: str, ids: Ids, allow_empty: bool) -> None:
@@ -108,29 +107,12 @@ def _check_ids(name: str, ids: Ids, allow_empty: bool) -> None:
         raise Fault(f"{name} that do not ascend" if len(ids) else f"no {name}")
 
 
-def stored_words(raw: NDArray[Any]) -> tuple[str, ...]:
-    """Return the words of the judged queries, which ascend."""
-    try:
-        words = parse_json(raw.tobytes())
-    except ParseFault as fault:
-        raise Fault(f"words that are no JSON ({fault})") from None
-    if not isinstance(words, list) or not all(isinstance(word, str) and word for word in words):
-        raise Fault("words that are no list of texts")
-    if any(second <= first for first, second in pairwise(words)):
-        raise Fault("words that do not ascend")
-    return tuple(words)
-
-
-class SearchableIndex(Protocol):
-    """An index with forward arrays and an analyser of queries."""
-
-    @property
-    def forward(self) -> ForwardIndex:
-        """The forward arrays."""
-
-    @property
-    def searcher(self) -> Any:
-        """The Lucene searcher."""
+def _judged(arrays: Mapping[str, NDArray[Any]]) -> Judged:
+    """Return the judged queries of the arrays of a file."""
+    names = ("query_ids", "word_ptr", "query_words", "freqs", "doc_ptr", "docs", "labels")
+    with at("words"):
+        words = Names(may_be_empty=True).read(parse_json(arrays["words"].tobytes()), {})
+    return Judged(words=words, **{name: arrays[name] for name in names})
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +147,7 @@ class History:
     @classmethod
     def learn(
         cls,
-        index: SearchableIndex,
+        index: Any,
         topics: TopicsLike,
         qrels: QrelsLike,
         *,
@@ -239,9 +221,10 @@ class History:
         with kernel_threads(threads) as n_threads:
             neighbours = nearest_documents(heaviest_terms(forward, n_threads), len(forward.term_ptr) - 1, n_threads)
         groups = judged.near_duplicates(judged.unit_weights(word_idf(forward, judged.words)), NEAR)
-        n_terms = len(forward.term_ptr) - 1
-        folds = _largest_first(groups, FOLDS)
-        return cls(judged, folds, neighbours, forward.doc_ids, n_terms, dict(forward.fingerprint))
+        sizes = np.bincount(groups)
+        shuffled = np.random.default_rng(0).permutation(len(sizes))
+        folds = folds_of_groups(groups, shuffled[np.argsort(-sizes[shuffled], kind="stable")], FOLDS)
+        return cls(judged, folds, neighbours, forward.doc_ids, len(forward.term_ptr) - 1, dict(forward.fingerprint))
 
     def of_queries(self, query_ids: Collection[str]) -> Self:
         """Return the history of some of its queries.
@@ -340,13 +323,6 @@ class History:
         return bound
 
 
-def _largest_first(groups: Ints, n_folds: int) -> Ints:
-    """Return the fold of each query, (n_queries,) int64; groups of the same size are taken in random order."""
-    sizes = np.bincount(groups)
-    shuffled = np.random.default_rng(0).permutation(len(sizes))
-    return folds_of_groups(groups, shuffled[np.argsort(-sizes[shuffled], kind="stable")], n_folds)
-
-
 def _on(history: History, forward: ForwardIndex) -> IndexHistory:
     fingerprint = dict(forward.fingerprint)
     numbers = np.arange(len(history.doc_ids)) if np.array_equal(history.doc_ids, forward.doc_ids) else None
@@ -390,14 +366,9 @@ def read_history(path: str | Path) -> History:
 
     """
     path = check_file(path, "a history (.npz)")
-    about, arrays = container.read(path, KIND)
-    words = stored_words(arrays["words"])
-    names = ("query_ids", "word_ptr", "query_words", "freqs", "doc_ptr", "docs", "labels")
-    judged = Judged(words=words, **{name: arrays[name] for name in names})
-    if _divides_equal(judged, arrays["folds"]):
-        raise KIND.error(path, "folds that divide queries of the same terms")
+    about, arrays = store.read(path, KIND)
     history = History(
-        judged=judged,
+        judged=_judged(arrays),
         folds=arrays["folds"],
         neighbours=Neighbours(arrays["near_docs"], arrays["near_cosines"]),
         doc_ids=arrays["doc_ids"],
@@ -407,9 +378,3 @@ def read_history(path: str | Path) -> History:
     if history.checksum != about["checksum"]:
         raise KIND.error(path, f"content of checksum {history.checksum} in place of {about['checksum']!r}")
     return history
-
-
-def _divides_equal(judged: Judged, folds: Ints) -> bool:
-    """Return whether queries of the same terms are in different folds: one would learn from the other."""
-    fold_of_key = dict(zip(judged.keys(), folds.tolist(), strict=True))
-    return any(fold_of_key[key] != fold for key, fold in zip(judged.keys(), folds.tolist(), strict=True))

@@ -33,7 +33,7 @@ from rerank.runtime.numerics import log
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.types import Floats, Ints, Qrels, joined_rows, pointers, query_rows
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import Ids, by_number, id_array
+from rerank.types.ids import Ids, id_array
 from rerank.types.retriever import CONTENTS
 
 Key = tuple[tuple[str, int], ...]
@@ -97,7 +97,13 @@ class Judged:
         number = {word: index for index, word in enumerate(words)}
         pairs = [sorted((number[word], count) for word, count in counter.items()) for counter in counters]
         flat = np.array([pair for of_query in pairs for pair in of_query], dtype=np.int32).reshape(-1, 2)
-        docs, labels, counts = _relevant(forward, query_ids, qrels)
+        judged = qrels.select(qrels.query_numbers(query_ids))
+        positive = np.flatnonzero(judged.labels > 0)
+        numbers = forward.doc_numbers(judged.doc_ids[positive])
+        held = np.flatnonzero(numbers >= 0)
+        query = query_rows(judged.query_ptr)[positive[held]]
+        order = np.lexsort((numbers[held], query))
+        docs = numbers[held[order]].astype(np.int32)
         if not len(docs):
             raise InvalidInputError(
                 "qrels: expected relevant documents that the index holds, got none. Use the index of the judgements."
@@ -108,9 +114,9 @@ class Judged:
             word_ptr=pointers([len(of_query) for of_query in pairs]),
             query_words=np.ascontiguousarray(flat[:, 0]),
             freqs=np.ascontiguousarray(flat[:, 1]),
-            doc_ptr=pointers(counts),
+            doc_ptr=pointers(np.bincount(query, minlength=len(query_ids))),
             docs=docs,
-            labels=labels,
+            labels=judged.labels[positive[held[order]]].astype(np.float32),
         )
 
     @property
@@ -167,30 +173,6 @@ class Judged:
         query = query_rows(self.doc_ptr)
         order = np.lexsort((docs, query))
         return replace(self, docs=docs[order], labels=self.labels[order])
-
-    def by_word(self) -> tuple[Ints, NDArray[np.int32], Ints]:
-        """Return the queries of each word: pointers (n_words + 1,), queries, and their indices in `query_words`."""
-        ptr, order = by_number(self.query_words, len(self.words))
-        return ptr, query_rows(self.word_ptr)[order].astype(np.int32), order
-
-
-def _relevant(
-    forward: ForwardIndex, query_ids: Sequence[str], qrels: Qrels
-) -> tuple[NDArray[np.int32], NDArray[np.float32], list[int]]:
-    """Return relevant documents of the index, their labels, and how many each query has."""
-    docs = []
-    labels = []
-    counts = []
-    for query_id in query_ids:
-        rows = qrels.rows(query_id)
-        positive = np.flatnonzero(qrels.labels[rows] > 0)
-        numbers = forward.doc_numbers(qrels.doc_ids[rows][positive])
-        held = np.flatnonzero(numbers >= 0)
-        order = held[np.argsort(numbers[held], kind="stable")]
-        docs.append(numbers[order].astype(np.int32))
-        labels.append(qrels.labels[rows][positive][order].astype(np.float32))
-        counts.append(len(order))
-    return np.concatenate(docs), np.concatenate(labels), counts
 
 
 @dataclass(frozen=True, eq=False)

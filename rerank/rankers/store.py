@@ -22,7 +22,7 @@ from rerank.files.source import reads_files
 from rerank.rankers.ranker import Ranker, read_model_file
 from rerank.rankers.standardize import BLOCK, Standardizer
 from rerank.rankers.training import TrainingSet
-from rerank.runtime.schema import at
+from rerank.runtime.codec import at
 from rerank.trees.forest import Forest
 from rerank.types import Floats, Ints
 

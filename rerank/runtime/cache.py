@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import RerankError
+from rerank.runtime.codec import parse_json
 from rerank.runtime.output import whole_file
-from rerank.runtime.strict_json import parse_json
 
 
 def cache_folder() -> Path:

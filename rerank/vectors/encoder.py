@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.source import check_file
-from rerank.runtime import container
+from rerank.runtime import store
 from rerank.runtime.cache import cache_folder, note_path
-from rerank.runtime.container import Blocks, Kind, Stored
+from rerank.runtime.codec import Record, Text
 from rerank.runtime.progress import track
 from rerank.runtime.registry import exception_text, named_function
-from rerank.runtime.schema import Record, Text
+from rerank.runtime.store import Blocks, Kind, Stored
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ints
 from rerank.vectors.named import named_functions
@@ -166,7 +166,7 @@ def encoded_documents(
         _log.info("%s: the encoder has changed; all documents are encoded again.", path)
     path.parent.mkdir(parents=True, exist_ok=True)
     blocks = _blocks(encoder, forward.n_docs, texts, again.shape[1])
-    container.write(path, KIND, values, {"vectors": Blocks(np.float32, (forward.n_docs, again.shape[1]), blocks)})
+    store.write(path, KIND, values, {"vectors": Blocks(np.float32, (forward.n_docs, again.shape[1]), blocks)})
     stored = _read(path, values, own_file=True)
     if stored is None:
         raise FileFormatError(path, None, f"expected the vectors that were written, got others. {_REMEDY}")
@@ -176,7 +176,7 @@ def encoded_documents(
 def _read(path: Path, values: Mapping[str, Any], own_file: bool) -> NDArray[np.float32] | None:
     """Return the vectors of a file; None for a file of the cache that is damaged or of another index or encoder."""
     try:
-        stored, arrays = container.read(check_file(path, "a file of vectors"), KIND, [note_path(path)])
+        stored, arrays = store.read(check_file(path, "a file of vectors"), KIND, [note_path(path)])
         if stored != dict(values):
             raise FileFormatError(
                 path,
@@ -197,7 +197,7 @@ KIND = Kind(
     "document vectors of an encoder",
     _REMEDY,
     Record({**IDENTITY, "encoder": Text()}),
-    lambda _: {"vectors": Stored(np.float32, (None, None), mapped=True)},
+    lambda _: {"vectors": Stored(np.float32, ("n_docs", "n_dimensions"), mapped=True)},
     lambda _, arrays: check_finite("documents", arrays["vectors"]),
 )
 

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
 from rerank.files.source import check_file
-from rerank.runtime import container
+from rerank.runtime import store
 from rerank.runtime.cache import note_path
-from rerank.runtime.container import Blocks, Fault, Kind, Stored
+from rerank.runtime.codec import Field, Names, Plain, Record, Text
 from rerank.runtime.mapped_rows import read_in_order
-from rerank.runtime.schema import Field, Names, Plain, Record, Text
-from rerank.types.forward import FieldArrays, ForwardIndex
+from rerank.runtime.store import Blocks, Fault, Kind, Stored
+from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ints
 from rerank.types.retriever import CONTENTS
 from rerank.vectors.space import DIMENSIONS, LSI, Space, learn_lsi
@@ -91,7 +91,7 @@ class Vectors:
                 "Pass e.g. 400."
             )
         forward: ForwardIndex = getattr(index, "forward", index)
-        whole = whole_document(forward)
+        whole = forward.fields.get(CONTENTS) or next(iter(forward.fields.values()))
         with read_in_order(whole.terms, whole.freqs):
             return cls(forward, {LSI: learn_lsi(whole, int(dimensions), threads)[0]})
 
@@ -152,7 +152,7 @@ class Vectors:
             for of_field, postings in self.forward.fields.items():
                 shape = (self.forward.n_docs, space.dimensions)
                 arrays[f"{name}.{of_field}"] = Blocks(np.float32, shape, space.document_blocks(postings))
-        container.write(path, KIND, values, arrays)
+        store.write(path, KIND, values, arrays)
 
     @classmethod
     def read(cls, path: str | Path, index: Any) -> Self:
@@ -182,7 +182,7 @@ class Vectors:
         """
         forward: ForwardIndex = getattr(index, "forward", index)
         path = check_file(path, "a file of vectors")
-        values, arrays = container.read(path, KIND, [note_path(path)])
+        values, arrays = store.read(path, KIND, [note_path(path)])
         check_identity(str(path), values, forward)
         spaces = _spaces(values, arrays)
         fields = [field for field in values["fields"] if field in forward.fields]
@@ -256,11 +256,6 @@ class Vectors:
         return self.documents(space, of_field, np.arange(self.forward.n_docs))
 
 
-def whole_document(forward: ForwardIndex) -> FieldArrays:
-    """Return the field of the whole document; the first field where the index has none."""
-    return forward.fields.get(CONTENTS) or next(iter(forward.fields.values()))
-
-
 def identity(forward: ForwardIndex) -> dict[str, Any]:
     """Return the fingerprint of an index, and a hash of its document ids in their order, which arrays depend on."""
     ids = hashlib.sha256()
@@ -292,7 +287,7 @@ def _arrays(values: Mapping[str, Any]) -> dict[str, Stored]:
         arrays |= {
             f"{name}.rows": Stored(np.int32, ("n_terms",), mapped=True),
             f"{name}.weights": Stored(np.float32, ("n_terms",), mapped=True),
-            f"{name}.terms": Stored(np.float32, (None, columns), mapped=True),
+            f"{name}.terms": Stored(np.float32, (f"terms of {name}", columns), mapped=True),
             **{f"{name}.{of_field}": of_documents for of_field in values["fields"]},
         }
     return arrays

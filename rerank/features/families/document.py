@@ -30,10 +30,10 @@ from rerank.features.candidates import Candidates
 from rerank.features.functions import Function, functions
 from rerank.features.match import FieldBlock, cached_by_field, field_idf
 from rerank.features.recipe import Recipe, register
+from rerank.runtime.codec import check_nesting
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import log
-from rerank.runtime.strict_json import check_nesting
 from rerank.types.forward import FieldArrays
 
 _GREATEST = float(np.finfo(np.float32).max)

@@ -34,7 +34,8 @@ from rerank.features.recipe import register
 from rerank.history.base import DocumentFamily, HistoryQuery, IndexHistory, LearnedFamily, with_smoothed
 from rerank.history.judged import Judged
 from rerank.runtime.kernels import kernel
-from rerank.types import Floats, joined_rows
+from rerank.types import Floats, joined_rows, query_rows
+from rerank.types.ids import by_number
 from rerank.vectors.space import LSI
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ class NeighbourFeatures(DocumentFamily):
     def prepare(self, history: IndexHistory, vectors: Vectors | None) -> Any:
         """Return the queries of each word with their weights, and the documents of each query."""
         judged = history.judged
-        ptr, queries, order = judged.by_word()
+        ptr, order = by_number(judged.query_words, len(judged.words))
+        queries = query_rows(judged.word_ptr)[order].astype(np.int32)
         return (ptr, queries, history.weights[order]), (judged.doc_ptr, judged.docs, judged.gains)
 
     def document_scores(
