@@ -46,7 +46,7 @@ from rerank.files.rows import (
     joined,
     refuse_repeats,
 )
-from rerank.files.source import check_file, json_object, of_line, reads_files
+from rerank.files.source import check_file, json_object, of_line
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.runtime import store
 from rerank.runtime.codec import Record, at
@@ -105,7 +105,6 @@ def _kind(mapped: bool) -> Kind:
 KIND = _kind(False)
 
 
-@partial(reads_files, several=True)
 def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> RankingData:
     """Read ranking data.
 

@@ -43,7 +43,6 @@ from rerank.files.source import (
     json_objects,
     of_line,
     read_text,
-    reads_files,
     records,
     refuse_header,
     text_lines,
@@ -55,8 +54,8 @@ from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Run, Topics
 from rerank.types.frames import Frame, is_frame
 from rerank.types.ids import id_array
-from rerank.types.qrels import SubtopicQrels
 from rerank.types.ranking_data import Preferences
+from rerank.types.records import SubtopicQrels
 
 MOST_DIGITS = 18  # of the number of a fold
 QUERY_KEY = "qid"
@@ -93,7 +92,6 @@ def read_names(path: str | Path) -> tuple[str, ...]:
     return tuple(names)
 
 
-@reads_files
 def read_folds(path: str | Path) -> dict[str, int]:
     """Read the folds of queries, for `Study`.
 
@@ -143,7 +141,6 @@ def _fold(content: str) -> tuple[str, int]:
     return query_id, int(fold)
 
 
-@reads_files
 def read_preferences(path: str | Path) -> Preferences:
     """Read preference pairs.
 

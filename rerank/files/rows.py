@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.source import checked_path
 from rerank.runtime.codec import Array, Choice, Field, Flag, Names, Plain, Record, Table, Whole
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.threads import memory_limit
@@ -200,8 +201,8 @@ def stacked_rows(blocks: RowFile | list[NDArray[np.float32]], n_columns: int) ->
 
 def data_files(path: str | Path | Sequence[str | Path], endings: tuple[str, ...]) -> list[Path]:
     """Return the files that hold the data."""
-    paths = [path] if isinstance(path, str | Path) else list(path)
-    files = [file for one in paths for file in _files_of(Path(one), endings)]
+    paths = path if isinstance(path, list | tuple) else [path]
+    files = [file for one in paths for file in _files_of(checked_path(one), endings)]
     seen: set[Path] = set()
     for file in files:
         if file.resolve() in seen:

@@ -19,10 +19,8 @@ import re
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from functools import wraps
+from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, TypeVar, cast
 
 import numpy as np
@@ -37,7 +35,6 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 22
 MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
 Parsed = TypeVar("Parsed")
-Reader = TypeVar("Reader", bound=Callable[..., Any])
 HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
 _DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[\s,]*")
@@ -93,40 +90,16 @@ def id_text(name: str, value: object) -> str:
     return str(value)
 
 
-def reads_files(read: Reader, several: bool = False) -> Reader:
-    """Return a reader of a path, or of `several`, that also reads open files; anything else is refused in one line."""
-
-    @wraps(read)
-    def read_path(path: Any, *arguments: Any, **options: Any) -> Any:
-        with ExitStack() as opened:
-            if several and isinstance(path, list | tuple):
-                return read([_path_of(one, opened) for one in path], *arguments, **options)
-            return read(_path_of(path, opened), *arguments, **options)
-
-    return cast(Reader, read_path)
-
-
-def _path_of(source: Any, opened: ExitStack) -> str | os.PathLike[str]:
-    """Return a path; that of a copy of an open file, which is there until the block of `opened` ends."""
-    if isinstance(source, str | os.PathLike):
-        if "\0" in str(source):
-            raise InvalidInputError(f"path: expected one without NUL, got {shown(str(source))}. Remove the character.")
-        return source
-    if not callable(getattr(source, "read", None)):
-        raise InvalidInputError(
-            f"path: expected a path or an open file, got {shown(repr(source))}. Pass the name of the file."
-        )
-    content = source.read()
-    name = getattr(source, "name", None)
-    folder = opened.enter_context(TemporaryDirectory(prefix="rerank-"))
-    copy = Path(folder) / (Path(name).name if isinstance(name, str) else "file")
-    copy.write_bytes(content.encode() if isinstance(content, str) else content)
-    return copy
+def checked_path(path: Any) -> Path:
+    """Return a path; refuse anything else in one line."""
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise InvalidInputError(f"path: expected the name of a file, got {shown(repr(path))}. Pass it as text.")
+    return Path(path)
 
 
 def check_file(path: str | Path, expected: str) -> Path:
     """Return the path of an input file."""
-    path = Path(path)
+    path = checked_path(path)
     if stat.S_ISDIR(file_mode(path, expected)):
         raise FileFormatError(path, None, f"expected {expected}, got a folder. Name a file in it.")
     return path
@@ -314,9 +287,6 @@ def is_json_line(content: str) -> bool:
 
 def _objects_of_text(path: Path, line: int, content: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line and the object of each part of a text that begins at a line, of its array or not."""
-    if len(content) > MOST_BYTES:
-        remedy = "Write one object a line, e.g. with `jq -c '.[]'`."
-        raise FileFormatError(path, None, f"expected at most {MOST_BYTES:,} letters, got more. {remedy}")
     at = _after_blanks(content, 0)
     in_array = content[at] == "["
     at = _after_blanks(content, at + in_array)

@@ -32,7 +32,6 @@ from rerank.files.source import (
     is_header,
     objects_of_lines,
     of_line,
-    reads_files,
     refuse_header,
     stray_text,
     text_lines,
@@ -63,7 +62,6 @@ _NUMBER = re.compile(r"<(number|num|id|qid)\b[^<>]*>(?:\s*number\s*:)?([^<]*)(?:
 _TEXTS = [re.compile(rf"<{tag}\b[^<>]*>(.*?)</{tag}\s*>", re.IGNORECASE | re.DOTALL) for tag in XML_TEXTS]
 
 
-@reads_files
 def read_topics(path: str | Path) -> Topics:
     """Read topics.
 

@@ -73,7 +73,7 @@ class JudgedRelevant:
     label : float
         The document's label.
     cosine : float
-        Cosine with the query that is explained, see `rerank.history.families.neighbours`.
+        Cosine with the query that is explained, see `rerank.history.families.learned`.
 
     """
 

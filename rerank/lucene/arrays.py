@@ -38,11 +38,10 @@ from rerank.lucene.folder import (
 )
 from rerank.lucene.jvm import ask_json, open_index, stored_language
 from rerank.runtime import store
-from rerank.runtime.cache import cache_folder, file_state, note_path, write_note
 from rerank.runtime.codec import Flag, Items, Plain, Record, Text, Whole, first_repeated
 from rerank.runtime.mapped_rows import expect_random_reads
 from rerank.runtime.progress import track
-from rerank.runtime.store import Fault, Kind, Stored
+from rerank.runtime.store import Fault, Kind, Stored, cache_folder, file_state, note_path, write_note
 from rerank.runtime.threads import memory_limit
 from rerank.types import Ints, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots

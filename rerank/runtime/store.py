@@ -6,16 +6,21 @@
 A `Kind` declares what its files hold. Sizes in headers are checked before memory is allocated, and each array is
 compared with its checksum (CRC-32) and its declaration. Of mapped arrays, checksums and content are checked once for
 each state of the file: a note has the size and times of a verified file.
+
+The cache folder has what can be made again: forward arrays of read-only indexes, notes of verified files.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import struct
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -26,7 +31,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, RerankError, shown
-from rerank.runtime.cache import file_state, is_noted, write_note
 from rerank.runtime.codec import ParseFault, Record, SchemaError, Sizes, at, parse_json
 from rerank.runtime.output import whole_file
 
@@ -286,3 +290,49 @@ def are_characters(texts: NDArray[Any]) -> bool:
         if ((characters > LAST_CHARACTER) | (characters >> 11 == SURROGATES)).any():
             return False
     return True
+
+
+def cache_folder() -> Path:
+    """Return `$RERANK_CACHE`, otherwise the folder `rerank` in the user's cache folder of the platform."""
+    folder = os.environ.get("RERANK_CACHE")
+    if folder:
+        return Path(folder)
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "rerank"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "rerank"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rerank"
+
+
+def file_state(path: Path) -> list[int]:
+    """Return size and times of a file; programs cannot set the time of the last status change."""
+    stat = os.stat(path)
+    return [stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns]
+
+
+def note_path(verified: Path) -> Path:
+    """Return the path of the note in the cache folder that a file or folder was verified."""
+    return cache_folder() / f"verified-{hashlib.sha256(os.fsencode(verified.absolute())).hexdigest()[:32]}.json"
+
+
+def is_noted(paths: Iterable[Path], state: Any) -> bool:
+    """Return whether one of the notes at these paths has this state."""
+    return any(read_note(path) == state for path in paths)
+
+
+def write_note(paths: Iterable[Path], state: Any) -> None:
+    """Note the state at the first of these paths that can be written; if none can, files are verified again."""
+    for path in paths:
+        with suppress(OSError, RerankError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(path) as file:
+                json.dump(state, file)
+            return
+
+
+def read_note(path: Path) -> Any:
+    """Return the state that is noted at a path; None if there is none, or it cannot be read."""
+    try:
+        return parse_json(path.read_text(encoding="utf8"))
+    except (OSError, ValueError):
+        return None

@@ -23,8 +23,8 @@ from rerank.runtime.mapped_rows import row_blocks
 from rerank.types.frames import PairTable
 from rerank.types.ids import Floats, Ids, Ints, are_pointers, id_array, ideal_of_rows, joined_rows
 from rerank.types.query_table import FIRST_COLUMNS, counted
+from rerank.types.records import Run
 from rerank.types.retriever import UNNAMED
-from rerank.types.runs import Run
 
 LISTED, UNLISTED, BOTH = "listed", "unlisted", "both"  # what a 0 of sparse rows is
 MOST_LABEL = 2.0**31  # a larger absolute value is not a grade

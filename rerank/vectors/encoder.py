@@ -23,11 +23,10 @@ from numpy.typing import NDArray
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.source import check_file
 from rerank.runtime import store
-from rerank.runtime.cache import cache_folder, note_path
 from rerank.runtime.codec import Record, Text
 from rerank.runtime.progress import track
 from rerank.runtime.registry import exception_text, named_function
-from rerank.runtime.store import Blocks, Kind, Stored
+from rerank.runtime.store import Blocks, Kind, Stored, cache_folder, note_path
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ints
 from rerank.vectors.named import named_functions

@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, shown
 from rerank.files.source import check_file
 from rerank.runtime import store
-from rerank.runtime.cache import note_path
 from rerank.runtime.codec import Field, Names, Plain, Record, Text
 from rerank.runtime.mapped_rows import read_in_order
-from rerank.runtime.store import Blocks, Fault, Kind, Stored
+from rerank.runtime.store import Blocks, Fault, Kind, Stored, note_path
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ints
 from rerank.types.retriever import CONTENTS

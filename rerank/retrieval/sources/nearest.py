@@ -39,12 +39,11 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, RerankError
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.runtime import store
-from rerank.runtime.cache import cache_folder, note_path
 from rerank.runtime.codec import Number, Record, Text, Whole
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import dot
-from rerank.runtime.store import Kind, Stored
+from rerank.runtime.store import Kind, Stored, cache_folder, note_path
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.types import Floats, Ints, Run
 from rerank.types.ids import Ids
