@@ -162,8 +162,9 @@ def _features(path: Path, chunk: bytes, lines: list[int], pairs: list[bytes]) ->
         )
     ascending = (features[1:] > features[:-1]) | (row[1:] != row[:-1])
     if not ascending.all():  # features may be in any order, but none twice
-        pair = repeated_pair(row, features)
-        if pair is not None:
+        order = np.lexsort((features, row))
+        again = (features[order][1:] == features[order][:-1]) & (row[order][1:] == row[order][:-1])
+        for pair in order[1:][again].tolist():
             message = (
                 f"expected each feature once in a row, got feature {features[pair]} again. Keep one of its values."
             )
@@ -171,13 +172,6 @@ def _features(path: Path, chunk: bytes, lines: list[int], pairs: list[bytes]) ->
     X = np.zeros((len(lines), largest), dtype=np.float32)
     X[row, features - 1] = _as_float32(values)
     return X, len(features)
-
-
-def repeated_pair(row: Ints, features: Ints) -> int | None:
-    """Return a pair whose feature its row has twice, or None."""
-    order = np.lexsort((features, row))
-    same = (features[order][1:] == features[order][:-1]) & (row[order][1:] == row[order][:-1])
-    return int(order[1:][same][0]) if same.any() else None
 
 
 def _parsed_pairs(joined: bytes) -> tuple[Ints, Floats] | None:
@@ -188,7 +182,16 @@ def _parsed_pairs(joined: bytes) -> tuple[Ints, Floats] | None:
         joined = b" ".join(joined.split())
     letters = np.frombuffer(joined, dtype=np.uint8)
     separators = np.flatnonzero((letters == ord(":")) | (letters == ord(" ")))
-    if not _alternate(letters, separators):
+    marks = letters[separators]
+    are_alternate = (
+        len(separators) % 2 == 1
+        and separators[0] > 0
+        and separators[-1] < len(letters) - 1
+        and (np.diff(separators) > 1).all()
+        and (marks[::2] == ord(":")).all()
+        and (marks[1::2] == ord(" ")).all()
+    )
+    if not are_alternate:
         return None
     numbers = _numbers(joined.replace(b":", b" "))
     if numbers is None or len(numbers) != len(separators) + 1:
@@ -198,19 +201,6 @@ def _parsed_pairs(joined: bytes) -> tuple[Ints, Floats] | None:
     if not _are_features(features).all() or np.isinf(_as_float32(values)).any():
         return None
     return features.astype(np.int64), values
-
-
-def _alternate(letters: NDArray[np.uint8], separators: Ints) -> bool:
-    """Return whether `:` and space alternate, from `:` to `:`, with text before and after each."""
-    marks = letters[separators]
-    return bool(
-        len(separators) % 2 == 1
-        and separators[0] > 0
-        and separators[-1] < len(letters) - 1
-        and (np.diff(separators) > 1).all()
-        and (marks[::2] == ord(":")).all()
-        and (marks[1::2] == ord(" ")).all()
-    )
 
 
 def _numbers(spaced: bytes) -> Floats | None:

@@ -182,7 +182,10 @@ class Vectors:
         forward: ForwardIndex = getattr(index, "forward", index)
         path = check_file(path, "a file of vectors")
         values, arrays = store.read(path, KIND, [note_path(path)])
-        check_identity(str(path), values, forward)
+        own = identity(forward)
+        if any(values[name] != own[name] for name in own):
+            other = OTHER if values["fingerprint"] != own["fingerprint"] else "an index with documents in another order"
+            raise InvalidInputError(f"{path}: expected vectors of this index, got those of {other}. {REMEDY}")
         spaces = _spaces(values, arrays)
         fields = [field for field in values["fields"] if field in forward.fields]
         stored = {(name, field): arrays[f"{name}.{field}"] for name in spaces for field in fields}
@@ -264,18 +267,6 @@ def identity(forward: ForwardIndex) -> dict[str, Any]:
         ids.update(block.encode("utf8", "surrogatepass"))
         separator = "\n"
     return {"fingerprint": dict(forward.fingerprint), "documents": ids.hexdigest()}
-
-
-def check_identity(what: str, values: Mapping[str, Any], forward: ForwardIndex) -> None:
-    """Refuse what was learned from another index; `values` is the output of `identity`."""
-    own = identity(forward)
-    if values["fingerprint"] != own["fingerprint"]:
-        raise InvalidInputError(f"{what}: expected vectors of this index, got those of {OTHER}. {REMEDY}")
-    if values["documents"] != own["documents"]:
-        raise InvalidInputError(
-            f"{what}: expected vectors of this index, got those of an index with the documents in another order. "
-            f"{REMEDY}"
-        )
 
 
 def _arrays(values: Mapping[str, Any]) -> dict[str, Stored]:
