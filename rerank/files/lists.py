@@ -46,6 +46,7 @@ from rerank.files.source import (
     records,
     refuse_header,
     text_lines,
+    whole_number,
 )
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels
@@ -57,7 +58,6 @@ from rerank.types.ids import id_array
 from rerank.types.ranking_data import Preferences
 from rerank.types.records import SubtopicQrels
 
-MOST_DIGITS = 18  # of the number of a fold
 QUERY_KEY = "qid"
 DOCUMENT_KEY = "id"
 TEXT_KEY = "text"
@@ -136,9 +136,10 @@ def write_folds(folds: Mapping[str, int], path: str | Path) -> None:
 def _fold(content: str) -> tuple[str, int]:
     query_id, fold = columns_of(content, "2 columns (query id, fold)", 2)
     check_ids("", [query_id])
-    if not (fold.isascii() and fold.isdigit() and len(fold) <= MOST_DIGITS):
+    number = whole_number(fold)
+    if number is None:
         raise LineFault(f"expected a whole number as fold, got {shown(fold)}. Number the folds 0, 1, 2.")
-    return query_id, int(fold)
+    return query_id, number
 
 
 def read_preferences(path: str | Path) -> Preferences:

@@ -75,13 +75,6 @@ def refuse_repeats(
         )
 
 
-def numbers_of(names: list[str]) -> tuple[list[str], Ints]:
-    """Return distinct names by first appearance, and the index of each name among them."""
-    numbers: dict[str, int] = {}
-    of_name = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
-    return list(numbers), of_name
-
-
 def all_distinct(query_ptr: Ints, codes: Words) -> bool:
     """Return whether no query has two equal codes; False is possible, but improbable, if none has."""
     for first, last in query_blocks(query_ptr, 1 << 12):
@@ -100,10 +93,10 @@ class RowTable:
     ----------
     features : RowFile or list of ndarray
         The features of each part: in a temporary file, or in memory.
-    names : list of str
-        Query id of each group of adjacent rows.
-    lengths : list of int
-        Number of rows of each group.
+    names : dict of str to int
+        The number of each query, by its id.
+    query : list of ndarray of int64
+        Number of each row's query, of each part.
     docs : list of ndarray of bytes
         Document ids of each part.
     numbers : dict of str to list of ndarray
@@ -114,8 +107,8 @@ class RowTable:
     """
 
     features: RowFile | list[NDArray[np.float32]]
-    names: list[str] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
+    names: dict[str, int] = field(default_factory=dict)
+    query: list[Ints] = field(default_factory=list)
     docs: list[NDArray[np.bytes_]] = field(default_factory=list)
     numbers: dict[str, list[Floats]] = field(default_factory=dict)
     width: int = 0
@@ -127,13 +120,8 @@ class RowTable:
 
     def append(self, queries: list[str], docs: list[str], numbers: dict[str, Floats], X: NDArray[np.float32]) -> None:
         """Append a part: query and document id of each row, values of other columns, features."""
-        groups = np.flatnonzero([True, *(a != b for a, b in zip(queries[1:], queries[:-1], strict=True))])
-        for first, length in zip(groups.tolist(), np.diff(groups, append=len(queries)).tolist(), strict=True):
-            if length and self.names and self.names[-1] == queries[first]:
-                self.lengths[-1] += length
-            elif length:
-                self.names.append(queries[first])
-                self.lengths.append(length)
+        names = self.names
+        self.query.append(np.array([names.setdefault(name, len(names)) for name in queries], dtype=np.int64))
         self.docs.append(id_bytes(id_array(docs)))
         for name, values in numbers.items():
             self.numbers.setdefault(name, []).append(values)
@@ -144,10 +132,9 @@ class RowTable:
         """Return the values of another column."""
         return np.concatenate(self.numbers[name])
 
-    def queries(self) -> tuple[list[str], Ints]:
-        """Return the query ids by first appearance, and the number of each row's query."""
-        names, query_of_group = numbers_of(self.names)
-        return names, np.repeat(query_of_group, self.lengths)
+    def query_of_rows(self) -> Ints:
+        """Return the number of each row's query."""
+        return np.concatenate(self.query)
 
     def record(
         self,
@@ -158,7 +145,8 @@ class RowTable:
         lines: Ints | None = None,
     ) -> RankingData:
         """Return the data, grouped by query; `about` is what is stored beside the rows, `lines` are theirs."""
-        names, query = self.queries()
+        names = list(self.names)
+        query = self.query_of_rows()
         refuse_repeats(path, names, query, docs, lines)
         columns = {name: self.column(name) for name in self.numbers if name != LABEL or about["labels"]}
         members, order = grouped_members(id_array(names), query, docs, columns, about["ideal_labels"])

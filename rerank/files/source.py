@@ -39,6 +39,7 @@ HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "query
 _DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[\s,]*")
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
+MOST_DIGITS = 18  # of a whole number
 AT_ENDS = 1 << 20  # bytes that are read at either end
 _COMMENT_OR_TAG = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
@@ -218,18 +219,18 @@ def refuse_header(content: str) -> None:
         raise LineFault(f"expected a query id, got the name of a column, {shown(first)}. Delete the line.")
 
 
+def whole_number(token: str) -> int | None:
+    """Return the whole number in a text, of at most 18 digits without a sign, or None."""
+    return int(token) if token.isascii() and token.isdigit() and len(token) <= MOST_DIGITS else None
+
+
 def finite_number(token: bytes) -> float | None:
     """Return the finite number in the bytes, or None."""
-    number = number_or_nan(token)
-    return number if number is not None and math.isfinite(number) else None
-
-
-def number_or_nan(token: bytes) -> float | None:
-    """Return the number in the bytes, which may be NaN or infinity, or None."""
     try:
-        return None if b"_" in token else float(token)
+        number = math.nan if b"_" in token else float(token)
     except ValueError:
         return None
+    return number if math.isfinite(number) else None
 
 
 def json_object(content: str) -> dict[str, Any]:

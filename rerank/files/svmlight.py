@@ -44,10 +44,10 @@ from rerank.files.source import (
     chunks,
     finite_number,
     json_object,
-    number_or_nan,
     of_line,
     records,
     text,
+    whole_number,
 )
 from rerank.runtime.output import whole_file
 from rerank.types import Floats, Ints, RankingData
@@ -61,7 +61,6 @@ LEAST_DENSE = 1 << 28  # bytes that dense rows of a chunk of any size may have
 MOST_DENSE = 1000  # times the bytes of the text that its dense rows may have, if these are many
 _DOC = re.compile(rb"\bdoc(?:id|no|_id)\s*[=:]\s*(\S+)(?:\s+base\s*=\s*(\S+))?(?:\s+weight\s*=\s*(\S+))?")
 NO_QUERY = ""  # of a row without `qid:`; an id is never empty
-MOST_DIGITS = 18  # of a number of rows
 Row = tuple[int, float, str, str, float, float, str, bytes]  # what `_row` returns
 
 
@@ -145,11 +144,12 @@ def _number(name: str, token: bytes | None) -> float:
 def _features(path: Path, chunk: bytes, lines: list[int], pairs: list[bytes]) -> tuple[NDArray[np.float32], int]:
     """Return the features of rows, (n_rows, largest feature), and the number of their pairs."""
     parsed = _parsed_pairs(b" ".join(filter(None, pairs)))
-    if parsed is None:  # the first wrong pair is refused
-        for line, of_row in zip(lines, pairs, strict=True):
-            for text_of_pair in of_row.split():
-                of_line(path, line, _check_pair, text_of_pair)
-    features, values = parsed  # type: ignore[misc]
+    if parsed is None:
+        pairs_of_lines = ((line, pair) for line, of_row in zip(lines, pairs, strict=True) for pair in of_row.split())
+        line, wrong = next((line, pair) for line, pair in pairs_of_lines if _parsed_pairs(pair) is None)
+        what = f"feature:value, a number from 1 to {MOST_FEATURES} and a finite float32 or nan"
+        raise FileFormatError(path, line, f"expected {what}, got {shown(wrong)}. Correct the pair.")
+    features, values = parsed
     row = np.repeat(np.arange(len(lines)), [of_row.count(b":") for of_row in pairs])
     largest = int(features.max(initial=0))
     most_bytes = max(LEAST_DENSE, MOST_DENSE * len(chunk))
@@ -219,25 +219,6 @@ def _are_features(numbers: Floats) -> NDArray[np.bool_]:
 def _as_float32(values: Floats) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
         return values.astype(np.float32)
-
-
-def _check_pair(pair: bytes) -> None:
-    """Refuse a wrong pair."""
-    name, colon, rest = pair.partition(b":")
-    feature = finite_number(name)
-    value = number_or_nan(rest)
-    if not colon:
-        raise LineFault(f"expected feature:value, got {shown(pair)}. Write the feature's number before it.")
-    if feature is None or not _are_features(np.array([feature])).all():
-        raise LineFault(
-            f"expected a feature number from 1 to {MOST_FEATURES}, got {shown(name)} in {shown(pair)}. "
-            "Number the features 1, 2, 3."
-        )
-    if value is None or np.isinf(_as_float32(np.array([value]))).any():
-        raise LineFault(
-            f"expected a finite float32 or nan as value, got {shown(rest)} in {shown(pair)}. "
-            "Correct it, or write nan for a missing value."
-        )
 
 
 def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
@@ -325,7 +306,7 @@ def _document_ids(table: RowTable, words: list[str]) -> NDArray[np.bytes_]:
         return doc_ids
     if all(words) and max(map(len, words)) <= MOST_LETTERS:
         named = id_bytes(id_array(words))
-        if repeated_row(table.queries()[1], named) is None:
+        if repeated_row(table.query_of_rows(), named) is None:
             return named
     log.info("comments of rows that are no ids of documents are left out, e.g. %r.", next(filter(None, words)))
     return doc_ids
@@ -347,12 +328,12 @@ def _drop_missing_columns(path: Path, table: RowTable, lines: list[int]) -> None
 
 def _set_queries(path: Path, table: RowTable, lines: list[int]) -> None:
     """Number the queries of rows that have no `qid:` by LightGBM's companion file."""
-    if set(table.names) == {NO_QUERY}:
-        sizes = [(str(number), size) for number, size in enumerate(_companion_sizes(path, lines), 1) if size]
-        table.names = [name for name, _ in sizes]
-        table.lengths = [size for _, size in sizes]
+    if list(table.names) == [NO_QUERY]:
+        sizes = {str(number): size for number, size in enumerate(_companion_sizes(path, lines), 1) if size}
+        table.names = {name: query for query, name in enumerate(sizes)}
+        table.query = [np.repeat(np.arange(len(sizes)), list(sizes.values()))]
     elif NO_QUERY in table.names:
-        line = lines[sum(table.lengths[: table.names.index(NO_QUERY)])]
+        line = lines[int(np.argmax(table.query_of_rows() == table.names[NO_QUERY]))]
         raise FileFormatError(path, line, "expected `qid:Q` after the label, got none. Write the query id.")
 
 
@@ -377,10 +358,10 @@ def _companion_sizes(path: Path, lines: list[int]) -> list[int]:
 
 
 def _size(content: str) -> int:
-    size = content.strip()
-    if not (size.isascii() and size.isdigit() and len(size) <= MOST_DIGITS):
+    size = whole_number(content.strip())
+    if size is None:
         raise LineFault(f"expected the number of rows of a query, got {shown(content)}. Write one size a line.")
-    return int(size)
+    return size
 
 
 def _check_writable(data: RankingData) -> None:

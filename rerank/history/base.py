@@ -218,12 +218,12 @@ class LearnedFamily(RunFamily):
         """Return the features in the order of their columns."""
         return [feature for score in self.scores for feature in (score, _rank(score), _gap(score))]
 
-    @abstractmethod
     def prepare(self, history: IndexHistory, vectors: Vectors | None) -> Any:
         """Return what `score` needs of all judged queries; it is kept with the history.
 
         vectors  for a family that needs a space of them
         """
+        return None
 
     def prepared(self, history: IndexHistory, vectors: Vectors | None) -> Any:
         """Return what `prepare` returns, kept by family and, where it needs vectors, by their checksum."""

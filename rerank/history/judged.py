@@ -33,7 +33,7 @@ from rerank.runtime.numerics import log
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.types import Floats, Ints, Qrels, joined_rows, pointers, query_rows
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import Ids, id_array
+from rerank.types.ids import Ids, by_number, id_array
 from rerank.types.retriever import CONTENTS
 
 Key = tuple[tuple[str, int], ...]
@@ -230,10 +230,8 @@ def heaviest_terms(forward: ForwardIndex, threads: int = 1) -> DocTerms:
 def nearest_documents(doc_terms: DocTerms, n_terms: int, threads: int = 1) -> Neighbours:
     """Return the nearest documents of each document by the cosine of v(d); documents of cosine 0 are left out."""
     n_docs = len(doc_terms.ptr) - 1
-    order = np.argsort(doc_terms.terms, kind="stable")
-    term_ptr = pointers(np.bincount(doc_terms.terms, minlength=n_terms))
-    docs = np.repeat(np.arange(n_docs, dtype=np.int32), np.diff(doc_terms.ptr))[order]
-    inverted = (term_ptr, docs, doc_terms.weights[order])
+    term_ptr, order = by_number(doc_terms.terms, n_terms)
+    inverted = (term_ptr, query_rows(doc_terms.ptr).astype(np.int32)[order], doc_terms.weights[order])
     out = Neighbours(np.full((n_docs, NEAREST), -1, np.int32), np.zeros((n_docs, NEAREST), np.float32))
     forward = (doc_terms.ptr, doc_terms.terms, doc_terms.weights)
 

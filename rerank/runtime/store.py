@@ -253,21 +253,16 @@ def _array(
         while field.mapped and not verified and member.read(_AT_ONCE):
             pass  # at its end the checksum is compared
     if field.mapped and n_bytes:
-        return np.asarray(np.memmap(path, dtype, "r", _start(path, entry) + start, shape))
+        with path.open("rb") as file:
+            file.seek(entry.header_offset + _LOCAL - 4)
+            start += entry.header_offset + _LOCAL + sum(struct.unpack("<HH", file.read(4)))  # its name, extra fields
+        return np.asarray(np.memmap(path, dtype, "r", start, shape))
     with archive.open(entry) as member:
         array: NDArray[Any] = np.lib.format.read_array(member)
         member.read(1)  # at its end the checksum is compared
     field.check_values(array, sizes)
     array.flags.writeable = not field.mapped
     return array
-
-
-def _start(path: Path, entry: zipfile.ZipInfo) -> int:
-    """Return where the content of an entry that is stored as it is begins in the file."""
-    with path.open("rb") as file:
-        file.seek(entry.header_offset + _LOCAL - 4)
-        name, extra = struct.unpack("<HH", file.read(4))
-    return int(entry.header_offset + _LOCAL + name + extra)
 
 
 def _read_form(member: IO[bytes], name: str) -> tuple[np.dtype[Any], tuple[int, ...]]:

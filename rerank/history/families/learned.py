@@ -73,10 +73,6 @@ class ExpansionFeatures(DocumentFamily):
         )
     )
 
-    def prepare(self, history: IndexHistory, vectors: Vectors | None) -> Any:
-        """Return nothing: the fields of documents depend on which judged queries are hidden."""
-        return None
-
     def document_scores(
         self, prepared: Any, history: IndexHistory, query: HistoryQuery
     ) -> tuple[NDArray[np.int32], Floats]:
