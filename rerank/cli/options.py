@@ -28,7 +28,7 @@ from rerank.errors import (
 
 if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
-    from rerank.runtime.schema import Field
+    from rerank.runtime.codec import Field
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -353,7 +353,7 @@ def ranker_parameters(
     """
     from rerank.rankers.parameters import read_parameters, read_value, remedy
     from rerank.rankers.ranker import ranker_class
-    from rerank.runtime.schema import SchemaError
+    from rerank.runtime.codec import SchemaError
 
     verb = click.get_current_context().info_name
     values = {}

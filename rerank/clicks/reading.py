@@ -30,7 +30,6 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import partial
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
@@ -42,10 +41,11 @@ from numpy.typing import NDArray
 from rerank.clicks.record import Clicks, Numbers
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.lists import TopicsLike, topics_of
-from rerank.files.source import LineFault, check_file, chunks, json_object, of_line, reads_files, text
+from rerank.files.source import LineFault, check_file, checked_path, chunks, json_object, of_line, text
+from rerank.runtime.codec import is_unicode
 from rerank.runtime.output import whole_file
 from rerank.types import Floats, Ints
-from rerank.types.ids import ID_RULE, MOST_LETTERS, ODD, first_broken, id_array, is_unicode
+from rerank.types.ids import ID_RULE, MOST_LETTERS, ODD, first_broken, id_array
 
 CHUNK_BYTES = 1 << 25
 ROWS_AT_ONCE = 1 << 18
@@ -708,7 +708,6 @@ ROWS_WRITTEN = 1 << 16
 TOPICS, EVENTS = "topics.tsv", "events.jsonl"  # in the folder of `rerank serve --log`
 
 
-@partial(reads_files, several=True)
 def read_clicks(
     path: str | Path | Sequence[str | Path],
     *,
@@ -752,7 +751,7 @@ def read_clicks(
         With the line, for a value that is not as expected; for a log without an impression that can be used.
 
     """
-    paths = [Path(each) for each in ([path] if isinstance(path, str | Path) else path)]
+    paths = [checked_path(one) for one in (path if isinstance(path, list | tuple) else [path])]
     if not paths:
         raise InvalidInputError("clicks: expected at least one file, got none. Name a log.")
     paths = [each / EVENTS if each.is_dir() and (each / TOPICS).is_file() else each for each in paths]

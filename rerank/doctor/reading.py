@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rerank.errors import FileFormatError, IndexFolderError, InvalidInputError, shown
 from rerank.files.corpus import data_set_name
 from rerank.files.data import DATA_ENDINGS, read_data
-from rerank.files.source import check_file, file_mode, number_or_nan, open_source
+from rerank.files.source import check_file, file_mode, finite_number, open_source
 from rerank.files.svmlight import read_svmlight
 from rerank.files.topics import read_topics
 from rerank.files.trec import QRELS, RUN, parse_label, read_qrels, read_run
@@ -81,13 +81,13 @@ def _kind(line: bytes) -> str | None:
     fields = line.split()
     if line.lstrip().startswith((b"{", b"<")):
         return "topics"
-    if len(fields) > 1 and b":" in fields[1] and number_or_nan(fields[0]) is not None:
+    if len(fields) > 1 and b":" in fields[1] and finite_number(fields[0]) is not None:
         return "data"
     if line.count(b"\t") == 1:
         return "topics"
     if len(fields) == len(QRELS.columns) and parse_label(fields[QRELS.value]) is not None:
         return "qrels"
-    if len(fields) >= len(RUN.columns) and number_or_nan(fields[RUN.value]) is not None:
+    if len(fields) >= len(RUN.columns) and finite_number(fields[RUN.value]) is not None:
         return "run"
     return None
 

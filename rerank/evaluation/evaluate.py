@@ -20,8 +20,8 @@ from rerank.metrics.reliability import BINS, Reliability
 from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers, query_rows
 from rerank.types.frames import new_frame
 from rerank.types.ids import Ids, trec_moves
-from rerank.types.qrels import SubtopicQrels
 from rerank.types.query_table import Shown, counted
+from rerank.types.records import SubtopicQrels
 
 MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@1000")
 

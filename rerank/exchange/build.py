@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
 from rerank.exchange.registry import FormatFault, damage_found
-from rerank.runtime.schema import LARGEST as LARGEST_SCORE
-from rerank.runtime.schema import SchemaError
+from rerank.runtime.codec import LARGEST as LARGEST_SCORE
+from rerank.runtime.codec import SchemaError
 from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, Forest, Tree, category_bits
 from rerank.types import Floats, Ints
 

@@ -23,7 +23,7 @@ import numpy as np
 from rerank.errors import shown
 from rerank.exchange.build import Splits, at_most, each_tree, feature_count, joined, leaf_tree, numbers, split_tree
 from rerank.exchange.registry import Format, FormatFault, TreeModel, register
-from rerank.runtime.strict_json import parse_json
+from rerank.runtime.codec import parse_json
 from rerank.trees.forest import MOST_CATEGORIES, Tree
 from rerank.types import Ints
 

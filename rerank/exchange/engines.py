@@ -15,7 +15,7 @@ from typing import Any
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.features.base import FieldFamily, default_features
 from rerank.features.recipe import known_families
-from rerank.runtime.schema import Number, Record, SchemaError, Table, Text
+from rerank.runtime.codec import Number, Record, SchemaError, Table, Text
 from rerank.types.retriever import CONTENTS
 
 STATIC = "static"

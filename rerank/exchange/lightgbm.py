@@ -42,7 +42,7 @@ from rerank.exchange.registry import (
 )
 from rerank.exchange.write import decimals, node_counts, whole_counts, with_constant
 from rerank.rankers.imported import stored_name
-from rerank.runtime.schema import SchemaError
+from rerank.runtime.codec import SchemaError
 from rerank.trees.forest import MOST_ROWS, WORD_BITS, Forest, Tree, set_members
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, pointers

@@ -40,8 +40,8 @@ from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.store import fitted_model
 from rerank.rankers.warm_start import reads_models
+from rerank.runtime.codec import LARGEST, SchemaError
 from rerank.runtime.output import check_outputs, whole_file
-from rerank.runtime.schema import LARGEST, SchemaError
 
 _log = logging.getLogger("rerank")
 _OTHERS = {  # beginning of a file: what it is, and what to do

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
+from rerank.runtime.codec import SchemaError
 from rerank.runtime.registry import Registry
-from rerank.runtime.schema import SchemaError
 from rerank.trees.forest import Forest
 from rerank.types import Ints
 

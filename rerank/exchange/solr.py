@@ -39,7 +39,7 @@ from rerank.exchange.registry import (
 )
 from rerank.exchange.write import decimal, single, summed
 from rerank.rankers.arrays import numbered_names
-from rerank.runtime.strict_json import parse_json
+from rerank.runtime.codec import parse_json
 from rerank.trees.forest import Forest, Tree
 from rerank.types import Floats
 

@@ -57,7 +57,7 @@ from rerank.exchange.registry import (
 )
 from rerank.exchange.write import known_counts, node_counts, single, summed, with_tests_below
 from rerank.rankers.arrays import numbered_names
-from rerank.runtime.strict_json import parse_json
+from rerank.runtime.codec import parse_json
 from rerank.trees.forest import Forest, Tree, set_members
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, pointers

@@ -23,8 +23,8 @@ from rerank.files.topics import write_topics
 from rerank.files.trec import write_qrels
 from rerank.index.index import Index
 from rerank.rankers.boosted import LambdaMART
-from rerank.runtime.cache import cache_folder
 from rerank.runtime.output import replace_folder, staged_folder, whole_file
+from rerank.runtime.store import cache_folder
 from rerank.types import Qrels, Topics
 from rerank.version import __version__
 

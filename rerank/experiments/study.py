@@ -22,9 +22,7 @@ from rerank.metrics.registry import each_named, named
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import Ranker, given_base, ranker_class
 from rerank.rankers.store import fitted_model
-from rerank.runtime.codec import field_of, plain
-from rerank.runtime.output import staged_folder, whole_file
-from rerank.runtime.schema import (
+from rerank.runtime.codec import (
     Anything,
     Field,
     Items,
@@ -36,7 +34,10 @@ from rerank.runtime.schema import (
     Text,
     Whole,
     at,
+    field_of,
+    plain,
 )
+from rerank.runtime.output import staged_folder, whole_file
 from rerank.version import __version__
 
 MEASURES = ("RR@10", "nDCG@10", "AP")

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown, unknown_name
 from rerank.files.source import read_toml
+from rerank.runtime.codec import Choice, Field, Names, Number, Record, SchemaError, Sizes, Table, Text
 from rerank.runtime.registry import Registry
-from rerank.runtime.schema import Choice, Field, Names, Number, Record, SchemaError, Sizes, Table, Text
 from rerank.types.passages import PASSAGE_EXAMPLE, PASSAGE_RULE, Passages
 
 PACKAGES = ("rerank.features.families", "rerank.history.families")

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, shown
-from rerank.files.rows import all_distinct, numbers_of, refuse_repeats
+from rerank.files.rows import all_distinct, refuse_repeats
 from rerank.files.source import LineFault, check_file, check_ids, chunks, is_header, of_line, text
 from rerank.runtime.threads import NUMPY_THREADS
 from rerank.types import Floats, Ints, pointers
@@ -160,7 +160,9 @@ def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES)
     if not parts:
         raise FileFormatError(path, None, f"expected lines of {layout.named}, got no line. Name a file with rows.")
     rows = _joined(parts)
-    names, query_of_group = numbers_of(rows.names)
+    numbers: dict[str, int] = {}
+    query_of_group = np.array([numbers.setdefault(name, len(numbers)) for name in rows.names], dtype=np.int64)
+    names = list(numbers)
     query_ptr = pointers(np.bincount(query_of_group, rows.lengths, len(names)).astype(np.int64))
     is_grouped = bool(np.all(query_of_group[1:] >= query_of_group[:-1]))
     if not (is_grouped and all_distinct(query_ptr, rows.codes)):

@@ -46,13 +46,13 @@ from rerank.files.rows import (
     joined,
     refuse_repeats,
 )
-from rerank.files.source import check_file, json_object, of_line, reads_files
+from rerank.files.source import check_file, json_object, of_line
 from rerank.files.svmlight import read_svmlight, write_svmlight
-from rerank.runtime import container
-from rerank.runtime.container import Blocks, Fault, Kind, Stored, offsets
+from rerank.runtime import store
+from rerank.runtime.codec import Record, at
 from rerank.runtime.mapped_rows import row_blocks
 from rerank.runtime.output import whole_file
-from rerank.runtime.schema import Record, at
+from rerank.runtime.store import Blocks, Kind, Stored, offsets
 from rerank.types import RankingData, query_rows
 from rerank.types.frames import (
     BASE_SCORE,
@@ -76,47 +76,35 @@ ROWS_AT_ONCE = 1 << 14
 TEXT_ENDINGS = (".svm", ".txt", ".letor")
 DATA_ENDINGS = (*TEXT_ENDINGS, *(f"{ending}.gz" for ending in TEXT_ENDINGS), NPZ, PARQUET)
 _WHAT = "a .npz file of ranking data"
-_NUMBERS, _WHOLE, _TEXT = "fiub", "iu", "USiu"  # NumPy's kinds of arrays that other programs wrote
 
 
-def _declared(mapped: bool) -> dict[str, Stored]:
-    """Return the arrays of a file; the last one is checked against the sizes of all others."""
+def _kind(mapped: bool) -> Kind:
+    """Return the kind of .npz files; the last array is checked against the sizes of all others."""
 
     def numbers(size: str) -> Stored:
-        return Stored(np.float64, (size,), kinds=_NUMBERS, optional=True)
+        return Stored(np.float64, (size,), optional=True)
 
-    return {
-        "query_ids": Stored(np.str_, ("n_queries",), kinds=_TEXT),
-        "doc_ids": Stored(np.str_, ("n_rows",), kinds=_TEXT),
-        "feature_names": Stored(np.str_, ("n_features",), kinds="US"),
-        "query_ptr": offsets("n_queries", "n_rows", kinds=_WHOLE),
+    arrays = {
+        "query_ids": Stored(np.str_, ("n_queries",)),
+        "doc_ids": Stored(np.str_, ("n_rows",)),
+        "feature_names": Stored(np.str_, ("n_features",)),
+        "query_ptr": offsets("n_queries", "n_rows"),
         "labels": numbers("n_rows"),
         "base_scores": numbers("n_rows"),
         "weights": numbers("n_queries"),
         "row_weights": numbers("n_rows"),
-        "query_groups": Stored(np.int64, ("n_queries",), kinds=_WHOLE, optional=True),
+        "query_groups": Stored(np.int64, ("n_queries",), optional=True),
         "ideal_labels": numbers("n_ideal"),
-        "ideal_ptr": offsets("n_queries", "n_ideal", kinds=_WHOLE, optional=True),
-        "X": Stored(np.float32, ("n_rows", "n_features"), kinds=_NUMBERS, mapped=mapped),
+        "ideal_ptr": offsets("n_queries", "n_ideal", optional=True),
+        "X": Stored(np.float32, ("n_rows", "n_features"), mapped=mapped),
     }
+    about = Record(STORED, NOT_STORED)
+    return Kind("rerank data", 1, "ranking data that rerank wrote", "Write the file anew.", about, lambda _: arrays)
 
 
-def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    if ("ideal_ptr" in arrays) != ("ideal_labels" in arrays):
-        raise Fault("ideal_labels without ideal_ptr, or the other way round")
+KIND = _kind(False)
 
 
-def _kind(mapped: bool) -> Kind:
-    what = "ranking data that rerank wrote"
-    remedy = "Write the file anew."
-    return Kind("rerank data", 1, what, remedy, Record(STORED, NOT_STORED), lambda _: _declared(mapped), _check)
-
-
-KINDS = {mapped: _kind(mapped) for mapped in (False, True)}
-KIND = KINDS[False]
-
-
-@partial(reads_files, several=True)
 def read_data(path: str | Path | Sequence[str | Path], mapped: bool = False) -> RankingData:
     """Read ranking data.
 
@@ -187,7 +175,7 @@ def _form(path: str | Path) -> str:
 def read_npz(path: str | Path, mapped: bool = False) -> RankingData:
     """Read a .npz file; where it is mapped, the features stay in it, and document ids are UTF-8 bytes."""
     path = check_file(path, _WHAT)
-    values, arrays = container.read(path, KINDS[mapped])
+    values, arrays = store.read(path, _kind(mapped))
     members: dict[str, Any] = {**arrays, **values, "feature_names": tuple(arrays["feature_names"].tolist())}
     if mapped:
         members["doc_ids"] = id_bytes(arrays["doc_ids"])
@@ -201,10 +189,14 @@ def write_npz(data: RankingData, path: str | Path, blocks: Iterable[Floats32] | 
     """Write a .npz file."""
     values = {"recipe": None, "fingerprint": None, **stored_members(data)}
     values.pop("ideal_labels", None)  # an array here
-    arrays = {name: getattr(data, name) for name in KIND.arrays({}) if name not in ("X", "feature_names")}
-    present = {name: array for name, array in arrays.items() if array is not None}
-    X = Blocks(np.float32, data.X.shape, [data.X] if blocks is None else blocks)
-    container.write(path, KIND, values, {**present, "feature_names": id_array(data.feature_names), "X": X})
+    arrays: dict[str, Any] = {
+        name: np.asarray(getattr(data, name), field.dtype)
+        for name, field in KIND.arrays({}).items()
+        if name not in ("X", "feature_names") and getattr(data, name) is not None
+    }
+    arrays["feature_names"] = id_array(data.feature_names)
+    arrays["X"] = Blocks(np.float32, data.X.shape, [data.X] if blocks is None else blocks)
+    store.write(path, KIND, values, arrays)
 
 
 @dataclass(frozen=True, eq=False)

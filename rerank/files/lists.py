@@ -43,23 +43,21 @@ from rerank.files.source import (
     json_objects,
     of_line,
     read_text,
-    reads_files,
     records,
     refuse_header,
     text_lines,
+    whole_number,
 )
 from rerank.files.topics import read_topics
 from rerank.files.trec import read_qrels, read_run, read_subtopic_qrels
-from rerank.runtime.codec import plain, restored
+from rerank.runtime.codec import Text, Whole, plain, restored
 from rerank.runtime.output import whole_file
-from rerank.runtime.schema import Text, Whole
 from rerank.types import Qrels, Run, Topics
 from rerank.types.frames import Frame, is_frame
 from rerank.types.ids import id_array
-from rerank.types.qrels import SubtopicQrels
 from rerank.types.ranking_data import Preferences
+from rerank.types.records import SubtopicQrels
 
-MOST_DIGITS = 18  # of the number of a fold
 QUERY_KEY = "qid"
 DOCUMENT_KEY = "id"
 TEXT_KEY = "text"
@@ -94,7 +92,6 @@ def read_names(path: str | Path) -> tuple[str, ...]:
     return tuple(names)
 
 
-@reads_files
 def read_folds(path: str | Path) -> dict[str, int]:
     """Read the folds of queries, for `Study`.
 
@@ -139,12 +136,12 @@ def write_folds(folds: Mapping[str, int], path: str | Path) -> None:
 def _fold(content: str) -> tuple[str, int]:
     query_id, fold = columns_of(content, "2 columns (query id, fold)", 2)
     check_ids("", [query_id])
-    if not (fold.isascii() and fold.isdigit() and len(fold) <= MOST_DIGITS):
+    number = whole_number(fold)
+    if number is None:
         raise LineFault(f"expected a whole number as fold, got {shown(fold)}. Number the folds 0, 1, 2.")
-    return query_id, int(fold)
+    return query_id, number
 
 
-@reads_files
 def read_preferences(path: str | Path) -> Preferences:
     """Read preference pairs.
 

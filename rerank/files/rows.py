@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.source import checked_path
+from rerank.runtime.codec import Array, Choice, Field, Flag, Names, Plain, Record, Table, Whole
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
-from rerank.runtime.schema import Array, Choice, Field, Flag, Names, Plain, Record, Table, Whole
 from rerank.runtime.threads import memory_limit
 from rerank.types import Floats, Ints, RankingData, pointers, query_blocks
-from rerank.types.frames import BASE_SCORE, LABEL, WEIGHT, given_weights, ideal_arrays, weights_of_rows
-from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes, sort_keys
+from rerank.types.frames import LABEL, given_weights, grouped_members, weights_of_rows
+from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, repeated_row
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
 from rerank.types.retriever import RETRIEVERS
 
@@ -53,22 +54,6 @@ ABOUT = Record(
 ROWS_AT_ONCE = 1 << 14  # moved to another order together
 
 
-def repeated_row(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None) -> int | None:
-    """Return the first row with the query and document of an earlier row, or None.
-
-    Shapes: query int64 (n_rows,); doc_ids (n_rows,); codes uint64 (n_rows,).
-    """
-    codes = row_codes(query, doc_ids) if codes is None else codes
-    ordered = np.sort(codes)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    if not len(repeated):
-        return None
-    rows = np.flatnonzero(np.isin(codes, repeated))
-    rows = rows[np.lexsort((*sort_keys(doc_ids[rows]), query[rows]))]
-    again = (query[rows[1:]] == query[rows[:-1]]) & (doc_ids[rows[1:]] == doc_ids[rows[:-1]])
-    return int(rows[1:][again].min()) if again.any() else None
-
-
 def refuse_repeats(
     path: Path,
     names: Sequence[str] | Ids,
@@ -90,13 +75,6 @@ def refuse_repeats(
         )
 
 
-def numbers_of(names: list[str]) -> tuple[list[str], Ints]:
-    """Return distinct names by first appearance, and the index of each name among them."""
-    numbers: dict[str, int] = {}
-    of_name = np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
-    return list(numbers), of_name
-
-
 def all_distinct(query_ptr: Ints, codes: Words) -> bool:
     """Return whether no query has two equal codes; False is possible, but improbable, if none has."""
     for first, last in query_blocks(query_ptr, 1 << 12):
@@ -115,10 +93,10 @@ class RowTable:
     ----------
     features : RowFile or list of ndarray
         The features of each part: in a temporary file, or in memory.
-    names : list of str
-        Query id of each group of adjacent rows.
-    lengths : list of int
-        Number of rows of each group.
+    names : dict of str to int
+        The number of each query, by its id.
+    query : list of ndarray of int64
+        Number of each row's query, of each part.
     docs : list of ndarray of bytes
         Document ids of each part.
     numbers : dict of str to list of ndarray
@@ -129,8 +107,8 @@ class RowTable:
     """
 
     features: RowFile | list[NDArray[np.float32]]
-    names: list[str] = field(default_factory=list)
-    lengths: list[int] = field(default_factory=list)
+    names: dict[str, int] = field(default_factory=dict)
+    query: list[Ints] = field(default_factory=list)
     docs: list[NDArray[np.bytes_]] = field(default_factory=list)
     numbers: dict[str, list[Floats]] = field(default_factory=dict)
     width: int = 0
@@ -142,13 +120,8 @@ class RowTable:
 
     def append(self, queries: list[str], docs: list[str], numbers: dict[str, Floats], X: NDArray[np.float32]) -> None:
         """Append a part: query and document id of each row, values of other columns, features."""
-        groups = np.flatnonzero([True, *(a != b for a, b in zip(queries[1:], queries[:-1], strict=True))])
-        for first, length in zip(groups.tolist(), np.diff(groups, append=len(queries)).tolist(), strict=True):
-            if length and self.names and self.names[-1] == queries[first]:
-                self.lengths[-1] += length
-            elif length:
-                self.names.append(queries[first])
-                self.lengths.append(length)
+        names = self.names
+        self.query.append(np.array([names.setdefault(name, len(names)) for name in queries], dtype=np.int64))
         self.docs.append(id_bytes(id_array(docs)))
         for name, values in numbers.items():
             self.numbers.setdefault(name, []).append(values)
@@ -159,10 +132,9 @@ class RowTable:
         """Return the values of another column."""
         return np.concatenate(self.numbers[name])
 
-    def queries(self) -> tuple[list[str], Ints]:
-        """Return the query ids by first appearance, and the number of each row's query."""
-        names, query_of_group = numbers_of(self.names)
-        return names, np.repeat(query_of_group, self.lengths)
+    def query_of_rows(self) -> Ints:
+        """Return the number of each row's query."""
+        return np.concatenate(self.query)
 
     def record(
         self,
@@ -173,29 +145,14 @@ class RowTable:
         lines: Ints | None = None,
     ) -> RankingData:
         """Return the data, grouped by query; `about` is what is stored beside the rows, `lines` are theirs."""
-        names, query = self.queries()
+        names = list(self.names)
+        query = self.query_of_rows()
         refuse_repeats(path, names, query, docs, lines)
-        is_grouped = bool(np.all(query[1:] >= query[:-1]))
-        order = None if is_grouped else np.argsort(query, kind="stable")
-        rows = slice(None) if order is None else order
-        query_ids = id_array(names)
-        query_ptr = pointers(np.bincount(query, minlength=len(names)))
-        columns = {name: self.column(name)[rows] for name in self.numbers}
+        columns = {name: self.column(name) for name in self.numbers if name != LABEL or about["labels"]}
+        members, order = grouped_members(id_array(names), query, docs, columns, about["ideal_labels"])
         X = stacked_rows(self.features, len(feature_names))
-        ideal_labels, ideal_ptr = ideal_arrays(about["ideal_labels"], query_ids)
-        data = RankingData(
-            query_ids,
-            query_ptr,
-            docs[rows],
-            X if order is None else _in_order(X, order),
-            feature_names,
-            labels=columns.get(LABEL) if about["labels"] else None,
-            base_scores=columns.get(BASE_SCORE),
-            ideal_labels=ideal_labels,
-            ideal_ptr=ideal_ptr,
-            **{name: about[name] for name in STORED},
-            **given_weights(columns.get(WEIGHT), query_ptr),
-        )
+        X = X if order is None else _in_order(X, order)
+        data = RankingData(X=X, feature_names=feature_names, **members, **{name: about[name] for name in STORED})
         data.check_values()
         return data
 
@@ -232,8 +189,8 @@ def stacked_rows(blocks: RowFile | list[NDArray[np.float32]], n_columns: int) ->
 
 def data_files(path: str | Path | Sequence[str | Path], endings: tuple[str, ...]) -> list[Path]:
     """Return the files that hold the data."""
-    paths = [path] if isinstance(path, str | Path) else list(path)
-    files = [file for one in paths for file in _files_of(Path(one), endings)]
+    paths = path if isinstance(path, list | tuple) else [path]
+    files = [file for one in paths for file in _files_of(checked_path(one), endings)]
     seen: set[Path] = set()
     for file in files:
         if file.resolve() in seen:

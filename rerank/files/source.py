@@ -19,17 +19,15 @@ import re
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from functools import partial, wraps
+from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, TypeVar, cast
 
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, shown
-from rerank.runtime import strict_json
-from rerank.runtime.strict_json import ParseFault, parse_toml
+from rerank.runtime import codec
+from rerank.runtime.codec import ParseFault, parse_toml
 from rerank.types.ids import ID_RULE, QUERY_RULE, WHITE_SPACE, first_broken, first_broken_query
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -37,11 +35,11 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CHUNK_BYTES = 1 << 22
 MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
 Parsed = TypeVar("Parsed")
-Reader = TypeVar("Reader", bound=Callable[..., Any])
 HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
 _DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[\s,]*")
 _LONE_RETURN = re.compile(rb"\r(?![\r\n])")
+MOST_DIGITS = 18  # of a whole number
 AT_ENDS = 1 << 20  # bytes that are read at either end
 _COMMENT_OR_TAG = re.compile(r"<!--.*?-->|<[^<>]*>", re.DOTALL)
 _TAG = re.compile(r"<[^<>]*>")
@@ -93,40 +91,16 @@ def id_text(name: str, value: object) -> str:
     return str(value)
 
 
-def reads_files(read: Reader, several: bool = False) -> Reader:
-    """Return a reader of a path, or of `several`, that also reads open files; anything else is refused in one line."""
-
-    @wraps(read)
-    def read_path(path: Any, *arguments: Any, **options: Any) -> Any:
-        with ExitStack() as opened:
-            if several and isinstance(path, list | tuple):
-                return read([_path_of(one, opened) for one in path], *arguments, **options)
-            return read(_path_of(path, opened), *arguments, **options)
-
-    return cast(Reader, read_path)
-
-
-def _path_of(source: Any, opened: ExitStack) -> str | os.PathLike[str]:
-    """Return a path; that of a copy of an open file, which is there until the block of `opened` ends."""
-    if isinstance(source, str | os.PathLike):
-        if "\0" in str(source):
-            raise InvalidInputError(f"path: expected one without NUL, got {shown(str(source))}. Remove the character.")
-        return source
-    if not callable(getattr(source, "read", None)):
-        raise InvalidInputError(
-            f"path: expected a path or an open file, got {shown(repr(source))}. Pass the name of the file."
-        )
-    content = source.read()
-    name = getattr(source, "name", None)
-    folder = opened.enter_context(TemporaryDirectory(prefix="rerank-"))
-    copy = Path(folder) / (Path(name).name if isinstance(name, str) else "file")
-    copy.write_bytes(content.encode() if isinstance(content, str) else content)
-    return copy
+def checked_path(path: Any) -> Path:
+    """Return a path; refuse anything else in one line."""
+    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+        raise InvalidInputError(f"path: expected the name of a file, got {shown(repr(path))}. Pass it as text.")
+    return Path(path)
 
 
 def check_file(path: str | Path, expected: str) -> Path:
     """Return the path of an input file."""
-    path = Path(path)
+    path = checked_path(path)
     if stat.S_ISDIR(file_mode(path, expected)):
         raise FileFormatError(path, None, f"expected {expected}, got a folder. Name a file in it.")
     return path
@@ -175,7 +149,10 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
             chunk = block[:end]
             rest = block[end:]
             if len(rest) > MOST_BYTES:
-                raise _too_long(path, line + chunk.count(b"\n"))
+                message = (
+                    f"expected lines of at most {MOST_BYTES:,} bytes, got a longer one. Divide it, or name another."
+                )
+                raise FileFormatError(path, line + chunk.count(b"\n"), message)
             if chunk:
                 _refuse_lone_returns(path, line, chunk)
                 yield line, chunk
@@ -187,22 +164,9 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
 
 def text_lines(path: Path, encoding: str = "utf-8") -> Iterator[tuple[int, str]]:
     """Yield the number and the text of each line, without its line end."""
-    with open_source(path) as handle:
-        for line, raw in enumerate(iter(partial(handle.readline, MOST_BYTES + 1), b""), 1):
-            raw = raw.removeprefix(BYTE_ORDER_MARK) if line == 1 else raw
-            if len(raw) > MOST_BYTES:
-                raise _too_long(path, line)
-            if b"\r" in raw:
-                _refuse_lone_returns(path, line, raw)
-            yield line, of_line(path, line, text, raw.rstrip(b"\r\n"), encoding)
-
-
-def _too_long(path: Path, line: int) -> FileFormatError:
-    return FileFormatError(
-        path,
-        line,
-        f"expected lines of at most {MOST_BYTES:,} bytes, got a longer one. Divide it, or name another file.",
-    )
+    for first, chunk in chunks(path):
+        for line, raw in enumerate(chunk.removesuffix(b"\n").split(b"\n"), first):
+            yield line, of_line(path, line, text, raw.rstrip(b"\r"), encoding)
 
 
 def read_text(path: str | Path, expected: str) -> str:
@@ -255,24 +219,24 @@ def refuse_header(content: str) -> None:
         raise LineFault(f"expected a query id, got the name of a column, {shown(first)}. Delete the line.")
 
 
+def whole_number(token: str) -> int | None:
+    """Return the whole number in a text, of at most 18 digits without a sign, or None."""
+    return int(token) if token.isascii() and token.isdigit() and len(token) <= MOST_DIGITS else None
+
+
 def finite_number(token: bytes) -> float | None:
     """Return the finite number in the bytes, or None."""
-    number = number_or_nan(token)
-    return number if number is not None and math.isfinite(number) else None
-
-
-def number_or_nan(token: bytes) -> float | None:
-    """Return the number in the bytes, which may be NaN or infinity, or None."""
     try:
-        return None if b"_" in token else float(token)
+        number = math.nan if b"_" in token else float(token)
     except ValueError:
         return None
+    return number if math.isfinite(number) else None
 
 
 def json_object(content: str) -> dict[str, Any]:
     """Return the JSON object of a line, or of a whole text."""
     try:
-        members = strict_json.parse_json(content, finite=True)
+        members = codec.parse_json(content, finite=True)
     except ParseFault as fault:
         raise LineFault(f"expected a JSON object, got {fault}. Correct it.") from None
     if not isinstance(members, dict):
@@ -324,9 +288,6 @@ def is_json_line(content: str) -> bool:
 
 def _objects_of_text(path: Path, line: int, content: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line and the object of each part of a text that begins at a line, of its array or not."""
-    if len(content) > MOST_BYTES:
-        remedy = "Write one object a line, e.g. with `jq -c '.[]'`."
-        raise FileFormatError(path, None, f"expected at most {MOST_BYTES:,} letters, got more. {remedy}")
     at = _after_blanks(content, 0)
     in_array = content[at] == "["
     at = _after_blanks(content, at + in_array)

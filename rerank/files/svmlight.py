@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.rows import ABOUT, NOTHING, VERSION, RowTable, repeated_row
+from rerank.files.rows import ABOUT, NOTHING, VERSION, RowTable
 from rerank.files.source import (
     LineFault,
     check_file,
@@ -44,15 +44,15 @@ from rerank.files.source import (
     chunks,
     finite_number,
     json_object,
-    number_or_nan,
     of_line,
     records,
     text,
+    whole_number,
 )
 from rerank.runtime.output import whole_file
 from rerank.types import Floats, Ints, RankingData
 from rerank.types.frames import BASE_SCORE, LABEL, WEIGHT, stored_members
-from rerank.types.ids import ID_RULE, MOST_LETTERS, id_array, id_bytes
+from rerank.types.ids import ID_RULE, MOST_LETTERS, id_array, id_bytes, repeated_row
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
 
 log = logging.getLogger("rerank")
@@ -61,7 +61,6 @@ LEAST_DENSE = 1 << 28  # bytes that dense rows of a chunk of any size may have
 MOST_DENSE = 1000  # times the bytes of the text that its dense rows may have, if these are many
 _DOC = re.compile(rb"\bdoc(?:id|no|_id)\s*[=:]\s*(\S+)(?:\s+base\s*=\s*(\S+))?(?:\s+weight\s*=\s*(\S+))?")
 NO_QUERY = ""  # of a row without `qid:`; an id is never empty
-MOST_DIGITS = 18  # of a number of rows
 Row = tuple[int, float, str, str, float, float, str, bytes]  # what `_row` returns
 
 
@@ -145,11 +144,12 @@ def _number(name: str, token: bytes | None) -> float:
 def _features(path: Path, chunk: bytes, lines: list[int], pairs: list[bytes]) -> tuple[NDArray[np.float32], int]:
     """Return the features of rows, (n_rows, largest feature), and the number of their pairs."""
     parsed = _parsed_pairs(b" ".join(filter(None, pairs)))
-    if parsed is None:  # the first wrong pair is refused
-        for line, of_row in zip(lines, pairs, strict=True):
-            for text_of_pair in of_row.split():
-                of_line(path, line, _check_pair, text_of_pair)
-    features, values = parsed  # type: ignore[misc]
+    if parsed is None:
+        pairs_of_lines = ((line, pair) for line, of_row in zip(lines, pairs, strict=True) for pair in of_row.split())
+        line, wrong = next((line, pair) for line, pair in pairs_of_lines if _parsed_pairs(pair) is None)
+        what = f"feature:value, a number from 1 to {MOST_FEATURES} and a finite float32 or nan"
+        raise FileFormatError(path, line, f"expected {what}, got {shown(wrong)}. Correct the pair.")
+    features, values = parsed
     row = np.repeat(np.arange(len(lines)), [of_row.count(b":") for of_row in pairs])
     largest = int(features.max(initial=0))
     most_bytes = max(LEAST_DENSE, MOST_DENSE * len(chunk))
@@ -162,8 +162,9 @@ def _features(path: Path, chunk: bytes, lines: list[int], pairs: list[bytes]) ->
         )
     ascending = (features[1:] > features[:-1]) | (row[1:] != row[:-1])
     if not ascending.all():  # features may be in any order, but none twice
-        pair = repeated_pair(row, features)
-        if pair is not None:
+        order = np.lexsort((features, row))
+        again = (features[order][1:] == features[order][:-1]) & (row[order][1:] == row[order][:-1])
+        for pair in order[1:][again].tolist():
             message = (
                 f"expected each feature once in a row, got feature {features[pair]} again. Keep one of its values."
             )
@@ -171,13 +172,6 @@ def _features(path: Path, chunk: bytes, lines: list[int], pairs: list[bytes]) ->
     X = np.zeros((len(lines), largest), dtype=np.float32)
     X[row, features - 1] = _as_float32(values)
     return X, len(features)
-
-
-def repeated_pair(row: Ints, features: Ints) -> int | None:
-    """Return a pair whose feature its row has twice, or None."""
-    order = np.lexsort((features, row))
-    same = (features[order][1:] == features[order][:-1]) & (row[order][1:] == row[order][:-1])
-    return int(order[1:][same][0]) if same.any() else None
 
 
 def _parsed_pairs(joined: bytes) -> tuple[Ints, Floats] | None:
@@ -188,7 +182,16 @@ def _parsed_pairs(joined: bytes) -> tuple[Ints, Floats] | None:
         joined = b" ".join(joined.split())
     letters = np.frombuffer(joined, dtype=np.uint8)
     separators = np.flatnonzero((letters == ord(":")) | (letters == ord(" ")))
-    if not _alternate(letters, separators):
+    marks = letters[separators]
+    are_alternate = (
+        len(separators) % 2 == 1
+        and separators[0] > 0
+        and separators[-1] < len(letters) - 1
+        and (np.diff(separators) > 1).all()
+        and (marks[::2] == ord(":")).all()
+        and (marks[1::2] == ord(" ")).all()
+    )
+    if not are_alternate:
         return None
     numbers = _numbers(joined.replace(b":", b" "))
     if numbers is None or len(numbers) != len(separators) + 1:
@@ -198,19 +201,6 @@ def _parsed_pairs(joined: bytes) -> tuple[Ints, Floats] | None:
     if not _are_features(features).all() or np.isinf(_as_float32(values)).any():
         return None
     return features.astype(np.int64), values
-
-
-def _alternate(letters: NDArray[np.uint8], separators: Ints) -> bool:
-    """Return whether `:` and space alternate, from `:` to `:`, with text before and after each."""
-    marks = letters[separators]
-    return bool(
-        len(separators) % 2 == 1
-        and separators[0] > 0
-        and separators[-1] < len(letters) - 1
-        and (np.diff(separators) > 1).all()
-        and (marks[::2] == ord(":")).all()
-        and (marks[1::2] == ord(" ")).all()
-    )
 
 
 def _numbers(spaced: bytes) -> Floats | None:
@@ -229,25 +219,6 @@ def _are_features(numbers: Floats) -> NDArray[np.bool_]:
 def _as_float32(values: Floats) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):
         return values.astype(np.float32)
-
-
-def _check_pair(pair: bytes) -> None:
-    """Refuse a wrong pair."""
-    name, colon, rest = pair.partition(b":")
-    feature = finite_number(name)
-    value = number_or_nan(rest)
-    if not colon:
-        raise LineFault(f"expected feature:value, got {shown(pair)}. Write the feature's number before it.")
-    if feature is None or not _are_features(np.array([feature])).all():
-        raise LineFault(
-            f"expected a feature number from 1 to {MOST_FEATURES}, got {shown(name)} in {shown(pair)}. "
-            "Number the features 1, 2, 3."
-        )
-    if value is None or np.isinf(_as_float32(np.array([value]))).any():
-        raise LineFault(
-            f"expected a finite float32 or nan as value, got {shown(rest)} in {shown(pair)}. "
-            "Correct it, or write nan for a missing value."
-        )
 
 
 def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
@@ -335,7 +306,7 @@ def _document_ids(table: RowTable, words: list[str]) -> NDArray[np.bytes_]:
         return doc_ids
     if all(words) and max(map(len, words)) <= MOST_LETTERS:
         named = id_bytes(id_array(words))
-        if repeated_row(table.queries()[1], named) is None:
+        if repeated_row(table.query_of_rows(), named) is None:
             return named
     log.info("comments of rows that are no ids of documents are left out, e.g. %r.", next(filter(None, words)))
     return doc_ids
@@ -357,12 +328,12 @@ def _drop_missing_columns(path: Path, table: RowTable, lines: list[int]) -> None
 
 def _set_queries(path: Path, table: RowTable, lines: list[int]) -> None:
     """Number the queries of rows that have no `qid:` by LightGBM's companion file."""
-    if set(table.names) == {NO_QUERY}:
-        sizes = [(str(number), size) for number, size in enumerate(_companion_sizes(path, lines), 1) if size]
-        table.names = [name for name, _ in sizes]
-        table.lengths = [size for _, size in sizes]
+    if list(table.names) == [NO_QUERY]:
+        sizes = {str(number): size for number, size in enumerate(_companion_sizes(path, lines), 1) if size}
+        table.names = {name: query for query, name in enumerate(sizes)}
+        table.query = [np.repeat(np.arange(len(sizes)), list(sizes.values()))]
     elif NO_QUERY in table.names:
-        line = lines[sum(table.lengths[: table.names.index(NO_QUERY)])]
+        line = lines[int(np.argmax(table.query_of_rows() == table.names[NO_QUERY]))]
         raise FileFormatError(path, line, "expected `qid:Q` after the label, got none. Write the query id.")
 
 
@@ -387,10 +358,10 @@ def _companion_sizes(path: Path, lines: list[int]) -> list[int]:
 
 
 def _size(content: str) -> int:
-    size = content.strip()
-    if not (size.isascii() and size.isdigit() and len(size) <= MOST_DIGITS):
+    size = whole_number(content.strip())
+    if size is None:
         raise LineFault(f"expected the number of rows of a query, got {shown(content)}. Write one size a line.")
-    return int(size)
+    return size
 
 
 def _check_writable(data: RankingData) -> None:

@@ -32,15 +32,15 @@ from rerank.files.source import (
     is_header,
     objects_of_lines,
     of_line,
-    reads_files,
     refuse_header,
     stray_text,
     text_lines,
     without_markup,
 )
+from rerank.runtime.codec import is_unicode
 from rerank.runtime.output import whole_file
 from rerank.types import Topics
-from rerank.types.ids import WHITE_SPACE, is_unicode
+from rerank.types.ids import WHITE_SPACE
 
 _log = logging.getLogger("rerank")
 ID_KEYS = ("id", "qid", "query_id", "_id")
@@ -62,7 +62,6 @@ _NUMBER = re.compile(r"<(number|num|id|qid)\b[^<>]*>(?:\s*number\s*:)?([^<]*)(?:
 _TEXTS = [re.compile(rf"<{tag}\b[^<>]*>(.*?)</{tag}\s*>", re.IGNORECASE | re.DOTALL) for tag in XML_TEXTS]
 
 
-@reads_files
 def read_topics(path: str | Path) -> Topics:
     """Read topics.
 
@@ -101,7 +100,7 @@ def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
             f"topics: expected a first id that no other format begins with, got {shown(first)}. "
             "Write to a .jsonl file, or rename it."
         )
-    lines = [_json_line(*topic) if as_json else _tab_line(*topic) for topic in topics.items()]
+    lines = [_line(query_id, text, as_json) for query_id, text in topics.items()]
     with whole_file(path) as handle:
         handle.writelines(lines)
 
@@ -231,18 +230,12 @@ def _tagged(pattern: re.Pattern[str], tag: str, block: str) -> str:
     return matches[0].group(1).strip()
 
 
-def _tab_line(query_id: str, text: str) -> str:
-    if any(letter in text for letter in "\t\n\r\0") or not text.strip() or not is_unicode(text):
+def _line(query_id: str, text: str, as_json: bool) -> str:
+    if not text.strip() or not is_unicode(text) or (not as_json and any(letter in text for letter in "\t\n\r\0")):
         raise InvalidInputError(
-            f"topics: expected a text without tabs and line ends for query {query_id!r}, "
-            f"got {shown(text)}. Write to a .jsonl file, or correct the text."
+            f"topics: expected a text {'' if as_json else 'without tabs and line ends '}for query {query_id!r}, "
+            f"got {shown(text)}. {'Correct the text' if as_json else 'Write to a .jsonl file, or correct the text'}."
         )
+    if as_json:
+        return json.dumps({"id": query_id, "text": text}, ensure_ascii=False) + "\n"
     return f"{query_id}\t{text.strip()}\n"
-
-
-def _json_line(query_id: str, text: str) -> str:
-    if not text.strip() or not is_unicode(text):
-        raise InvalidInputError(
-            f"topics: expected a text of whole characters for query {query_id!r}, got {shown(text)}. Correct it."
-        )
-    return json.dumps({"id": query_id, "text": text}, ensure_ascii=False) + "\n"

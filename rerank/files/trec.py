@@ -23,11 +23,11 @@ import numpy as np
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.columns import Layout, read_table
 from rerank.files.corpus import data_set_name, data_set_qrels
-from rerank.files.source import LineFault, check_file, check_ids, finite_number, of_line, reads_files, records
+from rerank.files.source import LineFault, check_file, check_ids, finite_number, of_line, records
 from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Run, query_rows
 from rerank.types.ids import sort_keys, trec_moves
-from rerank.types.qrels import SubtopicQrels
+from rerank.types.records import SubtopicQrels
 from rerank.types.retriever import UNNAMED
 
 INT64 = np.iinfo(np.int64)
@@ -67,7 +67,6 @@ RUN = Layout(
 )
 
 
-@reads_files
 def read_qrels(path: str | Path) -> Qrels:
     """Read judgements.
 
@@ -98,7 +97,6 @@ def read_qrels(path: str | Path) -> Qrels:
     return Qrels(table.query_ids, table.query_ptr, table.doc_ids[order], table.values[order])
 
 
-@reads_files
 def read_run(path: str | Path) -> Run:
     """Read a ranking.
 
@@ -192,7 +190,6 @@ def write_run(run: Run | Mapping[str, Mapping[str, float]], path: str | Path) ->
             )
 
 
-@reads_files
 def read_subtopic_qrels(path: str | Path) -> SubtopicQrels:
     """Read judgements of documents for the subtopics of queries.
 

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.data import opened_parquet
-from rerank.files.source import check_file, check_ids, filled_lines, of_line, reads_files
-from rerank.runtime.schema import first_repeated
+from rerank.files.source import check_file, check_ids, filled_lines, of_line
+from rerank.runtime.codec import first_repeated
 from rerank.types.ids import Ids, id_array
 
 IDS = ("id", "query_id", "qid", "doc_id", "docno")
@@ -23,7 +23,6 @@ VECTOR = ("vector", "embedding")
 MOST_DIMENSIONS = 4096
 
 
-@reads_files
 def read_vectors(path: str | Path) -> tuple[Ids, NDArray[np.float32]]:
     """Read vectors with their ids.
 

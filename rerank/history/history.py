@@ -24,10 +24,8 @@ from rerank.features.near_duplicates import query_groups
 from rerank.files.lists import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.source import check_file
 from rerank.history.judged import IndexHistory, Judged, Neighbours, document_neighbours
-from rerank.runtime.codec import restored
+from rerank.runtime.codec import ParseFault, SchemaError, parse_json, restored
 from rerank.runtime.output import whole_file
-from rerank.runtime.schema import SchemaError
-from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types import Ints, Qrels
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken

@@ -34,7 +34,7 @@ from rerank.runtime.numerics import array_log, log
 from rerank.runtime.threads import in_threads, kernel_threads, row_parts
 from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import Ids, by_number, id_array
+from rerank.types.ids import Ids, id_array
 from rerank.types.retriever import CONTENTS
 
 TERMS = 40  # heaviest terms of a document that are kept
@@ -127,11 +127,6 @@ class Judged:
             docs=self.docs[docs],
             labels=self.labels[docs],
         )
-
-    def by_word(self) -> tuple[Ints, NDArray[np.int32], Ints]:
-        """Return the queries of each word: pointers (n_words + 1,), queries, and their indices in `query_words`."""
-        ptr, order = by_number(self.query_words, len(self.words))
-        return ptr, query_rows(self.word_ptr)[order].astype(np.int32), order
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,9 +38,9 @@ from rerank.lucene.arrays import open_forward
 from rerank.lucene.folder import RESOURCES, index_folders, open_commit
 from rerank.lucene.search import Searcher, check_hits
 from rerank.retrieval.base import Candidates
-from rerank.runtime.cache import cache_folder
 from rerank.runtime.output import whole_file
 from rerank.runtime.progress import InOrder
+from rerank.runtime.store import cache_folder
 from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.ids import QUERY, id_array
 from rerank.types.passages import Passages

@@ -1,6 +1,6 @@
 """Forward arrays on disk: computed from Lucene's postings, read as memory maps.
 
-The file `forward.npz` (`rerank.runtime.container`) has doc_ids, lucene_docs, doc_slots, vocabulary, term_ptr, numbers
+The file `forward.npz` (`rerank.runtime.store`) has doc_ids, lucene_docs, doc_slots, vocabulary, term_ptr, numbers
 (a row for each name in the header), and for field f (its number in the header) f.doc_ptr, f.terms, f.freqs,
 f.positions, f.position_ptr, f.lengths, f.doc_freq and f.collection_freq. rerank/types/forward.py describes them.
 
@@ -37,12 +37,11 @@ from rerank.lucene.folder import (
     staged_folder,
 )
 from rerank.lucene.jvm import ask_json, open_index, stored_language
-from rerank.runtime import container
-from rerank.runtime.cache import cache_folder, file_state, note_path, write_note
-from rerank.runtime.container import Fault, Kind, Stored
+from rerank.runtime import store
+from rerank.runtime.codec import Flag, Items, Plain, Record, Text, Whole, first_repeated
 from rerank.runtime.mapped_rows import expect_random_reads
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Flag, Items, Plain, Record, SchemaError, Text, Whole, first_repeated
+from rerank.runtime.store import Fault, Kind, Stored, cache_folder, file_state, note_path, write_note
 from rerank.runtime.threads import memory_limit
 from rerank.types import Ints, pointers
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
@@ -78,37 +77,32 @@ class _Kind(Kind):
             "it is made again when the index is opened."
         )
 
-    def value_error(self, path: Path, error: SchemaError) -> RerankError:
-        """Return the error for a header with a wrong value."""
-        return self.error(path, f"{error.path}: expected {error.expected}, got {error.got}")
-
 
 def _declared(values: Mapping[str, Any]) -> dict[str, Stored]:
-    def mapped(dtype: Any, *shape: Any) -> Stored:
+    def mapped(dtype: Any, *shape: str) -> Stored:
         return Stored(dtype, shape, mapped=True)
 
     arrays = {
         "doc_ids": mapped(np.str_, "n_docs"),
         "lucene_docs": mapped(np.int32, "n_docs"),
-        "doc_slots": mapped(np.int32, lambda sizes: 1 << (2 * sizes["n_docs"]).bit_length()),
-        "numbers": mapped(np.float64, len(values["numbers"]), "n_docs"),
+        "doc_slots": mapped(np.int32, "n_slots"),
+        "numbers": mapped(np.float64, str(len(values["numbers"])), "n_docs"),
         "vocabulary": mapped(np.uint8, "n_bytes"),
-        "term_ptr": mapped(np.int64, "n_term_ptr"),
+        "term_ptr": mapped(np.int64, "n_terms+1"),
     }
     for number, field in enumerate(values["fields"]):
         n_postings = f"n_postings{number}"
-        n_tokens = field["tokens"]
         of_field = {
-            "doc_ptr": mapped(np.int64, lambda sizes: sizes["n_docs"] + 1),
+            "doc_ptr": mapped(np.int64, "n_docs+1"),
             "terms": mapped(np.int32, n_postings),
             "freqs": mapped(np.int32, n_postings),
-            "position_ptr": mapped(np.int64, lambda sizes: sizes["n_docs"] + 1),
+            "position_ptr": mapped(np.int64, "n_docs+1"),
             "lengths": mapped(np.int32, "n_docs"),
-            "doc_freq": mapped(np.int32, lambda sizes: sizes["n_term_ptr"] - 1),
-            "collection_freq": mapped(np.int64, lambda sizes: sizes["n_term_ptr"] - 1),
+            "doc_freq": mapped(np.int32, "n_terms"),
+            "collection_freq": mapped(np.int64, "n_terms"),
         }
         if field["positions"]:
-            of_field["positions"] = mapped(np.int32, n_tokens)
+            of_field["positions"] = mapped(np.int32, str(field["tokens"]))
         arrays |= {f"{number}.{name}": array for name, array in of_field.items()}
     return arrays
 
@@ -170,7 +164,7 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool) -> Ids:
         "shards": report["shards"],
     }
     values["fingerprint"] = _fingerprint(values, arrays)
-    container.write(folder / ARRAYS, KIND, values, arrays)
+    store.write(folder / ARRAYS, KIND, values, arrays)
     shutil.rmtree(parts)
     write_note([folder / ARRAYS_NOTE], file_state(folder / ARRAYS))
     return doc_ids
@@ -179,7 +173,7 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool) -> Ids:
 def read_header(folder: Path) -> dict[str, Any] | None:
     """Return the values of the header of forward arrays, None if there are none."""
     if (folder / ARRAYS).is_file():
-        return container.read_values(folder / ARRAYS, KIND)
+        return store.read_values(folder / ARRAYS, KIND)
     if (folder / "manifest.json").exists():
         raise IndexFolderError(
             f"{folder}: expected forward arrays of this version of rerank, got those of an earlier one. Remove them "
@@ -194,7 +188,7 @@ def read_arrays(folder: Path, again: bool = False) -> ForwardIndex:
     Raises DamagedArraysError; `again` checks the content even if it was checked in this state of the file.
     """
     path = folder / ARRAYS
-    values, arrays = container.read(path, KIND, () if again else (folder / ARRAYS_NOTE, note_path(folder)))
+    values, arrays = store.read(path, KIND, () if again else (folder / ARRAYS_NOTE, note_path(folder)))
     forward = _forward(values, arrays)
     if os.path.getsize(path) > MOST_OF_MEMORY * memory_limit():
         # The pages around those that are read would fill the memory, and drive out pages that are needed again.

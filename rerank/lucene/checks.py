@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.runtime.container import are_characters
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
+from rerank.runtime.store import are_characters
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
 
 _CHECKED_AT_ONCE = 1 << 18  # ids checked at a time

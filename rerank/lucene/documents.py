@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.lucene.folder import shard_of
+from rerank.runtime.codec import ParseFault, is_unicode, parse_json
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.progress import track
-from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.types.frames import frame_rows, is_frame, is_missing, number_of
-from rerank.types.ids import MOST_LETTERS, is_unicode
+from rerank.types.ids import MOST_LETTERS
 
 _FEW = 1 << 16  # ids that are kept as text
 _FIRST_SLOTS = 1 << 18

@@ -31,8 +31,8 @@ from typing import Any
 
 from rerank.errors import IndexFolderError, InvalidInputError, MissingFileError, shown
 from rerank.runtime import output
-from rerank.runtime.cache import file_state, is_noted, note_path, write_note
 from rerank.runtime.progress import track
+from rerank.runtime.store import file_state, is_noted, note_path, write_note
 
 _COMMIT_FILE = re.compile(r"segments_([0-9a-z]+)")
 _LONGEST_MESSAGE = 500  # characters of a message of Lucene

@@ -31,8 +31,8 @@ from typing import Any
 
 from rerank.errors import IndexFolderError, InvalidInputError, RerankError
 from rerank.lucene.folder import check_alike, damaged_lucene, index_folders
-from rerank.runtime.cache import cache_folder, file_state
 from rerank.runtime.output import FULL
+from rerank.runtime.store import cache_folder, file_state
 
 _FORMAT = 1
 _PROGRAM = "import sys; from rerank.lucene.class_list import load_classes; load_classes(*sys.argv[1:])"

@@ -16,8 +16,8 @@ from rerank.errors import InvalidInputError, RerankError, shown, unknown_name
 from rerank.lucene.arrays import ids_from_bytes
 from rerank.lucene.folder import check_commit, damaged_lucene, open_commit
 from rerank.lucene.jvm import ask, ask_json, chosen_language, open_index
+from rerank.runtime.codec import ParseFault, parse_json
 from rerank.runtime.progress import track
-from rerank.runtime.strict_json import ParseFault, parse_json
 from rerank.runtime.threads import cores
 from rerank.types import Run, Topics, pointers
 from rerank.types.ids import Ids, id_array

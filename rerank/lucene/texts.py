@@ -25,11 +25,12 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.lucene.documents import ID_KEYS, field_order, is_text, joined
 from rerank.lucene.jvm import ask, ask_json
+from rerank.runtime.codec import is_unicode
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
 from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.frames import number_of, plain_value
-from rerank.types.ids import Ids, is_unicode
+from rerank.types.ids import Ids
 from rerank.types.retriever import CONTENTS
 from rerank.types.vocabulary import find_terms
 

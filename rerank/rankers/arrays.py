@@ -15,8 +15,8 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
+from rerank.runtime.codec import SchemaError, first_repeated
 from rerank.runtime.kernels import kernel
-from rerank.runtime.schema import SchemaError, first_repeated
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData, pointers

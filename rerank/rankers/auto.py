@@ -47,9 +47,9 @@ from rerank.rankers.training import (
     without_start,
 )
 from rerank.rankers.warm_start import NoBase, WeightedBase, deviation_in_queries, mean_and_error, spread_at_the_top
+from rerank.runtime.codec import Array, Choice, Field, Number, SchemaError, Sizes, Text, Whole
 from rerank.runtime.numerics import cross_product, gram, inverse, product
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Array, Choice, Field, Number, SchemaError, Sizes, Text, Whole
 from rerank.trees.bins import bin_rows
 from rerank.types import Floats, Ints, RankingData, query_rows
 from rerank.types.ranking_data import BOTH, UNLISTED

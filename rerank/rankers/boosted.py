@@ -52,8 +52,8 @@ from rerank.rankers.training import (
 )
 from rerank.rankers.warm_start import BaseWeight, WeightedBase, spread_at_the_top, start_in_units
 from rerank.retrieval.line_search import TOLERANCE, Lines, best_share
+from rerank.runtime.codec import Choice, Flag, Number, Whole
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Flag, Number, Whole
 from rerank.trees.bins import BinnedData, Bins, Columns, bin_rows, bin_with, tree_values
 from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength
 from rerank.trees.contributions import add_contributions

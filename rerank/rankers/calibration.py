@@ -31,8 +31,8 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.base import ranks
 from rerank.metrics.reliability import Reliability
 from rerank.rankers.standardize import Standardizer
+from rerank.runtime.codec import LARGEST, Array, Names, Number, SchemaError, Whole, at
 from rerank.runtime.numerics import array_dot, array_exp, cross_product, gram, inverse, product, softplus
-from rerank.runtime.schema import LARGEST, Array, Names, Number, SchemaError, Whole, at
 from rerank.types import Floats, Ints, RankingData, pointers, query_rows
 from rerank.types.ids import joined_rows, query_order
 

@@ -63,9 +63,9 @@ from rerank.retrieval.fusion import (
     source_data,
     source_names,
 )
+from rerank.runtime.codec import SchemaError
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import cross_product, gram, product
-from rerank.runtime.schema import SchemaError
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
 

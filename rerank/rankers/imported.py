@@ -18,8 +18,8 @@ from rerank.rankers.ranker import PROGRESS, Ranker, register_fitted
 from rerank.rankers.store import ForestRanker
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet
 from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
+from rerank.runtime.codec import LARGEST, Choice, Field, Names, Number, Plain, SchemaError, Whole, at
 from rerank.runtime.mapped_rows import changed_rows
-from rerank.runtime.schema import LARGEST, Choice, Field, Names, Number, Plain, SchemaError, Whole, at
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest
 from rerank.trees.score import score_rows

@@ -27,9 +27,9 @@ import numpy as np
 
 from rerank.metrics.base import ranks
 from rerank.retrieval.fusion import JUDGED
+from rerank.runtime.codec import Array, Field, Names, SchemaError, Sizes
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_log2
-from rerank.runtime.schema import Array, Field, Names, SchemaError, Sizes
 from rerank.types import Floats, Ints, Qrels, RankingData, pointers, query_rows
 from rerank.types.ids import ID_RULE, Ids, are_pointers, by_number, first_broken, first_broken_query, id_array
 

@@ -39,9 +39,9 @@ from rerank.rankers.standardize import BLOCK, Standardizer
 from rerank.rankers.store import StandardizedRanker
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet, check_pairs, pair_counts
 from rerank.rankers.warm_start import spread_at_the_top, start_in_units
+from rerank.runtime.codec import Number, Whole
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import array_dot, cross_product, gram, inverse, product
-from rerank.runtime.schema import Number, Whole
 from rerank.types import Floats, Ints, query_rows
 
 MOST_MOVES = 10_000  # in one round

@@ -33,10 +33,10 @@ from rerank.rankers.standardize import BLOCK, Standardizer
 from rerank.rankers.store import StandardizedRanker
 from rerank.rankers.training import ALONE, EarlyStopping, TrainingContext, TrainingSet, pair_counts
 from rerank.rankers.warm_start import spread_at_the_top, start_in_units
+from rerank.runtime.codec import Flag, Number, Whole
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import cross_product, exp, product
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Flag, Number, Whole
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats
 

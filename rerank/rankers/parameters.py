@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from rerank.errors import InvalidInputError, UnknownParameterError, shown, suggestion
 from rerank.metrics.registry import measure_name
-from rerank.runtime.schema import Field, SchemaError, Sizes, Text, Whole
+from rerank.runtime.codec import Field, SchemaError, Sizes, Text, Whole
 from rerank.types.query_table import html_folded
 
 SAME = {  # other names of parameters of rankers

@@ -19,10 +19,10 @@ from rerank.rankers.ranker import PROGRESS, register
 from rerank.rankers.store import ForestRanker
 from rerank.rankers.training import ALONE, EarlyStopping, TrainingContext, TrainingSet, check_pairs, pair_counts
 from rerank.rankers.warm_start import spread_at_the_top, start_in_units
+from rerank.runtime.codec import Choice, Number, Whole
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_dot, array_log, array_log1p
 from rerank.runtime.progress import track
-from rerank.runtime.schema import Choice, Number, Whole
 from rerank.trees.bins import MOST_CODES, WIDTH, Columns, learn_bins
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, Tree

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import logging
+import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -75,16 +76,14 @@ from rerank.rankers.warm_start import (
     resolve_base,
     run_scores,
 )
-from rerank.runtime.codec import field_of, plain, restored
-from rerank.runtime.mapped_rows import changed_rows, is_mapped, row_blocks
-from rerank.runtime.output import whole_file
-from rerank.runtime.registry import Registry
-from rerank.runtime.schema import (
+from rerank.runtime.codec import (
     Choice,
     Field,
     Flag,
+    Items,
     Names,
-    Numbers,
+    Number,
+    ParseFault,
     Plain,
     Record,
     SchemaError,
@@ -93,8 +92,14 @@ from rerank.runtime.schema import (
     Text,
     Whole,
     at,
+    field_of,
+    parse_json,
+    plain,
+    restored,
 )
-from rerank.runtime.strict_json import ParseFault, parse_json
+from rerank.runtime.mapped_rows import changed_rows, is_mapped, row_blocks
+from rerank.runtime.output import whole_file
+from rerank.runtime.registry import Registry
 from rerank.runtime.threads import kernel_threads
 from rerank.trees.forest import Forest
 from rerank.trees.structures import CategoryValues
@@ -109,7 +114,7 @@ VERSION = 2
 REMEDY = "Train the model again, or fetch the file again."
 PROGRESS: dict[str, Field] = {  # of the training of any ranker
     "best_iteration": Whole(0, 1_000_000),
-    "evals_result": Table(Table(Numbers())),
+    "evals_result": Table(Table(Items(Number(-sys.float_info.max, sys.float_info.max), may_be_empty=True))),
 }
 HISTORY = "history."  # how names of features of similar judged queries begin
 _COUNTED = ("documents", "terms")  # of the index, in its fingerprint

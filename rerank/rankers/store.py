@@ -18,16 +18,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.files.source import reads_files
+from rerank.files.source import checked_path
 from rerank.rankers.ranker import Ranker, read_model_file
 from rerank.rankers.standardize import BLOCK, Standardizer
 from rerank.rankers.training import TrainingSet
-from rerank.runtime.schema import at
+from rerank.runtime.codec import at
 from rerank.trees.forest import Forest
 from rerank.types import Floats, Ints
 
 
-@reads_files
 def read_model(path: str | Path) -> Ranker:
     """Read and check a model file.
 
@@ -51,7 +50,7 @@ def read_model(path: str | Path) -> Ranker:
         Where there is no file.
 
     """
-    return read_model_file(path)
+    return read_model_file(checked_path(path))
 
 
 def fitted_model(model: Ranker | str | Path) -> Ranker:

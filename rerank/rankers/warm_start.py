@@ -58,10 +58,9 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.metrics.base import Measure
 from rerank.rankers.training import TrainingSet, Validation
-from rerank.runtime.codec import plain
+from rerank.runtime.codec import Choice, Field, Names, Number, Record, SchemaError, Sizes, Text, plain
 from rerank.runtime.numerics import array_exp, array_log
 from rerank.runtime.registry import Registry
-from rerank.runtime.schema import Choice, Field, Names, Number, Record, SchemaError, Sizes, Text
 from rerank.types import Floats, Ints, RankingData, Run, query_rows
 from rerank.types.retriever import UNNAMED, Retriever
 

@@ -14,7 +14,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from math import prod
 from typing import IO, Any
 from weakref import WeakSet
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.runtime.output import FULL
 
 BLOCK_BYTES = 1 << 24  # read at once
 _read_at_random: WeakSet[mmap.mmap] = WeakSet()
@@ -150,21 +151,15 @@ def changed_rows(
 def temporary_array(shape: tuple[int, ...], dtype: Any, what: str) -> NDArray[Any]:
     """Return an array of zeros in a temporary file."""
     n_bytes = prod(shape) * np.dtype(dtype).itemsize
-    check_disk(n_bytes, what)
     file = tempfile.TemporaryFile()  # noqa: SIM115 (the map keeps it after it is closed)
-    with _full_disk(what):
+    with _full_disk(f"{what} ({n_bytes:,} bytes)"):
+        if n_bytes > shutil.disk_usage(tempfile.gettempdir()).free:
+            raise OSError(errno.ENOSPC, "larger than the disk")
         if hasattr(os, "posix_fallocate") and n_bytes:
             os.posix_fallocate(file.fileno(), 0, n_bytes)  # otherwise a full disk would end the process with a signal
         else:
             file.truncate(n_bytes)
     return _mapped(file, np.dtype(dtype), shape)
-
-
-def check_disk(n_bytes: int, what: str) -> None:
-    """Refuse what does not fit on the disk of temporary files."""
-    free = shutil.disk_usage(tempfile.gettempdir()).free
-    if n_bytes > free:
-        raise _too_large(what, f"{n_bytes:,} bytes", f"{free:,}")
 
 
 def _mapped(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
@@ -179,19 +174,12 @@ def _full_disk(what: str) -> Iterator[None]:
     try:
         yield
     except OSError as fault:
-        if fault.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        if fault.errno not in FULL:
             raise
-        free = 0
-        with suppress(OSError):  # the first error is the one to report
-            free = shutil.disk_usage(tempfile.gettempdir()).free
-        raise _too_large(what, "more bytes", f"{free:,}") from fault
-
-
-def _too_large(what: str, needed: str, free: str) -> InvalidInputError:
-    return InvalidInputError(
-        f"{tempfile.gettempdir()}: expected space for {what} ({needed}), got {free} bytes free. "
-        "Set TMPDIR to a folder on a larger disk."
-    )
+        raise InvalidInputError(
+            f"{tempfile.gettempdir()}: expected space for {what}, got a full disk. "
+            "Set TMPDIR to a folder on a larger disk."
+        ) from fault
 
 
 def read_only_view(array: Any) -> NDArray[Any]:

@@ -51,10 +51,10 @@ def whole_file(path: str | Path, binary: bool = False) -> Iterator[IO[Any]]:
     with _system_errors(path):
         target, is_device = _target(Path(path))
         if is_device:
-            with _handle(_Output(path, path, "w"), Path(path), binary) as handle:
+            with _handle(io.FileIO(path, "w"), Path(path), binary) as handle:
                 yield handle
             return
-        with _new_part(path, target) as raw:
+        with _new_part(target) as raw:
             keep_mode(raw.name, target)
             with _handle(raw, target, binary) as handle:
                 yield handle
@@ -78,7 +78,7 @@ def staged_folder(
     with _system_errors(target, error, target.parents):
         try:
             beside.parent.mkdir(parents=True, exist_ok=True)
-            with _new_part(target, beside) as raw, raw:
+            with _new_part(beside) as raw, raw:
                 folder = Path(f"{raw.name}.new")
                 try:
                     folder.mkdir()
@@ -140,30 +140,14 @@ def check_outputs(outputs: Mapping[str, str | Path | None]) -> None:
             )
 
 
-class _Output(io.FileIO):
-    """A file whose errors of writing name the path that the user gave."""
-
-    def __init__(self, path: str | Path, file: str | Path, mode: str) -> None:
-        super().__init__(file, mode)
-        self._path = path
-
-    def write(self, content: Any) -> int | None:  # type: ignore[override]
-        try:
-            return super().write(content)
-        except BrokenPipeError:
-            raise
-        except OSError as fault:
-            raise _not_writable(self._path, fault) from fault
-
-
 @contextmanager
-def _new_part(path: str | Path, target: Path) -> Iterator[_Output]:
+def _new_part(target: Path) -> Iterator[io.FileIO]:
     """Yield a new part file next to the target, which stays locked to the end of the block and is removed there."""
     beginning = f".{os.fsdecode(os.fsencode(target.name)[: LONGEST_NAME - _N_RESERVED])}"
     _remove_abandoned(target, beginning)
     while True:
         part = target.with_name(f"{beginning}.{os.urandom(6).hex()}.part")
-        raw = _Output(path, part, "x")
+        raw = io.FileIO(part, "x")
         # Before the file is locked, another process may remove it as one of a killed process.
         if _lock(raw.fileno()) is not False and part.exists():
             break
@@ -231,7 +215,7 @@ def _target(path: Path) -> tuple[Path, bool]:
 
 
 @contextmanager
-def _handle(raw: _Output, target: Path, binary: bool) -> Iterator[IO[Any]]:
+def _handle(raw: io.FileIO, target: Path, binary: bool) -> Iterator[IO[Any]]:
     with ExitStack() as stack:
         handle: IO[Any] = stack.enter_context(io.BufferedWriter(raw))
         if target.suffix == ".gz":
@@ -255,9 +239,5 @@ def _system_errors(
         is_own = name in map(str, (path, *folders)) or _PART.search(name) is not None
         if isinstance(fault, RerankError) or (not is_own and fault.errno not in FULL):
             raise
-        raise _not_writable(path, fault, error) from fault
-
-
-def _not_writable(path: str | Path, fault: OSError, error: type[RerankError] = InvalidInputError) -> RerankError:
-    reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
-    return error(f"{path}: expected a path that can be written, got: {reason}. Write elsewhere.")
+        reason = os.strerror(fault.errno) if fault.errno else "an error of the system"
+        raise error(f"{path}: expected a path that can be written, got: {reason}. Write elsewhere.") from fault

@@ -52,34 +52,23 @@ def progress_bar(what: str, total: int | None) -> Iterator[Callable[[int], None]
 
             yield advance
     else:
-        lines = _Lines(what, total, interval)
-        yield lines.advance
-        if time.monotonic() - lines.start > interval:
-            lines.log("finished")
+        of_total = "" if total is None else f" of {total:,}"
+        start = last = time.monotonic()
+        steps = 0
 
+        def log_line(state: str) -> None:
+            log.info("%s: %s%s %s, %.0f s", what, f"{steps:,}", of_total, state, time.monotonic() - start)
 
-class _Lines:
-    """Logs a line where an interval has passed since the last one."""
+        def advance_lines(done: int) -> None:
+            nonlocal last, steps
+            steps = done
+            if time.monotonic() - last > interval:
+                last = time.monotonic()
+                log_line("so far")
 
-    def __init__(self, what: str, total: int | None, interval: float) -> None:
-        self.what = what
-        self.of_total = "" if total is None else f" of {total:,}"
-        self.interval = interval
-        self.done = 0
-        self.start = time.monotonic()
-        self.last = self.start
-
-    def advance(self, done: int) -> None:
-        """Set the number of steps that are done."""
-        self.done = done
-        if time.monotonic() - self.last > self.interval:
-            self.last = time.monotonic()
-            self.log("so far")
-
-    def log(self, state: str) -> None:
-        """Log how many steps are done."""
-        seconds = time.monotonic() - self.start
-        log.info("%s: %s%s %s, %.0f s", self.what, f"{self.done:,}", self.of_total, state, seconds)
+        yield advance_lines
+        if time.monotonic() - start > interval:
+            log_line("finished")
 
 
 class InOrder:

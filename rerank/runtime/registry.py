@@ -62,23 +62,19 @@ class Registry(Generic[Entry]):
 
     def known(self) -> dict[str, Entry]:
         """Import every module of the packages and return all objects, by name in alphabetical order."""
-        self._import_all()
+        if not self._all_imported:
+            for package in self.packages:
+                for module in iter_modules(import_module(package).__path__):
+                    import_module(f"{package}.{module.name}")
+            self._all_imported = True
         return dict(sorted(self._entries.items()))
 
     def get(self, name: str) -> Entry:
         """Return the object of a name; an unknown name raises InvalidInputError with the nearest known one."""
-        self._import_all()
-        if name not in self._entries:
-            raise unknown_name(self.what, name, self.known())
-        return self._entries[name]
-
-    def _import_all(self) -> None:
-        if self._all_imported:
-            return
-        for package in self.packages:
-            for module in iter_modules(import_module(package).__path__):
-                import_module(f"{package}.{module.name}")
-        self._all_imported = True
+        known = self.known()
+        if name not in known:
+            raise unknown_name(self.what, name, known)
+        return known[name]
 
 
 def named_function(what: str, source: Any, signature: str) -> tuple[str, Callable[..., Any]]:

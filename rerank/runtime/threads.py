@@ -158,17 +158,11 @@ def _status_bytes(name: str) -> int:
 
 
 def _limit_files() -> Iterator[Path]:
-    """Yield the files with the limits of the control groups of this process, and of the groups around them."""
+    """Yield the files with the limits of the control group of this process (version 2), and of the groups around it."""
     with suppress(OSError):
         for line in MEMBERSHIP.read_text("utf8", "replace").splitlines():
-            _, controllers, group = line.split(":", 2)
-            if "memory" in controllers.split(","):
-                root = CGROUPS / "memory"
-                name = "memory.limit_in_bytes"
-            elif not controllers:
-                root = CGROUPS
-                name = "memory.max"
-            else:
-                continue
-            folder = root / group.strip("/")
-            yield from (each / name for each in (folder, *folder.parents) if each.is_relative_to(root))
+            if line.startswith("0::"):
+                folder = CGROUPS / line.removeprefix("0::").strip("/")
+                yield from (
+                    group / "memory.max" for group in (folder, *folder.parents) if group.is_relative_to(CGROUPS)
+                )

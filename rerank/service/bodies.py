@@ -30,7 +30,7 @@ from pydantic_core import PydanticCustomError
 from rerank.errors import shown
 from rerank.lucene.documents import ID_KEYS
 from rerank.pipeline.applying import Cutoff
-from rerank.runtime.schema import REMEDY
+from rerank.runtime.codec import REMEDY
 from rerank.service.settings import ServiceError, unknown
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
 from rerank.types.passages import Passage

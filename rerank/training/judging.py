@@ -21,8 +21,8 @@ from rerank.metrics.ndcg import DCG
 from rerank.pipeline.applying import best_candidates
 from rerank.pipeline.rerank import rerank
 from rerank.rankers.warm_start import UNSUPERVISED
-from rerank.runtime.cache import cache_folder, read_note, write_note
 from rerank.runtime.registry import exception_text, named_function
+from rerank.runtime.store import cache_folder, read_note, write_note
 from rerank.types import Run
 from rerank.types.retriever import BM25
 

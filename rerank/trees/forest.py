@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.runtime.schema import Array, SchemaError, Sizes
+from rerank.runtime.codec import Array, SchemaError, Sizes
 from rerank.types import Floats, Ints, pointers
 
 MOST_ROWS = 2**40  # of a leaf

@@ -34,8 +34,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown, suggestion
+from rerank.runtime.codec import Field, Items, SchemaError, Sizes, Table, Text, Whole
 from rerank.runtime.mapped_rows import row_blocks
-from rerank.runtime.schema import Field, Items, SchemaError, Sizes, Table, Text, Whole
 from rerank.trees.forest import MOST_CATEGORIES
 from rerank.types import Ints
 

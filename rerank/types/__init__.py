@@ -14,10 +14,8 @@ as UTF-8 bytes (`S` arrays, a quarter of the memory); they are decoded at the fi
 """
 
 from rerank.types.ids import Floats, Ints, ideal_of_rows, joined_rows, pointers, query_blocks, query_rows
-from rerank.types.qrels import Qrels
 from rerank.types.ranking_data import RankingData
-from rerank.types.runs import Run
-from rerank.types.topics import Topics
+from rerank.types.records import Qrels, Run, Topics
 
 __all__ = [
     "Floats",

@@ -30,8 +30,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, RerankError, shown
-from rerank.types.ids import ODD, Floats, Ids, Ints, Words, id_array, is_unicode, pointers, query_rows, row_codes
-from rerank.types.query_table import QueryTable, group_rows
+from rerank.runtime.codec import is_unicode
+from rerank.types.ids import (
+    ODD,
+    Floats,
+    Ids,
+    Ints,
+    Words,
+    id_array,
+    pointers,
+    query_rows,
+    repeated_row,
+    row_codes,
+    sort_keys,
+)
+from rerank.types.query_table import QueryTable, numbered
 from rerank.types.retriever import Retriever, retriever_members, stored_retrievers
 
 ATTRIBUTES = "rerank"  # key in DataFrame.attrs
@@ -300,28 +313,50 @@ def grouped_rows(what: str, frame: Frame) -> tuple[Ids, Ints, Ids, Ints]:
     """Return the query ids, their pointers, the documents in their order, and the order of the frame's rows."""
     query_ids = id_column(what, frame, QUERY_ID)
     doc_ids = id_column(what, frame, DOC_ID)
-    names, query_ptr, order, _ = _grouped(what, query_ids, doc_ids)
-    return names, query_ptr, doc_ids[order], order
+    names, query = _numbered_queries(what, query_ids, doc_ids)
+    order = np.lexsort((*sort_keys(doc_ids), query))
+    return names, pointers(np.bincount(query, minlength=len(names))), doc_ids[order], order
 
 
-def _grouped(what: str, query_ids: Ids, doc_ids: Ids) -> tuple[Ids, Ints, Ints, Ints]:
-    """Return the query ids, their pointers, the rows by query and document id, and the number of each row's query.
-
-    A document that a query has twice is refused.
-    """
-    names, query_ptr, order = group_rows(query_ids, doc_ids)
-    query = np.empty(len(order), np.int64)
-    query[order] = query_rows(query_ptr)
-    before = order[:-1]
-    after = order[1:]
-    equal = np.flatnonzero((query[before] == query[after]) & (doc_ids[before] == doc_ids[after]))
-    if len(equal):
-        row = int(after[equal[0]])
+def _numbered_queries(what: str, query_ids: Ids, doc_ids: Ids) -> tuple[Ids, Ints]:
+    """Return the query ids, and the number of each row's query; refuse a document that a query has twice."""
+    names, query = numbered(query_ids)
+    row = repeated_row(query, doc_ids)
+    if row is not None:
         raise InvalidInputError(
             f"{what}: expected each document once in a query, got {shown(str(doc_ids[row]))} twice in query "
             f"{shown(str(query_ids[row]))}. Drop one of the rows."
         )
-    return names, query_ptr, order, query
+    return names, query
+
+
+def grouped_members(
+    names: Ids, query: Ints, docs: NDArray[Any], numbers: Mapping[str, Floats], ideal: Mapping[str, Any] | None
+) -> tuple[dict[str, Any], Ints | None]:
+    """Return members of the ranking data of rows in any order, and the order that groups them; None for their own.
+
+    names    (n_queries,) ids of the queries
+    query    (n_rows,) number of each row's query
+    docs     (n_rows,) ids of the documents
+    numbers  the columns label, base_score and weight, (n_rows,) each, by name
+    ideal    positive labels of each query, best first, by its id; None where the rows are all that is judged
+    """
+    order = None if (query[1:] >= query[:-1]).all() else np.argsort(query, kind="stable")
+    rows = slice(None) if order is None else order
+    query_ptr = pointers(np.bincount(query, minlength=len(names)))
+    columns = {name: values[rows] for name, values in numbers.items()}
+    ideal_labels, ideal_ptr = ideal_arrays(ideal, names)
+    members = dict(
+        query_ids=names,
+        query_ptr=query_ptr,
+        doc_ids=docs[rows],
+        labels=columns.get(LABEL),
+        base_scores=columns.get(BASE_SCORE),
+        ideal_labels=ideal_labels,
+        ideal_ptr=ideal_ptr,
+        **given_weights(columns.get(WEIGHT), query_ptr),
+    )
+    return members, order
 
 
 def frame_attributes(frame: Frame) -> Mapping[str, Any]:
@@ -495,35 +530,24 @@ def feature_columns(frame: Frame, features: Sequence[str] | None = None) -> list
 def _members(frame: Frame, features: Sequence[str] | None) -> dict[str, Any]:
     """Return the members of the ranking data of a data frame."""
     pairs = read_pairs(frame, features)
-    names, query_ptr, _, query = _grouped("data", pairs.query_ids, pairs.doc_ids)
-    rows = np.argsort(query, kind="stable")
     attributes = frame_attributes(frame)
-    X = pairs.X[rows]
-    columns = {name: values[rows] for name, values in pairs.numbers.items()}
-    codes = _pair_codes(pairs.query_ids, pairs.doc_ids)[rows]
+    codes = _pair_codes(pairs.query_ids, pairs.doc_ids)
     is_same = list(pairs.feature_names) == attributes.get("features")
-    if is_same and not _are_stored(codes, X, attributes.get("values")):
+    if is_same and not _are_stored(codes, pairs.X, attributes.get("values")):
         is_same = False
         log.warning("data: values of features differ from those that frame.attrs is of: its recipe is not used.")
     ideal = attributes.get("ideal_labels")
-    is_checked = ideal is not None and LABEL in columns
-    if is_checked and not _are_stored(codes, columns[LABEL][:, None], attributes.get("labels")):
+    labels = pairs.numbers.get(LABEL)
+    if ideal is not None and labels is not None and not _are_stored(codes, labels[:, None], attributes.get("labels")):
         ideal = None
         log.warning("data: labels differ from those that frame.attrs is of: the ideal is that of the rows.")
-    ideal_labels, ideal_ptr = ideal_arrays(ideal, names)
-    return dict(
-        query_ids=names,
-        query_ptr=query_ptr,
-        doc_ids=pairs.doc_ids[rows],
-        X=X,
+    names, query = _numbered_queries("data", pairs.query_ids, pairs.doc_ids)
+    members, order = grouped_members(names, query, pairs.doc_ids, pairs.numbers, ideal)
+    return members | dict(
+        X=pairs.X if order is None else pairs.X[order],
         feature_names=pairs.feature_names,
-        labels=columns.get(LABEL),
-        base_scores=columns.get(BASE_SCORE),
-        ideal_labels=ideal_labels,
-        ideal_ptr=ideal_ptr,
         recipe=attributes.get("recipe") if is_same else None,
         fingerprint=attributes.get("fingerprint") if is_same else None,
-        **given_weights(columns.get(WEIGHT), query_ptr),
         **stored_retrievers(attributes),
     )
 

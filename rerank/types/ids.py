@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rerank.runtime.codec import is_unicode
+
 Ids = NDArray[np.str_]
 Words = NDArray[np.uint64]
 WHITE_SPACE = " \t\n\r\x0b\x0c\0"
@@ -67,6 +69,22 @@ def row_codes(query: NDArray[np.int64], doc_ids: NDArray[Any]) -> Words:
     return codes
 
 
+def repeated_row(query: Ints, doc_ids: NDArray[Any], codes: Words | None = None) -> int | None:
+    """Return the first row with the query and document of an earlier row, or None.
+
+    Shapes: query int64 (n_rows,); doc_ids (n_rows,); codes uint64 (n_rows,).
+    """
+    codes = row_codes(query, doc_ids) if codes is None else codes
+    ordered = np.sort(codes)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(repeated):
+        return None
+    rows = np.flatnonzero(np.isin(codes, repeated))
+    rows = rows[np.lexsort((*sort_keys(doc_ids[rows]), query[rows]))]
+    again = (query[rows[1:]] == query[rows[:-1]]) & (doc_ids[rows[1:]] == doc_ids[rows[:-1]])
+    return int(rows[1:][again].min()) if again.any() else None
+
+
 def id_texts(ids: NDArray[np.bytes_]) -> Ids:
     """Return the text of UTF-8 bytes."""
     letters = np.ascontiguousarray(ids)[:, None].view(np.uint8)
@@ -100,11 +118,6 @@ def first_broken_query(names: list[str]) -> str | None:
     """
     with_mark = next((name for name in names if name.startswith(("#", "\ufeff"))), None)
     return first_broken(names) if with_mark is None else with_mark
-
-
-def is_unicode(text: str) -> bool:
-    """Return whether a text has no lone surrogates, which are not characters."""
-    return text.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 @dataclass(frozen=True, eq=False)

@@ -338,10 +338,14 @@ def _doc_ids(table: Any) -> Ids:
 QueryTable.doc_ids = property(_doc_ids, lambda table, ids: vars(table).update(stored_ids=ids))  # type: ignore
 
 
+def numbered(ids: Ids) -> tuple[Ids, Ints]:
+    """Return distinct ids by first appearance, and the number of each id among them."""
+    names, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return names[order], np.argsort(order)[inverse.reshape(-1)]
+
+
 def group_rows(query_ids: Ids, doc_ids: Ids) -> tuple[Ids, Ints, Ints]:
     """Return query ids by first appearance, query_ptr, and the rows sorted by (query, document id)."""
-    names, first, inverse = np.unique(query_ids, return_index=True, return_inverse=True)
-    numbers = np.argsort(np.argsort(first))
-    query = numbers[inverse.reshape(-1)]
-    order = np.lexsort((*sort_keys(doc_ids), query))
-    return names[np.argsort(first)], pointers(np.bincount(query, minlength=len(names))), order
+    names, query = numbered(query_ids)
+    return names, pointers(np.bincount(query, minlength=len(names))), np.lexsort((*sort_keys(doc_ids), query))

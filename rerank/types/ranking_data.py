@@ -18,17 +18,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.runtime.codec import first_repeated
 from rerank.runtime.mapped_rows import row_blocks
-from rerank.runtime.schema import first_repeated
 from rerank.types.frames import PairTable
 from rerank.types.ids import Floats, Ids, Ints, are_pointers, id_array, ideal_of_rows, joined_rows
 from rerank.types.query_table import FIRST_COLUMNS, counted
+from rerank.types.records import Run
 from rerank.types.retriever import UNNAMED
-from rerank.types.runs import Run
 
 LISTED, UNLISTED, BOTH = "listed", "unlisted", "both"  # what a 0 of sparse rows is
 MOST_LABEL = 2.0**31  # a larger absolute value is not a grade
-AT_ONCE = 1 << 16  # values of a block that fits in cache
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -293,14 +292,12 @@ def _check_column(
 
 
 def first_infinite(X: NDArray[np.float32]) -> tuple[int, int] | None:
-    """Return row and column of the first infinite value, or None; X is read in blocks that fit in cache."""
-    for start, rows in row_blocks(X):
-        step = max(1, AT_ONCE // max(X.shape[1], 1))
-        for first in range(0, len(rows), step):
-            infinite = np.isinf(rows[first : first + step])
-            if infinite.any():
-                row, column = np.argwhere(infinite)[0].tolist()
-                return start + first + row, column
+    """Return row and column of the first infinite value, or None."""
+    for first, rows in row_blocks(X):
+        infinite = np.isinf(rows)
+        if infinite.any():
+            row, column = np.argwhere(infinite)[0].tolist()
+            return first + row, column
     return None
 
 

@@ -15,7 +15,7 @@ from dataclasses import field as dataclass_field
 from typing import Any, Self
 from urllib.parse import quote, unquote
 
-from rerank.runtime.schema import Field, Record, Sizes, Table, Text, Whole
+from rerank.runtime.codec import Field, Record, Sizes, Table, Text, Whole
 
 BM25 = "bm25"
 CONTENTS = "contents"

@@ -12,6 +12,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,12 +23,11 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.source import check_file
-from rerank.runtime import container
-from rerank.runtime.cache import cache_folder, note_path
-from rerank.runtime.container import Blocks, Kind, Stored
+from rerank.runtime import store
+from rerank.runtime.codec import Record, Text
 from rerank.runtime.progress import track
 from rerank.runtime.registry import exception_text, named_function
-from rerank.runtime.schema import Record, Text
+from rerank.runtime.store import Blocks, Kind, Stored, cache_folder, note_path
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ints
 from rerank.vectors.named import named_functions
@@ -160,35 +160,28 @@ def encoded_documents(
     probes = np.unique(np.linspace(0, max(forward.n_docs - 1, 0), _PROBES).astype(np.int64))[: forward.n_docs]
     again = encoder.encode(texts(probes)) if len(probes) else np.zeros((0, 1), np.float32)
     if path.is_file():
-        stored = _read(path, values, own_file=file is not None)
-        if stored is not None and _agree(stored, probes, again):
-            return EncodedDocuments(encoder, stored)
+        with suppress(FileFormatError) if file is None else nullcontext():
+            stored = _read(path, values)
+            if _agree(stored, probes, again):
+                return EncodedDocuments(encoder, stored)
         _log.info("%s: the encoder has changed; all documents are encoded again.", path)
     path.parent.mkdir(parents=True, exist_ok=True)
     blocks = _blocks(encoder, forward.n_docs, texts, again.shape[1])
-    container.write(path, KIND, values, {"vectors": Blocks(np.float32, (forward.n_docs, again.shape[1]), blocks)})
-    stored = _read(path, values, own_file=True)
-    if stored is None:
-        raise FileFormatError(path, None, f"expected the vectors that were written, got others. {_REMEDY}")
-    return EncodedDocuments(encoder, stored)
+    store.write(path, KIND, values, {"vectors": Blocks(np.float32, (forward.n_docs, again.shape[1]), blocks)})
+    return EncodedDocuments(encoder, _read(path, values))
 
 
-def _read(path: Path, values: Mapping[str, Any], own_file: bool) -> NDArray[np.float32] | None:
-    """Return the vectors of a file; None for a file of the cache that is damaged or of another index or encoder."""
-    try:
-        stored, arrays = container.read(check_file(path, "a file of vectors"), KIND, [note_path(path)])
-        if stored != dict(values):
-            raise FileFormatError(
-                path,
-                None,
-                f"expected vectors of this index by {values['encoder']}, got those of another index or of "
-                f"{shown(stored.get('encoder'))}. Name another file.",
-            )
-        return arrays["vectors"]
-    except FileFormatError:
-        if own_file:
-            raise
-        return None
+def _read(path: Path, values: Mapping[str, Any]) -> NDArray[np.float32]:
+    """Return the vectors of a file; refuse those of another index or encoder."""
+    stored, arrays = store.read(check_file(path, "a file of vectors"), KIND, [note_path(path)])
+    if stored != dict(values):
+        raise FileFormatError(
+            path,
+            None,
+            f"expected vectors of this index by {values['encoder']}, got those of another index or of "
+            f"{shown(stored.get('encoder'))}. Name another file.",
+        )
+    return arrays["vectors"]
 
 
 KIND = Kind(
@@ -197,7 +190,7 @@ KIND = Kind(
     "document vectors of an encoder",
     _REMEDY,
     Record({**IDENTITY, "encoder": Text()}),
-    lambda _: {"vectors": Stored(np.float32, (None, None), mapped=True)},
+    lambda _: {"vectors": Stored(np.float32, ("n_docs", "n_dimensions"), mapped=True)},
     lambda _, arrays: check_finite("documents", arrays["vectors"]),
 )
 

@@ -129,11 +129,6 @@ def _fill_sums(ptr, terms, freqs, texts, rows, weights, term_vectors, out):  # t
                 out[index, dimension] += weight * term_vectors[row, dimension]
 
 
-def term_weights(field: FieldArrays) -> NDArray[np.float32]:
-    """Return ln(N / df) of each term, (n_terms,) float32; 0 for a term that no document holds."""
-    return log_idf(field).astype(np.float32)
-
-
 def frequent_terms(field: FieldArrays, least: int = LEAST_DOCUMENTS, most: int = MOST_TERMS) -> NDArray[np.int32]:
     """Return the row of each of the terms that most documents hold, ties by term number; -1 for others."""
     doc_freq = np.asarray(field.doc_freq)
@@ -161,7 +156,7 @@ def learn_lsi(
     Shapes: values float64 (dimensions,).
     """
     rows = frequent_terms(field)
-    weights = term_weights(field)
+    weights = log_idf(field).astype(np.float32)
     docs = sampled_documents(len(field.lengths), most_documents)
     doc_ptr = read_only_view(field.doc_ptr)
     terms = read_only_view(field.terms)
@@ -185,13 +180,8 @@ def learn_lsi(
         matrix.values,
     )
     vectors, values = right_singular_vectors(matrix, dimensions, threads)
-    return Space(with_vectors(rows, vectors), weights, vectors), values
-
-
-def with_vectors(rows: NDArray[np.int32], vectors: NDArray[np.float32]) -> NDArray[np.int32]:
-    """Return the rows of the terms, -1 for a term whose vector is zero."""
     is_zero = np.append(~vectors.any(axis=1), True)  # the last is that of terms without a row
-    return np.where(is_zero[rows], -1, rows).astype(np.int32)
+    return Space(np.where(is_zero[rows], -1, rows).astype(np.int32), weights, vectors), values
 
 
 @kernel()

@@ -33,7 +33,7 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import LANES, cross_product, load, product, same, store
 from rerank.runtime.progress import track
 from rerank.runtime.threads import in_threads, kernel_threads
-from rerank.types.ids import Floats, Ints, pointers
+from rerank.types.ids import Floats, Ints
 
 _MOST_STEPS = 60  # of QL for an eigenvalue; most take two
 _EPSILON = float(np.finfo(np.float64).eps)
@@ -214,10 +214,11 @@ class SparseRows:
 
     def transposed(self) -> SparseRows:
         """Return A'."""
-        ptr = pointers(np.bincount(self.columns, minlength=self.n_columns))
-        out = SparseRows(ptr, np.empty_like(self.columns), np.empty_like(self.values), self.n_rows)
-        _transpose(self.row_ptr, self.columns, self.values, ptr[:-1].copy(), out.columns, out.values)
-        return out
+        from scipy.sparse import csr_array
+
+        rows = csr_array((self.values, self.columns, self.row_ptr), (self.n_rows, self.n_columns)).tocsc()
+        ptr = rows.indptr.astype(np.int64)
+        return SparseRows(ptr, rows.indices.astype(np.int32), rows.data, self.n_rows)
 
 
 def right_singular_vectors(matrix: SparseRows, size: int, threads: int | None = None) -> tuple[Block, Floats]:
@@ -411,13 +412,3 @@ def _fill_product(row_ptr, columns, values, block, out):  # type: ignore[no-unty
         for entry in range(row_ptr[row], row_ptr[row + 1]):
             total = total + load(block, LANES * np.int64(columns[entry])) * same(np.float64(values[entry]))
         store(out, LANES * row, total)
-
-
-@kernel()
-def _transpose(row_ptr, columns, values, next_entry, out_columns, out_values):  # type: ignore[no-untyped-def]
-    """Fill the rows of the columns' entries, and their values, by column; next_entry is the next place of each."""
-    for row in range(len(row_ptr) - 1):
-        for entry in range(row_ptr[row], row_ptr[row + 1]):
-            place = next_entry[columns[entry]]
-            out_columns[place], out_values[place] = row, values[entry]
-            next_entry[columns[entry]] += 1

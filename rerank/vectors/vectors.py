@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
 from rerank.files.source import check_file
-from rerank.runtime import container
-from rerank.runtime.cache import note_path
-from rerank.runtime.container import Blocks, Fault, Kind, Stored
+from rerank.runtime import store
+from rerank.runtime.codec import Field, Names, Plain, Record, Text
 from rerank.runtime.mapped_rows import read_in_order
-from rerank.runtime.schema import Field, Names, Plain, Record, Text
-from rerank.types.forward import FieldArrays, ForwardIndex
+from rerank.runtime.store import Blocks, Fault, Kind, Stored, note_path
+from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ints
 from rerank.types.retriever import CONTENTS
 from rerank.vectors.space import DIMENSIONS, LSI, Space, learn_lsi
@@ -91,7 +90,7 @@ class Vectors:
                 "Pass e.g. 400."
             )
         forward: ForwardIndex = getattr(index, "forward", index)
-        whole = whole_document(forward)
+        whole = forward.fields.get(CONTENTS) or next(iter(forward.fields.values()))
         with read_in_order(whole.terms, whole.freqs):
             return cls(forward, {LSI: learn_lsi(whole, int(dimensions), threads)[0]})
 
@@ -152,7 +151,7 @@ class Vectors:
             for of_field, postings in self.forward.fields.items():
                 shape = (self.forward.n_docs, space.dimensions)
                 arrays[f"{name}.{of_field}"] = Blocks(np.float32, shape, space.document_blocks(postings))
-        container.write(path, KIND, values, arrays)
+        store.write(path, KIND, values, arrays)
 
     @classmethod
     def read(cls, path: str | Path, index: Any) -> Self:
@@ -182,8 +181,11 @@ class Vectors:
         """
         forward: ForwardIndex = getattr(index, "forward", index)
         path = check_file(path, "a file of vectors")
-        values, arrays = container.read(path, KIND, [note_path(path)])
-        check_identity(str(path), values, forward)
+        values, arrays = store.read(path, KIND, [note_path(path)])
+        own = identity(forward)
+        if any(values[name] != own[name] for name in own):
+            other = OTHER if values["fingerprint"] != own["fingerprint"] else "an index with documents in another order"
+            raise InvalidInputError(f"{path}: expected vectors of this index, got those of {other}. {REMEDY}")
         spaces = _spaces(values, arrays)
         fields = [field for field in values["fields"] if field in forward.fields]
         stored = {(name, field): arrays[f"{name}.{field}"] for name in spaces for field in fields}
@@ -256,11 +258,6 @@ class Vectors:
         return self.documents(space, of_field, np.arange(self.forward.n_docs))
 
 
-def whole_document(forward: ForwardIndex) -> FieldArrays:
-    """Return the field of the whole document; the first field where the index has none."""
-    return forward.fields.get(CONTENTS) or next(iter(forward.fields.values()))
-
-
 def identity(forward: ForwardIndex) -> dict[str, Any]:
     """Return the fingerprint of an index, and a hash of its document ids in their order, which arrays depend on."""
     ids = hashlib.sha256()
@@ -272,18 +269,6 @@ def identity(forward: ForwardIndex) -> dict[str, Any]:
     return {"fingerprint": dict(forward.fingerprint), "documents": ids.hexdigest()}
 
 
-def check_identity(what: str, values: Mapping[str, Any], forward: ForwardIndex) -> None:
-    """Refuse what was learned from another index; `values` is the output of `identity`."""
-    own = identity(forward)
-    if values["fingerprint"] != own["fingerprint"]:
-        raise InvalidInputError(f"{what}: expected vectors of this index, got those of {OTHER}. {REMEDY}")
-    if values["documents"] != own["documents"]:
-        raise InvalidInputError(
-            f"{what}: expected vectors of this index, got those of an index with the documents in another order. "
-            f"{REMEDY}"
-        )
-
-
 def _arrays(values: Mapping[str, Any]) -> dict[str, Stored]:
     arrays: dict[str, Stored] = {}
     for name in values["spaces"]:
@@ -292,7 +277,7 @@ def _arrays(values: Mapping[str, Any]) -> dict[str, Stored]:
         arrays |= {
             f"{name}.rows": Stored(np.int32, ("n_terms",), mapped=True),
             f"{name}.weights": Stored(np.float32, ("n_terms",), mapped=True),
-            f"{name}.terms": Stored(np.float32, (None, columns), mapped=True),
+            f"{name}.terms": Stored(np.float32, (f"terms of {name}", columns), mapped=True),
             **{f"{name}.{of_field}": of_documents for of_field in values["fields"]},
         }
     return arrays

@@ -25,22 +25,22 @@ INFINITE = np.array([[1, 2, np.inf], [3, 4, 5]], np.float32)
 DEEP = np.frombuffer(b"[" * 100_000, np.uint8)
 VALUES: list[tuple[dict[str, Any], str]] = [
     ({"X": INFINITE}, r"expected finite features, .* got inf in feature 'age' at row 0 \(query q1, document d1\). C"),
-    ({"X": np.full((2, 3), 1e300)}, "expected finite features, or NaN where missing, got inf"),
-    ({"X": np.zeros((2, 3), complex)}, "got X of type complex128"),
-    ({"X": np.array([[{}] * 3] * 2)}, "got X of type object"),
+    ({"X": np.full((2, 3), 1e300)}, "got X: expected type float32, got type float64"),
+    ({"X": np.zeros((2, 3), complex)}, "got X: expected type float32, got type complex128"),
+    ({"X": np.array([[{}] * 3] * 2)}, "got X: expected type float32, got type object"),
     ({"feature_names": np.array(["a", "b", "a"])}, "expected feature names that are text, each there once, got 'a'"),
     ({"feature_names": np.array(["a", "b", ""])}, "expected feature names that are text, each there once, got ''"),
-    ({"query_ptr": np.array([0.0, 2.0])}, "got query_ptr of type float64"),
-    ({"query_ptr": np.array([0, 2**64 - 1], np.uint64)}, "query_ptr that does not rise from 0 to 2"),
+    ({"query_ptr": np.array([0.0, 2.0])}, "got query_ptr: expected type int64, got type float64"),
+    ({"query_ptr": np.array([0, 2**64 - 1], np.uint64)}, "query_ptr: expected type int64, got type uint64"),
     ({"labels": np.array([1e30, 0.0])}, r"expected a finite label in every row \(at most .*\), got 1e\+30 at row 0"),
     ({"labels": np.array([0.0, np.nan])}, "expected a finite label in every row, got nan at row 1"),
-    ({"labels": np.zeros((2, 1))}, r"got labels of shape \(2, 1\) where \(2,\) fits"),
+    ({"labels": np.zeros((2, 1))}, r"got labels: expected shape \(2\), got shape \(2, 1\)"),
     ({"weights": np.array([-1.0])}, "expected finite weights of at least 0"),
     ({"weights": None, "row_weights": np.array([1.0, -1.0])}, "expected finite weights of at least 0"),
     ({"base_scores": np.array([1.0, np.nan])}, "expected a finite base score in every row, got nan at row 1"),
     ({"doc_ids": np.array(["a", "a"])}, "expected each document once in a query, got 'a' again in query 'q1' at row 1"),
-    ({"doc_ids": np.array([0xD800, 0x41], np.uint32).view("U1")}, "got doc_ids that are no text"),
-    ({"doc_ids": np.array([0x7FFFFFFF, 0x41], np.uint32).view("U1")}, "got doc_ids that are no text"),
+    ({"doc_ids": np.array([0xD800, 0x41], np.uint32).view("U1")}, "got doc_ids: expected text, got what is none"),
+    ({"doc_ids": np.array([0x7FFFFFFF, 0x41], np.uint32).view("U1")}, "got doc_ids: expected text, got what is none"),
     ({"about": about(recipe=3)}, r"about\.recipe: expected an object or null, got 3. Write the file anew"),
     ({"about": about(retriever=3)}, r"about\.retriever: expected text of 1 to .* got 3. Write the file anew"),
     ({"about": about(run_retrievers={"a": ""})}, r"about\.run_retrievers\.a: expected text of 1 to .*. Write the file"),
@@ -76,19 +76,22 @@ def _with_member(path: Path, name: str, content: bytes, compression: int = zipfi
 
 
 HEADERS = [
-    (_member("'<f4'", "(1000000000, 1000000000)"), r"got X of shape \(1000000000, 1000000000\) in 0 bytes"),
-    (_member("'<f4'", "(" + "9" * 190 + ",)"), "got X of shape"),
-    (_member("'<f4'", "(2, 3)", b"\0" * 23), r"got X of shape \(2, 3\) in 23 bytes"),
-    (_member("'<f4'", "(2, 3)", b"\0" * 25), r"got X of shape \(2, 3\) in 25 bytes"),
-    (_member("'|O'", "(2, 3)", b"cos\nsystem\n"), "got X of type object"),
-    (_member("'|O8'", "(2, 3)", b"\0" * 48), "got X of type object"),
-    (_member("[('a', '<f4')]", "(2, 3)"), "got X of type"),
-    (_member("'<U0'", "(1000000000,)"), "got X of type <U0"),
+    (
+        _member("'<f4'", "(1000000000, 1000000000)"),
+        r"X: expected shape \(2, 3\), got shape \(1000000000, 1000000000\)",
+    ),
+    (_member("'<f4'", "(" + "9" * 190 + ",)"), "got X: expected shape"),
+    (_member("'<f4'", "(2, 3)", b"\0" * 23), r"got X of shape \(2, 3\) that is compressed, or in"),
+    (_member("'<f4'", "(2, 3)", b"\0" * 25), r"got X of shape \(2, 3\) that is compressed, or in"),
+    (_member("'|O'", "(2, 3)", b"cos\nsystem\n"), "got X: expected type float32, got type object"),
+    (_member("'|O8'", "(2, 3)", b"\0" * 48), "got X: expected type float32, got type object"),
+    (_member("[('a', '<f4')]", "(2, 3)"), "got X: expected type float32"),
+    (_member("'<U0'", "(1000000000,)"), "got X: expected type float32, got type <U0"),
     (_member("(" * 9000, "(2, 3)"), "got X that is no array of numbers or text"),
     (_member("'<f999999999'", "(0,)"), "got X that is no array of numbers or text"),
-    (_member("'<f4'", f"({2**62}, 0)"), "got X of shape"),
-    (_member("'<f4'", f"({2**62},)"), "got X of shape"),
-    (_member("'<f4'", "(" + "1, " * 60 + ")", b"\0" * 4), "got X of shape"),
+    (_member("'<f4'", f"({2**62}, 0)"), "got X: expected shape"),
+    (_member("'<f4'", f"({2**62},)"), "got X: expected shape"),
+    (_member("'<f4'", "(" + "1, " * 60 + ")", b"\0" * 4), "got X: expected shape"),
     (b"", "got X that is no array"),
     (b"\x93NUMPY\x02\x00\xff\xff\xff\xff", "got X that is no array"),
 ]
@@ -100,14 +103,6 @@ def test_headers_that_claim_what_is_not_there_are_refused(tmp_path: Path, conten
     with pytest.raises(FileFormatError, match=message) as caught:
         read_data(path)
     assert len(str(caught.value)) < 600
-
-
-def test_compressed_data_and_columns_that_stand_together_are_read(tmp_path: Path) -> None:
-    data, path = small_data(), tmp_path / "data.npz"
-    write_data(data, path)
-    with np.load(path) as loaded:
-        np.savez_compressed(path, **{**loaded, "X": np.asfortranarray(loaded["X"]).astype(np.float64)})
-    np.testing.assert_array_equal(read_data(path).X, data.X)
 
 
 def _assert_refused_or_read(path: Path) -> None:
@@ -124,7 +119,7 @@ def _assert_refused_or_read(path: Path) -> None:
 
 def test_names_and_ids_that_are_no_text_are_refused(tmp_path: Path) -> None:
     path = _with_member(tmp_path / "data.npz", "doc_ids", _member("'<U1'", "(2,)", b"a\0\0\0" + b"\xff\xff\xff\x7f"))
-    with pytest.raises(FileFormatError, match="got doc_ids that are no text"):
+    with pytest.raises(FileFormatError, match="got doc_ids: expected text, got what is none"):
         read_data(path)
     write_data(small_data(), path)
     with zipfile.ZipFile(path, "a") as archive:

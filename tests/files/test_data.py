@@ -81,13 +81,16 @@ def about(**members: object) -> np.ndarray:
         ({"about": about(format="rerank model")}, "got arrays of something else"),
         ({"about": None}, "got arrays of something else"),
         ({"doc_ids": None}, "got no doc_ids. Write the file anew"),
-        ({"labels": np.zeros(3)}, r"got labels of shape \(3,\) where \(2,\) fits"),
-        ({"X": np.zeros((2, 2))}, r"got X of shape \(2, 2\) where \(2, 3\) fits"),
-        ({"X": np.full((2, 3), "a")}, "got X of type <U1"),
-        ({"query_ptr": np.array([0, 3])}, "got query_ptr that does not rise from 0 to 2"),
-        ({"ideal_labels": np.ones(1)}, "got ideal_labels without ideal_ptr"),
-        ({"ideal_labels": np.ones(1), "ideal_ptr": np.array([0, 2])}, "ideal_ptr that does not rise from 0 to 1"),
-        ({"labels": np.array([{}, {}])}, "got labels of type object"),
+        ({"labels": np.zeros(3)}, r"got labels: expected shape \(2\), got shape \(3,\)"),
+        ({"X": np.zeros((2, 2), np.float32)}, r"got X: expected shape \(2, 3\), got shape \(2, 2\)"),
+        ({"X": np.full((2, 3), "a")}, "got X: expected type float32, got type <U1"),
+        ({"query_ptr": np.array([0, 3])}, "got query_ptr: expected numbers that rise from 0 to 2, got others"),
+        ({"ideal_labels": np.ones(1)}, "expected ideal_labels and ideal_ptr, got one of them"),
+        (
+            {"ideal_labels": np.ones(1), "ideal_ptr": np.array([0, 2])},
+            "ideal_ptr: expected numbers that rise from 0 to 1, got others",
+        ),
+        ({"labels": np.array([{}, {}])}, "got labels: expected type float64, got type object"),
     ],
 )
 def test_binary_file_that_does_not_fit_is_refused(tmp_path: Path, members: dict, message: str) -> None:
@@ -105,7 +108,7 @@ def test_file_that_is_no_npz_is_refused(tmp_path: Path) -> None:
             read_data(path)
     with path.open("wb") as handle:
         np.save(handle, np.zeros(3))
-    with pytest.raises(FileFormatError, match="got a single array"):
+    with pytest.raises(FileFormatError, match="got something else or a damaged file"):
         read_data(path)
     write_data(small_data(), path)
     path.write_bytes(path.read_bytes()[:-100])

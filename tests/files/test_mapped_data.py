@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from rerank.files.data import read_data, write_data
 from rerank.runtime.mapped_rows import is_mapped
 from rerank.types import RankingData
 from tests.files.records import assert_same, ranking_data
-from tests.files.test_data import changed
 from tests.files.test_svmlight import small_data
 
 ENDINGS = ["d.svm", "d.txt.gz", "d.npz"]
@@ -33,18 +31,6 @@ def test_mapped_data_equal_those_in_memory(
     mapped, whole = read_data(path, mapped=True), read_data(path)
     assert_same(mapped, whole)
     assert is_mapped(mapped.X) or not mapped.X.size
-
-
-@pytest.mark.parametrize("kind", [np.float64, np.int32, np.bool_])
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
-def test_features_of_other_types_are_converted(tmp_path: Path, kind: type, order: str, save: Callable) -> None:
-    path = tmp_path / "d.npz"
-    X = np.asarray(np.arange(6).reshape(2, 3), dtype=kind, order=order)  # type: ignore[call-overload]
-    changed(path, X=X)
-    with np.load(path) as arrays:
-        save(path, **arrays)
-    assert_same(read_data(path, mapped=True), read_data(path))
 
 
 def test_rows_of_a_query_need_not_be_together_in_a_mapped_file(tmp_path: Path) -> None:

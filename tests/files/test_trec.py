@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.files import columns
-from rerank.files.rows import repeated_row
 from rerank.files.trec import QRELS, RUN, read_qrels, read_run, write_qrels, write_run
 from rerank.types import Run
+from rerank.types.ids import repeated_row
 from tests.oracles import files as oracle
 
 GOOD_RUN = "q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 1.5 tag\nq2 Q0 d1 1 -3e2 tag\n"

@@ -18,8 +18,8 @@ from rerank.errors import IndexFolderError
 from rerank.lucene import arrays as postings
 from rerank.lucene.arrays import KIND, DamagedArraysError, open_forward, read_arrays, read_header
 from rerank.lucene.folder import ARRAYS, ARRAYS_NOTE
-from rerank.runtime import container
-from rerank.runtime.cache import cache_folder
+from rerank.runtime import store
+from rerank.runtime.store import cache_folder
 
 MADE, AGAIN = "building forward arrays", "They are rebuilt now"
 
@@ -36,7 +36,7 @@ def content(small_index: Path) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     """Values and arrays of the file."""
     path = small_index / "rerank" / ARRAYS
     with np.load(path) as loaded:
-        return container.read_values(path, KIND), {name: loaded[name] for name in loaded.files if name != "about"}
+        return store.read_values(path, KIND), {name: loaded[name] for name in loaded.files if name != "about"}
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
 
 def forge(index: Path, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> None:
     """Write a file whose checksums fit, as a forger would."""
-    container.write(index / "rerank" / ARRAYS, KIND, values, arrays)
+    store.write(index / "rerank" / ARRAYS, KIND, values, arrays)
 
 
 def refusal(index: Path) -> str:
@@ -194,7 +194,7 @@ def test_characters_that_are_none_are_refused(index: Path, content: Any) -> None
     doc_ids = arrays["doc_ids"].copy()
     doc_ids.view(np.uint32)[0] = 0x110000
     forge(index, values, {**arrays, "doc_ids": doc_ids})
-    assert "(doc_ids that are no text)" in refusal(index)
+    assert "(doc_ids.npy holds ids that are not text)" in refusal(index)
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_headers_that_are_damaged_are_refused(index: Path, header: str) -> None:
         with zipfile.ZipFile(path, "w") as archive:
             for each, part in (parts | {name: forged}).items():
                 archive.writestr(each, part)
-        assert f"({name.removesuffix('.npy')} " in refusal(index)
+        assert f"({name.removesuffix('.npy')}" in refusal(index)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_headers_that_are_damaged_are_refused(index: Path, header: str) -> None:
         ({"fields": {}}, "about.fields: expected a list"),
         ({"fields": [{"name": "contents"}]}, "about.fields[0]: expected the key positions"),
         ({"fields": None}, "about.fields: expected a list"),
-        ({"numbers": ["year"]}, "numbers of shape (0, 600) where (1, 600) fits"),
+        ({"numbers": ["year"]}, "numbers: expected shape (1, 600), got shape (0, 600)"),
         ({"numbers": [3]}, "about.numbers[0]: expected text"),
         ({"language": None}, "about.language: expected text"),
         ({"language": "de"}, "the fingerprint of other arrays"),
@@ -258,7 +258,11 @@ def test_headers_with_a_part_missing_or_wrong_are_refused(
 def test_counts_of_another_field_are_refused(index: Path, content: Any) -> None:
     values, arrays = content
     fields = values["fields"]
-    for name, damage in (("documents", "fingerprint"), ("tokens", "0.positions of shape"), ("terms", "fingerprint")):
+    for name, damage in (
+        ("documents", "fingerprint"),
+        ("tokens", "0.positions: expected shape"),
+        ("terms", "fingerprint"),
+    ):
         forge(index, {**values, "fields": [fields[0] | {name: fields[0][name] + 1}, *fields[1:]]}, arrays)
         assert damage in refusal(index)
     forge(index, {**values, "fields": [fields[1], fields[0], *fields[2:]]}, arrays)

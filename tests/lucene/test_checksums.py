@@ -15,7 +15,7 @@ import rerank
 from rerank.errors import IndexFolderError
 from rerank.lucene import folder as checksums
 from rerank.lucene.folder import NOTE, is_lucene_file, open_commit
-from rerank.runtime.cache import cache_folder, file_state
+from rerank.runtime.store import cache_folder, file_state
 
 FLIPS = 20  # of each file
 

@@ -12,7 +12,7 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.metrics.registry import known_measures, parse_measure
-from rerank.types.qrels import SubtopicQrels
+from rerank.types.records import SubtopicQrels
 from tests.metrics.golden.make_ndeval import GOLDEN, MEASURES
 from tests.oracles import diversity as oracle
 

@@ -16,7 +16,8 @@ from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.rankers.arrays import data_from_arrays, feature_matrix, number_column
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.store import read_model
-from rerank.types.ranking_data import AT_ONCE, first_infinite
+from rerank.runtime.mapped_rows import BLOCK_BYTES
+from rerank.types.ranking_data import first_infinite
 
 pd = pytest.importorskip("pandas")  # a frame of it is an argument of half of the tests
 
@@ -258,9 +259,10 @@ def test_first_infinite_is_the_first_that_numpy_finds(X) -> None:
 
 
 def test_first_infinite_is_found_in_any_block_of_rows() -> None:
-    X = np.zeros((2 * AT_ONCE + 1, 2), np.float32)
+    n_rows = BLOCK_BYTES // 8 + 1
+    X = np.zeros((n_rows, 2), np.float32)
     X[-1, 1] = np.inf
-    assert first_infinite(X) == (2 * AT_ONCE, 1)
+    assert first_infinite(X) == (n_rows - 1, 1)
 
 
 def test_numbers_of_a_column_are_float64() -> None:

@@ -9,8 +9,7 @@ from typing import Annotated
 import numpy as np
 import pytest
 
-from rerank.runtime.codec import plain, restored
-from rerank.runtime.schema import Array, SchemaError, Whole
+from rerank.runtime.codec import Array, SchemaError, Whole, plain, restored
 from rerank.types import Floats, Ints
 
 

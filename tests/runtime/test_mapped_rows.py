@@ -9,7 +9,6 @@ from rerank.errors import InvalidInputError
 from rerank.runtime import mapped_rows
 from rerank.runtime.mapped_rows import (
     RowFile,
-    check_disk,
     expect_random_reads,
     is_mapped,
     read_in_order,
@@ -56,8 +55,8 @@ def test_released_values_are_read_again() -> None:
 
 
 def test_what_does_not_fit_on_the_disk_is_refused_in_one_line() -> None:
-    with pytest.raises(InvalidInputError, match=r"expected space for codes \(.* bytes\), got .* free\. Set TMPDIR"):
-        check_disk(1 << 62, "codes")
+    with pytest.raises(InvalidInputError, match=r"expected space for codes \(.* bytes\), got a full disk\. Set"):
+        temporary_array((1 << 62,), np.uint8, "codes")
 
 
 def test_mapped_arrays_have_their_values_when_read_at_random_and_in_order(

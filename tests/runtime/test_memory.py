@@ -25,7 +25,6 @@ def test_memory_is_unknown_where_the_system_does_not_say(tmp_path: Path, monkeyp
 @pytest.mark.parametrize(
     ("membership", "limits", "expected"),
     [
-        ("4:cpu,memory:/jobs/one\n0::/\n", {"memory/jobs/one/memory.limit_in_bytes": "1000000"}, 1_000_000),
         ("0::/jobs/one\n", {"jobs/one/memory.max": "max", "jobs/memory.max": "2000000"}, 2_000_000),
         ("0::/not/mounted/here\n", {"memory.max": "3000000"}, 3_000_000),
         ("3:cpu:/jobs\n", {"jobs/memory.max": "4000000"}, None),

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rerank.errors import InvalidInputError
-from rerank.runtime.codec import plain, restored
-from rerank.runtime.schema import SchemaError
+from rerank.runtime.codec import SchemaError, plain, restored
 from rerank.trees.bins import Columns, bin_with, learn_bins, tree_values
 from rerank.trees.boost import NEWTON
 from rerank.trees.contributions import add_contributions

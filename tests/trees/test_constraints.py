@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.runtime.schema import SchemaError
+from rerank.runtime.codec import SchemaError
 from rerank.trees.bins import Columns, learn_bins
 from rerank.trees.boost import NEWTON
 from rerank.trees.forest import Forest, Tree

@@ -14,7 +14,7 @@ from rerank.features.base import Feature, FieldFamily, RunFamily
 from rerank.features.functions import Function, Matches, functions
 from rerank.features.match import Candidates, FieldBlock
 from rerank.features.recipe import Recipe, register
-from rerank.runtime.strict_json import check_nesting
+from rerank.runtime.codec import check_nesting
 
 
 def _chosen(recipe: Recipe, over: str) -> list[Function]:

@@ -38,13 +38,12 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, RerankError
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
-from rerank.runtime import container
-from rerank.runtime.cache import cache_folder, note_path
-from rerank.runtime.container import Kind, Stored
+from rerank.runtime import store
+from rerank.runtime.codec import Number, Record, Text, Whole
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import dot
-from rerank.runtime.schema import Number, Record, Text, Whole
+from rerank.runtime.store import Kind, Stored, cache_folder, note_path
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.types import Floats, Ints, Run
 from rerank.types.ids import Ids
@@ -65,7 +64,7 @@ KIND = Kind(
     "an index of vectors",
     "Delete it, it is made again.",
     Record({"key": Text(), "n_probes": Whole(1, 1 << 31), "more": Whole(1, 1 << 10), "recall": Number(0.0, 1.0)}),
-    lambda _: {"lists": Stored(np.uint8, (None,))},
+    lambda _: {"lists": Stored(np.uint8, ("n_bytes",))},
 )
 _INDEXES: list[tuple[NDArray[np.float32], ApproximateIndex]] = []  # of the arrays that were used last
 _QUERIES = 64  # compared at a time
@@ -144,7 +143,7 @@ class ApproximateIndex:
         values = {"key": key, "n_probes": self.n_probes, "more": self.more, "recall": self.recall}
         with suppress(OSError, RerankError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            container.write(path, KIND, values, {"lists": faiss.serialize_index(self.lists)})
+            store.write(path, KIND, values, {"lists": faiss.serialize_index(self.lists)})
 
     @classmethod
     def read(cls, path: Path, key: str) -> ApproximateIndex | None:
@@ -152,7 +151,7 @@ class ApproximateIndex:
         import faiss
 
         try:
-            values, arrays = container.read(path, KIND, [note_path(path)])
+            values, arrays = store.read(path, KIND, [note_path(path)])
             lists = faiss.deserialize_index(np.array(arrays["lists"]))
         except (OSError, RerankError, RuntimeError):
             return None

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.runtime.schema import Array, Field, Number, Numbers, SchemaError, Whole
+from rerank.runtime.codec import Array, Field, Number, SchemaError, Whole
 
 EXTREMES = (
     0,
@@ -46,7 +46,7 @@ def test_array_is_read_exactly_or_refused(dtype: Any, values: list[Any]) -> None
         assert array.tolist() == values
 
 
-@pytest.mark.parametrize("field", [Numbers(), Number(), Whole(0, 10)])
+@pytest.mark.parametrize("field", [Array(), Number(), Whole(0, 10)])
 @given(values=st.lists(NUMBERS, max_size=4), many=st.booleans())
 def test_field_is_read_or_refused_when_a_number_is_extreme(field: Field, values: list[Any], many: bool) -> None:
     value = values if many or not values else values[0]

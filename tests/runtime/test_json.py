@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rerank.runtime.strict_json import MOST_NESTED, ParseFault, parse_json
+from rerank.runtime.codec import MOST_NESTED, ParseFault, parse_json
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -39,7 +39,7 @@ def test_brackets_that_are_not_nested_or_are_text_do_not_count() -> None:
 def test_deep_json_does_not_end_a_process_in_which_java_runs() -> None:
     code = (
         "from rerank.lucene.jvm import ask_json\n"
-        "from rerank.runtime.strict_json import ParseFault, parse_json\n"
+        "from rerank.runtime.codec import ParseFault, parse_json\n"
         "ask_json('languages')\n"
         "for text in ('[' * 100_000, '{\"a\":' * 9_000):\n"
         "    try: parse_json(text)\n"

@@ -1,0 +1,758 @@
+"""Topics, judgements and runs: queries by id, and their documents with labels or scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rerank.errors import InvalidInputError, shown
+from rerank.types import frames
+from rerank.types.frames import Frame
+from rerank.types.ids import (
+    Floats,
+    Ids,
+    Ints,
+    id_array,
+    ideal_of_rows,
+    joined_rows,
+    pointers,
+    query_rows,
+    sort_keys,
+    trec_order,
+)
+from rerank.types.query_table import QueryTable, Shown, counted, group_rows
+from rerank.types.retriever import UNNAMED, Retriever
+
+
+@dataclass(frozen=True, repr=False)
+class Topics(Shown, Mapping[str, str]):
+    """Texts of queries by query id, in the order of the input.
+
+    Parameters
+    ----------
+    texts : mapping of str to str
+        Text of each query, which must not be blank.
+
+    """
+
+    texts: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        for query_id, text in self.texts.items():
+            if not isinstance(text, str) or not text.strip():
+                raise InvalidInputError(
+                    f"topics: expected a text for query {query_id!r}, got {text!r}. Write it or drop the query."
+                )
+
+    def __getitem__(self, query_id: str) -> str:
+        return self.texts[query_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.texts)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @classmethod
+    def of(cls, topics: Mapping[str, str] | Frame) -> Topics:
+        """Return topics as they are, or made of a plain `{query id: text}` or of a data frame.
+
+        Parameters
+        ----------
+        topics : Topics, mapping or DataFrame
+            Topics; a DataFrame as for `from_frame`.
+
+        Returns
+        -------
+        Topics
+            The topics.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no topic, two have the same id, or a text is blank.
+
+        """
+        if isinstance(topics, cls):
+            return topics
+        if frames.is_frame(topics):
+            return cls.from_frame(topics)  # type: ignore[arg-type]
+        if not isinstance(topics, Mapping) or not len(topics):
+            size = f"{len(topics)} entries" if isinstance(topics, Sized) else "no size"
+            raise InvalidInputError(
+                "topics: expected a non-empty mapping {query id: text}, "
+                f"got {type(topics).__name__} of {size}. Pass e.g. {{'q1': 'heat flow'}}."
+            )
+        return cls._of_rows(map(str, topics), topics.values())
+
+    @classmethod
+    def from_frame(cls, frame: Frame) -> Topics:
+        """Return topics made of a data frame with a row for each query.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Columns query_id (or qid) and text (or query); others are ignored. Ids are text; whole numbers are converted
+            to their decimal text.
+
+        Returns
+        -------
+        Topics
+
+        Raises
+        ------
+        InvalidInputError
+            If a column is missing, an id is not text or a whole number or occurs twice, or a text is missing or blank.
+
+        """
+        query_ids = frames.id_column("topics", frame, frames.QUERY_ID).tolist()
+        column = frame[frames.column_name("topics", frame, frames.TEXT)]
+        return cls._of_rows(query_ids, np.asarray(column).tolist())
+
+    @classmethod
+    def _of_rows(cls, query_ids: Iterable[str], rows: Iterable[Any]) -> Topics:
+        texts: dict[str, str] = {}
+        for query_id, text in zip(query_ids, rows, strict=True):
+            if query_id in texts:
+                raise InvalidInputError(
+                    f"topics: expected each query id once, got {query_id!r} twice. Rename one of the two."
+                )
+            is_whole_number = isinstance(text, int | np.integer) and not isinstance(text, bool)
+            texts[query_id] = str(text) if is_whole_number else text
+        return cls(texts)
+
+    def summary(self) -> str:
+        """Return the number of topics.
+
+        Returns
+        -------
+        str
+            One line.
+
+        """
+        return f"Topics: {counted(len(self), 'query', 'queries')}"
+
+    def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
+        """Return the first n topics.
+
+        Parameters
+        ----------
+        n : int
+            Number of topics.
+
+        Returns
+        -------
+        header : list of str
+            The column names.
+        rows : list of list
+            Id and text of the first n topics.
+        n_rows : int
+            Number of all topics.
+
+        """
+        return ["query_id", "text"], [list(row) for row in islice(self.texts.items(), n)], len(self)
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with the columns query_id and text, a row for each query.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The topics.
+
+        """
+        columns = {frames.QUERY_ID: list(self.texts), frames.TEXT: list(self.texts.values())}
+        return frames.new_frame({name: np.array(values, dtype=object) for name, values in columns.items()})
+
+
+SUBTOPIC = "subtopic"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Qrels(QueryTable):
+    """Relevance judgements.
+
+    Parameters
+    ----------
+    query_ids : ndarray of shape (n_queries,), dtype str
+        The query ids, each once.
+    query_ptr : ndarray of shape (n_queries + 1,), dtype int64
+        Rows of query q: [query_ptr[q], query_ptr[q + 1]).
+    doc_ids : ndarray of shape (n_rows,), dtype str
+        Document of each row, ascending within a query.
+    labels : ndarray of shape (n_rows,), dtype int64
+        Label of each row.
+
+    """
+
+    labels: Ints
+    value_names: ClassVar[Mapping[str, str]] = {"labels": frames.LABEL}
+
+    def __getitem__(self, query_id: str) -> dict[str, int]:
+        rows = self.rows(query_id)
+        return dict(zip(self.doc_ids[rows].tolist(), self.labels[rows].tolist(), strict=True))
+
+    def items(self) -> Iterator[tuple[str, dict[str, int]]]:
+        """Return each query id with the label of each of its documents.
+
+        Returns
+        -------
+        iterator of (str, dict of str to int)
+            The query, and the labels by document id.
+
+        """
+        return ((query_id, self[query_id]) for query_id in self)
+
+    @classmethod
+    def from_rows(cls, query_ids: ArrayLike, doc_ids: ArrayLike, labels: ArrayLike) -> Qrels:
+        """Return qrels made of one query id, document id and label for each row, in any order.
+
+        Queries are in the order of their first row. Duplicates are not looked for.
+
+        Parameters
+        ----------
+        query_ids, doc_ids : array of shape (n_rows,), str
+            Query and document of each judgement.
+        labels : array of shape (n_rows,), int
+            Label of each judgement.
+
+        Returns
+        -------
+        Qrels
+            The judgements.
+
+        """
+        names, query_ptr, order = group_rows(id_array(query_ids), id_array(doc_ids))
+        return cls(names, query_ptr, id_array(doc_ids)[order], np.asarray(labels, dtype=np.int64)[order])
+
+    @classmethod
+    def of(cls, qrels: Qrels | Mapping[str, Mapping[str, int]] | Frame) -> Qrels:
+        """Return qrels as they are, or made of a plain `{query id: {document id: label}}` or of a data frame.
+
+        Parameters
+        ----------
+        qrels : Qrels, mapping or DataFrame
+            Judgements; a DataFrame as for `from_frame`.
+
+        Returns
+        -------
+        Qrels
+            The judgements.
+
+        Raises
+        ------
+        InvalidInputError
+            For another form, an id that is neither text nor a whole number, or a label that is not a whole number.
+
+        """
+        if isinstance(qrels, cls):
+            return qrels
+        if frames.is_frame(qrels):
+            return cls.from_frame(qrels)  # type: ignore[arg-type]
+        return cls.from_frame(frames.MappingFrame.of("qrels", frames.LABEL, qrels))
+
+    @classmethod
+    def from_frame(cls, frame: Frame) -> Qrels:
+        """Return qrels made of a data frame with a row for each judgement.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Columns query_id (or qid), doc_id (or docno, doc) and label (or relevance); others are ignored. Rows are in
+            any order. Ids are text; whole numbers are converted to their decimal text.
+
+        Returns
+        -------
+        Qrels
+
+        Raises
+        ------
+        InvalidInputError
+            If a column is missing, ids are not text or whole numbers, labels are not whole numbers, or a query has a
+            document twice.
+
+        """
+        names, query_ptr, doc_ids, order = frames.grouped_rows("qrels", frame)
+        return cls(names, query_ptr, doc_ids, frames.label_column("qrels", frame)[order])
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with the columns query_id, doc_id and label, a row for each judgement.
+
+        `from_frame` restores the qrels, except for queries without a judgement, which have no row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The judgements.
+
+        """
+        columns = {
+            frames.QUERY_ID: self.query_ids[query_rows(self.query_ptr)].astype(object),
+            frames.DOC_ID: self.doc_ids.astype(object),
+            frames.LABEL: self.labels,
+        }
+        return frames.new_frame(columns)
+
+    def summary(self) -> str:
+        """Return the counts.
+
+        Returns
+        -------
+        str
+            One line.
+
+        """
+        return f"Qrels: {self._counts()}, {np.count_nonzero(self.labels > 0):,} with a positive label"
+
+    def lookup(self, query_ids: Ids, query_ptr: Ints, doc_ids: Ids) -> tuple[Ints, NDArray[np.bool_]]:
+        """Return the label of every row of a run (0 if unjudged) and whether it is judged.
+
+        Parameters
+        ----------
+        query_ids, query_ptr, doc_ids : as for `matches`
+            Queries and documents of the run.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,), dtype int64
+            Label of each row, 0 if unjudged.
+        judged : ndarray of shape (n_rows,), dtype bool
+            Whether the row is judged.
+
+        """
+        labels = np.zeros(len(doc_ids), np.int64)
+        judged = np.zeros(len(doc_ids), np.bool_)
+        rows, qrels_rows = self.matches(query_ids, query_ptr, doc_ids)
+        labels[rows], judged[rows] = self.labels[qrels_rows], True
+        return labels, judged
+
+    def count(self, label: int, query_ids: Ids) -> Floats:
+        """Return how many documents of each query have a given label, (n_queries,) float64.
+
+        Parameters
+        ----------
+        label : int
+            The label.
+        query_ids : ndarray of shape (n_queries,), dtype str
+            The queries.
+
+        Returns
+        -------
+        ndarray of shape (n_queries,), dtype float64
+            Number of documents of each query.
+
+        """
+        counts = np.bincount(query_rows(self.query_ptr)[self.labels == label], minlength=len(self) + 1)
+        return counts[self._numbers(query_ids)].astype(np.float64)  # the last element, -1, is for unjudged queries
+
+    def ideal(self, query_ids: Ids) -> tuple[Floats, Ints]:
+        """Return all positive labels of the queries, best first, and their `query_ptr`.
+
+        They include judged documents that a run did not retrieve: this is the ideal ranking of nDCG, AP and R.
+
+        Parameters
+        ----------
+        query_ids : ndarray of shape (n_queries,), dtype str
+            The queries.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_positive,), dtype float64
+            Labels, query by query, descending.
+        query_ptr : ndarray of shape (n_queries + 1,), dtype int64
+            Where the labels of each query begin and end.
+
+        """
+        numbers = self._numbers(query_ids)
+        counts = np.where(numbers < 0, 0, np.diff(self.query_ptr, append=0)[numbers])
+        rows, query_ptr = joined_rows(self.query_ptr[numbers], counts)
+        return ideal_of_rows(self.labels[rows].astype(np.float64), query_ptr)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SubtopicQrels(QueryTable):
+    """Relevance judgements of documents for the subtopics of a query.
+
+    Parameters
+    ----------
+    query_ids : ndarray of shape (n_queries,), dtype str
+        The query ids, each once.
+    query_ptr : ndarray of shape (n_queries + 1,), dtype int64
+        Rows of query q: [query_ptr[q], query_ptr[q + 1]).
+    doc_ids : ndarray of shape (n_rows,), dtype str
+        Document of each row, ascending within a query; a document has a row for each of its subtopics.
+    subtopics : ndarray of shape (n_rows,), dtype str
+        Subtopic of each row, ascending within a document.
+    labels : ndarray of shape (n_rows,), dtype int64
+        Label of each row.
+
+    """
+
+    subtopics: Ids
+    labels: Ints
+    value_names: ClassVar[Mapping[str, str]] = {"subtopics": SUBTOPIC, "labels": frames.LABEL}
+
+    @classmethod
+    def from_rows(cls, query_ids: ArrayLike, subtopics: ArrayLike, doc_ids: ArrayLike, labels: ArrayLike) -> Self:
+        """Return judgements made of one query, subtopic, document and label for each row, in any order.
+
+        Parameters
+        ----------
+        query_ids, subtopics, doc_ids : array of shape (n_rows,), str
+            What is judged. The subtopics of two queries differ, whatever their names.
+        labels : array of shape (n_rows,), int
+            Label of each judgement.
+
+        Returns
+        -------
+        SubtopicQrels
+            The judgements.
+
+        Raises
+        ------
+        InvalidInputError
+            If a document is judged twice for a subtopic, or no query has two subtopics.
+
+        """
+        docs = id_array(doc_ids)
+        subtopic_ids = id_array(subtopics)
+        names, query_ptr, by_doc = group_rows(id_array(query_ids), docs)
+        query = query_rows(query_ptr)
+        keys = (*sort_keys(subtopic_ids[by_doc]), *sort_keys(docs[by_doc]), query)
+        order = by_doc[np.lexsort(keys)]
+        columns = docs[order], subtopic_ids[order]
+        same = (query[1:] == query[:-1]) & (columns[0][1:] == columns[0][:-1]) & (columns[1][1:] == columns[1][:-1])
+        if same.any():
+            row = int(np.flatnonzero(same)[0])
+            raise InvalidInputError(
+                f"qrels: expected each document once for a subtopic of a query, got {str(columns[0][row])!r} twice "
+                f"for subtopic {str(columns[1][row])!r} of query {str(names[query[row]])!r}. Drop one of the rows."
+            )
+        first = columns[1][np.minimum(query_ptr[:-1], max(len(query) - 1, 0))] if len(query) else columns[1]
+        if not (columns[1] != first[query]).any():
+            raise InvalidInputError(
+                "qrels: expected judgements of subtopics, got no query with two of them. Give rows of query, "
+                "subtopic, document and label; without subtopics, measure e.g. nDCG@10."
+            )
+        return cls(names, query_ptr, columns[0], columns[1], np.asarray(labels, dtype=np.int64)[order])
+
+    @classmethod
+    def from_frame(cls, frame: Frame) -> Self:
+        """Return judgements made of a data frame with a row for each.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Columns query_id (or qid), subtopic (or subtopic_id, iteration), doc_id (or docno, doc) and label (or
+            relevance); others are ignored.
+
+        Returns
+        -------
+        SubtopicQrels
+            The judgements.
+
+        Raises
+        ------
+        InvalidInputError
+            As for `from_rows`, and if a column is missing or a label is not a whole number.
+
+        """
+        query_ids, subtopics, doc_ids = (
+            frames.id_column("qrels", frame, name) for name in (frames.QUERY_ID, SUBTOPIC, frames.DOC_ID)
+        )
+        return cls.from_rows(query_ids, subtopics, doc_ids, frames.label_column("qrels", frame))
+
+    def numbered(self) -> tuple[Qrels, Ints]:
+        """Return the judged documents, each once with its number from 1 as its label, and the number of each row.
+
+        Returns
+        -------
+        documents : Qrels
+            The documents.
+        numbers : ndarray of shape (n_rows,), dtype int64
+            The number of each row's document.
+
+        """
+        query = query_rows(self.query_ptr)
+        new = np.ones(self.n_rows, dtype=np.bool_)
+        new[1:] = (query[1:] != query[:-1]) | (self.doc_ids[1:] != self.doc_ids[:-1])
+        counts = np.bincount(query[new], minlength=len(self))
+        numbers = np.cumsum(new).astype(np.int64)
+        return Qrels(self.query_ids, pointers(counts), self.doc_ids[new], numbers[new]), numbers
+
+    def rows_of(self, query_ids: Ids) -> tuple[Ints, Ints]:
+        """Return the rows of some queries, and their `query_ptr`.
+
+        Parameters
+        ----------
+        query_ids : ndarray of shape (n_queries,), dtype str
+            The queries.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_selected,), dtype int64
+            Rows, query by query.
+        query_ptr : ndarray of shape (n_queries + 1,), dtype int64
+            Where the rows of each query begin and end.
+
+        """
+        numbers = self.query_numbers(query_ids.tolist())
+        return joined_rows(self.query_ptr[numbers], np.diff(self.query_ptr)[numbers])
+
+    def summary(self) -> str:
+        """Return the counts.
+
+        Returns
+        -------
+        str
+            One line.
+
+        """
+        return f"SubtopicQrels: {len(self):,} queries, {self.n_rows:,} judgements of subtopics"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(QueryTable):
+    """Ranked documents of queries.
+
+    Parameters
+    ----------
+    query_ids : ndarray of shape (n_queries,), dtype str
+        The query ids, each once.
+    query_ptr : ndarray of shape (n_queries + 1,), dtype int64
+        Rows of query q: [query_ptr[q], query_ptr[q + 1]), in the order of the ranker.
+    doc_ids : ndarray of shape (n_rows,), dtype str
+        Document of each row.
+    scores : ndarray of shape (n_rows,), dtype float64
+        Score of each row.
+    name : str
+        One word that names the system: the tag of TREC run files, see `retriever`.
+
+    """
+
+    scores: Floats
+    name: str = UNNAMED
+    value_names: ClassVar[Mapping[str, str]] = {"scores": frames.SCORE}
+
+    def __getitem__(self, query_id: str) -> dict[str, float]:
+        rows = self.rows(query_id)
+        return dict(zip(self.doc_ids[rows].tolist(), self.scores[rows].tolist(), strict=True))
+
+    def items(self) -> Iterator[tuple[str, dict[str, float]]]:
+        """Return each query id with the score of each of its documents.
+
+        Returns
+        -------
+        iterator of (str, dict of str to float)
+            The query, and the scores by document id.
+
+        """
+        return ((query_id, self[query_id]) for query_id in self)
+
+    @classmethod
+    def from_rows(cls, query_ids: ArrayLike, doc_ids: ArrayLike, scores: ArrayLike, name: str = UNNAMED) -> Run:
+        """Return a run made of one query id, document id and score for each row, in any order.
+
+        Queries are in the order of their first row, documents in trec_eval's order.
+
+        Parameters
+        ----------
+        query_ids, doc_ids : array of shape (n_rows,), str
+            Query and document of each row.
+        scores : array of shape (n_rows,)
+            Score of each row.
+        name : str
+            Name of the run.
+
+        Returns
+        -------
+        Run
+            The run.
+
+        """
+        names, query_ptr, order = group_rows(id_array(query_ids), id_array(doc_ids))
+        run = cls(names, query_ptr, id_array(doc_ids)[order], np.asarray(scores, dtype=np.float64)[order], name)
+        return run.take(run.trec_order())
+
+    @classmethod
+    def of(cls, run: Run | Mapping[str, Mapping[str, float]] | Frame) -> Run:
+        """Return a run as it is, or made of a plain `{query id: {document id: score}}` or of a data frame.
+
+        Parameters
+        ----------
+        run : Run, mapping or DataFrame
+            A run; a DataFrame as for `from_frame`. A query of a mapping may have no document.
+
+        Returns
+        -------
+        Run
+            The run.
+
+        Raises
+        ------
+        InvalidInputError
+            For another form, an id that is neither text nor a whole number, or a score that is not a finite number.
+
+        """
+        if isinstance(run, cls):
+            return run
+        if frames.is_frame(run):
+            return cls.from_frame(run)  # type: ignore[arg-type]
+        table: Any = run
+        filled = cls.from_frame(frames.MappingFrame.of("run", frames.SCORE, table))
+        return filled if len(filled) == len(table) else filled._with_empty(frames.query_ids("run", table))
+
+    @classmethod
+    def from_frame(cls, frame: Frame, name: str | None = None) -> Run:
+        """Return a run made of a data frame with a row for each document.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Columns query_id (or qid), doc_id (or docno, doc) and score; rank is optional, others are ignored. Rows are
+            in any order. Documents are ordered by rank if there is one, else as in trec_eval: by score, then
+            document id, descending. Ids are text; whole numbers are converted to their decimal text.
+        name : str or None
+            Name of the run; None is the name that `to_frame` stored in `frame.attrs`, or the default name.
+
+        Returns
+        -------
+        Run
+
+        Raises
+        ------
+        InvalidInputError
+            If a column is missing, ids are not text or whole numbers, scores or ranks are not finite numbers, scores
+            contradict the ranks, or a query has a document twice.
+
+        """
+        names, query_ptr, doc_ids, order = frames.grouped_rows("run", frame)
+        scores = frames.number_column("run", frame, frames.column_name("run", frame, frames.SCORE))[order]
+        stored_name = frames.frame_attributes(frame).get("name") if name is None else name
+        run = cls(names, query_ptr, doc_ids, scores, UNNAMED if stored_name is None else str(stored_name))
+        rank_column = frames.column_name("run", frame, frames.RANK, required=False)
+        if rank_column is None:
+            return run.take(run.trec_order())
+        ranks = frames.number_column("run", frame, rank_column)[order]
+        run = run.take(np.lexsort((ranks, query_rows(query_ptr))))
+        _check_scores_fall(run)
+        return run
+
+    def _with_empty(self, query_ids: Ids) -> Run:
+        """Return the run with these queries, in this order, those that it does not have without documents."""
+        counts = dict(zip(self, np.diff(self.query_ptr).tolist(), strict=True))
+        query_ptr = pointers([counts.get(name, 0) for name in query_ids.tolist()])
+        return replace(self, query_ids=query_ids, query_ptr=query_ptr)
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with the columns query_id, doc_id, score and rank, a row for each document.
+
+        The rank is the position of the row in its query, from 1. The name of the run is stored in
+        `frame.attrs`. `from_frame` restores the run, except for queries without a document, which have no row.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The run.
+
+        """
+        numbers = query_rows(self.query_ptr)
+        columns = {
+            frames.QUERY_ID: self.query_ids[numbers].astype(object),
+            frames.DOC_ID: self.doc_ids.astype(object),
+            frames.SCORE: self.scores,
+            frames.RANK: np.arange(1, self.n_rows + 1) - self.query_ptr[:-1][numbers],
+        }
+        return frames.new_frame(columns, attrs={"name": self.name})
+
+    def summary(self) -> str:
+        """Return the name and the counts.
+
+        Returns
+        -------
+        str
+            One line.
+
+        """
+        return f"Run {shown(self.name)}: {self._counts()}"
+
+    def _value_columns(self, rows: slice) -> dict[str, list[Any]]:
+        ranks = np.arange(self.n_rows)[rows] - self.query_ptr[:-1][query_rows(self.query_ptr)[rows]] + 1
+        return {**super()._value_columns(rows), frames.RANK: ranks.tolist()}
+
+    @property
+    def retriever(self) -> Retriever | None:
+        """What retrieved the run, parsed from its name; None if it has the default name."""
+        return None if self.name == UNNAMED else Retriever.of_tag(self.name)
+
+    @classmethod
+    def joined(cls, runs: Sequence[Self]) -> Self:
+        """Return the queries of several runs as one run, in order.
+
+        Parameters
+        ----------
+        runs : sequence of Run
+            At least one run. No query is in two of them.
+
+        Returns
+        -------
+        Run
+            The run, with the name of the first.
+
+        """
+        columns: dict[str, Any] = {
+            "query_ids": np.concatenate([run.query_ids for run in runs]),
+            "query_ptr": pointers(np.concatenate([np.diff(run.query_ptr) for run in runs])),
+            "doc_ids": np.concatenate([run.doc_ids for run in runs]),
+            "scores": np.concatenate([run.scores for run in runs]),
+        }
+        return replace(runs[0], **columns)
+
+    def trec_order(self) -> Ints:
+        """Return the rows of each query as trec_eval orders them: by score, then document id, descending.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), dtype int64
+            Numbers of the rows.
+
+        """
+        return trec_order(self.query_ptr, self.scores, self.stored_ids)
+
+    def take(self, order: Ints) -> Run:
+        """Return the run with its rows in another order (rows stay within their query).
+
+        Parameters
+        ----------
+        order : ndarray of shape (n_rows,), dtype int64
+            Number of the row that comes to each position.
+
+        Returns
+        -------
+        Run
+            The reordered run.
+
+        """
+        return replace(self, doc_ids=self.stored_ids[order], scores=self.scores[order])
+
+
+def _check_scores_fall(run: Run) -> None:
+    """Refuse a run in which a score is above that of the rank before, as trec_eval compares them (float32)."""
+    with np.errstate(over="ignore"):
+        scores = run.scores.astype(np.float32)
+    rises = scores[1:] > scores[:-1]
+    rises[run.query_ptr[1:-1] - 1] = False  # queries have rows here: the first row of a query has no row before it
+    rows = np.flatnonzero(rises)
+    if len(rows):
+        row = int(rows[0]) + 1
+        query_id = run.query_ids[np.searchsorted(run.query_ptr, row, side="right") - 1]
+        raise InvalidInputError(
+            f"run: expected scores that do not rise with the rank, got a higher score for document "
+            f"{shown(str(run.doc_ids[row]))} of query {shown(str(query_id))} than for the rank before. "
+            "Correct the ranks or drop their column."
+        )
