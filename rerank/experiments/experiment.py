@@ -580,7 +580,7 @@ def _write_trial(trial: Trial, folder: Path, suffix: str) -> None:
         for fold, model in enumerate(models):
             model.save(folder / f"{_file_name(system)}{suffix}.fold{fold}.model.json")
     for fold, history in enumerate(trial.histories):
-        history.save(folder / f"history{suffix}.fold{fold}.npz")
+        history.save(folder / f"history{suffix}.fold{fold}.json")
     write_folds(trial.folds, folder / f"folds{suffix}.tsv")
 
 

@@ -219,12 +219,22 @@ class History:
         IndexHistory
             The history with its documents numbered as in the index.
 
+        Raises
+        ------
+        InvalidInputError
+            If the index holds none of its documents.
+
         """
         for bound in self._bound:
             if bound.forward is forward:
                 return bound
         near = document_neighbours(forward) if neighbours is None else neighbours
         judged = Judged.of(forward, **self.to_dict())
+        if any(self.doc_ids) and not len(judged.docs):
+            raise InvalidInputError(
+                "history: expected documents of the index, got none of them. Learn a history on this index (rerank "
+                "history)."
+            )
         bound = IndexHistory(self.checksum, self.terms, judged, forward, near)
         self._bound[:] = [bound]
         return bound

@@ -32,7 +32,7 @@ from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import array_log, log
 from rerank.runtime.threads import in_threads, kernel_threads, row_parts
-from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
+from rerank.types import Floats, Ints, joined_rows, pointers
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ids, id_array
 from rerank.types.retriever import CONTENTS

@@ -13,7 +13,7 @@ COMMANDS = {
     "rm3.run": "retrieve {index} topics.tsv -k 20 --candidates rm3 -o {out}",
     "data.svm": "features {index} topics.tsv bm25.run --qrels qrels.txt -o {out}",
     "vectors": "vectors {index} --dimensions 6",
-    "history.npz": "history {index} topics.tsv qrels.txt",
+    "history.json": "history {index} topics.tsv qrels.txt",
     "reranked.run": "rerank {index} model.json topics.tsv -k 20 -o {out}",
     "union.run": "rerank {index} model.json topics.tsv --run {run} -o {out}",
     "explanation": "explain {index} model.json topics.tsv --query q1 --documents {document} --run {run}",

@@ -662,8 +662,8 @@ def _history_seeds(work: Path) -> list[bytes]:
     forward = _forward(work)
     doc_ids = [str(doc_id) for doc_id in forward.doc_ids if doc_id]
     qrels = Qrels.of({query_id: {doc_ids[n]: 1, doc_ids[n + 4]: 2} for n, query_id in enumerate(QUERY_TERMS)})
-    History.of_terms(forward, QUERY_TERMS, qrels, folds=2, threads=1).save(work / "seed-history.npz")
-    return [(work / "seed-history.npz").read_bytes()]
+    History.of_terms(forward, QUERY_TERMS, qrels).save(work / "seed-history.json")
+    return [(work / "seed-history.json").read_bytes()]
 
 
 def _check_history(history: History, folder: Path) -> None:
@@ -679,8 +679,8 @@ def _check_history(history: History, folder: Path) -> None:
             records=Records(history=history),
             threads=1,
         )
-    history.save(folder / "again.npz")
-    expect_same(read_history(folder / "again.npz").arrays(), history.arrays())
+    history.save(folder / "again.json")
+    expect_same(read_history(folder / "again.json").to_dict(), history.to_dict())
 
 
 def _vectors_seeds(work: Path) -> list[bytes]:
@@ -802,7 +802,7 @@ READERS: dict[str, Reader] = {
     "recipe": Reader(_recipe_seeds, Recipe.from_toml, _check_recipe, "input.toml"),
     "settings": Reader(_settings_seeds, _read_study, _check_study, "settings.json", mutate_json),
     "doctor": Reader(_doctor_seeds, _read_doctor, _check_doctor, mutate=_mutate_doctor),
-    "history": Reader(_history_seeds, read_history, _check_history, "input.npz", mutate_archive),
+    "history": Reader(_history_seeds, read_history, _check_history, "input.json", mutate_json),
     "vectors": Reader(_vectors_seeds, _read_vectors, _check_vectors, "input.vectors", mutate_archive),
     "index": Reader(_index_seeds, _read_index, _check_index, "input.npz", _mutate_index),
     **dict(_model_readers()),

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import given as arguments
 from hypothesis import strategies as st
 
-from rerank.errors import FileFormatError, MissingFileError
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.history.history import History, read_history
 from tests.features.collection import forward_index
 from tests.history.conftest import World
@@ -45,6 +45,9 @@ def test_documents_that_an_index_does_not_hold_are_left_out(history: History, sm
     bound = history.on(forward_index(fewer))
     assert 0 < len(bound.judged.docs) < len(history.on(small.forward).judged.docs)
     assert set(bound.forward.doc_ids[bound.judged.docs].tolist()) <= set(fewer)
+    other = forward_index({f"e{doc}": fields for doc, fields in small.documents.items()})
+    with pytest.raises(InvalidInputError, match=r"^history: expected documents of the index, got none of them\."):
+        history.on(other)
 
 
 def test_missing_and_other_files_are_refused(tmp_path: Path) -> None:

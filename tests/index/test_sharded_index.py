@@ -71,8 +71,8 @@ def outputs(index: rerank.Index, topics: Mapping[str, str], qrels: Any, folder: 
     vectors = rerank.Vectors.learn(index, dimensions=8)
     history = rerank.History.learn(index, topics, qrels)
     vectors.save(folder / "vectors")
-    history.save(folder / "history.npz")
-    for name in ("vectors", "history.npz"):
+    history.save(folder / "history.json")
+    for name in ("vectors", "history.json"):
         results[name] = hashlib.sha256((folder / name).read_bytes()).hexdigest()
     bound = index.using(vectors=vectors, history=history, encoder=encode)
     for name in known_sources():
