@@ -29,7 +29,6 @@ from rerank.cli.options import (
     recipe_option,
     refuse_beside,
     run_option,
-    threads_option,
 )
 from rerank.errors import InvalidInputError
 
@@ -77,7 +76,6 @@ _FOLDS = re.compile(r"(?:([0-9]{1,6})x)?(-?[0-9]{1,9})")
 @click.option("--learn-history", is_flag=True, help="Learn a history from the training queries of each fold.")
 @click.option("--learning-curve", is_flag=True, help="Only write learning curves by number of queries.")
 @functions_option
-@threads_option
 @cluster_option
 def command(
     data: tuple[Path, ...],

@@ -28,7 +28,7 @@ from rerank.cli.options import (
 if TYPE_CHECKING:
     from rerank.explanation.explain import Explanation
 
-OF_ONE_QUERY = ("query", "documents", "run_files", "base", "other_index", "k", "functions", "threads")
+OF_ONE_QUERY = ("query", "documents", "run_files", "base", "other_index", "k", "functions")
 
 
 @click.command("explain", short_help="why a document is ranked where it is")
@@ -98,7 +98,6 @@ def _explained(
     base: str | None,
     other_index: bool,
     k: int | None,
-    threads: int | None,
     **_: Any,
 ) -> Explanation:
     """Return why a document is ranked where it is."""
@@ -114,7 +113,7 @@ def _explained(
     run = read_if(rerank.read_run, file)
     subjects = files_of_model(model, file, base, base_run)
     subjects |= {"query": topics, "documents": "--documents", "contributions": model}
-    with opened_for_model(index, run_files, other_index, threads) as opened:
+    with opened_for_model(index, run_files, other_index) as opened:
         if run is not None and file is not None:
             check_queries(run, file, queries, topics)
             check_documents(run, file, opened)

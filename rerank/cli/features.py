@@ -24,7 +24,6 @@ from rerank.cli.options import (
     refuse_beside,
     require,
     run_option,
-    threads_option,
 )
 
 
@@ -94,7 +93,6 @@ def _template(context: click.Context, parameter: click.Parameter, engine: str | 
     help="Maximum cost per pair of the features that --report selects.",
 )
 @click.option("--quick", is_flag=True, help="Make --report faster and less precise.")
-@threads_option
 @cluster_option
 def command(
     index: Path,
@@ -125,7 +123,7 @@ def command(
     chosen = read_if(rerank.Recipe.from_toml, recipe)
     others = read_named_runs(options["run_files"])
     with (
-        opened_index(index, options["cluster"], runs=others, threads=options["threads"]) as opened,
+        opened_index(index, options["cluster"], runs=others) as opened,
         errors_with_files({"recipe": recipe}),
     ):
         check_queries(pairs, run, queries, topics)
@@ -135,7 +133,7 @@ def command(
         if reports:
             data = opened.features(pairs, queries, judgements, recipe=chosen)
             costs = measure_costs(opened, pairs, queries, data.recipe or {})
-            settings = {name: options[name] for name in ("budget", "quick", "threads")}
+            settings = {name: options[name] for name in ("budget", "quick")}
             report = feature_report(data, microseconds=costs, **settings)
             for path in reports:
                 write_report(report, data.recipe or {}, path)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import rerank
-from rerank.cli.options import folder_option, is_given, path_argument, threads_option
+from rerank.cli.options import folder_option, is_given, path_argument
 from rerank.errors import InvalidInputError
 
 log = logging.getLogger("rerank")
@@ -33,7 +33,6 @@ log = logging.getLogger("rerank")
     show_default=True,
     help="Text encoding of CORPUS, e.g. latin-1 for old TREC disks.",
 )
-@threads_option
 @click.option("--shards", type=int, metavar="N", help="Split the index into N shards.  [default: no shards]")
 @click.option(
     "--vectors/--no-vectors",

@@ -15,6 +15,7 @@ import click
 from rerank.errors import RerankError, unknown_name
 from rerank.runtime.output import FULL, WRITE_ERRORS
 from rerank.runtime.progress import show_progress
+from rerank.runtime.threads import at_most_threads
 from rerank.version import __version__
 
 VERBS = {
@@ -71,14 +72,16 @@ class Verbs(click.Group):
 )
 @click.version_option(__version__, prog_name="rerank")
 @click.option("-q", "--quiet", is_flag=True, help="Show no progress and no messages except warnings.")
+@click.option("--threads", type=click.IntRange(1), metavar="N", help="Number of threads.  [default: all cores]")
 @click.pass_context
-def cli(ctx: click.Context, quiet: bool) -> None:
+def cli(ctx: click.Context, quiet: bool, threads: int | None) -> None:
     """Retrieve documents from a Lucene index, and reorder them with a trained ranking model.
 
     `rerank VERB -h` describes the arguments and options of a verb.
     """
     ctx.with_resource(_log_to_stderr(logging.WARNING if quiet else logging.INFO))
     ctx.with_resource(show_progress(not quiet))
+    ctx.with_resource(at_most_threads(threads))
 
 
 def main(arguments: list[str] | None = None) -> None:

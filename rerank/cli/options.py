@@ -200,7 +200,6 @@ def run_option(text: str) -> Declared:
     return click.option("--run", "run_files", metavar="NAME=FILE", multiple=True, help=f"{text} Repeatable.")
 
 
-threads_option = click.option("--threads", type=Whole(), metavar="N", help="Number of threads.  [default: all cores]")
 functions_option = path_option(
     "--functions", text="Python file that defines your own features.", multiple=True, callback=_load_functions
 )
@@ -239,7 +238,6 @@ applying_options = together(  # of the verbs that apply a model to an index
         help="Documents to rerank per query.  [default: as in training]",
     ),
     functions_option,
-    threads_option,
 )
 
 
@@ -332,12 +330,12 @@ def read_base(base: str) -> str | rerank.Run | Ranker | None:
     return rerank.read_model(name) if kind == "model" else None if base == NO_BASE else base
 
 
-def new_ranker(name: str, parameters: Sequence[str], metric: str, base: str, threads: int | None) -> Ranker:
+def new_ranker(name: str, parameters: Sequence[str], metric: str, base: str) -> Ranker:
     """Return the ranker of a name with the parameters of `-p`, not fitted."""
     from rerank.rankers.ranker import ranker_class
 
     values = ranker_parameters(name, parameters)
-    return ranker_class(name)(metric=metric, base=read_base(base), n_jobs=threads, **values)
+    return ranker_class(name)(metric=metric, base=read_base(base), **values)
 
 
 def ranker_parameters(
@@ -447,11 +445,11 @@ def opened_index(path: Path, cluster: str | None = None, **options: Any) -> Iter
 
 @contextmanager
 def opened_for_model(
-    path: Path, run_files: Sequence[str], other_index: bool, threads: int | None, cluster: str | None = None
+    path: Path, run_files: Sequence[str], other_index: bool, cluster: str | None = None
 ) -> Iterator[rerank.Index]:
     """Yield an index with the runs of `--run` that have a name, for a model to be applied to."""
     runs = read_named_runs(tuple(item for item in run_files if "=" in item))
-    with opened_index(path, cluster, runs=runs, threads=threads, check_models=not other_index) as index:
+    with opened_index(path, cluster, runs=runs, check_models=not other_index) as index:
         yield index
 
 

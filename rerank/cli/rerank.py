@@ -81,7 +81,6 @@ def command(
     other_index: bool,
     k: int | None,
     functions: tuple[Path, ...],
-    threads: int | None,
     output: Path,
     texts: Path | None,
     text_field: str | None,
@@ -114,7 +113,7 @@ def command(
     least = rerank.Cutoff.of(min_score, abstain)
     run = read_if(rerank.read_run, file)
     files = files_of_model(model, file, base, base_run) | {"first_k": "--first-k", "first stage": first}
-    with opened_for_model(index, run_files, other_index, threads, cluster) as opened:
+    with opened_for_model(index, run_files, other_index, cluster) as opened:
         if texts is None and run is not None and file is not None:
             check_queries(run, file, queries, topics)
             check_documents(run, file, opened)

@@ -16,7 +16,6 @@ from rerank.cli.options import (
     output_option,
     path_argument,
     path_option,
-    threads_option,
 )
 
 
@@ -35,7 +34,6 @@ from rerank.cli.options import (
     text="Also write the run of each source to this folder, as NAME.run; `rerank features --run NAME=FILE` computes "
     "features from them.",
 )
-@threads_option
 @cluster_option
 def command(
     index: Path,
@@ -44,7 +42,6 @@ def command(
     k: int,
     candidates: str | None,
     sources: Path | None,
-    threads: int | None,
     cluster: str | None,
 ) -> None:
     """Retrieve the top k documents of INDEX for TOPICS, with BM25 or other sources, and write a TREC run.
@@ -63,7 +60,7 @@ def command(
     from rerank.types.retriever import BM25
 
     queries = rerank.read_topics(topics)
-    with opened_index(index, cluster, threads=threads) as opened, errors_with_files({"candidates": "--candidates"}):
+    with opened_index(index, cluster) as opened, errors_with_files({"candidates": "--candidates"}):
         run = opened.search(queries, k, candidates=candidates or BM25)
     if sources is not None:
         if not isinstance(run, UnionRun):

@@ -31,7 +31,6 @@ from rerank.cli.options import (
     read_if,
     recipe_option,
     refuse_beside,
-    threads_option,
 )
 from rerank.errors import MissingFileError
 
@@ -106,7 +105,6 @@ def _describe(context: click.Context, parameter: click.Parameter, ranker: str | 
 @path_option("--validate", text="With DATA: data for early stopping.")
 @path_option("--preferences", text="With DATA: pairs to train on instead of labels.")
 @click.option("--memory", metavar="SIZE", help="With DATA: maximum memory, e.g. 4GB.")
-@threads_option
 @cluster_option
 def command(
     data: tuple[Path, ...],
@@ -118,7 +116,6 @@ def command(
     tune: int | None,
     teacher: Path | None,
     clicks: tuple[Path, ...],
-    threads: int | None,
     cluster: str | None,
     **options: Any,
 ) -> None:
@@ -153,10 +150,10 @@ def command(
     def new_model(default: str) -> Ranker:
         chosen = ranker or (RANKER if parameters or tuning is not None else default)
         start = base or (UNSUPERVISED if from_index else NO_BASE)
-        return new_ranker(chosen, parameters, metric, start, threads)
+        return new_ranker(chosen, parameters, metric, start)
 
     if from_index:
-        with opened_index(data[0], cluster, threads=threads) as index:
+        with opened_index(data[0], cluster) as index:
             labels = _Labels.of(index, data, teacher, clicks)
             model = new_model(labels.ranker)
             files = {**labels.files, "recipe": options["recipe"], "candidates": "--candidates"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 import rerank
-from rerank.cli.options import path_argument, threads_option
+from rerank.cli.options import path_argument
 
 NONE = "none"
 
@@ -28,13 +28,12 @@ NONE = "none"
     help="Encoder of texts, stored with INDEX: sentence-transformers:NAME, model2vec:NAME, onnx:FOLDER, wordllama, "
     "MODULE:FUNCTION (from a list of texts to an array), or none.  [default: wordllama, if it is installed]",
 )
-@threads_option
-def command(index: Path, dimensions: int, encoder: str | None, threads: int | None) -> None:
+def command(index: Path, dimensions: int, encoder: str | None) -> None:
     """Learn vectors of terms and documents from the texts of INDEX: latent semantic indexing (LSI).
 
     The vectors are stored with INDEX. They add features that compare queries and documents by meaning, and `lsi` as a
     source of candidates. No judgements are needed. The file takes 4 bytes per dimension for each
     term, and for each field of each document.
     """
-    with rerank.Index.open(index, threads=threads) as opened:
+    with rerank.Index.open(index) as opened:
         opened.learn_vectors(dimensions=dimensions, encoder=False if encoder == NONE else encoder)

@@ -49,8 +49,8 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def at_most_threads(number: int) -> Iterator[None]:
-    """Limit the number of threads within the block, for processes that share a machine."""
+def at_most_threads(number: int | None) -> Iterator[None]:
+    """Limit the number of threads within the block; None is all cores."""
     token = _most.set(number)
     try:
         yield

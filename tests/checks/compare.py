@@ -25,7 +25,7 @@ import numpy as np
 
 from tests.checks import DATA, ROOT
 
-TREES = "-p n_estimators=40 -p num_leaves=15 --threads 2"
+TREES = "-p n_estimators=40 -p num_leaves=15"
 LINES = (
     "index {corpus} -o index",
     "retrieve index {topics} -o bm25.run -k 200",
@@ -38,7 +38,7 @@ LINES = (
     f"train data.npz -o cold.json {TREES}",
     f"train data.npz --base run:bm25.run -o warm.json {TREES}",
     f"train all.npz -o all.json {TREES}",
-    "train data.npz --ranker ranksvm -o linear.json --threads 2",
+    "train data.npz --ranker ranksvm -o linear.json",
     "rank cold.json data.npz -o cold.run",
     "rank linear.json data.npz -o linear.run",
     "rank all.json all.npz -o all.run",
