@@ -38,7 +38,7 @@ def test_features_of_a_fold_are_those_of_a_history_of_its_training_queries(
         train = [query_id for query_id in topics if folds[query_id] not in (fold, (fold + 1) % 5)]
         of_train = {query_id: topics[query_id] for query_id in train}
         learned = rerank.History.learn(index, of_train, {query_id: qrels[query_id] for query_id in train})
-        assert data_of.histories[fold].judged.query_ids.tolist() == sorted(train)
+        assert data_of.histories[fold].query_ids == sorted(train)
         expected = index.using(history=learned).features(run, topics, qrels, recipe=study.recipe)
         data = data_of(fold).data
         assert data.feature_names == expected.feature_names
