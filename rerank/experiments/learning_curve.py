@@ -18,18 +18,18 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.evaluation.comparison import figure
 from rerank.evaluation.evaluate import evaluate
-from rerank.evaluation.page.figures import Axis, Series, line_chart, svg_file, ticks
+from rerank.evaluation.page.account import Account, Section, write_account
+from rerank.evaluation.page.figures import Axis, Element, Series, captioned, line_chart, ticks
 from rerank.experiments.experiment import Prepared, SourceLike, learns_from_all, prepare
 from rerank.experiments.study import NO_BASE, Study, check_output_folder, staged_output
 from rerank.files.lists import QrelsLike, TopicsLike
 from rerank.runtime.output import whole_file
 from rerank.training.folds import LEAST_QUERIES, held_out, training_size
 from rerank.types import Run
-from rerank.types.query_table import text_table
 
 RANKERS = ("plackettluce", "lambdamart")
 TABLE = "curve.tsv"
-PICTURE = "curve.svg"
+PAGE = "curve.html"
 HEADER = ("system", "queries", "mean", "lowest", "highest")
 STEPS = (1, 2, 5)  # of the numbers of queries, times a power of ten
 NEAREST_MARKS = 1.3  # quotient of numbers of queries on an axis
@@ -58,8 +58,8 @@ class CurvePoint:
     folds: tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class LearningCurve:
+@dataclass(frozen=True, repr=False)
+class LearningCurve(Account):
     """Learning curves of several systems.
 
     Parameters
@@ -75,6 +75,11 @@ class LearningCurve:
     points: Sequence[CurvePoint]
 
     @property
+    def title(self) -> str:  # type: ignore[override]
+        """What is shown, as a heading."""
+        return f"{self.measure} on held-out queries by the number of training queries"
+
+    @property
     def systems(self) -> Mapping[str, Sequence[CurvePoint]]:
         """The points of each system."""
         names = dict.fromkeys(point.system for point in self.points)
@@ -85,27 +90,14 @@ class LearningCurve:
         """System, number of queries, mean, lowest and highest fold of each point, as in `curve.tsv`."""
         return [(one.system, one.queries, one.mean, min(one.folds), max(one.folds)) for one in self.points]
 
-    def __str__(self) -> str:
-        """Return a table."""
-        rows = [[system, queries, *map(figure, values)] for system, queries, *values in self.rows]
-        table = text_table(rows, ["system", "training queries", self.measure, "lowest fold", "highest fold"])
-        if any(point.queries for point in self.points):
-            return table
-        return f"{table}\n\nnot enough judged queries: a fold leaves fewer than {LEAST_QUERIES} to learn from"
-
-    def write(self, folder: Path) -> None:
-        """Write `curve.tsv` and `curve.svg` into a folder.
-
-        Parameters
-        ----------
-        folder : Path
-            The folder.
-
-        """
-        with whole_file(folder / TABLE) as file:
-            file.writelines("\t".join(map(str, values)) + "\n" for values in (HEADER, *self.rows))
-        with whole_file(folder / PICTURE) as file:
-            file.write(_picture(self))
+    def parts(self, page: bool = False) -> Sequence[Section]:
+        """Return the points, and the chart of a page."""
+        few = f"not enough judged queries: a fold leaves fewer than {LEAST_QUERIES} to learn from"
+        text = [] if any(point.queries for point in self.points) else [few]
+        rows = [[system, f"{queries}", *map(figure, values)] for system, queries, *values in self.rows]
+        header = ["system", "training queries", self.measure, "lowest fold", "highest fold"]
+        points = Section("Points", text, rows, header, 1)
+        return [Section("Curves", figures=[_chart(self)]), points] if page else [points]
 
 
 def learning_curve(
@@ -125,7 +117,7 @@ def learning_curve(
     source, topics, qrels : as for `run_experiment`
         An index or its folder, topics and judgements; or data or their files.
     output : path or None
-        Folder for `curve.tsv` and `curve.svg`; None writes nothing.
+        Folder for `curve.tsv` and `curve.html`; None writes nothing.
     study : Study or None
         Settings; None is the defaults. The measure is that of the training. Systems are BM25, the unsupervised
         ranking, and the rankers plackettluce, lambdamart and that of the study, started from the study's base.
@@ -153,7 +145,9 @@ def learning_curve(
     curve = LearningCurve(study.metric, points)
     if target is not None:
         with staged_output(target, last=TABLE) as staging:
-            curve.write(staging)
+            with whole_file(staging / TABLE) as file:
+                file.writelines("\t".join(map(str, values)) + "\n" for values in (HEADER, *curve.rows))
+            write_account(curve, staging / PAGE)
     return curve
 
 
@@ -199,7 +193,7 @@ def _point(prepared: Prepared, system: str, queries: int, run: Run) -> CurvePoin
     return CurvePoint(system, queries, result[measure], tuple(float(np.mean(values[fold])) for fold in sorted(values)))
 
 
-def _picture(curve: LearningCurve) -> str:
+def _chart(curve: LearningCurve) -> Element:
     """Return the means by number of queries; systems that learn nothing are level lines."""
     numbers = sorted({point.queries for point in curve.points if point.queries})
     marks = numbers if len(numbers) > 1 else [LEAST_QUERIES, 2 * LEAST_QUERIES]
@@ -211,7 +205,6 @@ def _picture(curve: LearningCurve) -> str:
     shown = [mark for mark, following in pairwise(marks) if following >= NEAREST_MARKS * mark or mark == marks[0]]
     means = [point.mean for point in curve.points]
     x = Axis("judged training queries", [*shown, marks[-1]], log10)
-    title = f"{curve.measure} on held-out queries by the number of training queries"
-    description = "; ".join(f"{one.name} {figure(one.points[-1][1])}" for one in series)
     y = Axis(curve.measure, ticks(min(means), max(means)))
-    return svg_file(line_chart("curve", title, description, series, x, y), series)
+    description = "; ".join(f"{one.name} {figure(one.points[-1][1])}" for one in series)
+    return captioned(line_chart("curve", curve.title, description, series, x, y), f"{curve.title}.", series)

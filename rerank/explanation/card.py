@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rerank.evaluation.page.account import Account, Section
 from rerank.evaluation.page.figures import (
     Axis,
     Element,
@@ -24,7 +25,6 @@ from rerank.evaluation.page.figures import (
     ticks,
 )
 from rerank.experiments.study import versions
-from rerank.explanation.account import Account, Section
 from rerank.explanation.explain import base_in_words
 from rerank.explanation.importance import importances
 from rerank.features.base import directions

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
+from rerank.evaluation.page.account import Account, Section
 from rerank.evaluation.page.figures import Element, element, row_chart
-from rerank.explanation.account import Account, Section
 from rerank.features.base import column_groups
 from rerank.features.extract import normalisations
 from rerank.features.recipe import Recipe

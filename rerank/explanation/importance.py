@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown, suggestion
+from rerank.evaluation.page.account import Account, Section, write_account
 from rerank.evaluation.page.figures import Axis, Series, element, line_chart, ticks
 from rerank.evaluation.significance import bootstrap_intervals
-from rerank.explanation.account import Account, Section, write_account
 from rerank.explanation.explain import feature_meanings
 from rerank.features.base import column_groups
 from rerank.features.recipe import Recipe

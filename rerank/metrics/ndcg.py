@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -307,11 +308,19 @@ class _Curves:
     ideal: Floats
     ideal_ptr: Ints
 
+    @cached_property
+    def sums(self) -> list[tuple[Floats, Ints]]:
+        """The curve of the ranking and that of the ideal order, each followed by a 0, with their `query_ptr`."""
+        curves = []
+        for gains, query_ptr in ((self.gained, self.lists.query_ptr), (self.ideal, self.ideal_ptr)):
+            curve = running_sums(gains / log2_of(ranks(query_ptr) + 2.0), query_ptr)
+            curves.append((np.append(curve, 0.0), query_ptr))
+        return curves
+
     def at(self, query: Ints, depth: Ints) -> Floats:
         """Return the nDCG of queries at depths from 1; a curve is constant beyond its end, and 0 if it is empty."""
         values = []
-        for gains, query_ptr in ((self.gained, self.lists.query_ptr), (self.ideal, self.ideal_ptr)):
-            curve = np.append(running_sums(gains / log2_of(ranks(query_ptr) + 2.0), query_ptr), 0.0)
+        for curve, query_ptr in self.sums:
             reached = np.minimum(depth, np.diff(query_ptr)[query])
             values.append(curve[np.where(reached > 0, query_ptr[query] + reached - 1, -1)])
         return ratio(values[0], values[1])

@@ -64,7 +64,7 @@ def test_learning_curve_writes_its_table_and_picture(command: Command, tmp_path:
     out = tmp_path / "curve"
     done = command(*STUDY, "-o", str(out), "--learning-curve")
     assert done.code == 0, done.err
-    assert {path.name for path in out.iterdir()} == {"curve.tsv", "curve.svg"}
+    assert {path.name for path in out.iterdir()} == {"curve.tsv", "curve.html"}
     assert [line.split("\t")[0] for line in (out / "curve.tsv").read_text().splitlines()] == [
         "system",
         "BM25",

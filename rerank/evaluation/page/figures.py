@@ -182,22 +182,6 @@ def line_chart(name: str, title: str, description: str, series: Sequence[Series]
     return _svg(name, title, description, HEIGHT, [*_y_axis(y, height), *_x_axis(x, HEIGHT), *lines])
 
 
-def svg_file(chart: Element, series: Sequence[Series]) -> str:
-    """Return a line chart as a file, with the style of the page and the names of the lines below it."""
-    height = HEIGHT + 20 * len(series)
-    keys = []
-    for number, one in enumerate(series):
-        y = HEIGHT + 20 * number + 8
-        style = f"series s{one.number % STYLES}"
-        keys += [_line(LEFT, y, LEFT + 28, y, style), _text(one.name, LEFT + 36, y + 4, "axis-label")]
-    paper = element("rect", width=WIDTH, height=height, style="fill: var(--paper)")
-    named = {**dict(chart.items()), "viewBox": f"0 0 {WIDTH} {height}", "xmlns": "http://www.w3.org/2000/svg"}
-    drawing = element(
-        "svg", element("style", style_sheet()), paper, list(chart), keys, **named, font_family="sans-serif"
-    )
-    return tostring(drawing, encoding="unicode") + "\n"
-
-
 def bars_by_query(
     name: str, title: str, description: str, differences: Sequence[tuple[str, float]], label: str
 ) -> Element:
