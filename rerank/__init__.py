@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from rerank.explanation.card import model_card as model_card
     from rerank.explanation.explain import explain as explain
     from rerank.explanation.importance import dependence as dependence
-    from rerank.features.functions import feature as feature
+    from rerank.features.families.functions import feature as feature
     from rerank.features.recipe import Recipe as Recipe
     from rerank.files.corpus import read_documents as read_documents
     from rerank.files.data import read_data as read_data
@@ -128,7 +128,7 @@ _HOMES = {
     "experiment_result": "rerank.clicks.interleaving",
     "explain": "rerank.explanation.explain",
     "export_model": "rerank.exchange.models",
-    "feature": "rerank.features.functions",
+    "feature": "rerank.features.families.functions",
     "fuse": "rerank.retrieval.fusion",
     "import_model": "rerank.exchange.models",
     "interleave": "rerank.clicks.interleaving",

@@ -188,7 +188,7 @@ def limits_option(limits: Mapping[str, tuple[str, Number | Whole]], text: str) -
 
 def _load_functions(context: click.Context, parameter: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
     if files:
-        from rerank.features.functions import load_functions
+        from rerank.features.families.functions import load_functions
 
         for file in files:
             load_functions(file)

@@ -224,7 +224,7 @@ class Cluster:
         import cloudpickle
 
         from rerank.cluster.worker import check_index
-        from rerank.features.functions import functions
+        from rerank.features.families.functions import functions
 
         self.check_versions()
         if job.index is not None:

@@ -14,7 +14,7 @@ from typing import Any
 import cloudpickle
 
 from rerank.errors import ModelMismatchError, RerankError
-from rerank.features.functions import Function, define_functions
+from rerank.features.families.functions import Function, define_functions
 from rerank.files.source import file_mark
 from rerank.index.bound import fingerprint_differences
 from rerank.index.index import Index

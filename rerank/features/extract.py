@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.features.base import ColumnGroup, column_groups, columns_of
+from rerank.features.families.functions import functions
 from rerank.features.families.run import FORMS, relate
-from rerank.features.functions import functions
 from rerank.features.match import Candidates, Documents, gather_candidates, match
 from rerank.features.near_duplicates import query_groups
 from rerank.features.recipe import (
@@ -481,17 +481,12 @@ def _needs(name: str, what: str) -> bool:
 
 def scores_in(other: Run, run: Run) -> Floats:
     """Return score and rank in another run of each row of a run, (n_rows, 2) float64; NaN where it has no such row."""
+    other = other.select(other.query_numbers([query_id for query_id in run if query_id in other]))
     other = other.take(other.trec_order())
+    ranks = np.arange(other.n_rows) - other.query_ptr[query_rows(other.query_ptr)] + 1.0
     table = np.full((run.n_rows, 2), np.nan)
-    for query, query_id in enumerate(run):
-        if query_id in other:
-            other_rows = other.rows(query_id)
-            index_of = {doc_id: index for index, doc_id in enumerate(other.doc_ids[other_rows].tolist())}
-            rows = range(int(run.query_ptr[query]), int(run.query_ptr[query + 1]))
-            in_both = [(row, index_of[doc_id]) for row in rows if (doc_id := str(run.doc_ids[row])) in index_of]
-            row, index = np.array(in_both, dtype=np.int64).reshape(-1, 2).T
-            table[row, 0] = other.scores[other_rows][index]
-            table[row, 1] = index + 1
+    rows, other_rows = other.matches(run.query_ids, run.query_ptr, run.doc_ids)
+    table[rows, 0], table[rows, 1] = other.scores[other_rows], ranks[other_rows]
     return table
 
 

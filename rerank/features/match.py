@@ -281,7 +281,7 @@ class FieldBlock:
         document begin after so many positions of the document; 0 where tf is 0.
         """
         batch = self.candidates
-        tf, first_tokens = np.empty((2, self.tf_ptr[-1]), dtype=np.int32)
+        tf, first_tokens = np.zeros((2, self.tf_ptr[-1]), dtype=np.int32)
         queries = (batch.query_ptr, batch.docs, batch.term_ptr, batch.terms)
         slots = np.zeros(len(self.field.doc_freq), dtype=np.int32)
         _fill_matches(queries, postings(self.field), slots, self.tf_ptr, tf, first_tokens)
@@ -334,12 +334,11 @@ def match(candidates: Candidates, field: FieldArrays) -> FieldBlock:
 
 @kernel()
 def _fill_matches(queries, postings, slot_of, tf_ptr, tf, first_tokens):  # type: ignore[no-untyped-def]
-    """Fill `tf` and `first_tokens` (n_matches,), see `FieldBlock.matches`.
+    """Fill `tf` and `first_tokens` (n_matches,), which are 0 before, see `FieldBlock.matches`.
 
     queries   query_ptr, docs, term_ptr, terms as in Candidates
     postings  doc_ptr, terms, freqs of the field
     slot_of   (n_terms,) of the vocabulary, 0 before and after: 1 + number of the term in the query, 0 if it has none
-    All other terms of a document go to slot 0: without a branch, which could not be predicted.
     """
     query_ptr, docs, term_ptr, terms = queries
     doc_ptr, doc_terms, freqs = postings
@@ -347,7 +346,6 @@ def _fill_matches(queries, postings, slot_of, tf_ptr, tf, first_tokens):  # type
         index = tf_ptr[query]
         last = query_ptr[query + 1]
         of_query = terms[term_ptr[query] : term_ptr[query + 1]]
-        slots = np.zeros((2, len(of_query) + 1), np.int32)
         for number in range(len(of_query)):
             if of_query[number] >= 0:
                 slot_of[of_query[number]] = number + 1
@@ -362,11 +360,9 @@ def _fill_matches(queries, postings, slot_of, tf_ptr, tf, first_tokens):  # type
             n_tokens = 0
             for posting in range(doc_ptr[docs[row]], doc_ptr[docs[row] + 1]):
                 slot = slot_of[doc_terms[posting]]
-                slots[0, slot], slots[1, slot] = freqs[posting], n_tokens
+                if slot > 0:
+                    tf[index + slot - 1], first_tokens[index + slot - 1] = freqs[posting], n_tokens
                 n_tokens += freqs[posting]
-            for number in range(len(of_query)):
-                tf[index + number], first_tokens[index + number] = slots[0, number + 1], slots[1, number + 1]
-                slots[0, number + 1], slots[1, number + 1] = 0, 0
             index += len(of_query)
         for term in of_query:
             if term >= 0:

@@ -6,7 +6,6 @@ Feature families by the name that recipes use.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -27,7 +26,6 @@ known_families = _REGISTRY.known
 family = _REGISTRY.get
 register = _REGISTRY.register_instance
 NORMALISATIONS = ("none", "minmax", "zscore", "rank")
-_CHECKSUM = re.compile("[0-9a-f]{16}")
 _MOST = 1e9  # larger parameters overflow, or make all documents equal
 _LEAST = 1e-9  # where 0 divides by zero
 
@@ -105,16 +103,6 @@ def _names(chosen: Callable[[Family], bool]) -> tuple[str, ...]:
     return tuple(name for name, member in known_families().items() if chosen(member))
 
 
-class _Checksum(Field):
-    """The checksum of vectors or of a history."""
-
-    def read(self, value: Any, sizes: Sizes) -> str:
-        """Return the checksum."""
-        if not isinstance(value, str) or not _CHECKSUM.fullmatch(value):
-            raise SchemaError("the checksum that extraction sets", shown(value), "Leave it out.")
-        return value
-
-
 class _Passages(Field):
     """Window and stride of passages, e.g. 200/100."""
 
@@ -146,8 +134,8 @@ _FIELDS: dict[str, Field] = {
     "numbers": Names(may_be_empty=True),
     "functions": Names(may_be_empty=True),
     "runs": Names(may_be_empty=True),
-    "vectors": _Checksum(),
-    "history": _Checksum(),
+    "vectors": Text(),
+    "history": Text(),
     "encoder": Text(may_be_empty=True),
     "passages": _Passages(),
     "bm25_k1": Number(0.0, _MOST),

@@ -18,7 +18,7 @@ import numpy as np
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.features.extract import check_resources, column_plan
-from rerank.features.functions import functions
+from rerank.features.families.functions import functions
 from rerank.features.recipe import Recipe, defined_functions, family
 from rerank.index.bound import Needs
 from rerank.rankers.calibration import Probabilities

@@ -96,9 +96,12 @@ def named_function(what: str, source: Any, signature: str) -> tuple[str, Callabl
     return source, _imported(what, source, module, name)
 
 
-def exception_text(error: Exception) -> str:
+def exception_text(error: BaseException) -> str:
     """Return the type and the text of an exception in one line."""
-    text = " ".join(str(error).split())[:_MOST_CHARACTERS]
+    try:
+        text = " ".join(str(error).split())[:_MOST_CHARACTERS]
+    except Exception:  # its __str__ is the user's
+        text = ""
     return f"{type(error).__name__}{f': {text}' if text else ''}"
 
 

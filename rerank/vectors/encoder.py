@@ -13,7 +13,7 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -227,18 +227,12 @@ class QueryVectors:
 
     """
 
-    vectors: Vectors | None
+    vectors: Any
     queries: Mapping[str, NDArray[np.float32]]
     encoded: NDArray[np.float32] | None = None
 
-    def of_queries(self, first: int, last: int) -> QueryVectors:
-        """Return those of the queries [first, last)."""
-        return replace(self, queries={space: array[first:last] for space, array in self.queries.items()})
-
     def documents(self, space: str, of_field: str, docs: Ints) -> tuple[NDArray[np.float32], Ints]:
         """Return an array of vectors of documents, and the row of each document in it, (n,) int64."""
-        if self.vectors is None:
-            raise TypeError("features of vectors need vectors")
         stored = self.vectors.stored.get((space, of_field))
         if stored is not None:
             return stored, docs

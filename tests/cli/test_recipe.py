@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.features.functions import functions
+from rerank.features.families.functions import functions
 from tests.cli.conftest import SMALL, Command
 
 FUNCTION = "import rerank\n\n@rerank.feature('first')\ndef first(matches):\n    return matches.tf[:, 0]\n"

@@ -61,7 +61,7 @@ def test_files_are_those_of_local_work(folder: Path, cluster: rerank.Cluster, tm
 def test_functions_history_and_vectors_reach_the_workers(
     folder: Path, cluster: rerank.Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rerank.features import functions
+    from rerank.features.families import functions
 
     monkeypatch.setattr(functions, "_functions", {})
     (tmp_path / "own.py").write_text(

@@ -40,7 +40,7 @@ def test_matches_are_those_of_a_search_in_python(terms: list[int]) -> None:
     docs = np.tile(np.arange(len(sizes)), 2)
     query_ptr, term_ptr = np.array([0, len(sizes), 2 * len(sizes)]), pointers([len(terms), len(terms)])
     flat = np.array([*terms, *terms], dtype=np.int64)
-    tf, first_tokens = np.full((2, len(docs) * len(terms)), 99, np.int32)
+    tf, first_tokens = np.zeros((2, len(docs) * len(terms)), np.int32)
     tf_ptr = pointers(np.diff(query_ptr) * np.diff(term_ptr))
     slots = np.zeros(1 << 16, np.int32)
     _fill_matches((query_ptr, docs, term_ptr, flat), (doc_ptr, doc_terms, freqs), slots, tf_ptr, tf, first_tokens)

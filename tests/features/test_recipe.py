@@ -69,7 +69,7 @@ def test_recipe_survives_toml(tmp_path: Path) -> None:
         ({"fields": ["x" * 10_000] * 2}, r"recipe: fields\[1\]: expected each name once, got 'x{57}\.\.\.' again"),
         ({"families": {"letor": 1}}, r"recipe: families: expected a list of names, at least one, got \{'letor': 1\}"),
         ({"normalisation": {"a\nb": [1]}}, r"recipe: normalisation\['a\\nb'\]: expected a known name, got \[1\]"),
-        ({"vectors": "vectors.npz"}, r"recipe: vectors: expected the checksum that extraction sets, got 'vectors.npz'"),
+        ({"vectors": 1}, r"recipe: vectors: expected text of 1 to 100000 characters, got 1"),
         ({"encoder": 3}, r"recipe: encoder: expected text of 0 to 100000 characters, got 3"),
         ({"bm25_k1": None}, r"recipe: bm25_k1: expected a number from 0 to 1e\+09, got None"),
         ({"lm_jelinek_mercer_lambda": float("nan")}, r"expected 1e-09 to 1, got nan"),

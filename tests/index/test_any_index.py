@@ -12,7 +12,7 @@ import pytest
 import rerank
 from rerank.cli.main import run
 from rerank.errors import ModelMismatchError
-from rerank.features.functions import functions
+from rerank.features.families.functions import functions
 from tests.lucene import anserini
 from tests.tiny import Tiny
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import rerank
-from rerank.features.functions import functions
+from rerank.features.families.functions import functions
 from rerank.features.recipe import known_families
 from rerank.lucene.folder import shard_of
 from rerank.retrieval.base import known_sources

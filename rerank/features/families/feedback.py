@@ -90,10 +90,14 @@ def _fill(  # type: ignore[no-untyped-def]
         slot_terms = np.empty(n_postings + len(terms[of_query]), np.int32)
         weights = np.zeros((len(slot_terms), LANES))
         n_slots = _add_documents(rows, docs, postings, idf, norms, slots, slot_terms, weights)
-        out[first:last, _CLARITY] = _clarity(slot_terms[:n_slots], weights, collection_freq, n_tokens)
+        clarity = 0.0
         for slot in range(n_slots):
+            p = weights[slot, MODEL]
+            if p > 0.0:
+                clarity += p * log2(p * n_tokens / collection_freq[slot_terms[slot]])
             if doc_freq[slot_terms[slot]] > max_df:
                 weights[slot, :_SIMILARITY] = 0.0
+        out[first:last, _CLARITY] = clarity
         is_best = _best(weights, np.int64(MODEL), n_slots, np.int64(OVERLAP_TERMS))  # bare constants compile it twice
         for column in range(_RM3, _SIMILARITY):
             weights[:, column] *= _best(
@@ -105,8 +109,7 @@ def _fill(  # type: ignore[no-untyped-def]
             for column in range(weights.shape[1]):
                 weights[slot, column] *= idf[slot_terms[slot]]
         _score(first, last, rows, docs, postings, slots, weights, is_best, norms, saturation, found, out)
-        for slot in range(n_slots):
-            slots[slot_terms[slot]] = -1
+        slots[slot_terms[:n_slots]] = -1
 
 
 @helper()
@@ -159,17 +162,6 @@ def _add_documents(rows, docs, postings, idf, norms, slots, slot_terms, weights)
 
 
 @helper()
-def _clarity(slot_terms, weights, collection_freq, n_tokens):  # type: ignore[no-untyped-def]
-    """Return the sum of p(t) * log2(p(t) / (cf / n_tokens)) over the terms of the feedback documents."""
-    clarity = 0.0
-    for slot in range(len(slot_terms)):
-        p = weights[slot, MODEL]
-        if p > 0.0:
-            clarity += p * log2(p * n_tokens / collection_freq[slot_terms[slot]])
-    return clarity
-
-
-@helper()
 def _best(weights, column, n_slots, size):  # type: ignore[no-untyped-def]
     """Return 1 for the slots of a column's greatest positive weights, of equal ones the earlier, else 0, (n_slots,)."""
     best = np.empty(size, np.int64)
@@ -193,33 +185,25 @@ def _best(weights, column, n_slots, size):  # type: ignore[no-untyped-def]
 @helper()
 def _add_query(query, slots, slot_terms, n_slots, weights, mixture):  # type: ignore[no-untyped-def]
     """Mix the feedback terms with the query's own terms; return the number of slots."""
-    (terms, query_freq, doc_freq), (rm3_share, alpha, beta) = query, mixture
-    totals = np.zeros(_SIMILARITY)
-    known = 0.0
-    query_norm = 0.0
-    for slot in range(n_slots):
-        for column in range(_RM3, _ROCCHIO):
-            totals[column] += weights[slot, column]
-        totals[_ROCCHIO] += weights[slot, _ROCCHIO] ** 2
-    totals[_ROCCHIO] = np.sqrt(totals[_ROCCHIO])
-    for slot in range(n_slots):
-        for column in range(_RM3, _SIMILARITY):
-            share = beta if column == _ROCCHIO else rm3_share
-            weights[slot, column] *= share / totals[column] if totals[column] > 0.0 else 0.0
+    terms, query_freq, doc_freq = query
+    rm3_share, alpha, beta = mixture
+    for column in range(_RM3, _SIMILARITY):
+        of_column = weights[:, column]
+        share = beta if column == _ROCCHIO else rm3_share
+        total = np.sqrt((of_column**2).sum()) if column == _ROCCHIO else of_column.sum()
+        of_column *= share / total if total > 0.0 else 0.0
+    own = np.where(doc_freq > 0, query_freq, 0)
+    known = np.float64(own.sum())
+    norm = np.sqrt(np.float64((own**2).sum()))
     for number in range(len(terms)):
-        if doc_freq[number] > 0:
-            known += query_freq[number]
-            query_norm += query_freq[number] ** 2
-    for number in range(len(terms)):
-        if doc_freq[number] == 0:
+        if own[number] == 0:
             continue
         term = terms[number]
         if slots[term] < 0:
             slots[term], slot_terms[n_slots] = n_slots, term
             n_slots += 1
-        for column in range(_RM3, _ROCCHIO):
-            weights[slots[term], column] += (1.0 - rm3_share) * query_freq[number] / known
-        weights[slots[term], _ROCCHIO] += alpha * query_freq[number] / np.sqrt(query_norm)
+        weights[slots[term], :_ROCCHIO] += (1.0 - rm3_share) * own[number] / known
+        weights[slots[term], _ROCCHIO] += alpha * own[number] / norm
     return n_slots
 
 
@@ -256,7 +240,7 @@ def _score(  # type: ignore[no-untyped-def]
     sums = np.empty(LANES)
     is_expanding = np.zeros(len(weights), np.uint8)
     for slot in range(len(weights)):
-        is_expanding[slot] = weights[slot, :_SIMILARITY].sum() != 0.0
+        is_expanding[slot] = (weights[slot, 0] + weights[slot, 1] + weights[slot, 2] + weights[slot, 3]) != 0.0
     n_best = max(int(is_best.sum()), 1)
     rank = 0
     for row in range(first, last):

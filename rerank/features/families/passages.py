@@ -101,6 +101,7 @@ def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best
     window, stride = sizes
     scores = np.zeros(1)
     counts = np.zeros((2, 1), np.int64)
+    top = np.zeros(BEST + 1)
     for query in range(len(query_ptr) - 1):
         first_term = term_ptr[query]
         n_terms = term_ptr[query + 1] - term_ptr[query]
@@ -135,9 +136,7 @@ def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best
                         of_term = positions[token : token + count]
                         _add_term(of_term, window, stride, n_passages, weight, saturation[row], scores, counts)
             total = 0.0
-            most = 0.0
-            second = 0.0
-            third = 0.0
+            top[:] = 0.0
             n_hits = 0
             most_held = 0
             out[row, FIRST] = scores[0]
@@ -148,16 +147,15 @@ def _fill(queries, matches, field_positions, spans, saturation, sizes, out, best
                 total += score
                 n_hits += n_held > 0
                 most_held = max(most_held, n_held)
-                if score > third:
-                    if score > most:
-                        best[row], third, second, most = passage, second, most, score
-                    elif score > second:
-                        third = second
-                        second = score
-                    else:
-                        third = score
-            out[row, MAX], out[row, HITS], out[row, COVERED] = most, n_hits, most_held / n_terms
-            out[row, MEAN_OF_BEST] = (most + second + third) / max(min(n_passages, BEST), 1)
+                if score > top[0]:
+                    best[row] = passage
+                place = BEST
+                while place > 0 and score > top[place - 1]:
+                    top[place] = top[place - 1]
+                    place -= 1
+                top[place] = score
+            out[row, MAX], out[row, HITS], out[row, COVERED] = top[0], n_hits, most_held / n_terms
+            out[row, MEAN_OF_BEST] = (top[0] + top[1] + top[2]) / max(min(n_passages, BEST), 1)
             out[row, MEAN] = total / max(n_passages, 1)
             if n_passages > 0:
                 out[row, SHARE] = n_hits / n_passages

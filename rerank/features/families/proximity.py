@@ -95,14 +95,15 @@ def _fill(queries, matches, field_positions, of_rows, longest, k1, mu, out):  # 
         held_terms = np.empty(n_terms, np.int64)
         sums = np.zeros(n_terms)
         near = np.zeros((n_terms, n_terms))
-        query_freq, first_token, pairs, follower_ptr, followers = _read_query(query_tokens, n_terms)
-        constants = _chances(query_freq, pairs, follower_ptr, followers, p, mu)
+        query_freq, first_token, pairs = _read_query(query_tokens, n_terms)
+        constants = _chances(query_freq, pairs, p, mu)
         for index in range(len(row_docs)):
             row = query_ptr[query] + index
             _prefetch_row(index, row_docs, counts, tokens_before, position_ptr, positions)
             columns = out[row]
             columns[0:SPAN] = 0.0
             columns[SPAN:] = np.nan
+            columns[PHRASE:TP_DIST] = 0.0
             bm25 = (k1, saturation[row])
             n_present = 0
             for term in range(n_terms):
@@ -113,30 +114,27 @@ def _fill(queries, matches, field_positions, of_rows, longest, k1, mu, out):  # 
                     n_present += 1
             present = held_terms[:n_present]
             n_merged = _merge(positions, starts, ends, present, heads, merged, owners)
-            n_pairs = _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, columns)
-            columns[PROXIMITY] = _weigh_pairs(present, near, idf, bm25) if n_pairs > 0 else 0.0
-            columns[PHRASE] = 0.0
+            n_pairs = 0
+            if n_present > 1:
+                n_pairs = _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, columns)
+                _fill_neighbours(merged, owners, n_merged, present, sums, idf, bm25, columns)
             if n_present == n_terms:
                 columns[PHRASE] = _count_phrases(merged, owners, n_merged, query_tokens)
-            _fill_neighbours(merged, owners, n_merged, present, sums, idf, bm25, columns)
             if n_present > 0:
                 span = _shortest_span(merged, owners, n_merged, n_present, inside)
                 columns[SPAN], columns[SPAN_DENSITY], columns[FIRST] = span, n_present / span, merged[0]
-            columns[SDM] = _dependence(
-                counts[index], present, query_freq, pairs, follower_ptr, followers, n_pairs, p, mu, constants,
+            columns[PROXIMITY], columns[SDM] = _weigh(
+                counts[index], present, query_freq, pairs, near, n_pairs, idf, p, mu, bm25, constants,
                 log(lengths[row] + mu),
             )  # fmt: skip
 
 
 @helper()
 def _read_query(query_tokens, n_terms):  # type: ignore[no-untyped-def]
-    """Return what the tokens of a query are.
+    """Return the number of tokens of each term, the first token of each, and the pairs of adjacent tokens.
 
-    query_freq     tokens of each term
-    first_token    first token of each term
-    pairs          (n_terms, n_terms, 4): number of tokens a followed by b; number of tokens a and b that are adjacent
-                   in any order; two counts of a document, see `_count_pairs`
-    follower_ptr, followers  the distinct terms that follow each term, ascending
+    pairs  (n_terms, n_terms, 4): number of tokens a followed by b; number of tokens a and b that are adjacent in any
+           order; two counts of a document, see `_count_pairs`
     """
     query_freq = np.zeros(n_terms, np.int64)
     first_token = np.zeros(n_terms, np.int64)
@@ -150,20 +148,11 @@ def _read_query(query_tokens, n_terms):  # type: ignore[no-untyped-def]
             pairs[a, b, 0] += 1
             pairs[a, b, 1] += 1
             pairs[b, a, 1] += 1
-    follower_ptr = np.zeros(n_terms + 1, np.int64)
-    followers = np.empty(len(query_tokens), np.int64)
-    n_followers = 0
-    for a in range(n_terms):
-        for b in range(n_terms):
-            if pairs[a, b, 0] > 0:
-                followers[n_followers] = b
-                n_followers += 1
-        follower_ptr[a + 1] = n_followers
-    return query_freq, first_token, pairs, follower_ptr, followers
+    return query_freq, first_token, pairs
 
 
 @helper()
-def _chances(query_freq, pairs, follower_ptr, followers, p, mu):  # type: ignore[no-untyped-def]
+def _chances(query_freq, pairs, p, mu):  # type: ignore[no-untyped-def]
     """Return the dependence model's score without matches, length apart, and the weight of ln(len + mu)."""
     total = 0.0
     weight = 0.0
@@ -171,11 +160,10 @@ def _chances(query_freq, pairs, follower_ptr, followers, p, mu):  # type: ignore
         if p[a] > 0.0:
             total += TERM_WEIGHT * query_freq[a] * log(mu * p[a])
             weight += TERM_WEIGHT * query_freq[a]
-        for index in range(follower_ptr[a], follower_ptr[a + 1]):
-            b = followers[index]
-            if p[a] > 0.0 and p[b] > 0.0:
-                chance = mu * p[a] * p[b]
-                times = pairs[a, b, 0]
+        for b in range(len(p)):
+            times = pairs[a, b, 0]
+            chance = mu * p[a] * p[b]
+            if times > 0 and chance > 0.0:
                 total += times * ORDERED_WEIGHT * log(chance)
                 total += times * UNORDERED_WEIGHT * log(2 * (SDM_WINDOW - 1) * chance)
                 weight += times * (ORDERED_WEIGHT + UNORDERED_WEIGHT)
@@ -260,49 +248,36 @@ def _count_pairs(merged, owners, n_merged, first_token, pairs, near, tallies, co
 
 
 @helper()
-def _dependence(  # type: ignore[no-untyped-def]
-    counts, present, query_freq, pairs, follower_ptr, followers, n_pairs, p, mu, constants, log_length
+def _weigh(  # type: ignore[no-untyped-def]
+    counts, present, query_freq, pairs, near, n_pairs, idf, p, mu, bm25, constants, log_length
 ):
-    """Return the score of the sequential dependence model, and reset the counts of adjacent terms to 0.
+    """Return Rasolofo and Savoy's score and the dependence model's; reset `near` and the counts of a document to 0.
 
     ln(x + c) = ln(c) + ln(1 + x / c): `constants` has the first terms, only matches contribute to the second.
     """
+    k1, half = bm25
     total, weight = constants
-    if weight == 0.0:
-        return np.nan
-    n_both = 0
-    for a in present:
-        total += TERM_WEIGHT * query_freq[a] * log1p(counts[a] / (mu * p[a]))
-        for index in range(follower_ptr[a], follower_ptr[a + 1] if n_pairs > 0 else 0):
-            b = followers[index]
-            both = pairs[a, b, 3] + pairs[b, a, 3]
-            if both > 0:
-                n_both += both
-                chance = mu * p[a] * p[b]
-                times = pairs[a, b, 0]
-                total += times * ORDERED_WEIGHT * log1p(pairs[a, b, 2] / chance)
-                total += times * UNORDERED_WEIGHT * log1p(both / (2 * (SDM_WINDOW - 1) * chance))
-    if n_both > 0:
-        for a in present:
-            for index in range(follower_ptr[a], follower_ptr[a + 1]):
-                b = followers[index]
-                pairs[a, b, 2], pairs[a, b, 3], pairs[b, a, 2], pairs[b, a, 3] = 0, 0, 0, 0
-    return total - weight * log_length
-
-
-@helper()
-def _weigh_pairs(present, near, idf, bm25):  # type: ignore[no-untyped-def]
-    """Return Rasolofo and Savoy's score, and reset `near` to 0."""
-    score, (k1, half) = 0.0, bm25
+    score = 0.0
     for number in range(len(present)):
         a = present[number]
-        for other in range(number):
+        total += TERM_WEIGHT * query_freq[a] * log1p(counts[a] / (mu * p[a]))
+        for other in range(len(present) if n_pairs > 0 else 0):
             b = present[other]
-            both = near[a, b] + near[b, a]
-            if both > 0.0:
-                score += min(idf[a], idf[b]) * (k1 + 1.0) * both / (both + half)
-                near[a, b], near[b, a] = 0.0, 0.0
-    return score
+            both = pairs[a, b, 3] + pairs[b, a, 3]
+            times = pairs[a, b, 0]
+            if both > 0 and times > 0:
+                chance = mu * p[a] * p[b]
+                total += times * ORDERED_WEIGHT * log1p(pairs[a, b, 2] / chance)
+                total += times * UNORDERED_WEIGHT * log1p(both / (2 * (SDM_WINDOW - 1) * chance))
+            if other < number:  # the last that is read of both
+                nearness = near[a, b] + near[b, a]
+                if nearness > 0.0:
+                    score += min(idf[a], idf[b]) * (k1 + 1.0) * nearness / (nearness + half)
+                    near[a, b], near[b, a] = 0.0, 0.0
+                if both > 0:
+                    pairs[a, b, 2:] = 0
+                    pairs[b, a, 2:] = 0
+    return score, total - weight * log_length if weight > 0.0 else np.nan
 
 
 @helper()

@@ -237,7 +237,9 @@ def _relate(query_ptr, scores, bits, out):  # type: ignore[no-untyped-def]
                 if np.isnan(value):
                     out[row, column], out[row, column + 1], out[row, column + 2] = np.nan, np.nan, np.nan
                     continue
-                keys[0, n_rows] = _descending(bits[row, score]) << np.uint64(32) | np.uint64(row - first)
+                bit = bits[row, score]
+                key = np.uint64(bit) if bit >> np.uint32(31) else np.uint64(bit ^ np.uint32(0x7FFFFFFF))  # descending
+                keys[0, n_rows] = key << np.uint64(32) | np.uint64(row - first)
                 n_rows += 1
                 total += np.float64(value)
                 least = min(least, value)
@@ -260,12 +262,6 @@ def _relate(query_ptr, scores, bits, out):  # type: ignore[no-untyped-def]
                 out[row, column] = (value - least) / (most - least) if spread else 0.0
                 out[row, column + 1] = (value - mean) / deviation if spread and deviation > 0.0 else 0.0
                 out[row, column + 2] = rank
-
-
-@helper()
-def _descending(bits):  # type: ignore[no-untyped-def]
-    """Return an integer that sorts float32 bits by descending value."""
-    return np.uint64(bits) if bits >> np.uint32(31) else np.uint64(bits ^ np.uint32(0x7FFFFFFF))
 
 
 @helper()

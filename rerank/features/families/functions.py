@@ -8,13 +8,15 @@
     def is_review(tokens, document):
         return "review" in document["title"].lower()
 
-Data and models store a function's name, never its code: where the function is not defined, an error names it.
+Data and models store a function's name, never its code: where the function is not defined, an error names it. The
+families `function` and `document` call them, over a field and over the raw document.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import unwrap
@@ -28,16 +30,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, MissingFileError, RerankError
-from rerank.features.base import Cost, Feature, Missing
-from rerank.features.match import FieldBlock, cached_by_field
+from rerank.features.base import Cost, Feature, FieldFamily, Missing, RunFamily
+from rerank.features.match import Candidates, FieldBlock
+from rerank.features.recipe import Recipe, register
 from rerank.runtime.mapped_rows import read_only_view
+from rerank.runtime.registry import exception_text
+from rerank.runtime.strict_json import check_nesting
 from rerank.types import Floats, Ints
 from rerank.types.forward import FieldArrays
 
 Compute = TypeVar("Compute", bound=Callable[..., Any])
 OVER = ("field", "document")
 _functions: dict[str, Function] = {}
-_MOST_CHARACTERS = 200  # of an exception's text
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +92,7 @@ class Matches:
             lengths=read_only_view(block.lengths[rows]),
             docs=read_only_view(candidates.docs[rows]),
             scores=read_only_view(candidates.scores[rows]),
-            field=_frozen_field(block.field),
+            field=block.field,
         )
 
 
@@ -112,7 +116,7 @@ class Function:
         except BaseException as error:
             raise InvalidInputError(
                 f"{self._line(error)}feature {self.feature.name!r}: expected numbers for {subject}, got "
-                f"{_described(error)}. Correct the function."
+                f"{exception_text(error)}. Correct the function."
             ) from error
 
     def column(self, values: Any, n_rows: int, subject: str) -> NDArray[np.float32]:
@@ -161,26 +165,6 @@ def _as_float32(values: Any) -> NDArray[np.float32] | None:
     with np.errstate(over="ignore"):
         column = array.astype(np.float32)
     return np.ma.filled(column, np.nan) if isinstance(column, np.ma.MaskedArray) else column
-
-
-def _described(error: BaseException) -> str:
-    """Return the name and text of an exception in one line."""
-    try:
-        text = " ".join(str(error).split())
-    except Exception:  # its __str__ is the user's
-        text = ""
-    text = text if len(text) <= _MOST_CHARACTERS else text[:_MOST_CHARACTERS] + " ..."
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
-@cached_by_field
-def _frozen_field(field: FieldArrays) -> FieldArrays:
-    """Return the arrays of a field, read-only."""
-    arrays = {each.name: getattr(field, each.name) for each in fields(field)}
-    views: dict[str, Any] = {
-        name: read_only_view(array) for name, array in arrays.items() if isinstance(array, np.ndarray)
-    }
-    return replace(field, **views)
 
 
 def feature(
@@ -261,5 +245,81 @@ def load_functions(path: str | Path) -> None:
         lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == str(file)]
         line = f" (line {lines[-1]})" if lines else ""
         raise InvalidInputError(
-            f"{file}: expected Python that runs, got {_described(error)}{line}. Correct it."
+            f"{file}: expected Python that runs, got {exception_text(error)}{line}. Correct it."
         ) from error
+
+
+def _chosen(recipe: Recipe, over: str) -> list[Function]:
+    return [functions()[name] for name in recipe.functions or () if functions()[name].over == over]
+
+
+@register("function")
+class FunctionFeatures(FieldFamily):
+    """A feature for each user-defined function over a field, and for each field."""
+
+    evidence = "functions"
+    calling_thread = True
+
+    def features(self, recipe: Recipe) -> Sequence[Feature]:
+        """Return the features in the order of their columns."""
+        return [function.feature for function in _chosen(recipe, "field")]
+
+    def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, a column for each function), query by query."""
+        for query, query_id in enumerate(block.candidates.query_ids):
+            first, last = block.candidates.query_ptr[query : query + 2].tolist()
+            matches = Matches.of(block, query)
+            subject = f"field {block.field.name!r} of query {str(query_id)!r}"
+            for column, function in enumerate(_chosen(recipe, "field")):
+                out[first:last, column] = function.column(function.call(subject, matches), last - first, subject)
+
+
+@register("document")
+class DocumentFeatures(RunFamily):
+    """A feature for each user-defined function over the raw document."""
+
+    evidence = "functions of the document"
+    calling_thread = True
+
+    def features(self, recipe: Recipe) -> Sequence[Feature]:
+        """Return the features in the order of their columns."""
+        return [function.feature for function in _chosen(recipe, "document")]
+
+    def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, a column for each function); each document of the batch is read once."""
+        if candidates.documents is None:
+            return
+        numbers, number_of_row = np.unique(candidates.docs, return_inverse=True)
+        texts = candidates.documents(numbers)
+        for query, query_id in enumerate(candidates.query_ids):
+            first, last = candidates.query_ptr[query : query + 2].tolist()
+            tokens = candidates.query_tokens[query]
+            subjects = [f"query {str(query_id)!r}, document {str(name)!r}" for name in candidates.doc_ids[first:last]]
+            for column, function in enumerate(_chosen(recipe, "document")):
+                values = [
+                    function.call(subject, list(tokens), _parsed(texts[number]))
+                    for subject, number in zip(subjects, number_of_row[first:last].tolist(), strict=True)
+                ]
+                out[first:last, column] = _column(function, values, subjects)
+
+
+def _column(function: Function, values: Sequence[Any], subjects: Sequence[str]) -> NDArray[np.float32]:
+    """Return a function's values; the error for a value that is no number names the document."""
+    try:
+        return function.column(values, len(values), "the query's documents")
+    except InvalidInputError:
+        for value, subject in zip(values, subjects, strict=True):
+            function.column([value], 1, subject)
+        raise
+
+
+def _parsed(text: str | None) -> Mapping[str, Any] | str:
+    """Return a JSON document as a mapping of its own, any other document as its text."""
+    if text is None or not text.startswith("{"):
+        return text or ""
+    try:
+        check_nesting(text)
+        document: Mapping[str, Any] = json.loads(text)
+    except ValueError:
+        return text
+    return document
