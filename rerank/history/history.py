@@ -262,7 +262,7 @@ class History:
 
         """
         judged = self.judged
-        arrays: dict[str, NDArray[Any]] = {
+        return {
             "query_ids": judged.query_ids,
             "words": np.frombuffer(json.dumps(judged.words).encode(), dtype=np.uint8),
             "word_ptr": judged.word_ptr,
@@ -276,7 +276,6 @@ class History:
             "near_cosines": self.neighbours.cosines,
             "doc_ids": self.doc_ids,
         }
-        return arrays
 
     def save(self, path: str | Path) -> None:
         """Write the history as a .npz file, which holds no code.
@@ -318,30 +317,26 @@ class History:
         for bound in self._bound:
             if bound.forward is forward:
                 return bound
-        bound = _on(self, forward)
+        fingerprint = dict(forward.fingerprint)
+        numbers = np.arange(len(self.doc_ids)) if np.array_equal(self.doc_ids, forward.doc_ids) else None
+        if numbers is None:
+            numbers = forward.doc_numbers(self.doc_ids)
+        other = dict(self.fingerprint) != fingerprint or len(forward.term_ptr) - 1 != self.n_terms
+        if other or (numbers[self.doc_ids != ""] < 0).any():
+            names = [name for name in fingerprint if self.fingerprint.get(name) != fingerprint[name]]
+            name = names[0] if names else "documents"
+            raise InvalidInputError(
+                f"history: expected the index that it was learned on ({name}: {shown(self.fingerprint.get(name))}), "
+                f"got another ({name}: {shown(fingerprint.get(name))}). Learn a history on this index (rerank history)."
+            )
+        judged = self.judged
+        neighbours = self.neighbours
+        if not np.array_equal(numbers, np.arange(forward.n_docs)):
+            judged = judged.renumbered(numbers)
+            neighbours = neighbours.renumbered(numbers, forward.n_docs)
+        bound = IndexHistory(judged, self.folds, neighbours, forward)
         self._bound[:] = [bound]
         return bound
-
-
-def _on(history: History, forward: ForwardIndex) -> IndexHistory:
-    fingerprint = dict(forward.fingerprint)
-    numbers = np.arange(len(history.doc_ids)) if np.array_equal(history.doc_ids, forward.doc_ids) else None
-    if numbers is None:
-        numbers = forward.doc_numbers(history.doc_ids)
-    other = dict(history.fingerprint) != fingerprint or len(forward.term_ptr) - 1 != history.n_terms
-    if other or (numbers[history.doc_ids != ""] < 0).any():
-        names = [name for name in fingerprint if history.fingerprint.get(name) != fingerprint[name]]
-        name = names[0] if names else "documents"
-        raise InvalidInputError(
-            f"history: expected the index that it was learned on ({name}: {shown(history.fingerprint.get(name))}), got "
-            f"another ({name}: {shown(fingerprint.get(name))}). Learn a history on this index (rerank history)."
-        )
-    judged = history.judged
-    neighbours = history.neighbours
-    if not np.array_equal(numbers, np.arange(forward.n_docs)):
-        judged = judged.renumbered(numbers)
-        neighbours = neighbours.renumbered(numbers, forward.n_docs)
-    return IndexHistory(judged, history.folds, neighbours, forward)
 
 
 def read_history(path: str | Path) -> History:
