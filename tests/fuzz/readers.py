@@ -664,7 +664,7 @@ def _history_seeds(work: Path) -> list[bytes]:
     forward = _forward(work)
     doc_ids = [str(doc_id) for doc_id in forward.doc_ids if doc_id]
     qrels = Qrels.of({query_id: {doc_ids[n]: 1, doc_ids[n + 4]: 2} for n, query_id in enumerate(QUERY_TERMS)})
-    History.of_terms(forward, QUERY_TERMS, qrels, folds=2, threads=1).save(work / "seed-history.npz")
+    History.of_terms(forward, QUERY_TERMS, qrels, threads=1).save(work / "seed-history.npz")
     return [(work / "seed-history.npz").read_bytes()]
 
 
