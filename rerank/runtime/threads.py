@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -99,23 +98,8 @@ def in_threads(task: Callable[[Part], Result], parts: Iterable[Part], n_threads:
     parts = list(parts)
     if n_threads == 1 or len(parts) < 2:
         return [task(part) for part in parts]
-    results: dict[int, Result] = {}
-    remaining = iter(range(len(parts)))  # shared by the threads; the GIL makes each step atomic
-
-    def work() -> None:
-        try:
-            for number in remaining:
-                results[number] = task(parts[number])
-        finally:
-            deque(remaining, 0)  # after an error, the other threads end too
-
-    n_others = min(n_threads, len(parts)) - 1  # the calling thread is one
-    with ThreadPoolExecutor(n_others) as pool:
-        others = [pool.submit(work) for _ in range(n_others)]
-        work()
-        for other in others:
-            other.result()
-    return [results[number] for number in range(len(parts))]
+    with ThreadPoolExecutor(min(n_threads, len(parts))) as pool:
+        return list(pool.map(task, parts))
 
 
 def row_parts(n_rows: int, n_threads: int) -> list[slice]:

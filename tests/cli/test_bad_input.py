@@ -375,7 +375,10 @@ CASES |= {
     "nested model": ("rank bad/deep.json data.npz -o out", r"deep\.json: expected a model file .*nested too deep"),
     "endless number": ("rank bad/digits.json data.npz -o out", r"digits\.json: .* got a number of thousands of"),
     "infinite feature": ("train bad/infinite.npz -o out", r"infinite\.npz: expected finite features, .*got inf"),
-    "pickled data": ("train bad/pickled.npz -o out", r"pickled\.npz: .*got X of type object. Write the file anew"),
+    "pickled data": (
+        "train bad/pickled.npz -o out",
+        r"pickled\.npz: .*X: expected type float32, got type object\.",
+    ),
 }
 
 

@@ -33,9 +33,9 @@ from rerank.errors import InvalidInputError, MissingFileError, RerankError
 from rerank.features.base import Cost, Feature, FieldFamily, Missing, RunFamily
 from rerank.features.match import Candidates, FieldBlock
 from rerank.features.recipe import Recipe, register
+from rerank.runtime.codec import check_nesting
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.registry import exception_text
-from rerank.runtime.strict_json import check_nesting
 from rerank.types import Floats, Ints
 from rerank.types.forward import FieldArrays
 
