@@ -230,17 +230,19 @@ def _table(values: dict[str, OffPolicyValue], form: str) -> str:
     rows = [
         [
             path,
-            "refused" if each.refusal else f"{each.value:.4f}",
-            "" if each.refusal else f"{each.low:.4f} to {each.high:.4f}",
-            f"{each.effective_clicks:.0f}",
-            f"{each.unseen:.1%}",
-            each.n_queries,
+            "refused" if estimate.refusal else f"{estimate.value:.4f}",
+            "" if estimate.refusal else f"{estimate.low:.4f} to {estimate.high:.4f}",
+            f"{estimate.effective_clicks:.0f}",
+            f"{estimate.unseen:.1%}",
+            estimate.n_queries,
         ]
-        for path, each in values.items()
+        for path, estimate in values.items()
     ]
     header = ["run", "value", "95 % interval", "effective clicks", "never shown", "queries"]
     table = text_table(rows, header, form="simple" if form == "table" else form)
-    return "\n".join([table, *(f"{path}: {each.refusal}." for path, each in values.items() if each.refusal)])
+    return "\n".join(
+        [table, *(f"{path}: {estimate.refusal}." for path, estimate in values.items() if estimate.refusal)]
+    )
 
 
 def _result_table(result: InterleavingResult | AssignmentResult, form: str) -> str:

@@ -222,11 +222,11 @@ def _audit(
     rows = [
         [
             name,
-            each.measure,
-            *map(figure, (each.machine, each.people, each.value)),
-            f"{each.low:.4f} to {each.high:.4f}",
+            estimate.measure,
+            *map(figure, (estimate.machine, estimate.people, estimate.value)),
+            f"{estimate.low:.4f} to {estimate.high:.4f}",
         ]
-        for name, each in estimates
+        for name, estimate in estimates
     ]
     header = ["ranking", "measure", "QRELS", "people", "both", "95 % interval"]
     queries = f"QRELS: {estimates[0][1].n_machine} queries; people: {estimates[0][1].n_people} of them"

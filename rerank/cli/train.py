@@ -62,7 +62,7 @@ def _describe(context: click.Context, parameter: click.Parameter, ranker: str | 
     from rerank.rankers.ranker import ranker_class
 
     kind = ranker_class(ranker)
-    declared = [each for each in declared_parameters(kind).values() if each.name not in ELSEWHERE]
+    declared = [parameter for parameter in declared_parameters(kind).values() if parameter.name not in ELSEWHERE]
     click.echo(f"{ranker}: {str(kind.__doc__).partition(chr(10))[0]}\n\n{documentation(declared)}")
     context.exit()
 

@@ -143,7 +143,7 @@ class ClusterIndex(Index):
 
     def _on_workers(self) -> OpenIndex:
         """Return how workers open the index; they read files themselves, a history and an encoder are sent."""
-        vectors = self._given.vectors
+        vectors = self._bound.vectors
         if not (vectors is None or isinstance(vectors, bool | str | Path)):
             raise InvalidInputError(
                 "vectors: expected the path of their file, which every worker reads, got Vectors. Save them, and pass "
@@ -151,14 +151,14 @@ class ClusterIndex(Index):
             )
         if isinstance(vectors, str | Path):
             vectors = Path(vectors).resolve()
-        history = self._given.history
+        history = self._bound.history
         own = [self.resources / name for name, resource in ((VECTORS, vectors), (HISTORY, history)) if resource is None]
         files = [vectors] if isinstance(vectors, Path) else []
         marks = {str(file): file_mark(file) for file in (*files, *(file for file in own if file.is_file()))}
         options = {
             "vectors": vectors,
             "history": self.history if isinstance(history, str | Path) else history,
-            "encoder": stored_encoder(self._opened.commit) if self._given.encoder is None else self._given.encoder,
+            "encoder": stored_encoder(self._opened.commit) if self._bound.encoder is None else self._bound.encoder,
             "check_models": self.check_models,
         }
         return OpenIndex(str(self.path.resolve()), self.language, dict(self.forward.fingerprint), marks, options)

@@ -67,12 +67,12 @@ _MOST_CHARACTERS = 1000  # of the name of an encoder
 MOST_POSTINGS = 1 << 23  # up to which the nearest documents of each document are found without being asked for
 FEWEST_WORDS = 20  # of queries whose language is judged
 _log = logging.getLogger("rerank")
-PICKLED = ("path", "language", "threads", "check_models", "_opened", "_given")
+PICKLED = ("path", "language", "threads", "check_models", "_opened", "_bound")
 
 
 @dataclass(frozen=True, eq=False)
 class Resources:
-    """What was given when the index was opened; None is what the index's folder holds, False is none."""
+    """What was bound when the index was opened; None is what the index's folder holds, False is none."""
 
     vectors: Vectors | str | Path | bool | None = None
     history: History | str | Path | bool | None = None
@@ -186,7 +186,7 @@ class BoundIndex(InOrder):
         commit = open_commit(self.path)
         self.language = kept_language(self.path, commit) if language is None else language
         self._opened = _Opened(self.path, self.language, commit)
-        self._given = Resources(vectors, history, encoder, named_runs(runs))
+        self._bound = Resources(vectors, history, encoder, named_runs(runs))
         self.warned_of: set[str] = set()  # what is logged once
 
     def using(
@@ -213,13 +213,13 @@ class BoundIndex(InOrder):
 
         """
         other = copy(self)
-        for name, given in (("vectors", vectors), ("history", history), ("encoder", encoder)):
-            if given is not None:
+        for name, resource in (("vectors", vectors), ("history", history), ("encoder", encoder)):
+            if resource is not None:
                 other.__dict__.pop(name, None)
-        other._given = Resources(
-            self._given.vectors if vectors is None else vectors,
-            self._given.history if history is None else history,
-            self._given.encoder if encoder is None else encoder,
+        other._bound = Resources(
+            self._bound.vectors if vectors is None else vectors,
+            self._bound.history if history is None else history,
+            self._bound.encoder if encoder is None else encoder,
             self.runs if runs is None else named_runs(runs),
         )
         other.threads = self.threads if threads is None else threads
@@ -260,31 +260,28 @@ class BoundIndex(InOrder):
         """The passages that `keep_passages` keeps with the index; None without."""
         return kept_passages(self.resources)
 
+    def _resource(self, name: str, stored: str) -> Any:
+        """Return what is bound under a name, the file of the index's folder where nothing is, or None."""
+        bound = getattr(self._bound, name)
+        if bound is None and (self.resources / stored).is_file():
+            return self.resources / stored
+        return None if isinstance(bound, bool) else bound
+
     @cached_property
     def vectors(self) -> Vectors | None:
         """The vectors of the index; None if it has none."""
         from rerank.vectors.vectors import Vectors
 
-        given = self._given.vectors
-        if given is None and (self.resources / VECTORS).is_file():
-            given = self.resources / VECTORS
-        if given is None or isinstance(given, bool):
-            return None
-        return given if isinstance(given, Vectors) else Vectors.read(given, self)
+        vectors = self._resource("vectors", VECTORS)
+        return Vectors.read(vectors, self) if isinstance(vectors, str | Path) else vectors
 
     @cached_property
     def history(self) -> History | None:
         """What is learned from judgements; None if nothing is."""
-        given = self._given.history
-        if given is None and (self.resources / HISTORY).is_file():
-            given = self.resources / HISTORY
-        if given is None or isinstance(given, bool):
-            return None
-        if not isinstance(given, str | Path):
-            return given
         from rerank.history.history import read_history
 
-        return read_history(given)
+        history = self._resource("history", HISTORY)
+        return read_history(history) if isinstance(history, str | Path) else history
 
     def with_history_of(self, model: Ranker | None) -> Self:
         """Return the index with the history that a model holds; the index itself for a model without one.
@@ -306,7 +303,7 @@ class BoundIndex(InOrder):
     def learns_history(self) -> bool:
         """Whether training learns a history: there is none, none is refused, and the index is not too large for it."""
         n_postings = len(self.forward.fields[CONTENTS].terms) if CONTENTS in self.forward.fields else 0
-        return self._given.history is None and self.history is None and 0 < n_postings <= MOST_POSTINGS
+        return self._bound.history is None and self.history is None and 0 < n_postings <= MOST_POSTINGS
 
     def index_history(self) -> IndexHistory | None:
         """Return the history with the documents' numbers and neighbours; None if nothing is learned.
@@ -322,18 +319,18 @@ class BoundIndex(InOrder):
     @cached_property
     def encoder(self) -> Encoder | None:
         """The encoder of texts; None if there is none."""
-        given = self._given.encoder
-        given = stored_encoder(self._opened.commit) if given is None else given
-        if given is None or isinstance(given, bool):
+        bound = self._bound.encoder
+        bound = stored_encoder(self._opened.commit) if bound is None else bound
+        if bound is None or isinstance(bound, bool):
             return None
         from rerank.vectors.encoder import Encoder
 
-        return Encoder.of(given)
+        return Encoder.of(bound)
 
     @property
     def runs(self) -> Mapping[str, Run]:
         """Runs of other systems, by name."""
-        return self._given.runs
+        return self._bound.runs
 
     def search(
         self,

@@ -416,9 +416,9 @@ class Index(Shown, BoundIndex):
         store it.
 
         """
-        from rerank.index.texts import TextOptions, given_texts, text_features
+        from rerank.index.texts import TextOptions, text_features, texts_of_queries
 
-        return text_features(self, given_texts(query, documents, scores), TextOptions(field, recipe))
+        return text_features(self, texts_of_queries(query, documents, scores), TextOptions(field, recipe))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the index by its path, commit and resources: another process opens it."""

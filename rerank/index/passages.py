@@ -19,8 +19,8 @@ from rerank.features.families.passages import MAX, N_COLUMNS, field_spans, fill_
 from rerank.features.match import gather_candidates, match
 from rerank.features.recipe import Recipe
 from rerank.index.bound import check_topics
-from rerank.index.texts import GivenTexts, given_texts, position_ids
-from rerank.lucene.texts import GivenReader, TextDocument, UnusableTextError, check_characters
+from rerank.index.texts import QueryTexts, position_ids, texts_of_queries
+from rerank.lucene.texts import DocumentReader, TextDocument, UnusableTextError, check_characters
 from rerank.types import Ints, Run, Topics
 from rerank.types.ids import id_array
 from rerank.types.passages import Passage, Passages
@@ -170,24 +170,24 @@ def stored_texts(index: BoundIndex, numbers: Ints, field: str) -> list[str]:
 def text_passages(index: BoundIndex, query: str, documents: Any, field: str | None) -> list[Passage]:
     """Return the best passage of each text; see `Index.text_passages`."""
     field = field or index.main_field
-    given = given_texts(query, documents)
-    reader = GivenReader(index.forward, index.searcher.joined_fields, field)
-    (terms,), (named,) = index.searcher.analyze([query]), given.documents.values()
-    texts = [_text(reader, given, doc_id, document, field) for doc_id, document in named.items()]
+    query_texts = texts_of_queries(query, documents)
+    reader = DocumentReader(index.forward, index.searcher.joined_fields, field)
+    (terms,), (named,) = index.searcher.analyze([query]), query_texts.documents.values()
+    texts = [_text(reader, query_texts, doc_id, document, field) for doc_id, document in named.items()]
     try:
         return [passage for part in _text_parts(texts) for passage in _best(index, terms, part, field)]
     except UnusableTextError:
         for doc_id, text in zip(named, texts, strict=True):
-            check_characters({field: text}, given.location(next(iter(given.topics)), doc_id))
+            check_characters({field: text}, query_texts.location(next(iter(query_texts.topics)), doc_id))
         raise
 
 
-def _text(reader: GivenReader, given: GivenTexts, doc_id: str, document: Any, field: str) -> str:
+def _text(reader: DocumentReader, query_texts: QueryTexts, doc_id: str, document: Any, field: str) -> str:
     """Return the text of a document's field."""
     try:
         read = reader.read(doc_id, document).document
     except InvalidInputError as error:
-        raise InvalidInputError(f"{given.location(next(iter(given.topics)), doc_id)}: {error}") from None
+        raise InvalidInputError(f"{query_texts.location(next(iter(query_texts.topics)), doc_id)}: {error}") from None
     return read.contents if field == CONTENTS else read.texts.get(field, "")
 
 

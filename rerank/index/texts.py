@@ -16,7 +16,14 @@ from rerank.features.recipe import Recipe
 from rerank.files.rows import joined_parts
 from rerank.index.bound import Needs
 from rerank.lucene.documents import stored_text
-from rerank.lucene.texts import GivenDocument, GivenReader, TextAnalyser, TextIndex, UnusableTextError, check_characters
+from rerank.lucene.texts import (
+    DocumentReader,
+    ReadDocument,
+    TextAnalyser,
+    TextIndex,
+    UnusableTextError,
+    check_characters,
+)
 from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
 from rerank.types.frames import frame_rows, is_frame, is_missing
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
@@ -48,7 +55,7 @@ class TextOptions:
 
 
 @dataclass(frozen=True, eq=False)
-class GivenTexts:
+class QueryTexts:
     """Queries and the documents of each, and where each document comes from, for errors.
 
     Parameters
@@ -78,7 +85,7 @@ class GivenTexts:
         return self.locations.get((query_id, doc_id), f"documents: {of_query}{doc_id}")
 
 
-def given_texts(query: str | Mapping[str, str], documents: Any, scores: Any = None) -> GivenTexts:
+def texts_of_queries(query: str | Mapping[str, str], documents: Any, scores: Any = None) -> QueryTexts:
     """Return the arguments of `Index.text_features` as records; raises InvalidInputError."""
     if isinstance(query, str):
         if not query.strip():
@@ -95,7 +102,7 @@ def given_texts(query: str | Mapping[str, str], documents: Any, scores: Any = No
             f"documents: expected a mapping by query id for several queries, got {type(documents).__name__}. "
             "Pass the documents of each query."
         )
-    by_query = {str(query_id): given for query_id, given in documents.items()}
+    by_query = {str(query_id): texts for query_id, texts in documents.items()}
     unknown = [query_id for query_id in by_query if query_id not in topics]
     if unknown:
         raise InvalidInputError(
@@ -106,7 +113,7 @@ def given_texts(query: str | Mapping[str, str], documents: Any, scores: Any = No
     if total > MOST_TEXTS:
         raise InvalidInputError(f"documents: expected at most {MOST_TEXTS:,} texts, got {total:,}. Give them in parts.")
     have_ids = all(isinstance(of_query, Mapping) for of_query in by_query.values())
-    return GivenTexts(topics, named, None if scores is None else _run_of(named, scores), have_ids)
+    return QueryTexts(topics, named, None if scores is None else _run_of(named, scores), have_ids)
 
 
 def _named(documents: Any, what: str) -> dict[str, Any]:
@@ -124,8 +131,8 @@ def _named(documents: Any, what: str) -> dict[str, Any]:
         if len(named) < len(documents):
             raise InvalidInputError(f"{what}: expected each id once, got one again as text. Rename one of the two.")
     else:
-        given = listed(documents)
-        named = dict(zip(position_ids(len(given)), given, strict=True))
+        texts = listed(documents)
+        named = dict(zip(position_ids(len(texts)), texts, strict=True))
     if not named:
         raise InvalidInputError(f"{what}: expected at least one text, got none. Pass the texts to rank.")
     return named
@@ -178,31 +185,31 @@ def _run(documents: Mapping[str, Mapping[str, Any]], scores: Floats, name: str) 
     return Run(id_array(list(documents)), pointers([len(named) for named in documents.values()]), doc_ids, scores, name)
 
 
-def text_features(index: BoundIndex, given: GivenTexts, options: TextOptions) -> RankingData:
+def text_features(index: BoundIndex, query_texts: QueryTexts, options: TextOptions) -> RankingData:
     """Return the features of texts, batch by batch of queries; see `Index.text_features`."""
     searcher = index.searcher
     forward = index.forward
-    if given.run is None and options.retriever.field not in forward.fields:
+    if query_texts.run is None and options.retriever.field not in forward.fields:
         raise unknown_name("field", options.retriever.field, forward.fields)
-    reader = GivenReader(forward, searcher.joined_fields, options.plain_field or index.main_field, options.runs)
-    terms = dict(zip(given.topics, searcher.analyze(list(given.topics.values())), strict=True))
-    parts = [_batch_features(index, terms, batch, given, options) for batch in _batches(given, reader)]
+    reader = DocumentReader(forward, searcher.joined_fields, options.plain_field or index.main_field, options.runs)
+    terms = dict(zip(query_texts.topics, searcher.analyze(list(query_texts.topics.values())), strict=True))
+    parts = [_batch_features(index, terms, batch, query_texts, options) for batch in _batches(query_texts, reader)]
     return parts[0] if len(parts) == 1 else joined_parts(parts)
 
 
-def _batches(given: GivenTexts, reader: GivenReader) -> Iterator[dict[str, dict[str, GivenDocument]]]:
+def _batches(query_texts: QueryTexts, reader: DocumentReader) -> Iterator[dict[str, dict[str, ReadDocument]]]:
     """Yield the documents of whole queries, read, about as many as are in memory at once."""
-    batch: dict[str, dict[str, GivenDocument]] = {}
+    batch: dict[str, dict[str, ReadDocument]] = {}
     n_rows = n_characters = 0
-    for query_id, documents in given.documents.items():
+    for query_id, documents in query_texts.documents.items():
         batch[query_id] = read = {}
         for doc_id, document in documents.items():
             try:
                 read[doc_id] = reader.read(doc_id, document)
             except InvalidInputError as error:
-                raise InvalidInputError(f"{given.location(query_id, doc_id)}: {error}") from None
+                raise InvalidInputError(f"{query_texts.location(query_id, doc_id)}: {error}") from None
         n_rows += len(documents)
-        n_characters += sum([sum(map(len, each.document.texts.values())) for each in read.values()])
+        n_characters += sum([sum(map(len, document.document.texts.values())) for document in read.values()])
         if n_rows >= _BATCH_ROWS or n_characters >= _BATCH_CHARACTERS:
             yield batch
             batch = {}
@@ -215,33 +222,35 @@ def _batches(given: GivenTexts, reader: GivenReader) -> Iterator[dict[str, dict[
 def _batch_features(
     index: BoundIndex,
     terms: Mapping[str, Sequence[str]],
-    batch: Mapping[str, Mapping[str, GivenDocument]],
-    given: GivenTexts,
+    batch: Mapping[str, Mapping[str, ReadDocument]],
+    query_texts: QueryTexts,
     options: TextOptions,
 ) -> RankingData:
     """Return the features of the documents of some queries."""
     analyser: TextAnalyser = index.text_analyser
-    documents = [each for named in batch.values() for each in named.values()]
+    documents = [document for named in batch.values() for document in named.values()]
     if options.needed is not None:
         _warn_of_empty_fields(index, documents, options.needed)
-    run = _run(batch, np.zeros(len(documents)), str(options.retriever) if given.run is None else given.run.name)
+    run = _run(
+        batch, np.zeros(len(documents)), str(options.retriever) if query_texts.run is None else query_texts.run.name
+    )
     numbers = {
-        name: np.array([each.numbers.get(name, np.nan) for each in documents], dtype=np.float64)
+        name: np.array([document.numbers.get(name, np.nan) for document in documents], dtype=np.float64)
         for name in analyser.numbers
     }
     try:
-        texts = analyser.index([each.document for each in documents], run.doc_ids, numbers, index.threads)
+        texts = analyser.index([document.document for document in documents], run.doc_ids, numbers, index.threads)
     except UnusableTextError:
         for row, query in zip(documents, query_rows(run.query_ptr).tolist(), strict=True):
-            check_characters(row.document.texts, given.location(str(run.query_ids[query]), row.doc_id))
+            check_characters(row.document.texts, query_texts.location(str(run.query_ids[query]), row.doc_id))
         raise
-    if given.run is None:
+    if query_texts.run is None:
         scores = _bm25(texts, terms, run, options.retriever)
     else:
-        scores = np.concatenate([given.run.scores[given.run.rows(query_id)] for query_id in batch])
+        scores = np.concatenate([query_texts.run.scores[query_texts.run.rows(query_id)] for query_id in batch])
     run = replace(run, scores=scores)
     order = run.trec_order()
-    records = _records(index, batch, given, options)
+    records = _records(index, batch, query_texts, options)
     return extract(
         replace(texts, rows=order),
         terms,
@@ -255,25 +264,28 @@ def _batch_features(
 
 def _records(
     index: BoundIndex,
-    batch: Mapping[str, Mapping[str, GivenDocument]],
-    given: GivenTexts,
+    batch: Mapping[str, Mapping[str, ReadDocument]],
+    query_texts: QueryTexts,
     options: TextOptions,
 ) -> Records:
     """Return what features need beside the texts of some queries."""
-    documents = [each for named in batch.values() for each in named.values()]
+    documents = [document for named in batch.values() for document in named.values()]
     needs = Needs.of(options.recipe)
     history = index.index_history() if needs.history else None
+    topics = {query_id: query_texts.topics[query_id] for query_id in batch}
     return Records(
         runs={**index.runs, **_runs_of_texts(batch, options.runs)},
         documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
         vectors=index.vectors if needs.vectors else None,
-        history=None if history is None else replace(history, of_texts=given.have_ids),
-        encoded=_encoded(index, documents, {name: given.topics[name] for name in batch}) if needs.encoder else None,
+        history=None if history is None else replace(history, of_texts=query_texts.have_ids),
+        encoded=_encoded(index, documents, {name: query_texts.topics[name] for name in batch})
+        if needs.encoder
+        else None,
         passages=index.passages,
     )
 
 
-def _runs_of_texts(batch: Mapping[str, Mapping[str, GivenDocument]], names: Collection[str]) -> dict[str, Run]:
+def _runs_of_texts(batch: Mapping[str, Mapping[str, ReadDocument]], names: Collection[str]) -> dict[str, Run]:
     """Return the runs whose scores the documents have as numbers, by name."""
     scores: dict[str, dict[str, dict[str, float]]] = {}
     for query_id, documents in batch.items():
@@ -283,17 +295,17 @@ def _runs_of_texts(batch: Mapping[str, Mapping[str, GivenDocument]], names: Coll
     return {name: replace(Run.of(scores[name]), name=name) for name in names if name in scores}
 
 
-def _warn_of_empty_fields(index: BoundIndex, documents: Sequence[GivenDocument], needed: Collection[str]) -> None:
+def _warn_of_empty_fields(index: BoundIndex, documents: Sequence[ReadDocument], needed: Collection[str]) -> None:
     """Log a warning, once for an index, of fields that a model reads and no document fills."""
     read = {name.rpartition(".")[2] for name in needed} & (index.forward.fields.keys() - {CONTENTS})
-    empty = sorted(read.difference(*(each.document.texts for each in documents)) - index.warned_of)
+    empty = sorted(read.difference(*(document.document.texts for document in documents)) - index.warned_of)
     if empty:
         index.warned_of.update(empty)
         text = "texts: none has the field %s, whose features the model reads. Pass it, too, where there is such text."
         _log.warning(text, " or ".join(empty))
 
 
-def _encoded(index: BoundIndex, documents: Sequence[GivenDocument], queries: Mapping[str, str]) -> Encoded | None:
+def _encoded(index: BoundIndex, documents: Sequence[ReadDocument], queries: Mapping[str, str]) -> Encoded | None:
     """Return the vectors of an encoder for queries and texts, each as the index would store it; None without one."""
     encoder = index.encoder
     if encoder is None:
@@ -303,7 +315,7 @@ def _encoded(index: BoundIndex, documents: Sequence[GivenDocument], queries: Map
     fields = index.forward.fields
     joined_fields = index.searcher.joined_fields
     of_queries = encoder.encode_queries(list(queries.values()))
-    texts = [stored_text(each.json(), fields, joined_fields) for each in documents]
+    texts = [stored_text(document.json(), fields, joined_fields) for document in documents]
     vectors = encoder.encode(texts, of_queries.shape[1])
     return Encoded(encoder.name, vectors, dict(zip(queries, of_queries, strict=True)))
 

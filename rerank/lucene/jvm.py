@@ -165,14 +165,14 @@ def open_index(folder: Path) -> dict[str, Any]:
         for shard in shards:
             path = str(shard.absolute())  # Java keeps the working directory of its start
             opened.append(ask_json("open", index=str(shard), path=path))
-        index: dict[str, Any] = {**opened[0], "sizes": [each["documents"] for each in opened]}
+        index: dict[str, Any] = {**opened[0], "sizes": [shard["documents"] for shard in opened]}
         if shards != (folder,):
             check_alike(folder, shards, opened)
-            index |= ask_json("join", index=str(folder), handles=[each["handle"] for each in opened])
+            index |= ask_json("join", index=str(folder), handles=[shard["handle"] for shard in opened])
         return index
     except BaseException:
-        for each in opened:
-            ask_json("close", handle=each["handle"])
+        for shard in opened:
+            ask_json("close", handle=shard["handle"])
         raise
 
 

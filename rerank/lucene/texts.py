@@ -337,7 +337,7 @@ class TextAnalyser:
         return doc_freq, collection_freq
 
 
-class GivenDocument(NamedTuple):
+class ReadDocument(NamedTuple):
     """A document: its id, its texts, its numbers by the names of the index, and its scores in other runs by name."""
 
     doc_id: str
@@ -351,7 +351,7 @@ class GivenDocument(NamedTuple):
         return json.dumps({"id": self.doc_id, **texts, **self.numbers})
 
 
-class GivenReader:
+class DocumentReader:
     """Reads documents that are text or mappings.
 
     Parameters
@@ -388,7 +388,7 @@ class GivenReader:
         self._parts: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._runs = frozenset(runs) - self._fields - self._numbers
 
-    def read(self, doc_id: str, document: str | Mapping[str, Any]) -> GivenDocument:
+    def read(self, doc_id: str, document: str | Mapping[str, Any]) -> ReadDocument:
         """Return a document; errors do not say where it is."""
         numbers: dict[str, int | float] = {}
         if isinstance(document, str):
@@ -415,7 +415,7 @@ class GivenReader:
         if parts is None:
             parts = self._parts[names] = self._parts_of(names)
         run_scores = {name: numbers.pop(name) for name in self._runs & numbers.keys()}
-        return GivenDocument(doc_id, TextDocument(texts, parts), numbers, run_scores)
+        return ReadDocument(doc_id, TextDocument(texts, parts), numbers, run_scores)
 
     def _parts_of(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return those of the fields that make up `contents`, in the order of the index build."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
-from rerank.index.texts import GivenTexts, TextOptions, given_texts, listed, position_ids, text_features
+from rerank.index.texts import QueryTexts, TextOptions, listed, position_ids, text_features, texts_of_queries
 from rerank.pipeline.applying import (
     Cutoff,
     applied_model,
@@ -101,14 +101,14 @@ def rerank_texts(
     if not isinstance(query, str):
         raise InvalidInputError(f"query: expected text, got {type(query).__name__}. Pass one query at a time.")
     documents = listed(documents)
-    run = rank_texts(index, model, given_texts(query, documents, scores), field, cutoff=cutoff)
+    run = rank_texts(index, model, texts_of_queries(query, documents, scores), field, cutoff=cutoff)
     return ranked_texts(run, documents, k)
 
 
 def rank_texts(
     index: BoundIndex,
     model: Ranker | str | Path,
-    given: GivenTexts,
+    query_texts: QueryTexts,
     plain_field: str | None = None,
     base: Run | None = None,
     cutoff: Cutoff | None = None,
@@ -120,14 +120,16 @@ def rank_texts(
     index = index_of(index, model)
     trained = model_candidates(model)
     retriever = Retriever.bm25(trained.k1, trained.b, trained.field)
-    check_candidates(model, retriever if given.run is None else given.run.retriever, index.runs, base, "scores")
-    data = text_features(index, given, TextOptions(plain_field, recipe, retriever, model.features_read()))
+    check_candidates(
+        model, retriever if query_texts.run is None else query_texts.run.retriever, index.runs, base, "scores"
+    )
+    data = text_features(index, query_texts, TextOptions(plain_field, recipe, retriever, model.features_read()))
     return ranked(model, data, cutoff, base, texts=True)
 
 
 @dataclass(frozen=True, eq=False)
 class TextsToRank:
-    """Texts of files: documents and locations as in `GivenTexts`, scores, the field that a str fills, and a cutoff."""
+    """Texts of files: documents and locations as in `QueryTexts`, scores, the field that a str fills, and a cutoff."""
 
     documents: Mapping[str, Mapping[str, Any]]
     locations: Mapping[tuple[str, str], str]
@@ -150,8 +152,8 @@ def rerank_topics(
     if without:
         _log.warning("Topics without texts: %d of %d, e.g. %s.", len(without), len(topics), without[0])
     some = Topics({query_id: topics[query_id] for query_id in topics if query_id in texts.documents})
-    given = replace(given_texts(some, texts.documents, texts.scores), locations=texts.locations)
-    return rank_texts(index, model, given, texts.plain_field, base, texts.cutoff).head(k or DEPTH)
+    query_texts = replace(texts_of_queries(some, texts.documents, texts.scores), locations=texts.locations)
+    return rank_texts(index, model, query_texts, texts.plain_field, base, texts.cutoff).head(k or DEPTH)
 
 
 def ranked_texts(run: Run, documents: Any, k: int | None) -> list[RankedText]:

@@ -55,7 +55,7 @@ class RerankCompressor(BaseDocumentCompressor):
 
         Where the index keeps passages, `metadata["passage"]` is the best one.
         """
-        texts = [self._texts.with_metadata(each.page_content, each.metadata) for each in documents]
+        texts = [self._texts.with_metadata(document.page_content, document.metadata) for document in documents]
         ranked = self._texts.order(query, texts, self.top_n)
         passages = self._texts.passages(query, [texts[number] for number, _ in ranked])
         return [

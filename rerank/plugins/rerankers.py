@@ -52,7 +52,7 @@ class RerankRanker(BaseRanker):
     ) -> RankedResults:
         """Return the documents, best first: all, but where the model has a least probability."""
         documents = prep_docs(docs, doc_ids)
-        texts = [self._texts.with_metadata(each.text, each.metadata or {}) for each in documents]
+        texts = [self._texts.with_metadata(document.text, document.metadata or {}) for document in documents]
         ranked = self._texts.order(query, texts)
         results = [
             Result(document=documents[number], score=score, rank=rank)

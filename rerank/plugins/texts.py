@@ -59,9 +59,9 @@ class TextReranker:
         runs = model_recipe(self.model).runs or ()
         fields = self.index.forward.fields.keys() - {CONTENTS}
         numbers = {*self.index.forward.numbers, *runs}
-        given = {name: plain_value(value) for name, value in metadata.items() if name in fields | numbers}
-        texts = {name: value for name, value in given.items() if name in fields and is_text(value)}
-        values = {name: number_of(value) for name, value in given.items() if name in numbers}
+        known = {name: plain_value(value) for name, value in metadata.items() if name in fields | numbers}
+        texts = {name: value for name, value in known.items() if name in fields and is_text(value)}
+        values = {name: number_of(value) for name, value in known.items() if name in numbers}
         return {**texts, **{name: value for name, value in values.items() if value is not None}, self.field: text}
 
     def order(
@@ -80,7 +80,7 @@ class TextReranker:
         """Return metadata with the best passage of each document; without it where the index keeps no passages."""
         if self.index.passages is None or not documents:
             return [{} for _ in documents]
-        return [{"passage": each.text} for each in self.index.text_passages(query, documents, field=self.field)]
+        return [{"passage": passage.text} for passage in self.index.text_passages(query, documents, field=self.field)]
 
 
 class Found(NamedTuple):
@@ -138,10 +138,10 @@ class DocumentRetriever:
         field = self.index.main_field
         texts = stored_texts(self.index, numbers, field)
         stored = [stored_fields(raw) for raw in self.index.kept_documents(numbers)]
-        others = [{name: value for name, value in each.items() if name != field} for each in stored]
+        others = [{name: value for name, value in document.items() if name != field} for document in stored]
         if self.index.passages is not None:
             best = self.index.best_passages(run, {QUERY: query})
-            others = [{**each, "passage": passage.text} for each, passage in zip(others, best, strict=True)]
+            others = [{**metadata, "passage": passage.text} for metadata, passage in zip(others, best, strict=True)]
         return list(map(Found, run.doc_ids.tolist(), run.scores.tolist(), texts, others))
 
     def _run(self, topics: dict[str, str], k: int) -> Run:

@@ -213,7 +213,7 @@ class Candidates:
         """
         if not isinstance(text, str) or not text.strip():
             raise InvalidInputError(f"candidates: expected sources with their depths, got {shown(text)}. {_REMEDY}")
-        items, given = zip(*(_parameters(item.strip()) for item in text.split(",")), strict=True)
+        items, pairs = zip(*(_parameters(item.strip()) for item in text.split(",")), strict=True)
         parts = tuple(_part(item, k) for item in items)
         names = [part.name for part in parts]
         twice = next((name for name in names if names.count(name) > 1), None)
@@ -221,7 +221,7 @@ class Candidates:
             raise InvalidInputError(
                 f"candidates: expected each source once, got {shown(twice)} twice. Rename or drop one."
             )
-        parameters = {each for each in given if each is not None}
+        parameters = {pair for pair in pairs if pair is not None}
         if len(parameters) > 1:
             raise InvalidInputError(
                 f"candidates: expected one k1 and b for all sources, got {' and '.join(sorted(map(str, parameters)))}. "

@@ -223,13 +223,13 @@ def fuse(
     chosen = norm or ("none" if method in {"rrf", "best"} else "minmax")
     if qrels is not None:
         weights = _best_weights(records, chosen, qrels, metric)
-    given = np.ones(len(records)) if weights is None else np.asarray(weights, dtype=np.float64)
+    factors = np.ones(len(records)) if weights is None else np.asarray(weights, dtype=np.float64)
     query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
     ordered = [run.take(run.trec_order()) for run in records]
     rows = [QueryRows.of(replace(run, scores=_normalized(run, chosen)), query_ids) for run in ordered]
     blocks = query_blocks(pointers(np.sum([run.counts for run in rows], axis=0)), BATCH_ROWS)
     pools = (pooled(rows, first, last, missing == "lowest") for first, last in blocks)
-    parts = [(pool.query, pool.doc_ids, _METHODS[method](pool, given, k)) for pool in pools]
+    parts = [(pool.query, pool.doc_ids, _METHODS[method](pool, factors, k)) for pool in pools]
     return _united(query_ids, parts, method, ascending=chosen == "minmax")
 
 
@@ -407,7 +407,7 @@ def source_data(runs: Sequence[RunLike], qrels: QrelsLike | None = None, depth: 
     records = checked_runs(runs)
     lists = [_SourceList.of(run) for run in records]
     query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
-    rows = [QueryRows.of(each.numbered, query_ids) for each in lists]
+    rows = [QueryRows.of(source.numbered, query_ids) for source in lists]
     pool = pooled(rows, 0, len(query_ids), lowest=False)
     overlaps = _overlaps(pool, len(query_ids))
     if depth is not None:
@@ -415,9 +415,9 @@ def source_data(runs: Sequence[RunLike], qrels: QrelsLike | None = None, depth: 
         pool = Pool(pool.query[kept], pool.doc_ids[kept], pool.scores[:, kept], pool.ranks[:, kept])
     query_ptr = pointers(np.bincount(pool.query, minlength=len(query_ids)))
     X = np.empty((len(pool.query), len(OF_SOURCE) * len(records) + len(OF_ALL)), dtype=np.float32)
-    for number, (each, own) in enumerate(zip(lists, rows, strict=True)):
+    for number, (source, own) in enumerate(zip(lists, rows, strict=True)):
         first = number * len(OF_SOURCE)
-        _fill_source(each, own, pool, number, X[:, first : first + len(OF_SOURCE)])
+        _fill_source(source, own, pool, number, X[:, first : first + len(OF_SOURCE)])
     X[:, -2] = (pool.ranks > 0).sum(axis=0)
     X[:, -1] = overlaps[pool.query]
     data = RankingData(
@@ -485,17 +485,24 @@ def _spreads(run: Run, filled: Ints) -> Floats:
     return spreads
 
 
-def _fill_source(each: _SourceList, own: QueryRows, pool: Pool, number: int, out: NDArray[np.float32]) -> None:
+def _fill_source(source: _SourceList, own: QueryRows, pool: Pool, number: int, out: NDArray[np.float32]) -> None:
     """Fill the columns `OF_SOURCE` (n_documents, 7) of one run."""
     held = np.flatnonzero(pool.ranks[number] > 0)
     row = pool.scores[number, held].astype(np.int64)
     rank = pool.ranks[number, held]
     out[:] = np.nan
-    columns = rank, 1.0 / (RRF_K + rank), each.run.scores[row], each.zscore[row], each.minmax[row], each.deviations[row]
+    columns = (
+        rank,
+        1.0 / (RRF_K + rank),
+        source.run.scores[row],
+        source.zscore[row],
+        source.minmax[row],
+        source.deviations[row],
+    )
     for column, values in enumerate(columns):
         out[held, column] = values
     of_run = np.full(len(own.counts), np.nan)
-    of_run[own.counts > 0] = each.spread[_run_queries(each.run, own)]
+    of_run[own.counts > 0] = source.spread[_run_queries(source.run, own)]
     out[:, len(columns)] = of_run[pool.query]
 
 

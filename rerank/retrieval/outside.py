@@ -62,12 +62,12 @@ def nearest_run(
     return Run(query_ids, pointers([len(found) for found, _ in hits]), doc_ids[docs], scores, name)
 
 
-def _read(given: VectorsLike) -> tuple[Ids, Any]:
-    if isinstance(given, str | Path):
-        return read_vectors(given)
-    if not isinstance(given, tuple | list) or len(given) != 2:
+def _read(vectors: VectorsLike) -> tuple[Ids, Any]:
+    if isinstance(vectors, str | Path):
+        return read_vectors(vectors)
+    if not isinstance(vectors, tuple | list) or len(vectors) != 2:
         raise InvalidInputError(
-            f"vectors: expected a file, or ids and an array of the same length, got {type(given).__name__}. Pass (ids, "
-            "array)."
+            f"vectors: expected a file, or ids and an array of the same length, got {type(vectors).__name__}. "
+            "Pass (ids, array)."
         )
-    return checked_vectors(*given)
+    return checked_vectors(*vectors)

@@ -23,7 +23,7 @@ from rerank.features.match import bm25_scores
 from rerank.features.recipe import Recipe
 from rerank.index.index import Index
 from rerank.index.passages import Matcher, chosen_fields, document_passages, excerpt, stored_fields
-from rerank.index.texts import GivenTexts, TextOptions, given_texts, position_ids, text_features
+from rerank.index.texts import QueryTexts, TextOptions, position_ids, text_features, texts_of_queries
 from rerank.pipeline.applying import (
     Cutoff,
     check_candidates,
@@ -259,7 +259,9 @@ class Engine:
             made = {name: part.retriever for name, part in run.sources.items() if part.retriever is not None}
             check_retrievers(ranking.model, run.retriever, made, "union")
         if not ranking.needs_index:
-            self._text_scores(given_texts({"q": query, "r": query}, {"q": ["a text", query], "r": [query]}), ranking)
+            self._text_scores(
+                texts_of_queries({"q": query, "r": query}, {"q": ["a text", query], "r": [query]}), ranking
+            )
         if ranking.model is None:
             return ranking
         data = self._features(run, topics, ranking)
@@ -450,7 +452,7 @@ class Engine:
         ranking = self.rankings[jobs[0].models[0]]
         texts = [job for job in jobs if job.doc_ids is None]
         if texts:
-            to_rank = given_texts(
+            to_rank = texts_of_queries(
                 {str(n): job.body.query for n, job in enumerate(texts)},
                 {str(n): job.documents for n, job in enumerate(texts)},
             )
@@ -507,7 +509,7 @@ class Engine:
             self._check_size(size, "body.return_documents")
         return texts
 
-    def _text_scores(self, texts: GivenTexts, ranking: Ranking) -> _Scored:
+    def _text_scores(self, texts: QueryTexts, ranking: Ranking) -> _Scored:
         """Return texts with the scores of a ranking."""
         trained = ranking.candidates
         options = TextOptions(

@@ -48,8 +48,8 @@ def assign_folds(
     """
     query_ids = list(query_ids)
     names = sorted(query_ids)
-    given = np.array([groups[name] for name in names]) if groups else np.arange(len(names))
-    numbers, first = numbered_groups(given)
+    group_of = np.array([groups[name] for name in names]) if groups else np.arange(len(names))
+    numbers, first = numbered_groups(group_of)
     _check_number(folds, len(first))
     random_order = np.random.default_rng(random_state).permutation(len(names))
     strata = np.array([relevant[name] if relevant else 0 for name in names])
@@ -187,14 +187,14 @@ class FoldTraining:
 
 def _fold_results(training: FoldTraining, fold: int) -> tuple[Ranker, list[Try], Run]:
     """Return the model and the tries of a fold, and the run of its held-out queries."""
-    given = training.data_of(fold)
-    fold_of = np.array([training.folds[query_id] for query_id in given.data], dtype=np.int64)
+    fold_data = training.data_of(fold)
+    fold_of = np.array([training.folds[query_id] for query_id in fold_data.data], dtype=np.int64)
     stop = stop_fold(fold, training.number, training.learns_from_all)
-    learned = training.learns_from(given.data, fold)
+    learned = training.learns_from(fold_data.data, fold)
     stopping = learned & (fold_of == stop)
-    stop_data = given.training(stopping) if stopping.any() else None
-    model, tried = training.search(train=given.training(learned & ~stopping), stop=stop_data)
-    held_out = given.data.select(np.flatnonzero(fold_of == fold))
+    stop_data = fold_data.training(stopping) if stopping.any() else None
+    model, tried = training.search(train=fold_data.training(learned & ~stopping), stop=stop_data)
+    held_out = fold_data.data.select(np.flatnonzero(fold_of == fold))
     return model, tried, held_out.run(model.predict(held_out))
 
 

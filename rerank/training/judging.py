@@ -105,9 +105,9 @@ class Judge:
     function: Callable[[str, str], Any]
 
     @classmethod
-    def of(cls, given: str | Callable[[str, str], Any]) -> Judge:
+    def of(cls, function: str | Callable[[str, str], Any]) -> Judge:
         """Return the judge of a callable, or of `module:function`; raises InvalidInputError."""
-        return cls(*named_function("judge", given, "from the texts of a query and a document to a label"))
+        return cls(*named_function("judge", function, "from the texts of a query and a document to a label"))
 
     def label(self, query: tuple[str, str], document: tuple[str, str]) -> int:
         """Return the label of a document for a query, each given as id and text; known ones are read from the cache."""

@@ -74,7 +74,9 @@ NEEDED = {  # what is expected of labels that nobody has judged, and the remedy
 }
 
 
-PREDICTORS = tuple(f"{name}.{CONTENTS}" for name in (*(each.name for each in PerformanceFeatures.listed), *SCORES))
+PREDICTORS = tuple(
+    f"{name}.{CONTENTS}" for name in (*(feature.name for feature in PerformanceFeatures.listed), *SCORES)
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -544,8 +546,8 @@ def _estimate(
     """Return the measure of a run and of models like this one on queries that each had not seen, and the models."""
     models, _, held_out_run = held_out(index, training, "estimate")
 
-    def value(each: Run) -> float:
-        return evaluate(qrels, each, [measure], complete=True)[measure]
+    def value(ranking: Run) -> float:
+        return evaluate(qrels, ranking, [measure], complete=True)[measure]
 
     base = models[0].base_
     data = training.data_of(0).data

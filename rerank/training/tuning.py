@@ -61,7 +61,7 @@ class Tuned:
         first = self.tries[0].value
         chosen = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items()) or "the defaults"
         rows = [(name, f"{share:.2f}") for name, share in self.importances.items()]
-        n_pruned = sum(each.value is None for each in self.tries)
+        n_pruned = sum(tried.value is None for tried in self.tries)
         found = f"best of {len(self.tries)} settings ({n_pruned} given up early): {chosen}"
         return f"{found}: {value:.4f}, defaults {first:.4f}\n{text_table(rows, ['parameter', 'importance'])}"
 
@@ -178,16 +178,16 @@ def _digest(*arrays: NDArray[Any]) -> str:
 def search_space(model: Ranker) -> dict[str, list[Any]]:
     """Return the values of each parameter that is searched, the default first."""
     declared = declared_parameters(type(model))
-    searched = {name: each for name, each in sorted(declared.items()) if each.search}
+    searched = {name: parameter for name, parameter in sorted(declared.items()) if parameter.search}
     if not searched:
         raise InvalidInputError(
             f"tune: expected a ranker with parameters to search, got {model.kind}, which has none. Do not tune it."
         )
-    given = model.get_params(deep=False)
+    values = model.get_params(deep=False)
     space = {
-        name: list(dict.fromkeys([each.default, *each.search]))
-        for name, each in searched.items()
-        if given[name] == each.default
+        name: list(dict.fromkeys([parameter.default, *parameter.search]))
+        for name, parameter in searched.items()
+        if values[name] == parameter.default
     }
     if not space:
         raise InvalidInputError(

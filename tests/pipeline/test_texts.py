@@ -285,12 +285,12 @@ def test_contents_are_joined_in_the_order_of_the_build(tmp_path: Path) -> None:
             index = with_vectors(built)
             scores = {"a": 2.0, "b": 1.0}
             expected = index.features({"q": scores}, {"q": "red green blue"}, recipe=EVERY)
-            given_texts = given(documents)
+            texts_of_queries = given(documents)
             assert_equal(
-                index.text_features("red green blue", given_texts, scores=scores, recipe=EVERY),
+                index.text_features("red green blue", texts_of_queries, scores=scores, recipe=EVERY),
                 expected,
             )
-            swapped = {key: dict(reversed(list(each.items()))) for key, each in given_texts.items()}
+            swapped = {key: dict(reversed(list(each.items()))) for key, each in texts_of_queries.items()}
             if fields is not None:
                 again = index.text_features("red green blue", swapped, scores=scores, recipe=EVERY)
                 assert_equal(again, expected)

@@ -316,12 +316,12 @@ class EncoderSource(Source):
 
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
-        given = inputs.encoded
-        if given is None:
+        encoded = inputs.encoded
+        if encoded is None:
             raise InvalidInputError(
                 "candidates: expected an encoder for the source encoder, got none. Bind one (`rerank vectors INDEX "
                 "--encoder NAME`, or Index.open(..., encoder=...)), or leave the source out."
             )
-        queries = given.of_queries(inputs.query_ids)
-        hits = nearest_hits(queries, given.documents, inputs.forward.doc_ids, k, inputs.threads)
-        return run_of(inputs, hits, f"encoder-{given.name}")
+        queries = encoded.of_queries(inputs.query_ids)
+        hits = nearest_hits(queries, encoded.documents, inputs.forward.doc_ids, k, inputs.threads)
+        return run_of(inputs, hits, f"encoder-{encoded.name}")
