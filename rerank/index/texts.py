@@ -272,7 +272,6 @@ def _records(
     documents = [document for named in batch.values() for document in named.values()]
     needs = Needs.of(options.recipe)
     history = index.index_history() if needs.history else None
-    topics = {query_id: query_texts.topics[query_id] for query_id in batch}
     return Records(
         runs={**index.runs, **_runs_of_texts(batch, options.runs)},
         documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
