@@ -171,7 +171,7 @@ class IndexHistory:
                 terms = " ".join(judged.words[word] for word in words)
                 label = float(judged.labels[row])
                 nearest.append(JudgedRelevant(str(judged.query_ids[other]), terms, label, float(cosine)))
-        return sorted(nearest, key=lambda each: (-each.cosine, each.query_id))[:most]
+        return sorted(nearest, key=lambda other: (-other.cosine, other.query_id))[:most]
 
     def queries(self, candidates: Candidates) -> list[HistoryQuery]:
         """Return each query as the families need it."""
