@@ -30,7 +30,7 @@ from rerank.types import Floats, Ints, pointers
 from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes
 
 CHUNK_BYTES = 1 << 21  # with smaller chunks threads wait for the GIL, larger ones do not fit into the cache
-KEPT_BYTES = 31 << 20  # just below the maximum of glibc's dynamic mmap threshold
+REUSED_BYTES = 31 << 20  # just below the maximum of glibc's dynamic mmap threshold
 WIDEST = 256  # bytes of a column; wider ones are read line by line
 QUERY = 0
 DOC = 2
@@ -182,7 +182,7 @@ def _parts(path: Path, layout: Layout, chunk_bytes: int) -> Iterator[Rows]:
 
     # Freeing a block of this size raises glibc's mmap threshold, so that it reuses the memory of chunks instead of
     # returning it to the system, which would take a tenth of the time of an evaluation.
-    np.empty(KEPT_BYTES, dtype=np.uint8)
+    np.empty(REUSED_BYTES, dtype=np.uint8)
     waiting: deque[Future[Rows]] = deque()
     with ThreadPoolExecutor(NUMPY_THREADS) as pool:
         for line, chunk in chunks(path, chunk_bytes):

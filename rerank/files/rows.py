@@ -22,7 +22,7 @@ from rerank.runtime.codec import Array, Choice, Field, Flag, Names, Plain, Recor
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.threads import memory_limit
 from rerank.types import Floats, Ints, RankingData, pointers, query_blocks
-from rerank.types.frames import LABEL, given_weights, grouped_members, weights_of_rows
+from rerank.types.frames import LABEL, grouped_members, weight_members, weights_of_rows
 from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, repeated_row
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
 from rerank.types.retriever import RETRIEVERS
@@ -256,7 +256,7 @@ def joined_parts(parts: Sequence[RankingData], rows: RowFile | list[NDArray[np.f
         ideal_labels=np.concatenate([labels for labels, _ in ideal]) if has_ideal else None,
         ideal_ptr=pointers(np.concatenate([np.diff(ptr) for _, ptr in ideal])) if has_ideal else None,
         zeros=_zeros(parts),
-        **given_weights(np.concatenate(of_rows) if has_weights else None, query_ptr),
+        **weight_members(np.concatenate(of_rows) if has_weights else None, query_ptr),
         **{name: getattr(first, name) for name in SHARED},
     )
 

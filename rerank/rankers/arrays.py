@@ -20,7 +20,7 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData, pointers
-from rerank.types.frames import given_weights, is_missing, number_of, refuse_categories, unmasked
+from rerank.types.frames import is_missing, number_of, refuse_categories, unmasked, weight_members
 from rerank.types.ids import Ids, id_array
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, first_infinite
 
@@ -50,7 +50,7 @@ def data_from_arrays(X: object, y: object, qid: object, weights: object = None) 
             feature_names=names or numbered_names(matrix.shape[1]),
             zeros=zeros_of(X),
             labels=None if labels is None else labels[order],
-            **given_weights(of_rows, query_ptr),
+            **weight_members(of_rows, query_ptr),
         ),
         order,
     )

@@ -91,9 +91,9 @@ def log2_of(values: ArrayLike) -> Floats:
 
 def exp2_of(values: ArrayLike) -> Floats:
     """Return 2^x of each value, an array of their shape; exact for integers."""
-    given = np.asarray(values, np.float64)
-    whole = np.floor(given)
-    return np.asarray(np.ldexp(exp((given - whole) * _LN2), whole.astype(np.int64)), np.float64)
+    numbers = np.asarray(values, np.float64)
+    whole = np.floor(numbers)
+    return np.asarray(np.ldexp(exp((numbers - whole) * _LN2), whole.astype(np.int64)), np.float64)
 
 
 def powers(base: float, exponents: NDArray[np.integer[Any]]) -> Floats:

@@ -376,7 +376,7 @@ class Table(Field):
         if not isinstance(value, Mapping):
             raise SchemaError("an object", shown(value))
         text = Text()
-        return {text.read(key, sizes): _inside(_step(key), self.values, each, sizes) for key, each in value.items()}
+        return {text.read(key, sizes): _inside(_step(key), self.values, inner, sizes) for key, inner in value.items()}
 
 
 @dataclass(frozen=True)
@@ -391,7 +391,7 @@ class Items(Field):
         """Return each value."""
         if not isinstance(value, list | tuple) or not (value or self.may_be_empty):
             raise SchemaError(f"{self.what}{'' if self.may_be_empty else ', at least one'}", shown(value))
-        return [_inside(f"[{number}]", self.each, each, sizes) for number, each in enumerate(value)]
+        return [_inside(f"[{number}]", self.each, inner, sizes) for number, inner in enumerate(value)]
 
 
 @dataclass(frozen=True)

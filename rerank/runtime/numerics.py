@@ -383,17 +383,17 @@ def array_log2(values: ArrayLike) -> Floats:
 
 def softplus(values: ArrayLike) -> Floats:
     """Return log(1 + e^x) of each value, an array of their shape."""
-    given = np.asarray(values, np.float64)
-    total: Floats = np.maximum(given, 0.0) + array_log1p(array_exp(-np.abs(given)))
+    numbers = np.asarray(values, np.float64)
+    total: Floats = np.maximum(numbers, 0.0) + array_log1p(array_exp(-np.abs(numbers)))
     return total
 
 
 def _filled(fill: Callable[[Floats, Floats], None], values: ArrayLike) -> Floats:
     """Return what the kernel makes of the values, an array of their shape."""
-    given = np.asarray(values, np.float64)
-    out = np.empty(given.size)
-    fill(np.ascontiguousarray(given).ravel(), out)
-    return out.reshape(given.shape)
+    numbers = np.asarray(values, np.float64)
+    out = np.empty(numbers.size)
+    fill(np.ascontiguousarray(numbers).ravel(), out)
+    return out.reshape(numbers.shape)
 
 
 def array_dot(left: Floats, right: NDArray[Any]) -> float:

@@ -354,7 +354,7 @@ def grouped_members(
         base_scores=columns.get(BASE_SCORE),
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
-        **given_weights(columns.get(WEIGHT), query_ptr),
+        **weight_members(columns.get(WEIGHT), query_ptr),
     )
     return members, order
 
@@ -577,7 +577,7 @@ def _are_stored(codes: Words, values: NDArray[Any], stored: Any) -> bool:
     return bool(np.isin(_value_codes(codes, values), known).all())
 
 
-def given_weights(weights: Floats | None, query_ptr: Ints) -> dict[str, Any]:
+def weight_members(weights: Floats | None, query_ptr: Ints) -> dict[str, Any]:
     """Return weights (n_rows,) as the member `weights` where they are equal in each query, else as `row_weights`."""
     if weights is None:
         return {}

@@ -41,7 +41,7 @@ SEED = 0  # of the start block
 WIDTH = 16  # columns of a block
 BASIS_RATIO = 2  # columns of the full basis for each wanted vector
 LEAST_BASIS = 12 * WIDTH
-KEPT = 0.3  # share of the basis beyond the wanted vectors that a restart keeps
+STAYING = 0.3  # share of the basis beyond the wanted vectors that a restart keeps
 FAR = 1e-5  # |A'A v - s^2 v| of a vector v of singular value s that is near enough, as a share of s^2
 ROUNDING = 1e-6  # the same as a share of the largest s^2: below it float32 rounds
 SHORT = 1e-3  # share of the largest s^2: of shorter columns, rounding leaves too much that is in the basis
@@ -295,7 +295,7 @@ class _Krylov:
             near = distances <= np.maximum(FAR * squares[:size], ROUNDING * squares[0])
             if near.all() or restart == MOST_RESTARTS:
                 break
-            self._rotate(rotation[:, : WIDTH * int((size + KEPT * (basis_size - size)) // WIDTH)])
+            self._rotate(rotation[:, : WIDTH * int((size + STAYING * (basis_size - size)) // WIDTH)])
             self._projected[:] = 0.0
             np.fill_diagonal(self._projected, squares[: self._size])
             self._n_coupled = self._size
@@ -356,9 +356,9 @@ class _Krylov:
 def _basis_of(images: Floats, least: float) -> tuple[Floats, Floats]:
     """Return an orthonormal basis (n, p) of columns (n, q) longer than `least`, and the columns in it (p, q)."""
     squares, vectors = symmetric_eigen(cross_product(images, images))
-    kept = squares > max(least**2, 1e-14 * squares[0], 0.0)
-    lengths = np.sqrt(squares[kept])
-    vectors = vectors[:, kept]
+    is_long = squares > max(least**2, 1e-14 * squares[0], 0.0)
+    lengths = np.sqrt(squares[is_long])
+    vectors = vectors[:, is_long]
     return _rounded_off(product(images, vectors / lengths)), np.ascontiguousarray((vectors * lengths).T)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rerank.types import RankingData, pointers
-from rerank.types.frames import given_weights
+from rerank.types.frames import weight_members
 from rerank.types.ids import id_array
 from rerank.types.retriever import Retriever
 
@@ -34,7 +34,7 @@ def ranking_data(draw: st.DrawFn, min_rows: int = 1) -> RankingData:
 
     weights = {"weights": optional(len(counts), shares)}
     if draw(st.booleans()):
-        weights = given_weights(optional(n_rows, shares), pointers(counts))
+        weights = weight_members(optional(n_rows, shares), pointers(counts))
     ideal = draw(st.none() | st.lists(st.lists(grades, max_size=3), min_size=len(counts), max_size=len(counts)))
     return RankingData(
         id_array(names),

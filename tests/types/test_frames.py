@@ -19,7 +19,7 @@ from rerank.evaluation.comparison import compare
 from rerank.evaluation.evaluate import evaluate
 from rerank.rankers.arrays import data_from_arrays, feature_matrix
 from rerank.types import Qrels, RankingData, Run, Topics, pointers, query_rows
-from rerank.types.frames import given_weights, number_of, weights_of_rows
+from rerank.types.frames import number_of, weight_members, weights_of_rows
 from rerank.types.ids import id_array, id_bytes
 from rerank.types.retriever import Retriever
 
@@ -77,7 +77,7 @@ def ranking_data(draw) -> RankingData:
         fingerprint=maybe({"documents": 3, "fields": {"contents": {"tokens": 7}}}),
         retriever=maybe(Retriever.bm25(0.9, 0.4)),
         run_retrievers={"dense": Retriever("other")} if draw(optional) else {},
-        **given_weights(maybe(random.random(n_rows)), pointers(sizes)),
+        **weight_members(maybe(random.random(n_rows)), pointers(sizes)),
     )
 
 
@@ -127,7 +127,7 @@ def test_frame_of_some_queries_is_the_selected_data(data: RankingData, choice) -
     chosen.attrs = frame.attrs
     selected = data.select(numbers)
     # A frame has one weight of each row: where the rows of every query are equal, they are weights of queries.
-    members = {"weights": None, "row_weights": None, **given_weights(weights_of_rows(selected), selected.query_ptr)}
+    members = {"weights": None, "row_weights": None, **weight_members(weights_of_rows(selected), selected.query_ptr)}
     assert_same(replace(selected, **members), RankingData.from_frame(chosen))
 
 
