@@ -43,7 +43,7 @@ from rerank.types.forward import ForwardIndex
 from rerank.types.ids import query_blocks
 from rerank.types.passages import Passages
 from rerank.vectors.encoder import query_vectors
-from rerank.vectors.space import ENCODER
+from rerank.vectors.space import ENCODER, LSI
 
 if TYPE_CHECKING:
     from rerank.vectors.encoder import Encoded
@@ -56,6 +56,7 @@ _REMEDIES = {
     "encoder": "Bind it (`rerank vectors INDEX --encoder NAME`, or Index.open(..., encoder=...)), or train on features "
     "without it.",
 }
+_SPACES = {"vectors": LSI, "encoder": ENCODER}
 _COLUMNS = 32  # normalised at a time; the kernel computes all three forms of each
 _BATCH_ROWS = 1 << 16
 # Rows of a part, for which the families of a field are computed one after the other: with fewer rows, calls of kernels
@@ -154,15 +155,14 @@ def _prepared(
     check_scores(run)
     tokens = _tokens_of(run, query_terms)
     plan = column_plan(forward, recipe)
-    groups = plan.groups
     if needed is not None:
-        groups = tuple(planned for planned in groups if not set(needed).isdisjoint(planned.group.names))
+        names = frozenset(needed)
+        plan = replace(plan, groups=tuple(some for some in plan.groups if not names.isdisjoint(some.group.names)))
     extraction = _Extraction(
         forward=forward,
         recipe=recipe,
         records=records,
         plan=plan,
-        groups=groups,
         run=run,
         tokens=tokens,
         docs=doc_numbers(forward, run),
@@ -180,7 +180,6 @@ def _prepared(
 class _Extraction:
     """What the features of the rows of a run are computed from; its rows are in trec_eval's order.
 
-    groups      those that are computed
     tokens      of each query
     docs        (n_rows,) document numbers
     other_runs  (n_rows, 2) score and rank in other runs, by name
@@ -191,7 +190,6 @@ class _Extraction:
     recipe: Recipe
     records: Records
     plan: ColumnPlan
-    groups: tuple[Planned, ...]
     run: Run
     tokens: Sequence[Sequence[str]]
     docs: Ints
@@ -217,7 +215,7 @@ class _Extraction:
         query_ptr = self.run.query_ptr[first : last + 1]
         lengths = np.array([len(tokens) for tokens in self.tokens[first:last]], dtype=np.int64)
         work_ptr = pointers(np.diff(query_ptr) * (1 + lengths // _LONG_QUERY))
-        if len(self.groups) < len(self.plan.groups):
+        if sum(len(planned.chosen) for planned in self.plan.groups) < out.shape[1]:  # others may be NaN
             out.fill(np.nan)
         with kernel_threads(self.threads, FEW_ROWS if n_rows >= _FEW_PAIRS else n_rows) as n_threads:
             _log.debug("features of %d rows on %d threads", n_rows, n_threads)
@@ -254,7 +252,7 @@ class _Extraction:
 
     def _by_field(self, calling_thread: bool) -> list[list[Planned]]:
         """Return the groups of each field, the field of most tokens first, so that threads end at similar times."""
-        chosen = [planned for planned in self.groups if planned.group.family.calling_thread == calling_thread]
+        chosen = [planned for planned in self.plan.groups if planned.group.family.calling_thread == calling_thread]
         by_field = [list(groups) for _, groups in groupby(chosen, lambda planned: planned.group.field)]
         sizes = {name: of_field.n_tokens for name, of_field in self.forward.fields.items()}
         return sorted(by_field, key=lambda groups: -sizes.get(groups[0].group.field or "", 0))
@@ -403,9 +401,7 @@ def _resolved(recipe: Recipe, forward: ForwardIndex, records: Records) -> Recipe
         "history": None if records.history is None else records.history.checksum,
     }
     check_resources(recipe, found)
-    spaces = {*(() if records.vectors is None else records.vectors.spaces)}
-    if records.encoded is not None:
-        spaces.add(ENCODER)
+    spaces = {*(() if records.vectors is None else records.vectors.spaces)} | ({ENCODER} if records.encoded else set())
     families = recipe.families
     if families is None:
         learned = () if records.history is None else history_family_names(spaces)
@@ -460,7 +456,11 @@ def check_resources(recipe: Recipe, found: Mapping[str, str | None]) -> None:
     """
     for what, name in found.items():
         made_with = getattr(recipe, what)
-        needed = [member for member in recipe.families or () if _needs(member, what)]
+        needed = [
+            member
+            for member in recipe.families or ()
+            if (family(member).needs_history if what == "history" else family(member).needs_space == _SPACES[what])
+        ]
         named = f"the {what} {'' if what == 'encoder' else 'of checksum '}"
         if name is None and (made_with is not None or needed):
             expected = f"{named}{made_with}" if made_with else f"the {what} for the family {needed[0]}"
@@ -470,13 +470,6 @@ def check_resources(recipe: Recipe, found: Mapping[str, str | None]) -> None:
                 f"{what}: expected {named}{made_with}, which the features were made with, got {name}. Bind the one "
                 "that was expected, or train on features of the other."
             )
-
-
-def _needs(name: str, what: str) -> bool:
-    member = family(name)
-    if what == "history":
-        return member.needs_history
-    return bool(member.needs_space) and (member.needs_space == ENCODER) == (what == "encoder")
 
 
 def scores_in(other: Run, run: Run) -> Floats:

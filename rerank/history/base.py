@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.base import Cost, Feature, Missing, RunFamily
+from rerank.features.families.run import relate
 from rerank.features.match import Candidates
 from rerank.history.judged import HistoryQuery, IndexHistory
 from rerank.runtime.kernels import kernel
@@ -75,7 +76,9 @@ class LearnedFamily(RunFamily):
             if self.needs_space and vectors is not None:
                 query = replace(query, vector=vectors.queries[self.needs_space][number])
             self.score(self.prepared(history, space), history, query, values[rows])
-        _relate(candidates.query_ptr, values, out)
+            out[rows, 2::3] = np.fmax.reduce(values[rows], axis=0, initial=-np.inf) - values[rows]
+        out[:, 0::3] = values
+        out[:, 1::3] = relate(candidates.query_ptr, values)[:, 2::3]
 
 
 class DocumentFamily(LearnedFamily):
@@ -161,27 +164,3 @@ def _emit(docs, scores, near_docs, cosines, rows, out):  # type: ignore[no-untyp
             norm += cosines[doc, number]
         if total > 0.0:
             out[row, 1] = total / norm
-
-
-@kernel()
-def _relate(query_ptr, values, out):  # type: ignore[no-untyped-def]
-    """Fill `out` (n_rows, 3 * n_scores) with each score, its rank and its gap; NaN where the score is."""
-    for query in range(len(query_ptr) - 1):
-        first = query_ptr[query]
-        last = query_ptr[query + 1]
-        for score in range(values.shape[1]):
-            present = np.empty(last - first, np.float32)
-            count = 0
-            for row in range(first, last):
-                if not np.isnan(values[row, score]):
-                    present[count] = values[row, score]
-                    count += 1
-            ordered = np.sort(present[:count])
-            for row in range(first, last):
-                value = values[row, score]
-                out[row, 3 * score] = value
-                if np.isnan(value):
-                    out[row, 3 * score + 1], out[row, 3 * score + 2] = np.nan, np.nan
-                else:
-                    out[row, 3 * score + 1] = 1 + count - np.searchsorted(ordered, value, side="right")
-                    out[row, 3 * score + 2] = ordered[count - 1] - value

@@ -67,40 +67,37 @@ def _feature(name: str, meaning: str, formula: str, source: str, unit: str, high
     return Feature(name, meaning, formula, source, unit, 0.0, high, _MISSING, Cost.PAIR)
 
 
-_FEATURES = (
-    _feature(
-        "entropy",
-        "How evenly the field's tokens are spread over its terms.",
-        "-sum over its terms of tf / len * ln(tf / len)",
-        _BENDERSKY,
-        "nats",
-    ),
-    _feature(
-        "stop_share",
-        "Share of the field's tokens that are common terms.",
-        "sum of tf over its common terms, / len",
-        _BENDERSKY + ", fracStops",
-        "share",
-        1.0,
-    ),
-    _feature("unique_terms", "Number of distinct terms of the field.", "u", "Pyserini 0.22", "terms"),
-    _feature("unique_share", "How rarely terms are repeated in the field.", "u / len", _BENDERSKY, "share", 1.0),
-    _feature(
-        "mean_idf",
-        "How rare the field's terms are.",
-        "mean over its tokens of idf",
-        "Zhou & Croft, CIKM 2005, document quality",
-        "nats",
-    ),
-)
-
-
 @register("prior")
 class PriorFeatures(FieldFamily):
     """Entropy, common terms, distinct terms, rarity."""
 
     evidence = "quality of the text"
-    listed = _FEATURES
+    listed = (
+        _feature(
+            "entropy",
+            "How evenly the field's tokens are spread over its terms.",
+            "-sum over its terms of tf / len * ln(tf / len)",
+            _BENDERSKY,
+            "nats",
+        ),
+        _feature(
+            "stop_share",
+            "Share of the field's tokens that are common terms.",
+            "sum of tf over its common terms, / len",
+            _BENDERSKY + ", fracStops",
+            "share",
+            1.0,
+        ),
+        _feature("unique_terms", "Number of distinct terms of the field.", "u", "Pyserini 0.22", "terms"),
+        _feature("unique_share", "How rarely terms are repeated in the field.", "u / len", _BENDERSKY, "share", 1.0),
+        _feature(
+            "mean_idf",
+            "How rare the field's terms are.",
+            "mean over its tokens of idf",
+            "Zhou & Croft, CIKM 2005, document quality",
+            "nats",
+        ),
+    )
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 5)."""
@@ -110,7 +107,7 @@ class PriorFeatures(FieldFamily):
 @cached_by_field
 def _priors(field: FieldArrays) -> NDArray[np.float32]:
     """Return the columns of every document, (n_docs, 5)."""
-    table = np.empty((len(field.lengths), len(_FEATURES)), dtype=np.float32)
+    table = np.empty((len(field.lengths), len(PriorFeatures.listed)), dtype=np.float32)
     arrays = postings(field)
     lengths = read_only_view(field.lengths)
     doc_freq = read_only_view(field.doc_freq)

@@ -78,7 +78,7 @@ def _fill(  # type: ignore[no-untyped-def]
     query_ptr, docs, term_ptr, terms, query_freq, query_df = queries
     slots = np.empty(len(idf), np.int32)
     slots[:] = -1
-    found = np.empty((3, longest + 1), np.int32)
+    found = np.empty((2, longest + 1), np.int32)
     for number in range(len(query_ptr) - 1):
         first = query_ptr[number]
         last = query_ptr[number + 1]
@@ -227,15 +227,14 @@ def _score(  # type: ignore[no-untyped-def]
 
     rows     of the feedback documents
     weights  (n_slots, 8) times idf
-    found    work space: slots and counts of the document's terms that have a slot, and which of them are in an expanded
-             query, which are few; gathered without a branch, which could not be predicted
+    found    work space: slots and counts of the document's terms that have a slot, then of those in an expanded query,
+             which are few; gathered without a branch, which could not be predicted
 
     A similarity is a mean cosine: the sum is divided by the norm, and the document itself is left out.
     """
     doc_ptr, doc_terms, freqs, lengths = postings
     row_slots = found[0]
     counts = found[1]
-    expanding = found[2]
     flat = weights.reshape(-1)
     sums = np.empty(LANES)
     is_expanding = np.zeros(len(weights), np.uint8)
@@ -255,7 +254,7 @@ def _score(  # type: ignore[no-untyped-def]
         for number in range(n_found):
             slot = row_slots[number]
             total = total + load(flat, LANES * slot) * same(np.float64(counts[number]))
-            expanding[n_expanding] = number
+            row_slots[n_expanding], counts[n_expanding] = slot, counts[number]  # in place: those of an expanded query
             n_expanding += is_expanding[slot]
         store(sums, 0, total)
         is_feedback = rank < len(rows) and rows[rank] == row
@@ -274,8 +273,8 @@ def _score(  # type: ignore[no-untyped-def]
         total = same(0.0)
         overlap = 0
         for number in range(n_expanding):
-            slot = row_slots[expanding[number]]
-            count = np.float64(counts[expanding[number]])
+            slot = row_slots[number]
+            count = np.float64(counts[number])
             total = total + load(flat, LANES * slot) * same(count / (count + saturation[row]))
             overlap += is_best[slot]
         store(sums, 0, total)
@@ -284,71 +283,69 @@ def _score(  # type: ignore[no-untyped-def]
         out[row, _OVERLAP] = overlap / n_best
 
 
-_FEATURES = (
-    *(
-        Feature(
-            name=f"rm3_{k}",
-            meaning=f"Score under the query expanded by the first {k} documents.",
-            formula=f"BM25 with weights (1 - s) * q(t) + s * p(t), s = rm3_share, k = {k}, the best {n} terms of p",
-            source=_LAVRENKO,
-            unit="BM25",
-            missing=_MISSING,
-            cost=Cost.DOCUMENT,
-        )
-        for k, n in zip(RM3_DOCUMENTS, RM3_TERMS, strict=True)
-    ),
-    Feature(
-        name="rocchio",
-        meaning=f"Score under the query moved towards the first {ROCCHIO_DOCUMENTS} documents.",
-        formula=f"BM25 with weights alpha * q / |q| + beta * c / |c|, c = mean u, its best {ROCCHIO_TERMS} terms",
-        source=_ROCCHIO_SOURCE,
-        unit="BM25",
-        missing=_MISSING,
-        cost=Cost.DOCUMENT,
-    ),
-    *(
-        Feature(
-            name=f"similarity_{k}",
-            meaning=f"Similarity to the first {k} documents (the document itself left out); 0 where there is no other.",
-            formula=f"mean over the other feedback documents, k = {k}, of the cosine of u and u",
-            source=_ROCCHIO_SOURCE if k > 1 else "nearest-neighbour form of Rocchio 1971",
-            unit="cosine",
-            high=1.0 + 1e-6,
-            missing=(*_MISSING, Missing.EMPTY_FIELD),
-            cost=Cost.DOCUMENT,
-        )
-        for k in SIMILARITY_DOCUMENTS
-    ),
-    Feature(
-        name="feedback_overlap",
-        meaning=f"Share of the {OVERLAP_TERMS} best feedback terms that the field holds.",
-        formula=f"share of the best {OVERLAP_TERMS} terms of p, k = {RM3_DOCUMENTS[MODEL]}, that have tf > 0",
-        source=_LAVRENKO,
-        unit="share",
-        high=1.0,
-        missing=_MISSING,
-        cost=Cost.DOCUMENT,
-    ),
-    Feature(
-        name="clarity",
-        meaning="How far the language of the first documents is from that of all documents.",
-        formula=f"sum over t of p(t) * log2(p(t) / (cf / tokens of all documents)), k = {RM3_DOCUMENTS[MODEL]}",
-        source="Cronen-Townsend, Zhou & Croft, SIGIR 2002, eq. 1, over the terms of the feedback documents",
-        unit="bits",
-        low=-inf,
-        missing=_MISSING,
-        cost=Cost.QUERY,
-    ),
-)
-
-
 @register("feedback")
 class FeedbackFeatures(FieldFamily):
     """RM3, Rocchio, similarity to the first documents, overlap with their terms, clarity."""
 
     evidence = "feedback from the first documents"
     rising = ("rm3_*", "rocchio", "similarity_*")
-    listed = _FEATURES
+    listed = (
+        *(
+            Feature(
+                name=f"rm3_{k}",
+                meaning=f"Score under the query expanded by the first {k} documents.",
+                formula=f"BM25 with weights (1 - s) * q(t) + s * p(t), s = rm3_share, k = {k}, the best {n} terms of p",
+                source=_LAVRENKO,
+                unit="BM25",
+                missing=_MISSING,
+                cost=Cost.DOCUMENT,
+            )
+            for k, n in zip(RM3_DOCUMENTS, RM3_TERMS, strict=True)
+        ),
+        Feature(
+            name="rocchio",
+            meaning=f"Score under the query moved towards the first {ROCCHIO_DOCUMENTS} documents.",
+            formula=f"BM25 with weights alpha * q / |q| + beta * c / |c|, c = mean u, its best {ROCCHIO_TERMS} terms",
+            source=_ROCCHIO_SOURCE,
+            unit="BM25",
+            missing=_MISSING,
+            cost=Cost.DOCUMENT,
+        ),
+        *(
+            Feature(
+                name=f"similarity_{k}",
+                meaning=f"Similarity to the first {k} documents (the document itself left out); 0 where there "
+                "is no other.",
+                formula=f"mean over the other feedback documents, k = {k}, of the cosine of u and u",
+                source=_ROCCHIO_SOURCE if k > 1 else "nearest-neighbour form of Rocchio 1971",
+                unit="cosine",
+                high=1.0 + 1e-6,
+                missing=(*_MISSING, Missing.EMPTY_FIELD),
+                cost=Cost.DOCUMENT,
+            )
+            for k in SIMILARITY_DOCUMENTS
+        ),
+        Feature(
+            name="feedback_overlap",
+            meaning=f"Share of the {OVERLAP_TERMS} best feedback terms that the field holds.",
+            formula=f"share of the best {OVERLAP_TERMS} terms of p, k = {RM3_DOCUMENTS[MODEL]}, that have tf > 0",
+            source=_LAVRENKO,
+            unit="share",
+            high=1.0,
+            missing=_MISSING,
+            cost=Cost.DOCUMENT,
+        ),
+        Feature(
+            name="clarity",
+            meaning="How far the language of the first documents is from that of all documents.",
+            formula=f"sum over t of p(t) * log2(p(t) / (cf / tokens of all documents)), k = {RM3_DOCUMENTS[MODEL]}",
+            source="Cronen-Townsend, Zhou & Croft, SIGIR 2002, eq. 1, over the terms of the feedback documents",
+            unit="bits",
+            low=-inf,
+            missing=_MISSING,
+            cost=Cost.QUERY,
+        ),
+    )
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 10)."""

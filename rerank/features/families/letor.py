@@ -152,16 +152,13 @@ def _pooled_features() -> tuple[Feature, ...]:
     )
 
 
-_FEATURES = (*_COUNTS, *_pooled_features(), *_MODELS)
-
-
 @register("letor")
 class LetorFeatures(FieldFamily):
     """Counts, pooled statistics of tf, tf / len and tf * idf, and six retrieval models."""
 
     evidence = "match"
     rising = ("covered*", "boolean", "vector_space", "bm25", "lm_*")
-    listed = _FEATURES
+    listed = (*_COUNTS, *_pooled_features(), *_MODELS)
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 25)."""

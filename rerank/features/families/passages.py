@@ -199,46 +199,6 @@ def _feature(
     return Feature(name, meaning, formula, source, unit, high=high, missing=missing, cost=cost)
 
 
-_FEATURES = (
-    _feature("passages", "Number of passages.", "n", _CALLAN, "passages", ()),
-    _feature("passage_max", "Score of the best passage.", "max of the scores", f"{_DAI}, MaxP"),
-    _feature(
-        "passage_mean3",
-        "Mean score of the best three passages.",
-        "sum of the 3 greatest scores / min(3, n)",
-        f"{_ZHANG}, KMaxAvgP",
-    ),
-    _feature("passage_mean", "Mean score of all passages.", "sum of the scores / n", f"{_ZHANG}, AvgP"),
-    _feature("passage_first", "Score of the first passage.", "score of passage 0", f"{_DAI}, FirstP"),
-    _feature(
-        "passage_hits", "Passages with a term of the query.", "passages with tf > 0 for a t in T", _CALLAN, "passages"
-    ),
-    _feature(
-        "passage_share",
-        "Share of the passages that hold a term of the query.",
-        "passage_hits / n",
-        _CALLAN,
-        "share",
-        (Missing.NO_QUERY_TERMS, Missing.EMPTY_FIELD),
-    ),
-    _feature(
-        "passage_covered",
-        "Greatest share of the query's terms in one passage.",
-        "max over passages of the terms of T in it / |T|",
-        _CALLAN,
-        "share",
-    ),
-    _feature(
-        "passage_place",
-        "Where the best passage begins; the first one of several that are best.",
-        "position of its first word / words of the field",
-        f"{_DAI}, MaxP",
-        "share",
-        (Missing.NO_MATCH,),
-    ),
-)
-
-
 @register("passages")
 class PassageFeatures(FieldFamily):
     """Scores of the best, the best three, the first and all passages; how many match, and where the best one is."""
@@ -247,7 +207,48 @@ class PassageFeatures(FieldFamily):
     rising = ("passage_max", "passage_mean*", "passage_first", "passage_hits", "passage_share", "passage_covered")
     on_request = True
     needs_positions = True
-    listed = _FEATURES
+    listed = (
+        _feature("passages", "Number of passages.", "n", _CALLAN, "passages", ()),
+        _feature("passage_max", "Score of the best passage.", "max of the scores", f"{_DAI}, MaxP"),
+        _feature(
+            "passage_mean3",
+            "Mean score of the best three passages.",
+            "sum of the 3 greatest scores / min(3, n)",
+            f"{_ZHANG}, KMaxAvgP",
+        ),
+        _feature("passage_mean", "Mean score of all passages.", "sum of the scores / n", f"{_ZHANG}, AvgP"),
+        _feature("passage_first", "Score of the first passage.", "score of passage 0", f"{_DAI}, FirstP"),
+        _feature(
+            "passage_hits",
+            "Passages with a term of the query.",
+            "passages with tf > 0 for a t in T",
+            _CALLAN,
+            "passages",
+        ),
+        _feature(
+            "passage_share",
+            "Share of the passages that hold a term of the query.",
+            "passage_hits / n",
+            _CALLAN,
+            "share",
+            (Missing.NO_QUERY_TERMS, Missing.EMPTY_FIELD),
+        ),
+        _feature(
+            "passage_covered",
+            "Greatest share of the query's terms in one passage.",
+            "max over passages of the terms of T in it / |T|",
+            _CALLAN,
+            "share",
+        ),
+        _feature(
+            "passage_place",
+            "Where the best passage begins; the first one of several that are best.",
+            "position of its first word / words of the field",
+            f"{_DAI}, MaxP",
+            "share",
+            (Missing.NO_MATCH,),
+        ),
+    )
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 9)."""

@@ -357,94 +357,6 @@ def _pair_features(stem: str, of: str, name: str, order: str) -> list[Feature]:
     ]
 
 
-_FEATURES = (
-    *_pair_features("ordered_adjacent", "adjacent query terms", "OrderedSequentialPairs", " in order"),
-    *_pair_features("unordered_adjacent", "adjacent query terms", "UnorderedSequentialPairs", ""),
-    *_pair_features("ordered_pairs", "pairs of query terms", "OrderedQueryPairs", " in order"),
-    *_pair_features("unordered_pairs", "pairs of query terms", "UnorderedQueryPairs", ""),
-    Feature(
-        "span",
-        "Length of the shortest span with every query term that the field holds.",
-        "least (last position - first position + 1) over such spans",
-        "Tao & Zhai, SIGIR 2007, MinCover",
-        "tokens",
-        low=1.0,
-        missing=(Missing.NO_MATCH,),
-        cost=Cost.POSITIONS,
-    ),
-    Feature(
-        "span_density",
-        "Number of query terms in the field as a share of that span.",
-        "covered / span",
-        "Tao & Zhai, SIGIR 2007, normalised span",
-        "share",
-        high=inf,  # above 1 only where an analyser puts two terms at one position
-        missing=(Missing.NO_MATCH,),
-        cost=Cost.POSITIONS,
-    ),
-    Feature(
-        "first_position",
-        "Position of the first query term in the field.",
-        "least position of a query term",
-        "Troy & Zhang, SIGIR 2007, chronological term rank",
-        "tokens",
-        missing=(Missing.NO_MATCH,),
-        cost=Cost.POSITIONS,
-    ),
-    Feature(
-        "phrase",
-        "Number of times the whole query occurs in the field as a phrase.",
-        "number of positions at which all tokens of the query begin to follow each other without a gap",
-        "Metzler & Croft, SIGIR 2005, #1 of the whole query",
-        "occurrences",
-        missing=_QUERY,
-        cost=Cost.POSITIONS,
-    ),
-    Feature(
-        "proximity",
-        "BM25-like sum over pairs that are near to each other.",
-        f"sum over pairs of min(idf) * (k1 + 1) * x / (x + K), x = sum over |a - b| <= {NEAR} of 1 / (a - b)^2",
-        "Rasolofo & Savoy, ECIR 2003, eq. 4 to 6, with Lucene's idf",
-        "nats",
-        missing=_QUERY,
-        cost=Cost.POSITIONS,
-    ),
-    Feature(
-        "tp_score",
-        "BM25-like sum over terms next to another query term.",
-        "sum over t of min(1, idf) * (k1 + 1) * x / (x + K), x = sum over successive matches t, s, t != s, of "
-        "idf(s) / distance^2",
-        "Buettcher, Clarke & Lushman, SIGIR 2006, section 2",
-        "score",
-        missing=_QUERY,
-        cost=Cost.POSITIONS,
-    ),
-    Feature(
-        "tp_dist",
-        "Nearness of the two nearest distinct query terms.",
-        f"ln({TAO_ALPHA} + exp(-least distance of two distinct query terms))",
-        "Tao & Zhai, SIGIR 2007, eq. 1, MinDist",
-        "score",
-        low=-2.0,
-        missing=(Missing.ONE_MATCH,),
-        cost=Cost.POSITIONS,
-    ),
-    Feature(
-        "sdm",
-        "Sequential dependence model: terms, adjacent pairs in order, adjacent pairs in a window of 8.",
-        f"{TERM_WEIGHT} * sum over tokens f(tf, p) + {ORDERED_WEIGHT} * sum over adjacent f(#1, p * p) + "
-        f"{UNORDERED_WEIGHT} * sum over adjacent f(#uw8, {2 * (SDM_WINDOW - 1)} * p * p); f(x, p) = ln((x + mu * p) / "
-        "(len + mu)); the collection probability of a pair is that of independent terms",
-        "Metzler & Croft, SIGIR 2005, table 1 and section 4.2",
-        "nats",
-        low=-inf,
-        high=inf,
-        missing=(Missing.NO_QUERY_TERMS, Missing.NO_KNOWN_TERM),
-        cost=Cost.POSITIONS,
-    ),
-)
-
-
 @register("proximity")
 class ProximityFeatures(FieldFamily):
     """Pairs in windows, spans, phrases, proximity scores, the sequential dependence model."""
@@ -453,7 +365,92 @@ class ProximityFeatures(FieldFamily):
     rising = ("ordered_*", "unordered_*", "span_density", "phrase", "proximity", "tp_score", "sdm")
     falling = ("span", "first_position")
     needs_positions = True
-    listed = _FEATURES
+    listed = (
+        *_pair_features("ordered_adjacent", "adjacent query terms", "OrderedSequentialPairs", " in order"),
+        *_pair_features("unordered_adjacent", "adjacent query terms", "UnorderedSequentialPairs", ""),
+        *_pair_features("ordered_pairs", "pairs of query terms", "OrderedQueryPairs", " in order"),
+        *_pair_features("unordered_pairs", "pairs of query terms", "UnorderedQueryPairs", ""),
+        Feature(
+            "span",
+            "Length of the shortest span with every query term that the field holds.",
+            "least (last position - first position + 1) over such spans",
+            "Tao & Zhai, SIGIR 2007, MinCover",
+            "tokens",
+            low=1.0,
+            missing=(Missing.NO_MATCH,),
+            cost=Cost.POSITIONS,
+        ),
+        Feature(
+            "span_density",
+            "Number of query terms in the field as a share of that span.",
+            "covered / span",
+            "Tao & Zhai, SIGIR 2007, normalised span",
+            "share",
+            high=inf,  # above 1 only where an analyser puts two terms at one position
+            missing=(Missing.NO_MATCH,),
+            cost=Cost.POSITIONS,
+        ),
+        Feature(
+            "first_position",
+            "Position of the first query term in the field.",
+            "least position of a query term",
+            "Troy & Zhang, SIGIR 2007, chronological term rank",
+            "tokens",
+            missing=(Missing.NO_MATCH,),
+            cost=Cost.POSITIONS,
+        ),
+        Feature(
+            "phrase",
+            "Number of times the whole query occurs in the field as a phrase.",
+            "number of positions at which all tokens of the query begin to follow each other without a gap",
+            "Metzler & Croft, SIGIR 2005, #1 of the whole query",
+            "occurrences",
+            missing=_QUERY,
+            cost=Cost.POSITIONS,
+        ),
+        Feature(
+            "proximity",
+            "BM25-like sum over pairs that are near to each other.",
+            f"sum over pairs of min(idf) * (k1 + 1) * x / (x + K), x = sum over |a - b| <= {NEAR} of 1 / (a - b)^2",
+            "Rasolofo & Savoy, ECIR 2003, eq. 4 to 6, with Lucene's idf",
+            "nats",
+            missing=_QUERY,
+            cost=Cost.POSITIONS,
+        ),
+        Feature(
+            "tp_score",
+            "BM25-like sum over terms next to another query term.",
+            "sum over t of min(1, idf) * (k1 + 1) * x / (x + K), x = sum over successive matches t, s, t != s, of "
+            "idf(s) / distance^2",
+            "Buettcher, Clarke & Lushman, SIGIR 2006, section 2",
+            "score",
+            missing=_QUERY,
+            cost=Cost.POSITIONS,
+        ),
+        Feature(
+            "tp_dist",
+            "Nearness of the two nearest distinct query terms.",
+            f"ln({TAO_ALPHA} + exp(-least distance of two distinct query terms))",
+            "Tao & Zhai, SIGIR 2007, eq. 1, MinDist",
+            "score",
+            low=-2.0,
+            missing=(Missing.ONE_MATCH,),
+            cost=Cost.POSITIONS,
+        ),
+        Feature(
+            "sdm",
+            "Sequential dependence model: terms, adjacent pairs in order, adjacent pairs in a window of 8.",
+            f"{TERM_WEIGHT} * sum over tokens f(tf, p) + {ORDERED_WEIGHT} * sum over adjacent f(#1, p * p) + "
+            f"{UNORDERED_WEIGHT} * sum over adjacent f(#uw8, {2 * (SDM_WINDOW - 1)} * p * p); f(x, p) = ln((x + "
+            "mu * p) / (len + mu)); the collection probability of a pair is that of independent terms",
+            "Metzler & Croft, SIGIR 2005, table 1 and section 4.2",
+            "nats",
+            low=-inf,
+            high=inf,
+            missing=(Missing.NO_QUERY_TERMS, Missing.NO_KNOWN_TERM),
+            cost=Cost.POSITIONS,
+        ),
+    )
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 20)."""

@@ -299,52 +299,61 @@ def _predictor(name: str, meaning: str, formula: str, source: str, unit: str, lo
     return Feature(name, meaning, formula, source, unit, low, inf, _UNKNOWN, Cost.QUERY)
 
 
-_PREDICTORS = (
-    _predictor(
-        "scs",
-        "Simplified clarity: divergence of the query's terms from the terms of the collection.",
-        "sum over t in T of r * log2(r / (cf / tokens of all documents)), r = qtf / sum of qtf",
-        f"{_HE}, section 2.4",
-        "bits",
-        low=-inf,
-    ),
-    _predictor(
-        "scq_sum",
-        "Similarity of query and collection.",
-        f"sum over t in T of {_COLLECTION_QUERY}",
-        f"{_ZHAO}, section 3",
-        "nats",
-    ),
-    _predictor(
-        "scq_mean",
-        "Similarity of query and collection, by term.",
-        f"mean over t in T with df > 0 of {_COLLECTION_QUERY}",
-        _ZHAO,
-        "nats",
-    ),
-    _predictor(
-        "scq_max", "Similarity of the query's most similar term.", f"largest {_COLLECTION_QUERY} over T", _ZHAO, "nats"
-    ),
-    _predictor(
-        "idf_deviation", "How much the terms differ in rarity.", "standard deviation of idf", f"{_HE}, gamma1", "nats"
-    ),
-    _predictor(
-        "df_share", "Share of documents with the most frequent term.", "largest df / N", f"{_HE}, query scope", "share"
-    ),
-)
-
-
 @register("performance")
 class PerformanceFeatures(FieldFamily):
     """Query-performance predictors from statistics of the query's terms."""
 
     evidence = "difficulty of the query"
-    listed = _PREDICTORS
+    listed = (
+        _predictor(
+            "scs",
+            "Simplified clarity: divergence of the query's terms from the terms of the collection.",
+            "sum over t in T of r * log2(r / (cf / tokens of all documents)), r = qtf / sum of qtf",
+            f"{_HE}, section 2.4",
+            "bits",
+            low=-inf,
+        ),
+        _predictor(
+            "scq_sum",
+            "Similarity of query and collection.",
+            f"sum over t in T of {_COLLECTION_QUERY}",
+            f"{_ZHAO}, section 3",
+            "nats",
+        ),
+        _predictor(
+            "scq_mean",
+            "Similarity of query and collection, by term.",
+            f"mean over t in T with df > 0 of {_COLLECTION_QUERY}",
+            _ZHAO,
+            "nats",
+        ),
+        _predictor(
+            "scq_max",
+            "Similarity of the query's most similar term.",
+            f"largest {_COLLECTION_QUERY} over T",
+            _ZHAO,
+            "nats",
+        ),
+        _predictor(
+            "idf_deviation",
+            "How much the terms differ in rarity.",
+            "standard deviation of idf",
+            f"{_HE}, gamma1",
+            "nats",
+        ),
+        _predictor(
+            "df_share",
+            "Share of documents with the most frequent term.",
+            "largest df / N",
+            f"{_HE}, query scope",
+            "share",
+        ),
+    )
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 6)."""
         batch = block.candidates
-        values = np.full((len(batch.words), len(_PREDICTORS)), np.nan)
+        values = np.full((len(batch.words), len(self.listed)), np.nan)
         rows = np.flatnonzero(block.doc_freq > 0)
         ends = np.searchsorted(rows, batch.term_ptr)
         counts = np.diff(ends)

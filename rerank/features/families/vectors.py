@@ -32,16 +32,6 @@ from rerank.types import Ints
 from rerank.vectors.space import ENCODER, LSI
 
 cosine_feature = partial(Feature, unit="cosine", low=-1.0 - 1e-6, high=1.0 + 1e-6)
-_ENCODER_FEATURES = (
-    cosine_feature(
-        name="encoder.cosine",
-        meaning="Similarity of query and document by the encoder.",
-        formula="cosine of the vectors of the query's and the document's text",
-        source="the user's encoder",
-        missing=(Missing.NO_TEXT,),
-        cost=Cost.DIMENSIONS,
-    ),
-)
 LEVELS = (100, 200, 400)
 
 
@@ -93,7 +83,16 @@ class EncoderFeatures(RunFamily):
     evidence = "similarity of meaning (encoder)"
     rising = ("*",)
     needs_space = ENCODER
-    listed = _ENCODER_FEATURES
+    listed = (
+        cosine_feature(
+            name="encoder.cosine",
+            meaning="Similarity of query and document by the encoder.",
+            formula="cosine of the vectors of the query's and the document's text",
+            source="the user's encoder",
+            missing=(Missing.NO_TEXT,),
+            cost=Cost.DIMENSIONS,
+        ),
+    )
 
     def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 1)."""
@@ -103,19 +102,6 @@ class EncoderFeatures(RunFamily):
         fill_cosines(candidates.query_ptr, candidates.docs, queries, documents, (documents.shape[1],), out)
 
 
-_LSI_FEATURES = tuple(
-    cosine_feature(
-        name=f"lsi_{level}",
-        meaning=f"Similarity of query and field in the first {level} dimensions of latent semantic indexing.",
-        formula=f"cosine of v(query)[:{level}] and v(field)[:{level}]",
-        source="Deerwester et al., JASIS 1990",
-        missing=(Missing.NO_VECTOR,),
-        cost=Cost.DIMENSIONS,
-    )
-    for level in LEVELS
-)
-
-
 @register("lsi")
 class LsiFeatures(FieldFamily):
     """Cosines of the first 100, 200 and 400 dimensions of latent semantic indexing."""
@@ -123,7 +109,17 @@ class LsiFeatures(FieldFamily):
     evidence = "similarity of topics"
     rising = ("*",)
     needs_space = LSI
-    listed = _LSI_FEATURES
+    listed = tuple(
+        cosine_feature(
+            name=f"lsi_{level}",
+            meaning=f"Similarity of query and field in the first {level} dimensions of latent semantic indexing.",
+            formula=f"cosine of v(query)[:{level}] and v(field)[:{level}]",
+            source="Deerwester et al., JASIS 1990",
+            missing=(Missing.NO_VECTOR,),
+            cost=Cost.DIMENSIONS,
+        )
+        for level in LEVELS
+    )
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 3)."""
