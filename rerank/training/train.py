@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -341,7 +341,9 @@ def _train_on_judgements(
     estimated = scored = None
     if estimate and folds:
         search = partial(fit_best, model, tuning and replace(tuning, path=None))
-        data_of = SameData(data) if history is None else FoldHistories(inputs, history, run, sources.k, data, folds)
+        data_of: FoldHistories | SameData = SameData(data)
+        if history is not None:
+            data_of = FoldHistories.of(inputs, history, run, sources.k, data, folds)
         training = FoldTraining(data_of, folds, search, on_all)
         estimated, models = _estimate(inputs.index, qrels, training, run, measure)
         irrelevant = without_relevant(run, qrels, target)
@@ -479,36 +481,35 @@ class TrainingInputs:
 class FoldHistories:
     """Data of each fold, whose features of similar judged queries come from the queries that are not held out.
 
-    run, k   candidates, and their number from each source
-    data     with the features that come from the whole history
+    data      with the features that come from all judged queries
+    names     of these features
+    of_folds  (n_rows, n_names) float32 of each fold
     """
 
-    inputs: TrainingInputs
-    history: History
-    run: Run
-    k: int | None
     data: RankingData
-    folds: Mapping[str, int]
+    names: Sequence[str]
+    of_folds: Sequence[NDArray[np.float32]]
 
-    def __call__(self, fold: int) -> FoldData:
-        """Return the data of a fold."""
-        learned = self._learned[fold]
-        X = self.data.X.copy()
-        X[:, [self.data.feature_names.index(name) for name in learned.feature_names]] = learned.X
-        return FoldData(replace(self.data, X=X))
-
-    @cached_property
-    def _learned(self) -> list[RankingData]:
-        """The features of judged queries alone, of each fold."""
-        recipe = Recipe.from_dict(self.data.recipe or {})
+    @classmethod
+    def of(
+        cls, inputs: TrainingInputs, history: History, run: Run, k: int | None, data: RankingData, folds: dict[str, int]
+    ) -> Self:
+        """Return the data of candidates, `run`, with these features of each fold."""
+        recipe = Recipe.from_dict(data.recipe or {})
         families = tuple(name for name in recipe.families or () if family(name).needs_history)
         recipe = replace(recipe, families=families, history=None, encoder=None, runs=())
         parts = []
-        for fold in range(FOLDS):
-            history = self.history.of_queries([query_id for query_id in self.folds if self.folds[query_id] != fold])
-            index = self.inputs.index.using(history=history)
-            parts.append(replace(self.inputs, index=index, recipe=recipe).data(self.run, self.k))
-        return parts
+        for held_out_fold in range(FOLDS):
+            learned = history.of_queries([query_id for query_id, fold in folds.items() if fold != held_out_fold])
+            index = inputs.index.using(history=learned)
+            parts.append(replace(inputs, index=index, recipe=recipe).data(run, k))
+        return cls(data, parts[0].feature_names, [part.X for part in parts])
+
+    def __call__(self, fold: int) -> FoldData:
+        """Return the data of a fold."""
+        X = self.data.X.copy()
+        X[:, [self.data.feature_names.index(name) for name in self.names]] = self.of_folds[fold]
+        return FoldData(replace(self.data, X=X))
 
 
 def among_first(run: Run, depth: int) -> NDArray[np.bool_]:
