@@ -159,7 +159,7 @@ def _use(model: Ranker, use: str) -> str:
         )
     if model.fingerprint_:
         sentences.append("It is for the collection that it was trained on; on others, measure it first")
-    if model.recipe_ and (model.recipe_.get("history") or model.recipe_.get("runs")):
+    if model.recipe_ and (model.recipe_.get("runs") or (model.recipe_.get("history") and model.history_ is None)):
         sentences.append("It needs a history of judgements or runs of other systems at each use")
     return ". ".join(sentences) + "."
 
@@ -177,8 +177,9 @@ def _training_data(model: Ranker) -> list[Row]:
     ]
     if calibration is not None:
         rows.append(("judged queries", f"{calibration.n_queries}, {calibration.n_relevant} relevant documents"))
-    if isinstance(model, Fusion) and model.judged_ is not None:
-        rows.append(("judged queries", f"{len(model.judged_.query_ids):,}; the model file holds their labels"))
+    judged = model.judged_ if isinstance(model, Fusion) else model.history_
+    if judged is not None:
+        rows.append(("judged queries", f"{len(judged.query_ids):,}; the model file holds their labels"))
     return [row for row in rows if row[1]]
 
 

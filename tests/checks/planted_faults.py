@@ -28,7 +28,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 # Area -> files of the package, as patterns.
 AREAS = {
-    "kernels": ("trees/*.py", "objectives/*.py", "features/kernels/*.py", "features/families/*.py"),
+    "kernels": ("trees/*.py", "objectives/*.py", "features/families/*.py"),
     "measures": ("metrics/*.py", "evaluation/*.py"),
     "features": ("features/*.py", "vectors/*.py", "history/*.py", "retrieval/**/*.py"),
     "readers": ("files/*.py", "types/*.py"),
