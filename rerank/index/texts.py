@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("rerank")
 MOST_TEXTS = 1 << 20  # of one call
+UNNAMED_TEXTS = (
+    "texts: without ids of documents of the index, the model's features of similar judged queries are missing. Pass a "
+    "mapping by id where there are such documents."
+)
 _BATCH_ROWS, _BATCH_CHARACTERS = 1 << 16, 1 << 25  # of the texts whose arrays are in memory at once
 
 
@@ -272,6 +276,9 @@ def _records(
     documents = [document for named in batch.values() for document in named.values()]
     needs = Needs.of(options.recipe)
     history = index.index_history() if needs.history else None
+    if history is not None and not query_texts.have_ids and UNNAMED_TEXTS not in index.warned_of:
+        index.warned_of.add(UNNAMED_TEXTS)
+        _log.warning("%s", UNNAMED_TEXTS)
     return Records(
         runs={**index.runs, **_runs_of_texts(batch, options.runs)},
         documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],

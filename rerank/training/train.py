@@ -32,7 +32,7 @@ from rerank.metrics.registry import named, parse_measure
 from rerank.pipeline.applying import best_candidates
 from rerank.rankers.boosted import FEW
 from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale, ScoredLists
-from rerank.rankers.ranker import Ranker, ranker_class
+from rerank.rankers.ranker import HISTORY, Ranker, ranker_class
 from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
 from rerank.retrieval.base import DEPTH, Candidates
 from rerank.retrieval.union import UnionRun
@@ -181,6 +181,9 @@ class Estimate:
         Mean of the unsupervised ranking of the same documents, where models start from it.
     source : str
         What the labels are those of: "the teacher" or "the clicks"; "" for judgements.
+    without_history : float or None
+        Mean of the models where features of similar judged queries are missing, as of texts without ids; None for
+        models without these features.
 
     """
 
@@ -191,14 +194,17 @@ class Estimate:
     n_queries: int
     unsupervised: float | None = None
     source: str = ""
+    without_history: float | None = None
 
     def __str__(self) -> str:
         """Return one line."""
         against = f" against {self.source}" if self.source else ""
         base = "" if self.unsupervised is None else f"unsupervised {self.unsupervised:.4f}, "
+        alone = "" if self.without_history is None else f"; {self.without_history:.4f} on texts without ids"
         return (
             f"{self.measure}{against} by cross-validation in {self.folds} folds of {self.n_queries} queries: "
             f"candidates {self.candidates:.4f}, {base}model {self.model:.4f} ({self.model - self.candidates:+.4f})"
+            f"{alone}"
         )
 
     def lesson(self) -> str:
@@ -553,9 +559,24 @@ def _estimate(
     base = models[0].base_
     data = training.data_of(0).data
     unsupervised = value(data.run(base.scores(data))) if isinstance(base, UnsupervisedBase) else None
-    estimate = Estimate(measure, value(run), value(held_out_run), FOLDS, len(qrels), unsupervised)
+    alone = value(_run_without_history(training, models)) if isinstance(training.data_of, FoldHistories) else None
+    figures = value(run), value(held_out_run), FOLDS, len(qrels), unsupervised
+    estimate = Estimate(measure, *figures, without_history=alone)
     estimate.warn()
     return estimate, models
+
+
+def _run_without_history(training: FoldTraining, models: Sequence[Ranker]) -> Run:
+    """Return the run of the held-out queries without values of similar judged queries, which unnamed texts lack."""
+    runs = []
+    for fold, model in enumerate(models):
+        data = training.data_of(fold).data
+        part = data.select(np.flatnonzero([training.folds[query_id] == fold for query_id in data]))
+        X = part.X.copy()
+        X[:, [name.startswith(HISTORY) for name in part.feature_names]] = np.nan
+        part = replace(part, X=X)
+        runs.append(part.run(model.predict(part)))
+    return Run.joined(runs)
 
 
 def fit_with_stop(model: Ranker, data: RankingData, folds: Mapping[str, int]) -> RankingData:

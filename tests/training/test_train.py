@@ -58,8 +58,10 @@ def test_model_of_several_sources_retrieves_them_again(
 
 
 def test_model_holds_the_judged_queries_and_ranks_documents_of_the_index_and_texts_alike(
-    index: rerank.Index, collection: Tiny, tmp_path: Path
+    index: rerank.Index, collection: Tiny, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
+    index = index.using()
+    index.warned_of = set()
     model = train(index, collection.topics, collection.qrels, small(), candidates="bm25", estimate=False).model
     assert model.history_ is not None
     assert model.recipe_["history"] == model.history_.checksum
@@ -74,8 +76,9 @@ def test_model_holds_the_judged_queries_and_ranks_documents_of_the_index_and_tex
     }
     by_id = rerank.rerank_texts(index, loaded, topics["new"], texts)
     assert {text.document: text.score for text in by_id} == pytest.approx(dict(run["new"]))
-    unnamed = rerank.rerank_texts(index, loaded, topics["new"], list(texts.values()))
-    assert len(unnamed) == len(texts)
+    for _ in range(2):
+        assert len(rerank.rerank_texts(index, loaded, topics["new"], list(texts.values()))) == len(texts)
+    assert caplog.text.count("texts: without ids of documents of the index") == 1
 
 
 def test_no_history_is_learned_where_it_is_refused_or_a_recipe_is_named(index: rerank.Index, collection: Tiny) -> None:
