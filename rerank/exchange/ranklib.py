@@ -17,10 +17,8 @@ import numpy as np
 from rerank.errors import shown
 from rerank.exchange.build import (
     MOST_FEATURES,
-    Floats32,
     Leaf,
     Node,
-    check_depth,
     each_tree,
     feature_count,
     joined,
@@ -34,7 +32,6 @@ from rerank.exchange.engines import PARAMETER
 from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, WriteOptions, register
 from rerank.exchange.write import decimal, refuse_missing_direction, single, summed
 from rerank.trees.forest import Forest, Tree
-from rerank.types import Floats
 from rerank.types.retriever import CONTENTS
 
 
@@ -74,20 +71,21 @@ def read_ensemble(ensemble: ElementTree.Element) -> tuple[list[Tree], list[float
     return trees, weights, max(ids)
 
 
-def _tree_lines(forest: Forest, tree: int, thresholds: Floats32, values: Floats) -> list[str]:
-    """Return the lines of a tree's `split`, one tag or tag with its text a line."""
+def _splits(forest: Forest) -> list[list[str]]:
+    """Return the lines of each tree's `split`, one tag or tag with its text a line."""
+    values = single(forest.leaf_value)
 
-    def leaf(index: int, depth: int) -> list[str]:
+    def leaf(index: int) -> list[str]:
         return [f"<output> {decimal(values[index])} </output>"]
 
     def node(index: int, depth: int, left: list[str], right: list[str]) -> list[str]:
         feature = int(forest.feature[index]) + 1
-        lines = [f"<feature> {feature} </feature>", f"<threshold> {decimal(thresholds[index])} </threshold>"]
+        lines = [f"<feature> {feature} </feature>", f"<threshold> {decimal(forest.threshold[index])} </threshold>"]
         for side, child in (("left", left), ("right", right)):
             lines += [f'<split pos="{side}">', *child, "</split>"]
         return lines
 
-    return [f"  {line}" for line in ["<split>", *nested(forest, tree, leaf, node), "</split>"]]
+    return [["<split>", *lines, "</split>"] for lines in nested(forest, leaf, node, DEEPEST, "ranklib")]
 
 
 TREES = ("LambdaMART", "MART", "Random Forests")
@@ -175,17 +173,12 @@ def rescore(options: WriteOptions, base_field: str | None) -> dict[str, object]:
 
 def _ensemble_lines(model: TreeModel) -> list[str]:
     """Return the lines of the element `ensemble`, with the constant as the first tree."""
-    forest = model.forest
-    check_depth(forest, DEEPEST, "ranklib")
-    values = single(forest.leaf_value)
-    trees = [_tree_lines(forest, tree, forest.threshold, values) for tree in range(forest.n_trees)]
+    trees = _splits(model.forest)
     if model.constant:
-        constant = float(single(model.constant))
-        stump = ["  <split>", f"   <output> {decimal(constant)} </output>", "  </split>"]
-        trees.append(stump)
+        trees.append(["<split>", f" <output> {decimal(float(single(model.constant)))} </output>", "</split>"])
     lines = ["<ensemble>"]
     for number, tree in enumerate(trees, 1):
-        lines += [f' <tree id="{number}" weight="1.0">', *tree, " </tree>"]
+        lines += [f' <tree id="{number}" weight="1.0">', *(f"  {line}" for line in tree), " </tree>"]
     return [*lines, "</ensemble>"]
 
 

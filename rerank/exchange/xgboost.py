@@ -30,7 +30,6 @@ from rerank.exchange.build import (
     Sets,
     Splits,
     categories_of,
-    check_depth,
     each_tree,
     feature_count,
     first_number_of,
@@ -217,17 +216,12 @@ def _base(text: object, objective: str) -> np.float32:
     if objective.startswith(IDENTITY):
         return value
     if objective in LOGISTIC and 0.0 < value < 1.0:
-        return -_log(np.float32(1.0) / value - np.float32(1.0))
+        return -np.float32(math.log(np.float32(1.0) / value - np.float32(1.0)))  # of C: NumPy's last place differs
     if objective in EXPONENTIAL and value > 0.0:
-        return _log(value)
+        return np.float32(math.log(value))
     raise FormatFault(
         "an objective of one score whose base score is known", f"{shown(objective)} with base_score {shown(text)}"
     )
-
-
-def _log(value: np.float32) -> np.float32:
-    """Return the nearest float32 of the logarithm, as the C library does; NumPy's differs in the last place."""
-    return np.float32(math.log(value))
 
 
 def _tree(raw: Any) -> Tree:
@@ -389,11 +383,29 @@ class XGBoostDump(Format):
 def dumped_trees(model: TreeModel, format: str) -> list[dict[str, Any]]:
     """Return the trees of a model as nested nodes; `format` is what messages say cannot hold it."""
     forest = with_tests_below(summed(model, format).forest)
-    check_depth(forest, DEEPEST, format)
     names = model.feature_names or numbered_names(model.n_features)
     limits = forest.threshold.astype(float).tolist()
     values = single(forest.leaf_value).tolist()
-    trees = [_dumped(forest, tree, names, limits, values) for tree in range(forest.n_trees)]
+    n_nodes = np.diff(forest.node_ptr)
+    node_ids = (np.arange(len(limits)) - np.repeat(forest.node_ptr[:-1], n_nodes)).tolist()
+    leaf_ids = (np.arange(len(values)) + np.repeat(n_nodes - forest.leaf_ptr[:-1], n_nodes + 1)).tolist()
+
+    def leaf(index: int) -> dict[str, Any]:
+        return {"nodeid": leaf_ids[index], "leaf": values[index]}
+
+    def node(index: int, depth: int, yes: dict[str, Any], no: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "nodeid": node_ids[index],
+            "depth": depth,
+            "split": names[int(forest.feature[index])],
+            "split_condition": limits[index],
+            "yes": yes["nodeid"],
+            "no": no["nodeid"],
+            "missing": (yes if forest.missing_left[index] else no)["nodeid"],
+            "children": [yes, no],
+        }
+
+    trees = nested(forest, leaf, node, DEEPEST, format)
     if model.constant:
         trees.insert(0, {"nodeid": 0, "leaf": float(single(model.constant))})
     return trees
@@ -449,31 +461,6 @@ def _read(node: Any, features: _Features, zero: bool) -> Leaf | Node:
     threshold = float(less_than(np.array(single_number(node["split_condition"]))))
     missing_left = bool(threshold >= 0.0) if zero else missing == yes
     return Node(features.column(node["split"]), threshold, missing_left, children[yes], children[no])
-
-
-def _dumped(
-    forest: Forest, tree: int, names: tuple[str, ...], limits: list[float], values: list[float]
-) -> dict[str, Any]:
-    first = int(forest.node_ptr[tree])
-    n_nodes = int(forest.node_ptr[tree + 1] - forest.node_ptr[tree])
-    first_leaf = int(forest.leaf_ptr[tree])
-
-    def leaf(index: int, depth: int) -> dict[str, Any]:
-        return {"nodeid": n_nodes + index - first_leaf, "leaf": values[index]}
-
-    def node(index: int, depth: int, yes: dict[str, Any], no: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "nodeid": index - first,
-            "depth": depth,
-            "split": names[int(forest.feature[index])],
-            "split_condition": limits[index],
-            "yes": yes["nodeid"],
-            "no": no["nodeid"],
-            "missing": (yes if forest.missing_left[index] else no)["nodeid"],
-            "children": [yes, no],
-        }
-
-    return nested(forest, tree, leaf, node)
 
 
 @register("vespa")
