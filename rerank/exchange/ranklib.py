@@ -45,30 +45,22 @@ def parsed_xml(text: str, first_line: int = 1) -> ElementTree.Element:
         raise FormatFault("XML", got, first_line + line - 1) from None
 
 
-def read_ensemble(ensemble: ElementTree.Element) -> tuple[list[Tree], list[float], int]:
-    """Return trees whose missing values are read as 0, their weights, and the largest feature id (from 1)."""
-    weights = []
-    ids = [1]
+def _read(split: ElementTree.Element) -> Leaf | Node:
+    """Return a leaf or a node, at which a missing value is read as 0."""
+    if split.find("output") is not None:
+        return Leaf(float(numbers([split.findtext("output")])[0]))
+    first, second = split.findall("split")
+    children = {first.get("pos"): first, second.get("pos"): second}
+    feature = feature_count(split.findtext("feature"))
+    threshold = single_number(split.findtext("threshold"))
+    return Node(feature - 1, threshold, threshold >= 0.0, children["left"], children["right"])
 
-    def read(split: ElementTree.Element) -> Leaf | Node:
-        if split.find("output") is not None:
-            return Leaf(float(numbers([split.findtext("output")])[0]))
-        first, second = split.findall("split")
-        children = {first.get("pos"): first, second.get("pos"): second}
-        feature = feature_count(split.findtext("feature"))
-        ids.append(feature)
-        threshold = single_number(split.findtext("threshold"))
-        return Node(feature - 1, threshold, threshold >= 0.0, children["left"], children["right"])
 
-    def read_tree(element: ElementTree.Element) -> Tree:
-        weights.append(single_number(element.get("weight")))
-        root = element.find("split")
-        if root is None:
-            raise FormatFault("an element split", "none")
-        return tree_of(root, read)
-
-    trees = each_tree(ensemble, read_tree)
-    return trees, weights, max(ids)
+def _read_tree(element: ElementTree.Element) -> Tree:
+    root = element.find("split")
+    if root is None:
+        raise FormatFault("an element split", "none")
+    return weighed(tree_of(root, _read), single_number(element.get("weight")), np.float32, np.float64)
 
 
 def _splits(forest: Forest) -> list[list[str]]:
@@ -126,15 +118,10 @@ class RankLib(Format):
             raise FormatFault("an element ensemble", "none", line)
         if kind != "Random Forests" and len(ensembles) > 1:
             raise FormatFault("one ensemble", str(len(ensembles)), line)
-        trees: list[Tree] = []
-        n_features = len(names or ())
-        exact = True
-        for ensemble in ensembles:
-            own, weights, largest = read_ensemble(ensemble)
-            n_features = max(n_features, largest)
-            exact = exact and all(weight == 1.0 for weight in weights)
-            trees += [weighed(tree, weight, np.float32, np.float64) for tree, weight in zip(own, weights, strict=True)]
-        forest = joined(trees, n_features, np.float32 if exact and len(ensembles) == 1 else np.float64)
+        trees = [tree for ensemble in ensembles for tree in each_tree(ensemble, _read_tree)]
+        n_features = max(len(names or ()), 1, *(int(tree.feature.max(initial=0)) + 1 for tree in trees))
+        exact = len(ensembles) == 1 and all(single_number(tree.get("weight")) == 1.0 for tree in ensembles[0])
+        forest = joined(trees, n_features, np.float32 if exact else np.float64)
         return TreeModel(forest, n_features, divisor=float(len(ensembles)))
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:

@@ -115,8 +115,6 @@ def without_slack(thresholds: Floats32, features: NDArray[np.int32], names: tupl
         below = nearest
         above = nearest
         for _ in range(TRIES):
-            if done.all():
-                break
             below = np.nextafter(below, np.float32(-np.inf))
             above = np.nextafter(above, np.float32(np.inf))
             for candidate in (below, above):
