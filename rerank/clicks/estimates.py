@@ -29,8 +29,7 @@ Interventions, WSDM 2019 (pairs that moved, and the adjacent chain).
 from __future__ import annotations
 
 import logging
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -325,20 +324,10 @@ class Values:
     notes: tuple[str, ...] = ()
 
 
-class ClickModel(ABC):
-    """How values of pairs follow from clicks."""
-
-    @abstractmethod
-    def estimate(self, clicks: Clicks, prior: float, theta: Floats | None = None) -> Values:
-        """Return the values of a log's pairs.
-
-        prior  number of impressions that the mean of all pairs has
-        theta  examination by position, (n_positions,), for models that read it; None is estimated
-        """
-
-
+# A click model returns the values of a log's pairs. It takes the log, the number of impressions that the mean of all
+# pairs has, and examination by position, (n_positions,), for models that read it; None is estimated.
+ClickModel = Callable[[Clicks, float, Floats | None], Values]
 MODELS: Registry[ClickModel] = Registry("click model", "rerank.clicks.models")
-register = MODELS.register_instance
 
 
 def estimate_clicks(
@@ -378,8 +367,12 @@ def estimate_clicks(
         raise InvalidInputError(f"prior: expected a number from 0, got {prior!r}. Give another.")
     if not clicks.clicked.any():
         raise InvalidInputError("clicks: expected at least one click, got none. Give a log with clicks.")
-    found = MODELS.get(model).estimate(clicks, prior, None if theta is None else checked_theta(theta, clicks))
-    notes = (*found.notes, *_notes(clicks))
+    found = MODELS.get(model)(clicks, prior, None if theta is None else checked_theta(theta, clicks))
+    lists = np.bincount(clicks.query[clicks.list_ptr[:-1]], minlength=len(clicks.query_ids))
+    notes = found.notes
+    if (lists == 1).any():
+        once = f"{np.count_nonzero(lists == 1):,} of {np.count_nonzero(lists):,} queries were seen once"
+        notes = (*notes, f"{once}: their values are mostly the prior.")
     for note in notes:
         log.warning("clicks: %s", note)
     cells = found.cells
@@ -407,17 +400,6 @@ def checked_theta(theta: ArrayLike, clicks: Clicks) -> Floats:
             f"{values.shape}. Give the examination of every position of the log."
         )
     return values
-
-
-def _notes(clicks: Clicks) -> tuple[str, ...]:
-    """Return what every model tells: how many queries were seen once."""
-    lists = np.bincount(clicks.query[clicks.list_ptr[:-1]], minlength=len(clicks.query_ids))
-    once = int(np.count_nonzero(lists == 1))
-    return (
-        (f"{once:,} of {np.count_nonzero(lists):,} queries were seen once: their values are mostly the prior.",)
-        if once
-        else ()
-    )
 
 
 def beta_values(clicks: Floats, impressions: Floats, prior: float) -> tuple[Floats, Floats]:

@@ -235,7 +235,8 @@ def interleave(
 
     """
     random = np.random.default_rng(random)
-    n_common = _common(first, second, k)
+    shorter = min(len(first), len(second), k)
+    n_common = next((place for place in range(shorter) if first[place] != second[place]), shorter)
     made = Interleaved(list(first[:n_common]), random.integers(2, size=n_common).tolist(), [0.0] * n_common)
     turn = 0
     while len(made.documents) < k:
@@ -254,12 +255,6 @@ def interleave(
         made.sides.extend([side] * len(rest))
         made.credits.extend([0.0] * len(rest))
     return made
-
-
-def _common(first: Sequence[str], second: Sequence[str], k: int) -> int:
-    """Return how many documents both rankings begin with, k at most."""
-    pairs = list(zip(first[:k], second[:k], strict=False))
-    return next((place for place, (one, other) in enumerate(pairs) if one != other), len(pairs))
 
 
 def _best_remaining(rankings: tuple[Sequence[str], Sequence[str]], shown: Sequence[str]) -> tuple[str, str] | None:

@@ -141,13 +141,13 @@ def off_policy_value(
     total = counts @ weights
     squares = counts @ weights**2
     effective = float(total**2 / squares) if squares > 0 else 0.0
-    unseen = _unseen(clicks, cells, run, rules.depth)
+    head = run.head(rules.depth)
+    head = head.select(head.query_numbers(clicks.query_ids.tolist()))
+    unseen = 1.0 - len(cells.matches(clicks, head)[0]) / max(head.n_rows, 1)
     discounts = _discounts(clicks, cells, run, rules)
     ratios, searches = _by_query(clicks, cells, cells.by_pair(counts * weights), discounts)
     refusal = _refusal(rules, effective, unseen, len(ratios))
-    value = float("nan")
-    low = float("nan")
-    high = float("nan")
+    value = low = high = float("nan")
     if not refusal:
         value = float(np.average(ratios, weights=searches))
         low, high = _interval(ratios, searches, rules.samples, rules.seed)
@@ -182,13 +182,6 @@ def _by_query(clicks: Clicks, cells: Cells, sums: Floats, discounts: Floats) -> 
     parts = np.asarray(np.bincount(cells.query, sums * discounts, n_queries), dtype=np.float64)
     searches = np.bincount(clicks.query[clicks.list_ptr[:-1]], minlength=n_queries)
     return parts[found] / whole[found], searches[found].astype(np.float64)
-
-
-def _unseen(clicks: Clicks, cells: Cells, run: Run, depth: int) -> float:
-    """Return the share of the run's first documents that the log never showed, over the queries of both."""
-    head = run.head(depth)
-    head = head.select(head.query_numbers(clicks.query_ids.tolist()))
-    return 1.0 - len(cells.matches(clicks, head)[0]) / max(head.n_rows, 1)
 
 
 def _interval(values: Floats, weights: Floats, samples: int, seed: int) -> tuple[float, float]:

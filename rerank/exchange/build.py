@@ -49,7 +49,6 @@ def next_above(threshold: Floats32) -> Floats32:
 
 
 MOST_FEATURES = 1_000_000
-LARGEST_GAIN = 1e300  # sums of gains stay finite
 Made = TypeVar("Made")
 Sets = Mapping[int, Ints]  # nodes and their categories
 
@@ -217,16 +216,12 @@ def joined(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64) -> F
     if not trees:
         raise FormatFault("at least one tree", "none")
     forest = Forest.of(trees)
-    faulty = forest.feature[(forest.feature < 0) | (forest.feature >= n_features)]
-    if len(faulty):
-        raise FormatFault(f"features from 0 to {n_features - 1}", str(int(faulty[0])))
+    forest.check_features(n_features)
     try:
         forest.check()
     except SchemaError:
         each_tree(trees, lambda tree: Forest.of([tree]).check())  # names the tree that is wrong by itself
         raise
-    if not np.abs(forest.gain).max(initial=0.0) <= LARGEST_GAIN:
-        raise FormatFault(f"gains up to {LARGEST_GAIN:.3g}", "others")
     if not forest.largest_score() <= LARGEST_SCORE:
         raise FormatFault(f"scores up to {LARGEST_SCORE:.3g}", f"some up to {forest.largest_score():.3g}")
     with np.errstate(over="ignore"):
@@ -296,47 +291,38 @@ def tree_of(root: object, read: Callable[[Any], Leaf | Node]) -> Tree:
 
 def nested(
     forest: Forest,
-    tree: int,
-    leaf: Callable[[int, int], Made],
+    leaf: Callable[[int], Made],
     node: Callable[[int, int, Made, Made], Made],
-) -> Made:
-    """Return a tree built from its leaves up."""
-    first = int(forest.node_ptr[tree])
-    first_leaf = int(forest.leaf_ptr[tree])
-    if first == int(forest.node_ptr[tree + 1]):
-        return leaf(first_leaf, 0)
-    nodes = slice(first, int(forest.node_ptr[tree + 1]))
-    left = forest.left[nodes].tolist()
-    right = forest.right[nodes].tolist()
-    order = [0]
-    depth = {0: 0}
-    for index in order:
-        for child in (left[index], right[index]):
-            if child >= 0:
-                order.append(child)
-                depth[child] = depth[index] + 1
-    made: dict[int, Made] = {}
+    deepest: int,
+    format: str,
+) -> list[Made]:
+    """Return each tree built from its leaves up; refuse one that is deeper than readers of a nested format allow.
 
-    def child_of(child: int, below: int) -> Made:
-        return made.pop(child) if child >= 0 else leaf(first_leaf + ~child, below)
-
-    for index in reversed(order):
-        below = depth[index] + 1
-        pair = child_of(left[index], below), child_of(right[index], below)
-        made[index] = node(first + index, depth[index], *pair)
-    return made[0]
-
-
-def check_depth(forest: Forest, deepest: int, format: str) -> None:
-    """Refuse trees that are deeper than readers of a nested format allow."""
-
-    def deeper(node: int, depth: int, left: int, right: int) -> int:
-        return max(left, right)
-
+    leaf     returns a leaf of its index in the forest
+    node     returns a node of its index in the forest, its depth, and its left and right child
+    deepest  most splits from the root to a leaf
+    """
+    trees = []
     for tree in range(forest.n_trees):
-        depth = nested(forest, tree, lambda leaf, depth: depth, deeper)
-        if depth > deepest:
+        first = int(forest.node_ptr[tree])
+        first_leaf = int(forest.leaf_ptr[tree])
+        left, right = (side[first : int(forest.node_ptr[tree + 1])].tolist() for side in (forest.left, forest.right))
+        order = [0] if left else []
+        depth = {0: 0}
+        for index in order:
+            below = [child for child in (left[index], right[index]) if child >= 0]
+            order += below
+            depth.update(dict.fromkeys(below, depth[index] + 1))
+        if order and max(depth.values()) >= deepest:
             raise InvalidInputError(
-                f"{format}: expected trees of a depth up to {deepest}, got one of {depth}. Train with "
-                f"max_depth={deepest}."
+                f"{format}: expected trees of a depth up to {deepest}, got one of {max(depth.values()) + 1}. Train "
+                f"with max_depth={deepest}."
             )
+        made = {} if order else {0: leaf(first_leaf)}
+        for index in reversed(order):
+            children = [
+                made.pop(child) if child >= 0 else leaf(first_leaf + ~child) for child in (left[index], right[index])
+            ]
+            made[index] = node(first + index, depth[index], *children)
+        trees.append(made[0])
+    return trees

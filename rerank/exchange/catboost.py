@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +71,8 @@ class CatBoost(Format):
         categories, _, names_of_categories = _columns(info, "categorical_features")
         names_of = {**names_of, **names_of_categories}
         n_features = feature_count(max(names_of, default=0) + 1)
-        read = _Trees(columns, missing_right, categories)
-        trees = each_tree(stored["oblivious_trees"], read.tree)
+        split = partial(_split, columns=columns, missing_right=missing_right, categories=categories)
+        trees = each_tree(stored["oblivious_trees"], lambda raw: _tree(raw, split))
         bias = _bias(stored.get("scale_and_bias"))
         column_names = tuple(names_of.get(column, "") for column in range(n_features))
         return TreeModel(joined(trees, n_features), n_features, column_names if all(column_names) else None, bias)
@@ -87,57 +87,48 @@ def _columns(info: Any, kind: str) -> tuple[list[int], list[bool], dict[int, str
     return columns, right, dict(zip(columns, names, strict=True))
 
 
-@dataclass(frozen=True)
-class _Trees:
-    """Reads trees: columns of the float features, whether their missing values go right, columns of the categories."""
+def _tree(raw: Any, split: Callable[[Any], tuple[int, float, bool, Ints | None]]) -> Tree:
+    """Return a tree, whose tests `split` reads; raises FormatFault."""
+    splits = raw.get("splits") or []
+    if len(splits) > DEEPEST:
+        raise FormatFault(f"a depth up to {DEEPEST}", str(len(splits)))
+    values = numbers(raw["leaf_values"], 1 << len(splits))
+    counts = numbers(raw.get("leaf_weights") or [0.0] * len(values), len(values))
+    if not splits:
+        return leaf_tree(float(values[0]))
+    feature, border, missing_left, sets = map(list, zip(*map(split, splits), strict=True))
+    depth = np.arange((1 << len(splits)) - 1)
+    level = len(splits) - np.frexp((depth + 1).astype(np.float64))[1]  # the root tests the last split
+    n_nodes = len(depth)
+    is_set = np.array([categories is not None for categories in sets])[level]
+    first, second = (np.where(child < n_nodes, child, ~(child - n_nodes)) for child in (2 * depth + 1, 2 * depth + 2))
+    splits = Splits(
+        np.array(feature)[level],
+        at_most(np.array(border))[level],
+        np.array(missing_left)[level],
+        {node: sets[level[node]] for node in np.flatnonzero(is_set).tolist()},
+    )
+    left = np.where(is_set, second, first)
+    right = np.where(is_set, first, second)
+    return split_tree(splits, left, right, values, leaf_count=counts)
 
-    columns: list[int]
-    missing_right: list[bool]
-    categories: list[int]
 
-    def tree(self, raw: Any) -> Tree:
-        """Return a tree; raises FormatFault."""
-        splits = raw.get("splits") or []
-        if len(splits) > DEEPEST:
-            raise FormatFault(f"a depth up to {DEEPEST}", str(len(splits)))
-        values = numbers(raw["leaf_values"], 1 << len(splits))
-        counts = numbers(raw.get("leaf_weights") or [0.0] * len(values), len(values))
-        if not splits:
-            return leaf_tree(float(values[0]))
-        feature, border, missing_left, sets = map(list, zip(*map(self._split, splits), strict=True))
-        depth = np.arange((1 << len(splits)) - 1)
-        level = len(splits) - np.frexp((depth + 1).astype(np.float64))[1]  # the root tests the last split
-        n_nodes = len(depth)
-        is_set = np.array([categories is not None for categories in sets])[level]
-        first, second = (
-            np.where(child < n_nodes, child, ~(child - n_nodes)) for child in (2 * depth + 1, 2 * depth + 2)
-        )
-        splits = Splits(
-            np.array(feature)[level],
-            at_most(np.array(border))[level],
-            np.array(missing_left)[level],
-            {node: sets[level[node]] for node in np.flatnonzero(is_set).tolist()},
-        )
-        left = np.where(is_set, second, first)
-        right = np.where(is_set, first, second)
-        return split_tree(splits, left, right, values, leaf_count=counts)
-
-    def _split(self, split: Any) -> tuple[int, float, bool, Ints | None]:
-        """Return feature, border, whether missing values go left, and the categories that set the bit; they go left."""
-        kind = split.get("split_type", FLOAT) if isinstance(split, dict) else split
-        if kind == FLOAT:
-            number = split["float_feature_index"]
-            return self.columns[number], float(numbers([split["border"]])[0]), not self.missing_right[number], None
-        if kind != ONE_HOT:
-            remedy = (
-                "Train it with one_hot_max_size of all categories and max_ctr_complexity=1, or without cat_features."
-            )
-            raise FormatFault(f"splits of numbers or of one category ({FLOAT}, {ONE_HOT})", shown(kind), remedy=remedy)
-        value = int(split["value"]) % 2**32
-        if value not in _codes_by_hash():
-            remedy = "Train it on the numbers of the categories, as int."
-            raise FormatFault(f"categories from 0 to {MOST_CATEGORIES - 1}", f"another (hash {value})", remedy=remedy)
-        return self.categories[split["cat_feature_index"]], 0.0, False, np.array(_codes_by_hash()[value])
+def _split(
+    split: Any, columns: list[int], missing_right: list[bool], categories: list[int]
+) -> tuple[int, float, bool, Ints | None]:
+    """Return feature, border, whether missing values go left, and the categories that set the bit; they go left."""
+    kind = split.get("split_type", FLOAT) if isinstance(split, dict) else split
+    if kind == FLOAT:
+        number = split["float_feature_index"]
+        return columns[number], float(numbers([split["border"]])[0]), not missing_right[number], None
+    if kind != ONE_HOT:
+        remedy = "Train it with one_hot_max_size of all categories and max_ctr_complexity=1, or without cat_features."
+        raise FormatFault(f"splits of numbers or of one category ({FLOAT}, {ONE_HOT})", shown(kind), remedy=remedy)
+    value = int(split["value"]) % 2**32
+    if value not in _codes_by_hash():
+        remedy = "Train it on the numbers of the categories, as int."
+        raise FormatFault(f"categories from 0 to {MOST_CATEGORIES - 1}", f"another (hash {value})", remedy=remedy)
+    return categories[split["cat_feature_index"]], 0.0, False, np.array(_codes_by_hash()[value])
 
 
 @cache

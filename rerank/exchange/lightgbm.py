@@ -84,10 +84,17 @@ class LightGBM(Format):
             if header.get(key, "1").strip() != "1":
                 raise FormatFault(f"{key}=1", shown(header[key]), remedy="Only models of one score can rank.")
         trees: list[Tree] = []
-        zero = _ZeroFeatures()
+        zero: set[int] = set()  # features with 0 as missing at some node, and with 0 as a value where it matters
+        not_zero: set[int] = set()
         for line, fields in sections:
             with damage_found(f"tree {len(trees) + 1}", line):
-                trees.append(_tree(fields, zero))
+                trees.append(_tree(fields, zero, not_zero))
+        if zero & not_zero:
+            raise FormatFault(
+                "zero_as_missing for all splits of a feature or for none",
+                f"both for feature {min(zero & not_zero)}",
+                remedy="Train the model again with one setting.",
+            )
         divisor = float(len(trees)) if "average_output" in header else 1.0
         feature_names: tuple[str, ...] | None = None
         if "feature_names" in header:  # blanks are between them, other white space may be in them
@@ -101,7 +108,7 @@ class LightGBM(Format):
             n_features,
             feature_names,
             divisor=divisor,
-            zero_missing=zero.features(),
+            zero_missing=np.array(sorted(zero), dtype=np.int64),
             category_values=_category_values(content, header),
             first_number=0 if is_empty else first_number_of(forest),
         )
@@ -194,29 +201,8 @@ def _sections(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
     raise FormatFault("the line `end of trees`", "a file that breaks off", len(lines))
 
 
-class _ZeroFeatures:
-    """Which features are read with 0 as missing: the same at all nodes where it makes a difference."""
-
-    def __init__(self) -> None:
-        self._zero: set[int] = set()
-        self._not_zero: set[int] = set()
-
-    def add(self, feature: Ints, kind: Ints, differs: NDArray[np.bool_]) -> None:
-        self._zero.update(feature[kind == ZERO].tolist())
-        self._not_zero.update(feature[(kind == NAN) & differs].tolist())
-
-    def features(self) -> Ints:
-        both = sorted(self._zero & self._not_zero)
-        if both:
-            raise FormatFault(
-                "zero_as_missing for all splits of a feature or for none",
-                f"both for feature {both[0]}",
-                remedy="Train the model again with one setting.",
-            )
-        return np.array(sorted(self._zero), dtype=np.int64)
-
-
-def _tree(fields: Mapping[str, str], zero: _ZeroFeatures) -> Tree:
+def _tree(fields: Mapping[str, str], zero: set[int], not_zero: set[int]) -> Tree:
+    """Return a tree; add its features to those with 0 as missing, or as a value that goes elsewhere."""
     if fields.get("is_linear", "0") != "0":
         raise FormatFault("constant leaves", "linear ones (linear_tree)", remedy="Train without linear_tree.")
     values = numbers(fields["leaf_value"].split(), int(fields["num_leaves"]))
@@ -237,7 +223,8 @@ def _tree(fields: Mapping[str, str], zero: _ZeroFeatures) -> Tree:
     kind = kinds >> 2
     missing_left = (kinds & DEFAULT_LEFT) > 0
     zero_left = limits >= 0.0
-    zero.add(feature[~is_set], kind[~is_set], (zero_left != missing_left)[~is_set])
+    zero.update(feature[~is_set & (kind == ZERO)].tolist())
+    not_zero.update(feature[~is_set & (kind == NAN) & (zero_left != missing_left)].tolist())
     missing_left = np.where(kind == NONE, zero_left, missing_left) & ~is_set
     sets = _sets(fields, threshold, np.flatnonzero(is_set)) if is_set.any() else {}
     return split_tree(Splits(feature, limits, missing_left, sets), left, right, values, gain, counts)

@@ -17,10 +17,8 @@ import numpy as np
 from rerank.errors import shown
 from rerank.exchange.build import (
     MOST_FEATURES,
-    Floats32,
     Leaf,
     Node,
-    check_depth,
     each_tree,
     feature_count,
     joined,
@@ -34,7 +32,6 @@ from rerank.exchange.engines import PARAMETER
 from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, WriteOptions, register
 from rerank.exchange.write import decimal, refuse_missing_direction, single, summed
 from rerank.trees.forest import Forest, Tree
-from rerank.types import Floats
 from rerank.types.retriever import CONTENTS
 
 
@@ -48,46 +45,39 @@ def parsed_xml(text: str, first_line: int = 1) -> ElementTree.Element:
         raise FormatFault("XML", got, first_line + line - 1) from None
 
 
-def read_ensemble(ensemble: ElementTree.Element) -> tuple[list[Tree], list[float], int]:
-    """Return trees whose missing values are read as 0, their weights, and the largest feature id (from 1)."""
-    weights = []
-    ids = [1]
-
-    def read(split: ElementTree.Element) -> Leaf | Node:
-        if split.find("output") is not None:
-            return Leaf(float(numbers([split.findtext("output")])[0]))
-        first, second = split.findall("split")
-        children = {first.get("pos"): first, second.get("pos"): second}
-        feature = feature_count(split.findtext("feature"))
-        ids.append(feature)
-        threshold = single_number(split.findtext("threshold"))
-        return Node(feature - 1, threshold, threshold >= 0.0, children["left"], children["right"])
-
-    def read_tree(element: ElementTree.Element) -> Tree:
-        weights.append(single_number(element.get("weight")))
-        root = element.find("split")
-        if root is None:
-            raise FormatFault("an element split", "none")
-        return tree_of(root, read)
-
-    trees = each_tree(ensemble, read_tree)
-    return trees, weights, max(ids)
+def _read(split: ElementTree.Element) -> Leaf | Node:
+    """Return a leaf or a node, at which a missing value is read as 0."""
+    if split.find("output") is not None:
+        return Leaf(float(numbers([split.findtext("output")])[0]))
+    first, second = split.findall("split")
+    children = {first.get("pos"): first, second.get("pos"): second}
+    feature = feature_count(split.findtext("feature"))
+    threshold = single_number(split.findtext("threshold"))
+    return Node(feature - 1, threshold, threshold >= 0.0, children["left"], children["right"])
 
 
-def _tree_lines(forest: Forest, tree: int, thresholds: Floats32, values: Floats) -> list[str]:
-    """Return the lines of a tree's `split`, one tag or tag with its text a line."""
+def _read_tree(element: ElementTree.Element) -> Tree:
+    root = element.find("split")
+    if root is None:
+        raise FormatFault("an element split", "none")
+    return weighed(tree_of(root, _read), single_number(element.get("weight")), np.float32, np.float64)
 
-    def leaf(index: int, depth: int) -> list[str]:
+
+def _splits(forest: Forest) -> list[list[str]]:
+    """Return the lines of each tree's `split`, one tag or tag with its text a line."""
+    values = single(forest.leaf_value)
+
+    def leaf(index: int) -> list[str]:
         return [f"<output> {decimal(values[index])} </output>"]
 
     def node(index: int, depth: int, left: list[str], right: list[str]) -> list[str]:
         feature = int(forest.feature[index]) + 1
-        lines = [f"<feature> {feature} </feature>", f"<threshold> {decimal(thresholds[index])} </threshold>"]
+        lines = [f"<feature> {feature} </feature>", f"<threshold> {decimal(forest.threshold[index])} </threshold>"]
         for side, child in (("left", left), ("right", right)):
             lines += [f'<split pos="{side}">', *child, "</split>"]
         return lines
 
-    return [f"  {line}" for line in ["<split>", *nested(forest, tree, leaf, node), "</split>"]]
+    return [["<split>", *lines, "</split>"] for lines in nested(forest, leaf, node, DEEPEST, "ranklib")]
 
 
 TREES = ("LambdaMART", "MART", "Random Forests")
@@ -128,15 +118,10 @@ class RankLib(Format):
             raise FormatFault("an element ensemble", "none", line)
         if kind != "Random Forests" and len(ensembles) > 1:
             raise FormatFault("one ensemble", str(len(ensembles)), line)
-        trees: list[Tree] = []
-        n_features = len(names or ())
-        exact = True
-        for ensemble in ensembles:
-            own, weights, largest = read_ensemble(ensemble)
-            n_features = max(n_features, largest)
-            exact = exact and all(weight == 1.0 for weight in weights)
-            trees += [weighed(tree, weight, np.float32, np.float64) for tree, weight in zip(own, weights, strict=True)]
-        forest = joined(trees, n_features, np.float32 if exact and len(ensembles) == 1 else np.float64)
+        trees = [tree for ensemble in ensembles for tree in each_tree(ensemble, _read_tree)]
+        n_features = max(len(names or ()), 1, *(int(tree.feature.max(initial=0)) + 1 for tree in trees))
+        exact = len(ensembles) == 1 and all(single_number(tree.get("weight")) == 1.0 for tree in ensembles[0])
+        forest = joined(trees, n_features, np.float32 if exact else np.float64)
         return TreeModel(forest, n_features, divisor=float(len(ensembles)))
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
@@ -175,17 +160,12 @@ def rescore(options: WriteOptions, base_field: str | None) -> dict[str, object]:
 
 def _ensemble_lines(model: TreeModel) -> list[str]:
     """Return the lines of the element `ensemble`, with the constant as the first tree."""
-    forest = model.forest
-    check_depth(forest, DEEPEST, "ranklib")
-    values = single(forest.leaf_value)
-    trees = [_tree_lines(forest, tree, forest.threshold, values) for tree in range(forest.n_trees)]
+    trees = _splits(model.forest)
     if model.constant:
-        constant = float(single(model.constant))
-        stump = ["  <split>", f"   <output> {decimal(constant)} </output>", "  </split>"]
-        trees.append(stump)
+        trees.append(["<split>", f" <output> {decimal(float(single(model.constant)))} </output>", "</split>"])
     lines = ["<ensemble>"]
     for number, tree in enumerate(trees, 1):
-        lines += [f' <tree id="{number}" weight="1.0">', *tree, " </tree>"]
+        lines += [f' <tree id="{number}" weight="1.0">', *(f"  {line}" for line in tree), " </tree>"]
     return [*lines, "</ensemble>"]
 
 

@@ -19,7 +19,6 @@ from rerank.exchange.build import (
     Floats32,
     Leaf,
     Node,
-    check_depth,
     each_tree,
     joined,
     nested,
@@ -41,7 +40,6 @@ from rerank.exchange.write import decimal, single, summed
 from rerank.rankers.arrays import numbered_names
 from rerank.runtime.codec import parse_json
 from rerank.trees.forest import Forest, Tree
-from rerank.types import Floats
 
 CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 LINEAR = "org.apache.solr.ltr.model.LinearModel"
@@ -90,11 +88,9 @@ class Solr(Format):
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the object for the model store of Solr 9.2 or later."""
         forest = summed(model, "solr").forest
-        check_depth(forest, DEEPEST, "solr")
         names = model.feature_names or numbered_names(model.n_features)
         limits = without_slack(forest.threshold, forest.feature, names)
-        values = single(forest.leaf_value)
-        roots = [_stored(forest, tree, names, limits, values) for tree in range(forest.n_trees)]
+        roots = _stored(forest, names, limits)
         if model.constant:
             roots.append({"value": decimal(float(single(model.constant)))})
         params = {"isNullSameAsZero": False, "trees": [{"weight": "1", "root": root} for root in roots]}
@@ -119,8 +115,6 @@ def without_slack(thresholds: Floats32, features: NDArray[np.int32], names: tupl
         below = nearest
         above = nearest
         for _ in range(TRIES):
-            if done.all():
-                break
             below = np.nextafter(below, np.float32(-np.inf))
             above = np.nextafter(above, np.float32(np.inf))
             for candidate in (below, above):
@@ -142,8 +136,10 @@ def _content(kind: str, options: WriteOptions, names: tuple[str, ...], params: M
     return compact_json(content)
 
 
-def _stored(forest: Forest, tree: int, names: tuple[str, ...], limits: Floats32, values: Floats) -> dict[str, Any]:
-    def leaf(index: int, depth: int) -> dict[str, Any]:
+def _stored(forest: Forest, names: tuple[str, ...], limits: Floats32) -> list[dict[str, Any]]:
+    values = single(forest.leaf_value)
+
+    def leaf(index: int) -> dict[str, Any]:
         return {"value": decimal(values[index])}
 
     def node(index: int, depth: int, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
@@ -155,7 +151,7 @@ def _stored(forest: Forest, tree: int, names: tuple[str, ...], limits: Floats32,
             "right": right,
         }
 
-    return nested(forest, tree, leaf, node)
+    return nested(forest, leaf, node, DEEPEST, "solr")
 
 
 def _read(node: Any, columns: Mapping[str, int], null_is_zero: bool) -> Leaf | Node:

@@ -44,8 +44,8 @@ def single(values: ArrayLike) -> NDArray[np.float64]:
     return np.asarray(values).astype(np.float32).astype(np.float64)
 
 
-def refuse_zero_missing(model: TreeModel, format: str) -> None:
-    """Refuse a model that reads 0 as missing."""
+def summed(model: TreeModel, format: str) -> TreeModel:
+    """Return the model if its score is a sum with a constant; a mean and 0 as missing are refused."""
     if len(model.zero_missing):
         raise cannot_say(
             format,
@@ -53,11 +53,6 @@ def refuse_zero_missing(model: TreeModel, format: str) -> None:
             "one that reads 0 as missing (zero_as_missing)",
             "Export it as lightgbm, or train it without.",
         )
-
-
-def summed(model: TreeModel, format: str) -> TreeModel:
-    """Return the model if its score is a sum with a constant; a mean and 0 as missing are refused."""
-    refuse_zero_missing(model, format)
     if model.divisor != 1.0:
         raise cannot_say(
             format,
@@ -198,31 +193,32 @@ def tree_model(model: Ranker, format: str) -> TreeModel:
                 f"one that reads {', '.join(f'{value:g}' for value in model.missing_values_)} so",
                 "Import its booster (get_booster()), and give NaN.",
             )
-        trees = model.forest_, model.n_features_in_, tuple(model.feature_names_)
-        constant = model.constant_
-        divisor = model.divisor_
-        values = _values_by_column(model)
-        own = TreeModel(*trees, constant, divisor, model.zero_missing_, model.ordered_, values)
-        return replace(own, unlisted_missing=model.unlisted_missing_, first_number=model.first_number_)
+        return replace(
+            _trees_of(model),
+            divisor=model.divisor_,
+            zero_missing=model.zero_missing_,
+            is_ordered=model.ordered_,
+            unlisted_missing=model.unlisted_missing_,
+            first_number=model.first_number_,
+        )
     if not isinstance(model, BoostedTrees):
         raise InvalidInputError(f"{format}: expected a ranker of trees, got {model.kind}. Export {KINDS}.")
-    trees = model.forest_, model.n_features_in_, tuple(model.feature_names_)
-    own = TreeModel(*trees, model.constant_, category_values=_values_by_column(model))
     if not isinstance(model.base_, ModelBase):
-        return own
+        return _trees_of(model)
     base = model.base_.model
     if not isinstance(base, ImportedTrees | BoostedTrees):
         raise InvalidInputError(
             f"{format}: expected a base that is a ranker of trees, got {base.kind}. Train it with another base, or "
             "without."
         )
-    return _after(tree_model(base, format), own, format)
+    return _after(tree_model(base, format), _trees_of(model), format)
 
 
-def _values_by_column(model: Ranker) -> dict[int, list[Any]]:
-    """Return the values of each category column of the frame that a model was trained on."""
-    names = list(model.feature_names_)
-    return {names.index(name): list(values) for name, values in model.categories_.items()}
+def _trees_of(model: ImportedTrees | BoostedTrees) -> TreeModel:
+    """Return a ranker's own trees, with the values of its category columns."""
+    names = tuple(model.feature_names_)
+    values = {names.index(name): list(values) for name, values in model.categories_.items()}
+    return TreeModel(model.forest_, model.n_features_in_, names, model.constant_, category_values=values)
 
 
 def start_of(model: Ranker) -> str | None:
@@ -285,8 +281,6 @@ def boundary_rows(forest: Forest, n_features: int, n_rows: int, seed: int = 0) -
     """Return rows (n_rows, n_features) float32: values on thresholds, one float to either side, missing, 0, others."""
     random = np.random.default_rng(seed)
     X = np.empty((n_rows, n_features), dtype=np.float32)
-    lowest = -LARGEST
-    highest = LARGEST
     node, category = set_members(forest)
     compares = np.diff(forest.category_sets()[0]) == 0
     for feature in range(n_features):
@@ -303,7 +297,7 @@ def boundary_rows(forest: Forest, n_features: int, n_rows: int, seed: int = 0) -
         between = random.uniform(inner[0] - 1.0, inner[-1] + 1.0, n_rows).astype(np.float32)
         chosen = on[random.integers(0, len(on), n_rows)]
         kinds = random.integers(0, 6, n_rows)
-        options = [chosen, np.nextafter(chosen, lowest), np.nextafter(chosen, highest), between]
+        options = [chosen, np.nextafter(chosen, -LARGEST), np.nextafter(chosen, LARGEST), between]
         X[:, feature] = np.choose(kinds, [*options, np.full(n_rows, np.nan), np.zeros(n_rows)])
     return X
 

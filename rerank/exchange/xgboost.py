@@ -12,6 +12,7 @@ Vespa's rank features.
 
 from __future__ import annotations
 
+import io
 import logging
 import math
 import re
@@ -24,13 +25,11 @@ from numpy.typing import NDArray
 
 from rerank.errors import shown
 from rerank.exchange.build import (
-    MOST_FEATURES,
     Leaf,
     Node,
     Sets,
     Splits,
     categories_of,
-    check_depth,
     each_tree,
     feature_count,
     first_number_of,
@@ -217,17 +216,12 @@ def _base(text: object, objective: str) -> np.float32:
     if objective.startswith(IDENTITY):
         return value
     if objective in LOGISTIC and 0.0 < value < 1.0:
-        return -_log(np.float32(1.0) / value - np.float32(1.0))
+        return -np.float32(math.log(np.float32(1.0) / value - np.float32(1.0)))  # of C: NumPy's last place differs
     if objective in EXPONENTIAL and value > 0.0:
-        return _log(value)
+        return np.float32(math.log(value))
     raise FormatFault(
         "an objective of one score whose base score is known", f"{shown(objective)} with base_score {shown(text)}"
     )
-
-
-def _log(value: np.float32) -> np.float32:
-    """Return the nearest float32 of the logarithm, as the C library does; NumPy's differs in the last place."""
-    return np.float32(math.log(value))
 
 
 def _tree(raw: Any) -> Tree:
@@ -360,9 +354,9 @@ class XGBoostDump(Format):
         stored = parse_json(content)
         zero = isinstance(stored, dict) and stored.get("missing_as_zero") is True
         raw = stored["splits"] if isinstance(stored, dict) else stored
-        features = _Features(names)
+        features: dict[Any, int] = {}  # numbers in the order in which they are met
         trees = each_tree(raw, lambda root: tree_of(root, lambda node: _read(node, features, zero)))
-        stored_names, column, is_ordered = features.ordered()
+        stored_names, column, is_ordered, from_zero = _columns(tuple(features), names)
         trees = [replace(tree, feature=column[tree.feature].astype(np.int32)) for tree in trees]
         forest = joined(trees, len(stored_names), np.float32)
         n_features = len(stored_names)
@@ -373,7 +367,7 @@ class XGBoostDump(Format):
             stored_names if has_names else None,
             is_ordered=is_ordered,
             unlisted_missing=not zero,
-            first_number=first_number_of(forest) if features.from_zero else 1,
+            first_number=first_number_of(forest) if from_zero else 1,
         )
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
@@ -389,53 +383,58 @@ class XGBoostDump(Format):
 def dumped_trees(model: TreeModel, format: str) -> list[dict[str, Any]]:
     """Return the trees of a model as nested nodes; `format` is what messages say cannot hold it."""
     forest = with_tests_below(summed(model, format).forest)
-    check_depth(forest, DEEPEST, format)
     names = model.feature_names or numbered_names(model.n_features)
     limits = forest.threshold.astype(float).tolist()
     values = single(forest.leaf_value).tolist()
-    trees = [_dumped(forest, tree, names, limits, values) for tree in range(forest.n_trees)]
+    n_nodes = np.diff(forest.node_ptr)
+    node_ids = (np.arange(len(limits)) - np.repeat(forest.node_ptr[:-1], n_nodes)).tolist()
+    leaf_ids = (np.arange(len(values)) + np.repeat(n_nodes - forest.leaf_ptr[:-1], n_nodes + 1)).tolist()
+
+    def leaf(index: int) -> dict[str, Any]:
+        return {"nodeid": leaf_ids[index], "leaf": values[index]}
+
+    def node(index: int, depth: int, yes: dict[str, Any], no: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "nodeid": node_ids[index],
+            "depth": depth,
+            "split": names[int(forest.feature[index])],
+            "split_condition": limits[index],
+            "yes": yes["nodeid"],
+            "no": no["nodeid"],
+            "missing": (yes if forest.missing_left[index] else no)["nodeid"],
+            "children": [yes, no],
+        }
+
+    trees = nested(forest, leaf, node, DEEPEST, format)
     if model.constant:
         trees.insert(0, {"nodeid": 0, "leaf": float(single(model.constant))})
     return trees
 
 
-class _Features:
-    """The columns of feature names, in the order in which they are met."""
+def _columns(known: tuple[Any, ...], names: tuple[str, ...] | None) -> tuple[tuple[str, ...], Ints, bool, bool]:
+    """Return the names of the columns, the column of each known feature, whether it is that of training, or from 0.
 
-    def __init__(self, names: tuple[str, ...] | None) -> None:
-        self._names = names
-        self._columns = {name: column for column, name in enumerate(names or ())}
-        self.from_zero = False  # whether they are f0, f1, ...
-
-    def column(self, name: Any) -> int:
+    known  the features of the trees; f0, f1, ... and 1, 2, ... are ordered by their numbers, other names do not say
+           their order
+    names  of the columns in the order of training
+    """
+    for name in known:
         if not isinstance(name, str):
             raise FormatFault("names of features", shown(name))
-        if name not in self._columns:
-            if self._names is not None and _NUMBERED.fullmatch(name):
-                self._columns[name] = int(name[1:])
-            elif self._names is not None:
-                raise FormatFault("features among the names given", shown(name), remedy="Name all of them.")
-            else:
-                self._columns[name] = len(self._columns)
-        return self._columns[name]
-
-    def ordered(self) -> tuple[tuple[str, ...], Any, bool]:
-        """Return the feature names, the column of each feature number, and whether the order is that of training.
-
-        f0, f1, ... and 1, 2, ... are ordered by their numbers. Other names do not say their order.
-        """
-        if self._names is not None:
-            return self._names, np.arange(MOST_FEATURES), True
-        known = tuple(self._columns)
-        for pattern, first in ((_NUMBERED, 0), (_NUMBER, 1)):
-            if known and all(map(pattern.fullmatch, known)):
-                self.from_zero = first == 0
-                columns = np.array([int(name.lstrip("f")) - first for name in known])
-                return numbered_names(int(columns.max()) + 1), columns, True
-        return known or ("1",), np.arange(max(len(known), 1)), len(known) < 2
+        if names is not None and name not in names and not _NUMBERED.fullmatch(name):
+            raise FormatFault("features among the names given", shown(name), remedy="Name all of them.")
+    if names is not None:
+        of_name = {name: column for column, name in enumerate(names)}
+        columns = [of_name[name] if name in of_name else int(name[1:]) for name in known]
+        return names, np.array(columns, dtype=np.int64), True, False
+    for pattern, first in ((_NUMBERED, 0), (_NUMBER, 1)):
+        if known and all(map(pattern.fullmatch, known)):
+            numbered = np.array([int(name.lstrip("f")) - first for name in known])
+            return numbered_names(int(numbered.max()) + 1), numbered, True, first == 0
+    return known or ("1",), np.arange(len(known)), len(known) < 2, False
 
 
-def _read(node: Any, features: _Features, zero: bool) -> Leaf | Node:
+def _read(node: Any, features: dict[Any, int], zero: bool) -> Leaf | Node:
     if "leaf" in node:
         return Leaf(single_number(node["leaf"]), float(node.get("cover", 0.0)))
     first, second = node["children"]
@@ -448,32 +447,8 @@ def _read(node: Any, features: _Features, zero: bool) -> Leaf | Node:
         raise FormatFault("two children that yes and no name, one of them missing", got)
     threshold = float(less_than(np.array(single_number(node["split_condition"]))))
     missing_left = bool(threshold >= 0.0) if zero else missing == yes
-    return Node(features.column(node["split"]), threshold, missing_left, children[yes], children[no])
-
-
-def _dumped(
-    forest: Forest, tree: int, names: tuple[str, ...], limits: list[float], values: list[float]
-) -> dict[str, Any]:
-    first = int(forest.node_ptr[tree])
-    n_nodes = int(forest.node_ptr[tree + 1] - forest.node_ptr[tree])
-    first_leaf = int(forest.leaf_ptr[tree])
-
-    def leaf(index: int, depth: int) -> dict[str, Any]:
-        return {"nodeid": n_nodes + index - first_leaf, "leaf": values[index]}
-
-    def node(index: int, depth: int, yes: dict[str, Any], no: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "nodeid": index - first,
-            "depth": depth,
-            "split": names[int(forest.feature[index])],
-            "split_condition": limits[index],
-            "yes": yes["nodeid"],
-            "no": no["nodeid"],
-            "missing": (yes if forest.missing_left[index] else no)["nodeid"],
-            "children": [yes, no],
-        }
-
-    return nested(forest, tree, leaf, node)
+    feature = features.setdefault(node["split"], len(features))
+    return Node(feature, threshold, missing_left, children[yes], children[no])
 
 
 @register("vespa")
@@ -506,62 +481,58 @@ _CONSTANTS = {"Z": None, "T": True, "F": False}
 
 def parse_ubjson(content: bytes) -> Any:
     """Return the value of a UBJSON text; raises FormatFault where it is none."""
-    reader = _Reader(content)
-    value = reader.value(reader.marker(), 0)
-    if reader.position != len(content):
+    file = io.BytesIO(content)
+    value = _value(file, _marker(file), 0)
+    if file.read(1):
         raise FormatFault("one UBJSON value", "more bytes behind it")
     return value
 
 
-class _Reader:
-    """What is left of the bytes."""
+def _value(file: io.BytesIO, marker: str, depth: int) -> Any:
+    """Return the value that follows its marker."""
+    if marker in _CONSTANTS:
+        return _CONSTANTS[marker]
+    if marker in _NUMBERS:
+        return _numbers(file, marker, 1)[0]
+    if marker == "S":
+        return _name(file, depth)
+    if marker not in "[{" or depth >= DEEPEST_UBJSON:
+        raise FormatFault("a UBJSON value", f"the marker {marker!r} at byte {file.tell()}")
+    kind = _marker(file) if _next_is(file, b"$") else ""
+    count = int(_value(file, _marker(file), depth + 1)) if _next_is(file, b"#") else None
+    if marker == "[" and kind:
+        return _numbers(file, kind, count or 0)
+    items: list[tuple[str, Any]] = []
+    end = b"]" if marker == "[" else b"}"
+    while len(items) < count if count is not None else not _next_is(file, end):
+        key = _name(file, depth) if marker == "{" else ""
+        items.append((key, _value(file, kind or _marker(file), depth + 1)))
+    return dict(items) if marker == "{" else [value for _, value in items]
 
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-        self.position = 0
 
-    def take(self, size: int) -> bytes:
-        if size < 0 or self.position + size > len(self.content):
-            raise FormatFault("a whole UBJSON file", "one that breaks off")
-        self.position += size
-        return self.content[self.position - size : self.position]
+def _marker(file: io.BytesIO) -> str:
+    return _bytes(file, 1).decode("latin-1")
 
-    def marker(self) -> str:
-        return self.take(1).decode("latin-1")
 
-    def value(self, marker: str, depth: int) -> Any:
-        """Return the value that follows its marker."""
-        if marker in _CONSTANTS:
-            return _CONSTANTS[marker]
-        if marker in _NUMBERS:
-            return self._numbers(marker, 1)[0]
-        if marker == "S":
-            return self._text(depth)
-        if marker not in "[{" or depth >= DEEPEST_UBJSON:
-            raise FormatFault("a UBJSON value", f"the marker {marker!r} at byte {self.position}")
-        kind = self.marker() if self._next_is("$") else ""
-        count = self._count(depth + 1) if self._next_is("#") else None
-        if marker == "[" and kind:
-            return self._numbers(kind, count or 0)
-        items: list[tuple[str, Any]] = []
-        end = "]" if marker == "[" else "}"
-        while len(items) < count if count is not None else not self._next_is(end):
-            key = self._text(depth) if marker == "{" else ""
-            items.append((key, self.value(kind or self.marker(), depth + 1)))
-        return dict(items) if marker == "{" else [value for _, value in items]
+def _name(file: io.BytesIO, depth: int) -> str:
+    return _bytes(file, int(_value(file, _marker(file), depth + 1))).decode()
 
-    def _numbers(self, marker: str, count: int) -> list[Any]:
-        kind = np.dtype(_NUMBERS[marker])
-        values = np.frombuffer(self.take(count * kind.itemsize), dtype=kind)
-        return values.astype(kind.newbyteorder("=")).tolist()  # type: ignore[no-any-return]
 
-    def _count(self, depth: int) -> int:
-        return int(self.value(self.marker(), depth))
+def _numbers(file: io.BytesIO, marker: str, count: int) -> list[Any]:
+    kind = np.dtype(_NUMBERS[marker])
+    values = np.frombuffer(_bytes(file, count * kind.itemsize), dtype=kind)
+    return values.astype(kind.newbyteorder("=")).tolist()  # type: ignore[no-any-return]
 
-    def _text(self, depth: int) -> str:
-        return self.take(self._count(depth + 1)).decode()
 
-    def _next_is(self, sign: str) -> bool:
-        follows = self.content[self.position : self.position + 1] == sign.encode()
-        self.position += follows
-        return follows
+def _bytes(file: io.BytesIO, size: int) -> bytes:
+    content = file.read(min(max(size, 0), len(file.getbuffer())))
+    if len(content) != size:
+        raise FormatFault("a whole UBJSON file", "one that breaks off")
+    return content
+
+
+def _next_is(file: io.BytesIO, sign: bytes) -> bool:
+    """Return whether a sign follows, and pass over it."""
+    follows = file.getbuffer()[file.tell() : file.tell() + 1] == sign
+    file.seek(follows, io.SEEK_CUR)
+    return follows

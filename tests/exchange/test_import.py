@@ -190,7 +190,7 @@ _SETS = {"threshold": "0 0.5", "num_cat": "1", "cat_boundaries": "0 2", "cat_thr
     [
         ({}, ""),
         ({"num_class": "3"}, "expected num_class=1, got '3'"),
-        ({"max_feature_idx": "0", "feature_names": "a"}, "expected features from 0 to 0, got 1"),
+        ({"max_feature_idx": "0", "feature_names": "a"}, "expected a whole number from 0 to 0, got 1"),
         ({"decision_type": "1 8"}, "got a damaged one (KeyError"),
         ({"decision_type": "9 8", **_SETS, "cat_boundaries": "0 3"}, "expected cat_boundaries that rise from 0 to 2"),
         ({"decision_type": "9 8", **_SETS, "cat_boundaries": "2 1"}, "expected cat_boundaries that rise from 0 to 2"),

@@ -32,30 +32,24 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.clicks.estimates import Cells, ClickModel, Values, beta_values, register
+from rerank.clicks.estimates import MODELS, Cells, Values, beta_values
 from rerank.clicks.record import Clicks
 from rerank.types import Floats, query_rows
 
 
-@register("cascade")
-class Cascade(ClickModel):
-    """Documents down to the first click."""
-
-    def estimate(self, clicks: Clicks, prior: float, theta: Floats | None = None) -> Values:
-        """Return the click rate of each pair on its examined impressions."""
-        return _of_examined(clicks, _clicks_before(clicks) == 0, prior)
+@MODELS.register("cascade")
+def cascade(clicks: Clicks, prior: float, theta: Floats | None) -> Values:
+    """Return the click rate of each pair on its impressions down to the first click of the list."""
+    return _of_rows(clicks, _clicks_before(clicks) == 0, prior)
 
 
-@register("dependent")
-class Dependent(ClickModel):
-    """Documents down to the last click."""
-
-    def estimate(self, clicks: Clicks, prior: float, theta: Floats | None = None) -> Values:
-        """Return the click rate of each pair on its examined impressions."""
-        of_row = query_rows(clicks.list_ptr)
-        totals = np.bincount(of_row, clicks.clicked)[of_row]
-        to_come = totals - _clicks_before(clicks)  # the row's own click, too
-        return _of_examined(clicks, (to_come > 0) | (totals == 0), prior)
+@MODELS.register("dependent")
+def dependent(clicks: Clicks, prior: float, theta: Floats | None) -> Values:
+    """Return the click rate of each pair on its impressions down to the last click of the list."""
+    of_row = query_rows(clicks.list_ptr)
+    totals = np.bincount(of_row, clicks.clicked)[of_row]
+    to_come = totals - _clicks_before(clicks)  # the row's own click, too
+    return _of_rows(clicks, (to_come > 0) | (totals == 0), prior)
 
 
 def _clicks_before(clicks: Clicks) -> NDArray[np.int64]:
@@ -65,34 +59,27 @@ def _clicks_before(clicks: Clicks) -> NDArray[np.int64]:
     return above - np.repeat(first, np.diff(clicks.list_ptr))
 
 
-def _of_examined(clicks: Clicks, examined: NDArray[np.bool_], prior: float) -> Values:
-    cells = Cells.of(clicks, examined)
+def _of_rows(clicks: Clicks, rows: NDArray[np.bool_] | None, prior: float) -> Values:
+    """Return the click rate of each pair on some impressions, None for all."""
+    cells = Cells.of(clicks, rows)
     impressions = cells.by_pair(cells.impressions)
     return Values(cells, *beta_values(cells.by_pair(cells.clicks), impressions, prior), impressions)
 
 
-@register("coec")
-class ClicksOverExpected(ClickModel):
-    """Clicks over expected clicks."""
-
-    def estimate(self, clicks: Clicks, prior: float, theta: Floats | None = None) -> Values:
-        """Return clicks over expected clicks of each pair; the errors are those of Poisson counts."""
-        cells = Cells.of(clicks)
-        rates = cells.by_place(cells.clicks) / np.maximum(cells.by_place(cells.impressions), 1.0)
-        expected = cells.by_pair(cells.impressions * rates[cells.place])
-        extra = prior * cells.clicks.sum() / cells.impressions.sum()
-        counts = cells.by_pair(cells.clicks) + extra
-        total = expected + extra
-        inverse = np.divide(1.0, total, out=np.zeros(len(total)), where=total > 0)
-        return Values(cells, counts * inverse, np.sqrt(counts) * inverse, expected)
+@MODELS.register("coec")
+def clicks_over_expected(clicks: Clicks, prior: float, theta: Floats | None) -> Values:
+    """Return clicks over expected clicks of each pair; the errors are those of Poisson counts."""
+    cells = Cells.of(clicks)
+    rates = cells.by_place(cells.clicks) / np.maximum(cells.by_place(cells.impressions), 1.0)
+    expected = cells.by_pair(cells.impressions * rates[cells.place])
+    extra = prior * cells.clicks.sum() / cells.impressions.sum()
+    counts = cells.by_pair(cells.clicks) + extra
+    total = expected + extra
+    inverse = np.divide(1.0, total, out=np.zeros(len(total)), where=total > 0)
+    return Values(cells, counts * inverse, np.sqrt(counts) * inverse, expected)
 
 
-@register("ctr")
-class ClickRate(ClickModel):
-    """Clicks over impressions."""
-
-    def estimate(self, clicks: Clicks, prior: float, theta: Floats | None = None) -> Values:
-        """Return the click rate of each pair."""
-        cells = Cells.of(clicks)
-        impressions = cells.by_pair(cells.impressions)
-        return Values(cells, *beta_values(cells.by_pair(cells.clicks), impressions, prior), impressions)
+@MODELS.register("ctr")
+def click_rate(clicks: Clicks, prior: float, theta: Floats | None) -> Values:
+    """Return the click rate of each pair on all impressions."""
+    return _of_rows(clicks, None, prior)

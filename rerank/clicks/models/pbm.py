@@ -18,25 +18,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from rerank.clicks.estimates import Cells, ClickModel, Examination, Values, examination, register
+from rerank.clicks.estimates import MODELS, Cells, Examination, Values, examination
 from rerank.clicks.record import Clicks
 from rerank.types import Floats
 
 HALVINGS = 40
 
 
-@register("pbm")
-class PositionBased(ClickModel):
-    """Examination by position times attractiveness of the pair."""
-
-    def estimate(self, clicks: Clicks, prior: float, theta: Floats | None = None) -> Values:
-        """Return the attractiveness of each pair."""
-        cells = Cells.of(clicks)
-        seen = examination(cells) if theta is None else Examination(theta, np.zeros(len(theta), dtype=np.bool_))
-        theta = np.minimum(seen.theta, 1.0)
-        values, errors = attractiveness(cells, theta[cells.place], prior)
-        exposures = cells.by_pair(cells.impressions * theta[cells.place])
-        return Values(cells, values, errors, exposures, seen.theta, seen.notes)
+@MODELS.register("pbm")
+def position_based(clicks: Clicks, prior: float, theta: Floats | None) -> Values:
+    """Return the attractiveness of each pair: the click rate on impressions that were examined."""
+    cells = Cells.of(clicks)
+    seen = examination(cells) if theta is None else Examination(theta, np.zeros(len(theta), dtype=np.bool_))
+    of_cell = np.minimum(seen.theta, 1.0)[cells.place]
+    exposures = cells.by_pair(cells.impressions * of_cell)
+    return Values(cells, *attractiveness(cells, of_cell, prior), exposures, seen.theta, seen.notes)
 
 
 def attractiveness(cells: Cells, theta: Floats, prior: float) -> tuple[Floats, Floats]:
