@@ -8,7 +8,7 @@ better than trees alone (docs/benchmarks.md), with more LambdaMART.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -325,7 +325,6 @@ def _train_on_judgements(
     target: float,
 ) -> Trained:
     """Return a model of judged queries, calibrated where its quality is estimated."""
-    topics = inputs.topics
     qrels = inputs.judgements
     if len(qrels) < LEAST_QUERIES:
         raise InvalidInputError(
@@ -334,11 +333,8 @@ def _train_on_judgements(
         )
     model = default_model(len(qrels) if tuning is None else FEW) if model is None else model
     measure = named(model.get_params(deep=False).get("metric") or DEFAULT_METRIC)
-    run = inputs.index.search(topics, candidates=sources)
-    history = None
-    if inputs.recipe is None and inputs.index.learns_history:
-        history = History.learn(inputs.index, topics, qrels)
-        inputs = replace(inputs, index=inputs.index.using(history=history))
+    run = inputs.index.search(inputs.topics, candidates=sources)
+    inputs = inputs.with_history()
     data = inputs.data(run, sources.k)
     log_judged(data, qrels)
     log_unknown(inputs.index.forward, qrels, data)
@@ -347,10 +343,7 @@ def _train_on_judgements(
     estimated = scored = None
     if estimate and folds:
         search = partial(fit_best, model, tuning and replace(tuning, path=None))
-        data_of: FoldHistories | SameData = SameData(data)
-        if history is not None:
-            data_of = FoldHistories.of(inputs, history, run, sources.k, data, folds)
-        training = FoldTraining(data_of, folds, search, on_all)
+        training = FoldTraining(inputs.of_folds(run, sources.k, data, folds), folds, search, on_all)
         estimated, models = _estimate(inputs.index, qrels, training, run, measure)
         irrelevant = without_relevant(run, qrels, target)
         others = inputs.data(irrelevant, sources.k) if len(irrelevant) else None
@@ -358,7 +351,7 @@ def _train_on_judgements(
     if tuning is not None:
         model.set_params(**tuning.search(model, data).parameters)
     learned = fit_with_stop(model, data, {} if on_all else folds)
-    model.history_ = history
+    model.history_ = inputs.history
     if scored is not None:
         scored.calibrate(model, learned)
     return Trained(model, estimated)
@@ -441,6 +434,7 @@ class TrainingInputs:
 
     keep_sources  whether scores and ranks in the sources are features; a model without them also ranks texts and
                   candidates of other systems
+    history       judged queries that features come from, which the model will hold; None for none
     """
 
     index: Index
@@ -449,6 +443,7 @@ class TrainingInputs:
     recipe: Recipe | None
     depth: int
     keep_sources: bool
+    history: History | None = None
 
     @property
     def judgements(self) -> Qrels:
@@ -470,6 +465,29 @@ class TrainingInputs:
             topics = Topics({query_id: self.topics[query_id] for query_id in data})
             data = replace(data, query_groups=groups_of_topics(self.index, topics))
         return data if data.retriever is None else replace(data, retriever=replace(data.retriever, depth=k))
+
+    def with_history(self) -> TrainingInputs:
+        """Return the inputs with a history of the judged queries, unless there is a recipe, or the index has its own."""
+        if self.recipe is not None or not self.index.learns_history:
+            return self
+        history = History.learn(self.index, self.topics, self.judgements)
+        return replace(self, index=self.index.using(history=history), history=history)
+
+    def of_folds(
+        self, run: Run, k: int | None, data: RankingData, folds: Mapping[str, int]
+    ) -> Callable[[int], FoldData]:
+        """Return the data of each fold, for which judged queries that are held out are not in the history."""
+        if self.history is None:
+            return SameData(data)
+        recipe = Recipe.from_dict(data.recipe or {})
+        families = tuple(name for name in recipe.families or () if family(name).needs_history)
+        recipe = replace(recipe, families=families, history=None, encoder=None, runs=())
+        parts = []
+        for held_out_fold in range(FOLDS):
+            history = self.history.of_queries([query_id for query_id, fold in folds.items() if fold != held_out_fold])
+            index = self.index.using(history=history)
+            parts.append(replace(self, index=index, recipe=recipe).data(run, k))
+        return FoldHistories(data, parts[0].feature_names, [part.X for part in parts])
 
     def as_texts(self, data: RankingData, sources: Candidates) -> RankingData | None:
         """Return the features of BM25's first documents, computed among these alone; None where texts have none."""
@@ -495,21 +513,6 @@ class FoldHistories:
     data: RankingData
     names: Sequence[str]
     of_folds: Sequence[NDArray[np.float32]]
-
-    @classmethod
-    def of(
-        cls, inputs: TrainingInputs, history: History, run: Run, k: int | None, data: RankingData, folds: dict[str, int]
-    ) -> Self:
-        """Return the data of candidates, `run`, with these features of each fold."""
-        recipe = Recipe.from_dict(data.recipe or {})
-        families = tuple(name for name in recipe.families or () if family(name).needs_history)
-        recipe = replace(recipe, families=families, history=None, encoder=None, runs=())
-        parts = []
-        for held_out_fold in range(FOLDS):
-            learned = history.of_queries([query_id for query_id, fold in folds.items() if fold != held_out_fold])
-            index = inputs.index.using(history=learned)
-            parts.append(replace(inputs, index=index, recipe=recipe).data(run, k))
-        return cls(data, parts[0].feature_names, [part.X for part in parts])
 
     def __call__(self, fold: int) -> FoldData:
         """Return the data of a fold."""
