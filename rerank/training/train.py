@@ -467,7 +467,7 @@ class TrainingInputs:
         return data if data.retriever is None else replace(data, retriever=replace(data.retriever, depth=k))
 
     def with_history(self) -> TrainingInputs:
-        """Return the inputs with a history of the judged queries, unless there is a recipe, or the index has its own."""
+        """Return the inputs with a history of the judged queries; the same with a recipe or the index's own history."""
         if self.recipe is not None or not self.index.learns_history:
             return self
         history = History.learn(self.index, self.topics, self.judgements)
