@@ -18,7 +18,6 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -212,7 +211,8 @@ class BoundIndex(InOrder):
             The index, which shares the Lucene reader and the forward arrays: closing one closes both.
 
         """
-        other = copy(self)
+        other = object.__new__(type(self))  # copy() would open the index again, as unpickling does
+        other.__dict__.update(self.__dict__)
         for name, resource in (("vectors", vectors), ("history", history), ("encoder", encoder)):
             if resource is not None:
                 other.__dict__.pop(name, None)
