@@ -39,6 +39,7 @@ from rerank.types.retriever import CONTENTS
 
 TERMS = 40  # heaviest terms of a document that are kept
 NEAREST = 20  # documents of each document
+FOLDS_OF_QUERIES = "folds"  # among what is prepared
 MOST_POSTINGS = 1 << 14  # documents of a term that are compared with each other; terms of more documents are left out
 
 
@@ -193,9 +194,8 @@ class IndexHistory:
         idf = word_idf(self.forward, self.judged.words)
         return unit_weights(self.judged.freqs, idf[self.judged.query_words], self.judged.word_ptr)
 
-    @cached_property
-    def _fold_of(self) -> dict[str | tuple[str, ...], int]:
-        """The fold of each query, by its id and by its sorted terms."""
+    def _fold_of_queries(self) -> dict[str | tuple[str, ...], int]:
+        """Return the fold of each query, by its id and by its sorted terms."""
         folds = self.judged.folds.tolist()
         by_terms = {tuple(terms): fold for terms, fold in zip(self.terms, folds, strict=True)}
         return {**dict(zip(self.judged.query_ids.tolist(), folds, strict=True)), **by_terms}
@@ -219,7 +219,8 @@ class IndexHistory:
         known = order[numbers[order] >= 0]
         terms = tuple(sorted(word for word, n in zip(words, freqs.tolist(), strict=True) for _ in range(n)))
         query_id = query_id or str(candidates.query_ids[query])
-        folds = [self._fold_of.get(query_id, -1), self._fold_of.get(terms, -1)]
+        fold_of = self.prepared(FOLDS_OF_QUERIES, self._fold_of_queries)
+        folds = [fold_of.get(query_id, -1), fold_of.get(terms, -1)]
         rows = slice(*candidates.query_ptr[query : query + 2].tolist())
         docs = candidates.docs[rows]
         if self.of_texts is not None:
