@@ -35,19 +35,16 @@ def calibration(options: Options) -> Iterator[Row]:
 
     A promise: documents are taken, best first, until their mean probability falls below it; the precision has an
     interval by query. Abstaining: half of the queries lose their relevant candidates; the share of these that is
-    refused where one in ten of the others is. `--only history` learns a history from the training queries first.
+    refused where one in ten of the others is.
     """
     for name in options.chosen_collections(("med", "cranfield", "nfcorpus")):
         observed = Observed({each.pop("id"): each for each in documents_of(options, name)})
         with opened(options, name, vectors=None) as index:
             for topics, qrels, test_topics, test_qrels in _splits(options, name):
-                if options.only:
-                    index.learn_history(topics, qrels)
                 model, _ = rerank.train(index, topics, qrels)
                 if model.calibration_ is not None:
                     _observe(index, model, test_topics, test_qrels, observed)
-                    if not options.only:
-                        observed.texts += _of_texts(index, model, test_topics, test_qrels, observed.corpus)
+                    observed.texts += _of_texts(index, model, test_topics, test_qrels, observed.corpus)
         for row in _figures(observed):
             yield {"collection": name, **row}
 
