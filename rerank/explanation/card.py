@@ -177,9 +177,10 @@ def _training_data(model: Ranker) -> list[Row]:
     ]
     if calibration is not None:
         rows.append(("judged queries", f"{calibration.n_queries}, {calibration.n_relevant} relevant documents"))
-    judged = model.judged_ if isinstance(model, Fusion) else model.history_
-    if judged is not None:
-        rows.append(("judged queries", f"{len(judged.query_ids):,}; the model file holds their labels"))
+    if isinstance(model, Fusion) and model.judged_ is not None:
+        rows.append(("judged queries", f"{len(model.judged_.query_ids):,}; the model file holds their labels"))
+    if model.history_ is not None:
+        rows.append(("history", f"{len(model.history_.query_ids):,} judged queries; the model file holds their labels"))
     return [row for row in rows if row[1]]
 
 
