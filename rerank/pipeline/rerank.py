@@ -251,9 +251,12 @@ def candidate_features(
 
     whole  whether features that the model does not read are computed, too; they may be NaN
     """
+    recipe = model_recipe(model)
     top = candidates if isinstance(candidates, UnionRun) else candidates.head(k)
+    if isinstance(top, UnionRun) and not recipe.runs:
+        top = top.without_sources()  # whose scores and ranks the model does not read
     needed = None if whole else model.features_read()
-    return index.with_history_of(model).some_features(needed, top, topics, recipe=model_recipe(model))
+    return index.with_history_of(model).some_features(needed, top, topics, recipe=recipe)
 
 
 def with_tail(head: Run, candidates: Run, k: int) -> Run:

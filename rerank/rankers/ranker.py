@@ -890,7 +890,8 @@ class Ranker(Estimator):
         names = self._as_trained(data.feature_names)
         if names == tuple(self.feature_names_):
             return data
-        missing = [name for name in self.feature_names_ if name not in names and not name.startswith(HISTORY)]
+        column_of = {name: column for column, name in enumerate(names)}
+        missing = [name for name in self.feature_names_ if name not in column_of and not name.startswith(HISTORY)]
         if missing and not (data.zeros is not None and all(map(str.isdecimal, missing))):
             raise ModelMismatchError(
                 f"data: expected the model's {self.n_features_in_} features, got {data.n_features}, without "
@@ -899,7 +900,7 @@ class Ranker(Estimator):
         if missing:
             some = ", ".join(missing[:5]) + ", ..." * (len(missing) > 5)
             log.warning("data: no row lists the model's features %s: LETOR text lists only what is not 0", some)
-        columns = [names.index(name) if name in names else -1 for name in self.feature_names_]
+        columns = [column_of.get(name, -1) for name in self.feature_names_]
         absent = np.nan if data.zeros is None else 0.0  # of judged queries where there is no history
         log.debug("data: %d features are ignored, as the model does not use them", data.n_features - len(columns))
         return replace(data, X=_some_columns(data.X, columns, absent), feature_names=tuple(self.feature_names_))
