@@ -18,6 +18,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +30,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError, shown, unknown_name
+from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError, RerankError, shown, unknown_name
 from rerank.features.recipe import Recipe, family
 from rerank.files.corpus import data_set_name
 from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
@@ -160,7 +161,7 @@ def named_runs(runs: Mapping[str, RunLike] | None) -> dict[str, Run]:
 
 
 class BoundIndex(InOrder):
-    """An opened index with its resources; see `rerank.workflows.index.Index`."""
+    """An opened index with its resources; see `rerank.index.index.Index`."""
 
     def __init__(
         self,
@@ -745,9 +746,10 @@ class _Opened:
         except (OSError, ValueError, KeyError, BadZipFile):
             _log.debug("%s: the nearest documents of each document are computed.", file)
         found = document_neighbours(self.forward)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(file, binary=True) as stored:
-            np.savez(stored, docs=found.docs, cosines=found.cosines)
+        with suppress(OSError, RerankError):  # where the cache cannot be written, they are computed in each process
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with whole_file(file, binary=True) as stored:
+                np.savez(stored, docs=found.docs, cosines=found.cosines)
         return found
 
     @cached_property

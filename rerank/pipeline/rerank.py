@@ -138,7 +138,8 @@ def rerank(
     """Retrieve candidates of each topic, and reorder the top k with a model.
 
     Candidates are retrieved from the sources that the model was trained with. Documents below the top k follow in
-    their order. Vectors, history and runs that the features need are those of the index, see `Index`.
+    their order. Vectors and runs that the features need are those of the index, see `Index`; so is a
+    history that the model does not hold.
 
     With two stages, a cheap model, `first`, selects the k documents that are reranked among `first_k` candidates. The
     documents that it did not select follow.

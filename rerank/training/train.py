@@ -279,7 +279,7 @@ def train(
     depth : int
         Number of documents per query and source to train on; the top ones are used.
     recipe : Recipe or None
-        The features; None for the default recipe.
+        The features; None for the default recipe, with features of similar judged queries, which the model then holds.
     tuning : Tuning or None
         How the ranker's parameters are searched, those that are not the defaults apart. The estimate searches again on
         the training queries of each fold. All queries are then used for training.
