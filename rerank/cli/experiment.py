@@ -32,7 +32,7 @@ from rerank.cli.options import (
 )
 from rerank.errors import InvalidInputError
 
-OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("candidates", "base", "tune", "learn_history")}
+OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("candidates", "base", "tune")}
 ELSEWHERE = {"metric": "--metric", "n_jobs": "--threads"}
 MEASURES = ("RR@10", "nDCG@10", "AP")  # as `Study` has them, which help must not import
 OF_ANOTHER = ("data", "output", "cluster")  # what the folder of an experiment may be run again with
@@ -73,7 +73,6 @@ _FOLDS = re.compile(r"(?:([0-9]{1,6})x)?(-?[0-9]{1,9})")
 )
 @run_option("Other run to compare with.")
 @recipe_option
-@click.option("--learn-history", is_flag=True, help="Learn a history from the training queries of each fold.")
 @click.option("--learning-curve", is_flag=True, help="Only write learning curves by number of queries.")
 @functions_option
 @cluster_option

@@ -97,7 +97,7 @@ def run_demo(output: str | Path, root: str | Path | None = None, study: Study = 
     with whole_file(folder / "docs.jsonl") as file:
         file.writelines(json.dumps(document) + "\n" for document in collection.documents)
     with Index.build(folder / "docs.jsonl", folder / "index", overwrite=True) as index:
-        result = run_experiment(index, collection.topics, collection.qrels, folder, study)
+        result = run_experiment(index.using(history=False), collection.topics, collection.qrels, folder, study)
     train = [query_id for query_id, fold in result.folds.items() if fold > 0]
     test = [query_id for query_id, fold in result.folds.items() if fold == 0]
     for part, query_ids in (("", collection.topics), (".train", train), (".test", test)):

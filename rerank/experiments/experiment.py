@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
@@ -38,15 +38,16 @@ from rerank.experiments.study import (
     staged_output,
     write_settings,
 )
+from rerank.features.recipe import Recipe
 from rerank.files.data import read_data
 from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, topics_of, write_folds
 from rerank.files.trec import write_run
 from rerank.history.history import History
-from rerank.index.bound import named_runs
+from rerank.index.bound import Needs, named_runs
 from rerank.index.index import Index, opened
 from rerank.pipeline.rerank import rerank
 from rerank.rankers.parameters import check_names
-from rerank.rankers.ranker import Ranker, ranker_class
+from rerank.rankers.ranker import HISTORY, Ranker, ranker_class
 from rerank.rankers.warm_start import UnsupervisedBase
 from rerank.retrieval.base import Candidates, Part, source
 from rerank.retrieval.fusion import fuse
@@ -55,6 +56,7 @@ from rerank.runtime.output import whole_file
 from rerank.runtime.progress import InOrder
 from rerank.training.folds import (
     FoldData,
+    FoldHistories,
     FoldTraining,
     SameData,
     Try,
@@ -65,7 +67,6 @@ from rerank.training.folds import (
     groups_of_topics,
     held_out,
     logged_groups,
-    stop_fold,
     training_size,
 )
 from rerank.training.train import TRAINED, among_first, judged_queries, sources_of
@@ -74,7 +75,7 @@ from rerank.types import Qrels, RankingData, Run, Topics, query_rows
 from rerank.types.retriever import BM25
 
 SourceLike = Index | RankingData | str | Path | Sequence[str | Path]
-OF_INDEX = ("k", "candidates", "recipe", "learn_history")  # settings of a study of an index alone
+OF_INDEX = ("k", "candidates", "recipe")  # settings of a study of an index alone
 FIRST = 10  # documents of a query of which a warning tells
 _log = logging.getLogger("rerank")
 
@@ -93,8 +94,6 @@ class Trial:
         Models of each trained system, by held-out fold.
     tries : mapping of str to sequence of sequence of Try
         Settings that were tried for each trained system and fold, without the held-out queries.
-    histories : sequence of History
-        What was learned from the judgements of the training queries of each fold, where the study asks for it.
 
     """
 
@@ -102,7 +101,6 @@ class Trial:
     runs: Mapping[str, Run]
     models: Mapping[str, Sequence[Ranker]]
     tries: Mapping[str, Sequence[Sequence[Try]]]
-    histories: Sequence[History] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,8 +173,8 @@ def run_experiment(
     Parameters
     ----------
     source : Index, RankingData, path or sequence of paths
-        The index or its folder, beside topics and qrels; or data, or their files. A history that an index has is not
-        used: in each fold, one is learned from the training queries where the study asks for it.
+        The index or its folder, beside topics and qrels; or data, or their files. Models hold a history of the
+        training queries of their fold, as those of `rerank.train` do; one that the index has is not used.
     topics : Topics, mapping, DataFrame, path or None
         Topics of an index; those without judgements are ignored.
     qrels : Qrels, mapping, DataFrame, path or None
@@ -227,43 +225,47 @@ def run_experiment(
 
 
 @dataclass(frozen=True, eq=False)
-class FoldHistories:
-    """Features, and candidates where one of their sources is learned, of each fold's own training queries.
-
-    run        the candidates; those of BM25 where a source is learned
-    histories  what was learned for each fold
-    """
+class StudyInputs:
+    """What the features of a study of an index are made of; the run is that of BM25 where a source is learned."""
 
     index: Index
     run: Run
     topics: Topics
     qrels: Qrels
     study: Study
-    histories: Sequence[History] = ()
 
-    def of_folds(self, folds: Mapping[str, int]) -> FoldHistories:
-        """Return the same with a history of the queries from which the model of each held-out fold learns."""
-        number = max(folds.values()) + 1
-        from_all = learns_from_all(self.study, self.study.ranker, training_size(folds))
-        learned = History.learn(self.index, self.topics, self.qrels)
-        left_out = [{fold, stop_fold(fold, number, from_all)} for fold in range(number)]
-        training = [[query_id for query_id in self.run if folds[query_id] not in others] for others in left_out]
-        return replace(self, histories=[learned.of_queries(query_ids) for query_ids in training])
+    def features(self, recipe: Recipe | None = None) -> FoldData:
+        """Return the features of all candidates, and which of these are trained on; None is the study's recipe."""
+        study = self.study
+        run = self.run.take(self.run.trec_order())
+        trained = None if study.base == RUN else among_first(run, TRAINED)
+        some = run.without_sources() if study.candidates is None and isinstance(run, UnionRun) else run
+        data = self.index.features(some, self.topics, self.qrels, recipe=study.recipe if recipe is None else recipe)
+        if trained is not None and data.retriever is not None:  # models rerank as many candidates as the study
+            depth = sources_of(self.index, study.candidates, study.k).k
+            data = replace(data, retriever=replace(data.retriever, depth=depth))
+        return FoldData(data, trained)
+
+    def with_history(self, history: History) -> StudyInputs:
+        """Return the inputs with a history, and with the candidates that it finds where a source is learned."""
+        index = self.index.using(history=history)
+        candidates = self.study.candidates
+        run = self.run
+        if is_learned(candidates):
+            run = index.search(self.topics, candidates=sources_of(index, candidates, self.study.k))
+        return replace(self, index=index, run=run)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldCandidates:
+    """Data of each fold, whose candidates come from a history of its own."""
+
+    inputs: StudyInputs
+    histories: Sequence[History]
 
     def __call__(self, fold: int) -> FoldData:
         """Return the data of a fold."""
-        index = self.index.using(history=self.histories[fold])
-        run = self.run
-        learned = is_learned(self.study.candidates)
-        if learned:
-            run = index.search(self.topics, candidates=sources_of(index, self.study.candidates, self.study.k))
-        features = study_features(index, run, self.topics, self.qrels, self.study)
-        if not learned and not any(name.startswith("history.") for name in features.data.feature_names):
-            raise InvalidInputError(
-                "recipe: expected features that are learned from judgements (history.*), got none. Add their families, "
-                "or leave out --learn-history."
-            )
-        return features
+        return self.inputs.with_history(self.histories[fold]).features()
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,16 +276,32 @@ class Prepared:
     qrels     the judgements of the queries of the study alone
     folds     the fold of each query in each trial
     workers   what trains in each fold: this process, or the workers of a cluster
-    features  what returns the data of a fold
+    data      of all folds; None where a source of the candidates is learned from judgements
     runs      of the systems that learn nothing
+    inputs    of a study of an index
+    history   of the judged queries; None where nothing is learned from judgements
     """
 
     study: Study
     qrels: Qrels
     folds: Sequence[Mapping[str, int]]
     workers: Workers
-    features: FoldHistories | SameData
+    data: FoldData | None
     runs: Mapping[str, Run]
+    inputs: StudyInputs | None = None
+    history: History | None = None
+
+    def of_folds(self, learned_from: Sequence[Collection[str]]) -> Callable[[int], FoldData]:
+        """Return the data of each fold, whose history holds the queries that its model may learn from."""
+        inputs = self.inputs
+        if self.history is None or inputs is None:
+            return SameData(*vars(self.data).values())
+        histories = [self.history.of_queries(query_ids) for query_ids in learned_from]
+        if self.data is None:
+            return FoldCandidates(inputs, histories)
+        return FoldHistories.of(
+            self.data, histories, lambda history, recipe: inputs.with_history(history).features(recipe).data
+        )
 
     def training(
         self, data_of: Callable[[int], FoldData], folds: Mapping[str, int], ranker: str, base: str | Ranker | None
@@ -328,11 +346,8 @@ def _of_index(
     study = _checked(study.starting(UNSUPERVISED), runs)
     folds = trial_folds(judgements, study, logged_groups(judged, groups_of_topics(index, judged)))
     learned = is_learned(study.candidates)
-    if learned and not study.learn_history:
-        raise InvalidInputError(
-            "candidates: expected features learned in each fold beside the source history, got none. Learn them "
-            "(learn_history=True, --learn-history), or leave the source out."
-        )
+    learns = learned or (index.learns_history and Needs.of(study.recipe).history)
+    history = History.learn(index, judged, judgements) if learns else None
     index = index.using(history=False, threads=study.threads)
     sources = sources_of(index, study.candidates, study.k)
     baseline = replace(sources, sources=(Part(BM25, study.k),))
@@ -343,10 +358,11 @@ def _of_index(
     if study.base not in (RUN, NO_BASE):
         ranked = rerank(index, UNSUPERVISED, judged, None if learned else run, k=sources.k)
         own[UNSUPERVISED] = replace(ranked, name=UNSUPERVISED)
-    features: FoldHistories | SameData = FoldHistories(index, run, judged, judgements, study)
-    if not study.learn_history:
-        features = SameData(**vars(study_features(index, run, judged, judgements, study)))
-    return Prepared(study, judgements, folds, index, features, _with_others(own, runs))
+    inputs = StudyInputs(index, run, judged, judgements, study)
+    data = None if learned else (inputs if history is None else inputs.with_history(history)).features()
+    if data is not None and not any(name.startswith(HISTORY) for name in data.data.feature_names):
+        history = None
+    return Prepared(study, judgements, folds, index, data, _with_others(own, runs), inputs, history)
 
 
 def _of_data(
@@ -377,7 +393,7 @@ def _of_data(
     if study.base == UNSUPERVISED:
         base = UnsupervisedBase.of(tuple(data.feature_names))
         own[UNSUPERVISED] = data.run(base.scores(data), UNSUPERVISED)
-    return Prepared(study, judgements, folds, InOrder(), SameData(data), _with_others(own, runs))
+    return Prepared(study, judgements, folds, InOrder(), FoldData(data), _with_others(own, runs))
 
 
 def _checked(study: Study, runs: Mapping[str, Run]) -> Study:
@@ -410,17 +426,6 @@ def trial_folds(qrels: Qrels, study: Study, groups: Mapping[str, int] | None) ->
     relevant = {query_id: sum(label > 0 for label in qrels[query_id].values()) for query_id in qrels}
     seeds = range(study.random_state, study.random_state + study.repeats)
     return [assign_folds(qrels, study.folds, seed, relevant, groups) for seed in seeds]
-
-
-def study_features(index: Index, run: Run, topics: Topics, qrels: Qrels, study: Study) -> FoldData:
-    """Return the features of all candidates, and which of these are trained on."""
-    run = run.take(run.trec_order())
-    trained = None if study.base == RUN else among_first(run, TRAINED)
-    some = run.without_sources() if study.candidates is None and isinstance(run, UnionRun) else run
-    data = index.features(some, topics, qrels, recipe=study.recipe)
-    if trained is not None and data.retriever is not None:  # models rerank as many candidates as the study
-        data = replace(data, retriever=replace(data.retriever, depth=sources_of(index, study.candidates, study.k).k))
-    return FoldData(data, trained)
 
 
 def new_model(study: Study, ranker: str, base: str | Ranker | None) -> Ranker:
@@ -512,7 +517,9 @@ def _judged_runs(runs: Mapping[str, RunLike] | None, judgements: Qrels) -> dict[
 def _trial(prepared: Prepared, folds: Mapping[str, int]) -> Trial:
     """Return the held-out runs and the models of all systems for one assignment of queries to folds."""
     study = prepared.study
-    data_of = prepared.features.of_folds(folds) if isinstance(prepared.features, FoldHistories) else prepared.features
+    number = max(folds.values()) + 1
+    others = [[query_id for query_id, of_query in folds.items() if of_query != fold] for fold in range(number)]
+    data_of = prepared.of_folds(others)
     runs = dict(prepared.runs)
     models = {}
     tries = {}
@@ -522,7 +529,10 @@ def _trial(prepared: Prepared, folds: Mapping[str, int]) -> Trial:
     for system, base in study.trained.items():
         training = prepared.training(data_of, folds, study.ranker, base)
         models[system], tries[system], runs[system] = held_out(prepared.workers, training, system)
-    return Trial(folds, runs, models, tries, getattr(data_of, "histories", ()))
+        if isinstance(data_of, FoldHistories | FoldCandidates):
+            for model, history in zip(models[system], data_of.histories, strict=True):
+                model.history_ = history
+    return Trial(folds, runs, models, tries)
 
 
 def _not_trained(model: Ranker, train: RankingData, stop: RankingData | None) -> tuple[Ranker, list[Try]]:
@@ -579,8 +589,6 @@ def _write_trial(trial: Trial, folder: Path, suffix: str) -> None:
     for system, models in trial.models.items():
         for fold, model in enumerate(models):
             model.save(folder / f"{_file_name(system)}{suffix}.fold{fold}.model.json")
-    for fold, history in enumerate(trial.histories):
-        history.save(folder / f"history{suffix}.fold{fold}.json")
     write_folds(trial.folds, folder / f"folds{suffix}.tsv")
 
 

@@ -130,18 +130,18 @@ def learning_curve(
     Raises
     ------
     InvalidInputError
-        If no topic is judged, or the study has repeats, tuning or learned features.
+        If no topic is judged, or the study has repeats or tuning.
 
     """
     study = study or Study()
-    for name, is_set in (("tune", study.tune), ("repeats", study.repeats > 1), ("learn_history", study.learn_history)):
+    for name, is_set in (("tune", study.tune), ("repeats", study.repeats > 1)):
         if is_set:
             raise InvalidInputError(f"{name}: expected none in a learning curve, got some. Leave it out.")
     target = None if output is None else check_output_folder(output)
     with prepare(source, topics, qrels, study) as prepared:
         points = [_point(prepared, system, 0, run) for system, run in prepared.runs.items()]
-        for ranker in dict.fromkeys((*RANKERS, study.ranker)):
-            points += _points(prepared, ranker)
+        rankers = list(dict.fromkeys((*RANKERS, study.ranker)))
+        points += sorted(_points(prepared, rankers), key=lambda point: rankers.index(point.system))
     curve = LearningCurve(study.metric, points)
     if target is not None:
         with staged_output(target, last=TABLE) as staging:
@@ -170,17 +170,23 @@ def training_sizes(folds: Mapping[str, int]) -> list[int]:
     return [*sizes, training_size(folds)] if fewest >= LEAST_QUERIES else []
 
 
-def _points(prepared: Prepared, ranker: str) -> Iterator[CurvePoint]:
-    """Yield the points of a ranker, which starts from the study's base."""
+def _points(prepared: Prepared, rankers: Sequence[str]) -> Iterator[CurvePoint]:
+    """Yield the points of rankers, which start from the study's base, by number of queries."""
     study = prepared.study
     (folds,) = prepared.folds
     sizes = training_sizes(folds)
-    training = prepared.training(prepared.features, folds, ranker, None if study.base == NO_BASE else study.base)
-    orders = [nested_order(folds, fold, study.random_state) for fold in range(training.number)]
+    base = None if study.base == NO_BASE else study.base
+    orders = [nested_order(folds, fold, study.random_state) for fold in range(max(folds.values()) + 1)]
     for size in sizes:
-        subsets = None if size == sizes[-1] else [frozenset(order[:size]) for order in orders]
-        some = replace(training, subsets=subsets, learns_from_all=learns_from_all(study, ranker, size))
-        yield _point(prepared, ranker, size, held_out(prepared.workers, some, f"{ranker} of {size}")[2])
+        subsets = [order if size == sizes[-1] else order[:size] for order in orders]
+        data_of = prepared.of_folds(subsets)
+        for ranker in rankers:
+            training = replace(
+                prepared.training(data_of, folds, ranker, base),
+                subsets=subsets,
+                learns_from_all=learns_from_all(study, ranker, size),
+            )
+            yield _point(prepared, ranker, size, held_out(prepared.workers, training, f"{ranker} of {size}")[2])
 
 
 def _point(prepared: Prepared, system: str, queries: int, run: Run) -> CurvePoint:

@@ -45,7 +45,7 @@ BASES = UNSUPERVISED, RUN, NO_BASE = "unsupervised", "run", "none"  # without a 
 MODEL = "model"
 SYSTEMS = OF_BM25, FIRST_STAGE, FUSED, BASE = "BM25", "candidates", "RRF", "base"  # that learn nothing
 OF_RANKER = {"metric": "metric", "random_state": "random_state", "n_jobs": "threads", "base": "base"}
-CHECKED = ("k", "random_state", "threads", "tune", "learn_history")  # whatever made the study
+CHECKED = ("k", "random_state", "threads", "tune")  # whatever made the study
 
 
 class _Folds(Field):
@@ -86,7 +86,7 @@ class Study:
     tune : int
         Number of settings of hyper-parameters to try in each fold, in addition to `parameters`; 0 for no tuning.
     recipe : Recipe or None
-        The features; None is the default recipe.
+        The features; None is the default recipe, with features of similar judged queries as in `rerank.train`.
     candidates : str or None
         Sources of the documents that are reranked, see `Index.search`; None is the union of BM25, RM3 and, with
         vectors, the nearest documents, as in `rerank.train`. The baseline is BM25 with their k1 and b.
@@ -96,9 +96,6 @@ class Study:
         "unsupervised" for an index and "none" for data. With "run", all candidates of an index are trained on, and a
         fold is always left to stop on; otherwise rankers are trained as `rerank.train` does, on the first 100 documents
         of each source, and the unsupervised ranking is a system, too.
-    learn_history : bool
-        Whether features are learned from judgements too: in each fold from its training queries only, whose own
-        features are out of fold.
 
     """
 
@@ -115,7 +112,6 @@ class Study:
     recipe: Annotated[Recipe | None, Plain()] = None
     candidates: Annotated[str | None, Anything()] = None
     base: Annotated[Any, field_of(str | None)] = None
-    learn_history: bool = False
 
     def __post_init__(self) -> None:
         """Take a ranker's settings, keep measures of ir_measures by their names, and check numbers and the base."""

@@ -302,9 +302,9 @@ class BoundIndex(InOrder):
 
     @property
     def learns_history(self) -> bool:
-        """Whether training learns a history: there is none, none is refused, and the index is not too large for it."""
+        """Whether training learns a history: none is refused, and the index is not too large for it."""
         n_postings = len(self.forward.fields[CONTENTS].terms) if CONTENTS in self.forward.fields else 0
-        return self._bound.history is None and self.history is None and 0 < n_postings <= MOST_POSTINGS
+        return self._bound.history is not False and 0 < n_postings <= MOST_POSTINGS
 
     def index_history(self) -> IndexHistory | None:
         """Return the history with the documents' numbers and neighbours; None if nothing is learned.

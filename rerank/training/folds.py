@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.features.near_duplicates import query_groups
+from rerank.features.recipe import Recipe, family
+from rerank.history.history import History
 from rerank.index.index import Index
 from rerank.metrics.base import Measure, RankedLists
-from rerank.rankers.ranker import Ranker
+from rerank.rankers.ranker import HISTORY, Ranker
 from rerank.types import Floats, Ints, RankingData, Run, Topics, query_rows
 from rerank.types.ids import trec_order
 from rerank.types.ranking_data import folds_of_groups, groups_of_queries, numbered_groups
@@ -149,6 +151,40 @@ class SameData(FoldData):
     def __call__(self, fold: int) -> FoldData:
         """Return the data."""
         return self
+
+
+@dataclass(frozen=True, eq=False)
+class FoldHistories(FoldData):
+    """Data whose features of similar judged queries come, in each fold, from a history of its own.
+
+    data       with the features that come from all judged queries
+    histories  of each fold
+    names      of the features of similar judged queries
+    of_folds   (n_rows, n_names) float32 of each fold
+    """
+
+    histories: Sequence[History] = ()
+    names: Sequence[str] = ()
+    of_folds: Sequence[NDArray[np.float32]] = ()
+
+    @classmethod
+    def of(
+        cls, data: FoldData, histories: Sequence[History], features: Callable[[History, Recipe], RankingData]
+    ) -> FoldHistories:
+        """Return the data with the features of each history, which `features` computes for a recipe of these alone."""
+        recipe = Recipe.from_dict(data.data.recipe or {})
+        families = tuple(name for name in recipe.families or () if family(name).needs_history)
+        names = [name for name in data.data.feature_names if name.startswith(HISTORY)]
+        chosen = None if recipe.features is None else tuple(names)
+        recipe = replace(recipe, families=families, features=chosen, history=None, encoder=None, runs=())
+        return cls(data.data, data.trained, histories, names, [features(history, recipe).X for history in histories])
+
+    def __call__(self, fold: int) -> FoldData:
+        """Return the data of a fold."""
+        X = self.data.X.copy()
+        X[:, [self.data.feature_names.index(name) for name in self.names]] = self.of_folds[fold]
+        recipe = {**(self.data.recipe or {}), "history": self.histories[fold].checksum}
+        return FoldData(replace(self.data, X=X, recipe=recipe), self.trained)
 
 
 class Workers(Protocol):

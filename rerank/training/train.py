@@ -22,7 +22,7 @@ from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.features.extract import scores_in
 from rerank.features.families.run import PerformanceFeatures
-from rerank.features.recipe import Recipe, family
+from rerank.features.recipe import Recipe
 from rerank.files.lists import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.rows import joined_parts
 from rerank.history.history import History
@@ -42,6 +42,7 @@ from rerank.training.folds import (
     FOLDS,
     LEAST_QUERIES,
     FoldData,
+    FoldHistories,
     FoldTraining,
     SameData,
     assign_folds,
@@ -468,7 +469,7 @@ class TrainingInputs:
 
     def with_history(self) -> TrainingInputs:
         """Return the inputs with a history of the judged queries; the same with a recipe or the index's own history."""
-        if self.recipe is not None or not self.index.learns_history:
+        if self.recipe is not None or self.index.history is not None or not self.index.learns_history:
             return self
         history = History.learn(self.index, self.topics, self.judgements)
         return replace(self, index=self.index.using(history=history), history=history)
@@ -479,15 +480,12 @@ class TrainingInputs:
         """Return the data of each fold, for which judged queries that are held out are not in the history."""
         if self.history is None:
             return SameData(data)
-        recipe = Recipe.from_dict(data.recipe or {})
-        families = tuple(name for name in recipe.families or () if family(name).needs_history)
-        recipe = replace(recipe, families=families, history=None, encoder=None, runs=())
-        parts = []
-        for held_out_fold in range(FOLDS):
-            history = self.history.of_queries([query_id for query_id, fold in folds.items() if fold != held_out_fold])
-            index = self.index.using(history=history)
-            parts.append(replace(self, index=index, recipe=recipe).data(run, k))
-        return FoldHistories(data, parts[0].feature_names, [part.X for part in parts])
+        learning = [[name for name, of_query in folds.items() if of_query != fold] for fold in range(FOLDS)]
+
+        def features(history: History, recipe: Recipe) -> RankingData:
+            return replace(self, index=self.index.using(history=history), recipe=recipe).data(run, k)
+
+        return FoldHistories.of(FoldData(data), [self.history.of_queries(names) for names in learning], features)
 
     def as_texts(self, data: RankingData, sources: Candidates) -> RankingData | None:
         """Return the features of BM25's first documents, computed among these alone; None where texts have none."""
@@ -499,26 +497,6 @@ class TrainingInputs:
         found = self.index.features(run, self.topics, self.qrels, recipe=recipe)
         # given as the model's own candidates, so that it does not warn of others
         return replace(found, retriever=data.retriever, run_retrievers=data.run_retrievers)
-
-
-@dataclass(frozen=True, eq=False)
-class FoldHistories:
-    """Data of each fold, whose features of similar judged queries come from the queries that are not held out.
-
-    data      with the features that come from all judged queries
-    names     of these features
-    of_folds  (n_rows, n_names) float32 of each fold
-    """
-
-    data: RankingData
-    names: Sequence[str]
-    of_folds: Sequence[NDArray[np.float32]]
-
-    def __call__(self, fold: int) -> FoldData:
-        """Return the data of a fold."""
-        X = self.data.X.copy()
-        X[:, [self.data.feature_names.index(name) for name in self.names]] = self.of_folds[fold]
-        return FoldData(replace(self.data, X=X))
 
 
 def among_first(run: Run, depth: int) -> NDArray[np.bool_]:

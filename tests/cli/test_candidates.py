@@ -109,21 +109,9 @@ def test_study_of_a_union_can_be_repeated(command: Command, tmp_path: Path, inde
     )
     assert done.code == 0
     model = rerank.read_model(f"{study}/lambdamart.fold0.model.json")
-    assert "run.lsi.score" in model.feature_names_in_
+    assert {"run.lsi.score", "history.prior"} <= set(model.feature_names_in_)
     again = command("experiment", study, "-o", f"{tmp_path}/again")
     assert (again.code, again.out) == (0, done.out)
-
-
-def test_study_of_a_union_learns_a_history(command: Command, tmp_path: Path, index: str) -> None:
-    done = command(
-        *("experiment", index, "topics.tsv", "qrels.txt", "-o", f"{tmp_path}/study", "--folds", "3", *SMALL),
-        *("--candidates", UNION, "--learn-history"),
-    )
-    assert done.code == 0
-    recipe = rerank.read_model(f"{tmp_path}/study/lambdamart.fold0.model.json").recipe_
-    assert recipe is not None
-    assert recipe["vectors"] is not None
-    assert recipe["history"] is not None
 
 
 def test_features_with_vectors_name_them_and_report_their_cost(command: Command, tmp_path: Path, index: str) -> None:

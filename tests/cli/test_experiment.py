@@ -71,7 +71,7 @@ def test_learning_curve_writes_its_table_and_picture(command: Command, tmp_path:
         "unsupervised",
     ]
     assert "not enough judged queries: a fold leaves fewer than 10 to learn from" in done.out
-    for option, name in (("--tune", "--tune"), ("--folds=2x3", "--folds"), ("--learn-history", "--learn-history")):
+    for option, name in (("--tune", "--tune"), ("--folds=2x3", "--folds")):
         refused = command(*STUDY, "-o", str(tmp_path / "no"), "--learning-curve", option)
         assert refused == (2, "", f"rerank: {name}: expected none in a learning curve, got some. Leave it out.\n")
     refused = command(*STUDY, "-o", str(tmp_path / "no"), "--learning-curve", "-m", "AP")
@@ -110,7 +110,6 @@ def test_experiment_refuses_options_of_the_other_form(command: Command, tmp_path
             "-k: expected none for data, whose candidates are given, got some.",
         ),
         (("experiment", "data.npz", *out, "--candidates", "bm25"), "--candidates: expected none for data"),
-        (("experiment", "data.npz", *out, "--learn-history"), "--learn-history: expected none for data"),
         (
             ("experiment", "data.npz", *out, "--cluster", "local:2"),
             "--cluster: expected it without DATA",

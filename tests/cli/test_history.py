@@ -114,17 +114,11 @@ def test_report_knows_learned_features_and_their_cost(command: Command, index: s
 def test_study_learns_a_history_for_each_fold(command: Command, tmp_path: Path) -> None:
     study, again = str(tmp_path / "study"), str(tmp_path / "again")
     line = ("experiment", "index", "topics.tsv", "qrels.txt", "-o", study, "--folds", "3", "-k", "30", *SMALL)
-    assert command(*line, "--learn-history").code == 0
+    assert command(*line).code == 0
+    folds = dict(row.split("\t") for row in Path(study, "folds.tsv").read_text().splitlines())
     for fold in range(3):
-        learned = rerank.read_history(f"{study}/history.fold{fold}.json")
         model = rerank.read_model(f"{study}/lambdamart.fold{fold}.model.json")
-        assert (model.recipe_ or {})["history"] == learned.checksum
-        folds = dict(row.split("\t") for row in Path(study, "folds.tsv").read_text().splitlines())
-        training = {name for name, of_query in folds.items() if int(of_query) == (fold + 2) % 3}
-        assert set(learned.query_ids) == training
+        assert model.history_ is not None
+        assert (model.recipe_ or {})["history"] == model.history_.checksum
+        assert set(model.history_.query_ids) == {name for name, of_query in folds.items() if int(of_query) != fold}
     assert command("experiment", study, "-o", again).code == 0
-    recipe = tmp_path / "recipe.toml"
-    recipe.write_text('families = ["letor"]\n')
-    done = command(*line[:4], "-o", again, "--folds", "3", "-k", "30", "--learn-history", "--recipe", str(recipe))
-    assert done.code == 2
-    assert f"{recipe}: expected features that are learned from judgements (history.*), got none." in done.err

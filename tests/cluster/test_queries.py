@@ -94,12 +94,9 @@ def test_a_worker_reads_vectors_again_that_were_written_anew(folder: Path, tmp_p
             assert Job(lambda index: index.vectors.checksum, {}, opened).run({}) == vectors.checksum
 
 
-@pytest.mark.parametrize("learned", [(), ("--learn-history",)])
-def test_experiment_writes_the_same_files(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, learned: tuple[str, ...]
-) -> None:
+def test_experiment_writes_the_same_files(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    small = ("--folds", "3", "-p", "n_estimators=3", "-p", "min_child_samples=5", "-k", "20", *learned)
+    small = ("--folds", "3", "-p", "n_estimators=3", "-p", "min_child_samples=5", "-k", "20")
     files = []
     for name, option in (("local", ()), ("cluster", ("--cluster", "local:2"))):
         arguments = ["-q", "experiment", "index", "topics.tsv", "qrels.txt", "-o", str(tmp_path / name), *small]

@@ -60,22 +60,23 @@ def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, co
 
 
 @pytest.mark.parametrize(
-    ("tune", "learn_history", "with_vectors", "candidates"),
+    ("tune", "history", "with_vectors", "candidates"),
     [
         (0, False, False, None),
         pytest.param(2, False, False, None, marks=REPEATED),
-        pytest.param(0, True, False, None, marks=REPEATED),
-        (0, True, True, None),
+        pytest.param(0, None, False, None, marks=REPEATED),
+        (0, None, True, None),
         pytest.param(0, False, False, "bm25", marks=REPEATED),
-        (0, True, False, "bm25:20,history:10"),
+        (0, None, False, "bm25:20,history:10"),
     ],
 )
 def test_experiment_ranks_each_query_by_a_model_that_saw_none_of_its_labels(
-    index: rerank.Index, collection: Tiny, tune: int, learn_history: bool, with_vectors: bool, candidates: str | None
+    index: rerank.Index, collection: Tiny, tune: int, history: bool | None, with_vectors: bool, candidates: str | None
 ) -> None:
     """Other labels for the queries of fold 2: its search, model and ranking stay, those of the others do not."""
     folds = assign_folds(collection.topics, 5, 0)
-    study = replace(STUDY, folds=folds, tune=tune, learn_history=learn_history, candidates=candidates)
+    study = replace(STUDY, folds=folds, tune=tune, candidates=candidates)
+    index = index.using(history=history)
     if with_vectors:
         index = index.using(vectors=rerank.Vectors.learn(index, dimensions=8))
     changed = {query_id: dict(docs) for query_id, docs in collection.qrels.items()}
@@ -84,7 +85,7 @@ def test_experiment_ranks_each_query_by_a_model_that_saw_none_of_its_labels(
         changed[query_id] = {doc["id"]: 1 for doc in collection.documents[::7]}
     result = run_experiment(index, collection.topics, collection.qrels, study=study)
     again = run_experiment(index, collection.topics, changed, study=study)
-    if learn_history:
+    if history is None:
         names = [model.feature_names_ for models in result.models.values() for model in models]
         assert all(("history.neighbours_lsi.rank" in of_model) == with_vectors for of_model in names)
     for system in SYSTEMS:
@@ -102,14 +103,14 @@ def test_experiment_ranks_each_query_by_a_model_that_saw_none_of_its_labels(
 
 def test_experiment_retrieves_by_the_history_of_each_fold(index: rerank.Index, collection: Tiny) -> None:
     folds = assign_folds(collection.topics, 5, 0)
-    study = replace(STUDY, folds=folds, learn_history=True, candidates="bm25:20,history:10")
+    study = replace(STUDY, folds=folds, candidates="bm25:20,history:10")
     trial = run_experiment(index, collection.topics, collection.qrels, study=study).trials[0]
     for query_id, fold in folds.items():
         text = {query_id: collection.topics[query_id]}
-        candidates = index.using(history=trial.histories[fold]).search(text, candidates=study.candidates)
+        candidates = index.using(history=trial.models["LambdaMART"][fold].history_).search(
+            text, candidates=study.candidates
+        )
         assert set(trial.runs["LambdaMART"][query_id]) == set(candidates[query_id])
-    with pytest.raises(InvalidInputError, match=r"candidates: expected features learned .*--learn-history"):
-        run_experiment(index, collection.topics, collection.qrels, study=replace(study, learn_history=False))
 
 
 def test_experiment_is_the_same_for_the_same_seed_byte_by_byte(
@@ -168,7 +169,7 @@ def test_models_of_an_experiment_learn_from_the_first_documents_and_rank_all(
 ) -> None:
     monkeypatch.setattr("rerank.experiments.experiment.TRAINED", 5)
     study = Study("plackettluce", folds=3, k=30, candidates="bm25", parameters={"max_iter": 5})
-    result = run_experiment(index, collection.topics, collection.qrels, study=study)
+    result = run_experiment(index.using(history=False), collection.topics, collection.qrels, study=study)
     run = index.search(collection.topics, 30)
     data = index.features(run, collection.topics, collection.qrels)
     first = data.of_rows([row for start in data.query_ptr[:-1] for row in range(start, start + 5)])
@@ -185,7 +186,7 @@ def test_models_of_an_experiment_learn_from_the_first_documents_and_rank_all(
 
 
 def test_experiment_of_a_run_trains_on_all_documents_and_stops_on_a_fold(index: rerank.Index, collection: Tiny) -> None:
-    result = run_experiment(index, collection.topics, collection.qrels, study=OF_BM25)
+    result = run_experiment(index.using(history=False), collection.topics, collection.qrels, study=OF_BM25)
     assert list(result.runs) == ["BM25", *SYSTEMS]
     data = index.features(index.search(collection.topics, 30), collection.topics, collection.qrels)
     folds = [result.folds[query_id] for query_id in data]

@@ -108,7 +108,7 @@ def test_few_queries_have_the_systems_that_learn_nothing(index: rerank.Index, co
 
 @pytest.mark.parametrize(
     ("changes", "name"),
-    [({"tune": 2}, "tune"), ({"repeats": 2}, "repeats"), ({"learn_history": True}, "learn_history")],
+    [({"tune": 2}, "tune"), ({"repeats": 2}, "repeats")],
 )
 def test_studies_that_have_no_curve_are_refused(
     index: rerank.Index, collection: Tiny, tmp_path: Path, changes: dict[str, int], name: str
