@@ -43,14 +43,6 @@ LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `L
     "click), dependent (to the last click) or ctr.",
 )
 @click.option(
-    "--prior",
-    type=Number(0.0),
-    metavar="X",
-    default=10.0,
-    show_default=True,
-    help="Smoothing: number of impressions of an average document that are added to each document.",
-)
-@click.option(
     "--grades",
     type=Whole(most=20),
     metavar="N",
@@ -77,7 +69,6 @@ def command(
     limits: dict[str, Any],
     output: Path,
     model: str,
-    prior: float,
     grades: int,
     new_topics: Path | None,
     pairs: Path | None,
@@ -103,15 +94,15 @@ def command(
         clicks, queries = with_new_ids(clicks)
     rows = read_if(rerank.read_data, data)
     if rows is None:
-        estimates = rerank.estimate_clicks(clicks, model, prior=prior)
+        estimates = rerank.estimate_clicks(clicks, model)
     else:
-        estimates = rerank.estimate_with_features(clicks, rows, model, prior=prior)
+        estimates = rerank.estimate_with_features(clicks, rows, model)
     qrels = estimates.to_qrels(grades)
     rerank.write_qrels(qrels, output)
     if new_topics is not None:
         write_topics(queries, new_topics)
     if rows is not None and labelled is not None:
-        rerank.write_data(rerank.click_labels(estimates, rows, prior=prior), labelled)
+        rerank.write_data(rerank.click_labels(estimates, rows), labelled)
     if pairs is not None:
         write_preferences(rerank.preference_pairs(clicks)[0], pairs)
     log.info("%s: %s; %s", logs[0], clicks.summary(), qrels.summary())

@@ -44,13 +44,11 @@ OF_ONE_QUERY = ("query", "documents", "run_files", "base", "other_index", "k", "
 )
 @click.option("--dependence", metavar="FEATURE", help="With MODEL DATA: how the scores depend on a feature.")
 @measures_option("that of the training")
-@click.option("--use", metavar="TEXT", default="", help="In a card: what the model is for.")
 @path_option("-o", "--output", text="File: a page (.html), JSON (.json), else Markdown.  [default: stdout]")
 def command(
     files: tuple[Path, ...],
     dependence: str | None,
     measures: tuple[str, ...],
-    use: str,
     output: Path | None,
     **query: Any,
 ) -> None:
@@ -81,7 +79,7 @@ def command(
                 raise click.UsageError(
                     "-m: expected DATA to measure the model on, got none. Name data, or leave it out"
                 )
-            write_account(rerank.model_card(model, data, measures=measures, use=use), output or "-")
+            write_account(rerank.model_card(model, data, measures=measures), output or "-")
         elif data is None:
             raise click.UsageError(
                 "--dependence: expected MODEL DATA as arguments, got one name. Add a file of features."

@@ -10,7 +10,6 @@ import click
 import rerank
 from rerank.cli.options import (
     Number,
-    Whole,
     applying_options,
     candidates_file,
     check_documents,
@@ -26,7 +25,6 @@ from rerank.cli.options import (
     read_if,
     read_ranker,
     refuse_beside,
-    require,
 )
 
 log = logging.getLogger("rerank")
@@ -43,15 +41,10 @@ log = logging.getLogger("rerank")
     text="Texts to rerank, in INDEX or not: one JSON object per line with qid, id, and text or fields of INDEX. Their "
     "first scores are those of --run, otherwise of BM25.",
 )
-@click.option(
-    "--text-field", metavar="NAME", help="Field of INDEX that `text` of --texts is read as.  [default: the longest]"
-)
-@path_option("--first", metavar="MODEL", text="First-stage model: it selects the k documents that MODEL reranks.")
-@click.option(
-    "--first-k",
-    metavar="N",
-    type=Whole(),
-    help="Candidates that the first stage scores.  [default: 10000, or -k if larger]",
+@path_option(
+    "--first",
+    metavar="MODEL",
+    text="First-stage model: of 10,000 candidates, it selects the k documents that MODEL reranks.",
 )
 @click.option(
     "--diversify",
@@ -83,9 +76,7 @@ def command(
     functions: tuple[Path, ...],
     output: Path,
     texts: Path | None,
-    text_field: str | None,
     first: Path | None,
-    first_k: int | None,
     method: str | None,
     min_score: float | None,
     abstain: float | None,
@@ -103,7 +94,6 @@ def command(
     from rerank.pipeline.texts import TextsToRank, rerank_topics
 
     read_if(Diversifier.parse, method)
-    require({"first_k": "first", "text_field": "texts"})
     if texts is not None:
         refuse_beside("--texts", ("first", "cluster", "method"))
     ranker = read_ranker(model)
@@ -112,7 +102,7 @@ def command(
     file = candidates_file(run_files)
     least = rerank.Cutoff.of(min_score, abstain)
     run = read_if(rerank.read_run, file)
-    files = files_of_model(model, file, base, base_run) | {"first_k": "--first-k", "first stage": first}
+    files = files_of_model(model, file, base, base_run) | {"first stage": first}
     with opened_for_model(index, run_files, other_index, cluster) as opened:
         if texts is None and run is not None and file is not None:
             check_queries(run, file, queries, topics)
@@ -121,12 +111,10 @@ def command(
             if texts is None:
                 stage = read_if(rerank.read_model, first)
                 apply = rerank.rerank if cluster is None else opened.cluster.rerank  # type: ignore[attr-defined]
-                result = apply(
-                    opened, ranker, queries, run, k=k, base=base_run, first=stage, first_k=first_k, cutoff=least
-                )
+                result = apply(opened, ranker, queries, run, k=k, base=base_run, first=stage, cutoff=least)
             else:
                 read = read_texts(texts, queries, opened.forward.fields)
-                to_rank = TextsToRank(read.documents, read.locations, run, text_field, least)
+                to_rank = TextsToRank(read.documents, read.locations, run, least)
                 result = rerank_topics(opened, ranker, queries, to_rank, k=k, base=base_run)
             if least is not None:
                 log.info(

@@ -92,7 +92,6 @@ def model_card(
     data: RankingData | str | Path | None = None,
     *,
     measures: Iterable[Any] = (),
-    use: str = "",
 ) -> ModelCard:
     """Return the card of a model.
 
@@ -105,8 +104,6 @@ def model_card(
         not known: give queries that it has not seen.
     measures : iterable of str
         What is measured; the model's own measure by default.
-    use : str
-        What the model is for, and what it is not for.
 
     Returns
     -------
@@ -125,7 +122,7 @@ def model_card(
     wrote = [(f"{name}, which wrote this card", number) for name, number in versions().items() if number]
     sections = (
         Section("Model", rows=_about(model)),
-        Section("Intended use", [_use(model, use)]),
+        Section("Intended use", [_use(model)]),
         Section("Data", rows=[*_training_data(model), *_described(data)]),
         Section("Features", rows=_features(model)),
         Section("Measures", rows=[*_measures(model), *_measured(model, data, measures)]),
@@ -148,11 +145,10 @@ def _about(model: Ranker) -> list[Row]:
     return [*rows, ("starts from", start if weight is None else f"{start}; {weight}"), ("checksum", model.checksum())]
 
 
-def _use(model: Ranker, use: str) -> str:
-    """Return what the model is for: the user's words, then what follows from the model."""
-    sentences = [use.rstrip(". ")] if use.strip() else []
+def _use(model: Ranker) -> str:
+    """Return what the model is for, as far as it follows from the model."""
     comparable = "; probabilities of relevance, which it has, do" if model.calibration_ is not None else ""
-    sentences.append(f"{GENERAL}{comparable}")
+    sentences = [f"{GENERAL}{comparable}"]
     if model.retriever_ is not None:
         sentences.append(
             f"Its candidates are those of {model.retriever_}; other candidates are not what it learned from"

@@ -129,12 +129,11 @@ def rank_texts(
 
 @dataclass(frozen=True, eq=False)
 class TextsToRank:
-    """Texts of files: documents and locations as in `QueryTexts`, scores, the field that a str fills, and a cutoff."""
+    """Texts of files: documents and locations as in `QueryTexts`, scores, and a cutoff."""
 
     documents: Mapping[str, Mapping[str, Any]]
     locations: Mapping[tuple[str, str], str]
     scores: Run | None = None
-    plain_field: str | None = None
     cutoff: Cutoff | None = None
 
 
@@ -153,7 +152,7 @@ def rerank_topics(
         _log.warning("Topics without texts: %d of %d, e.g. %s.", len(without), len(topics), without[0])
     some = Topics({query_id: topics[query_id] for query_id in topics if query_id in texts.documents})
     query_texts = replace(texts_of_queries(some, texts.documents, texts.scores), locations=texts.locations)
-    return rank_texts(index, model, query_texts, texts.plain_field, base, texts.cutoff).head(k or DEPTH)
+    return rank_texts(index, model, query_texts, base=base, cutoff=texts.cutoff).head(k or DEPTH)
 
 
 def ranked_texts(run: Run, documents: Any, k: int | None) -> list[RankedText]:

@@ -61,14 +61,6 @@ CASES = {
         "features index topics.tsv bm25.run --qrels qrels.txt -o bad/out.txt --report bad/out.txt",
         r"--report bad/out\.txt: expected another file than that of --output",
     ),
-    "depth of no first stage": (
-        "rerank index model.json topics.tsv -o bad/out --first-k 10",
-        r"--first-k: expected --first beside it, got none\. Add it, or leave both out",
-    ),
-    "first stage less deep than the second": (
-        "rerank index model.json topics.tsv -o bad/out -k 20 --first model.json --first-k 10",
-        r"--first-k: expected at least k, the 20 documents of the second stage, got 10",
-    ),
     "first stage with texts": (
         "rerank index model.json topics.tsv -o bad/out --texts texts.jsonl --first model.json",
         r"--first: expected it without --texts, with which it has no effect",

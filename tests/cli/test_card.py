@@ -13,8 +13,8 @@ def test_card_is_that_of_python(command: Command, world: Path, tmp_path: Path) -
     done = command("explain model.json")
     assert (done.code, done.err) == (0, "")
     assert done.out == str(rerank.model_card(world / "model.json"))
-    arguments = ("explain", "model.json", "data.npz", "-m", "AP", "--use", "Tests alone.")
-    expected = rerank.model_card(world / "model.json", world / "data.npz", measures=["AP"], use="Tests alone.")
+    arguments = ("explain", "model.json", "data.npz", "-m", "AP")
+    expected = rerank.model_card(world / "model.json", world / "data.npz", measures=["AP"])
     assert command(*arguments, "-o", f"{tmp_path}/card.md").out == ""
     assert command(*arguments, "-o", f"{tmp_path}/card.html").out == ""
     assert (tmp_path / "card.md").read_text("utf8") == expected.to_markdown()
