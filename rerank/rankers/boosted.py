@@ -55,10 +55,10 @@ from rerank.retrieval.line_search import TOLERANCE, Lines, best_share
 from rerank.runtime.codec import Choice, Flag, Number, Whole
 from rerank.runtime.progress import track
 from rerank.trees.bins import BinnedData, Bins, Columns, bin_rows, bin_with, tree_values
-from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength
+from rerank.trees.boost import Booster, BoostTask, Gradients, StepLength
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import MOST_CATEGORIES, Forest, Tree
-from rerank.trees.grow import NEWTON, SPLIT_RULES, SplitRule, TreeLimits
+from rerank.trees.grow import SPLIT_RULES, TreeLimits
 from rerank.trees.score import score_rows
 from rerank.trees.structures import (
     AUTO,
@@ -241,12 +241,6 @@ class BoostedTrees(ForestRanker, WeightedRanker):
     colsample_bytree: float = parameter(
         1.0, Number(1e-9, 1.0), "Share of the features that each tree can use.", search=(0.3, 0.6, 1.0)
     )
-    extra_trees: bool = parameter(
-        False,
-        Flag(),
-        "Whether each leaf tries one random threshold of each feature in place of all of them (extremely randomized "
-        "trees).",
-    )
     metric: Any = watched_metric()
     early_stopping_rounds: int = stopping_parameter(100, "trees")
     base: Any = base_parameter()
@@ -257,9 +251,7 @@ class BoostedTrees(ForestRanker, WeightedRanker):
         "that is best on held-out queries (eval_set if given; otherwise each half of the training queries is scored by "
         "trees of the other half). base: trees are trained from the base's scores, F_0 = base.",
     )
-    random_state: int = parameter(
-        0, SEED, "Random seed of subsample, colsample_bytree, extra_trees and the halves of the queries."
-    )
+    random_state: int = parameter(0, SEED, "Random seed of subsample, colsample_bytree and the halves of the queries.")
     n_jobs: int | None = jobs_parameter()
 
     learned: ClassVar[Mapping[str, Any]] = {
@@ -411,14 +403,30 @@ class BoostedTrees(ForestRanker, WeightedRanker):
         """
         if self.data_sample_strategy == MVS:
             self._check_sampling()
+        sizes = self._sizes
+        limits = TreeLimits(
+            sizes.num_leaves,
+            self.max_depth or -1,
+            sizes.min_child_samples,
+            self.min_child_weight,
+            self.min_split_gain,
+            self.reg_alpha,
+            self.reg_lambda,
+        )
         of_rows = np.repeat(train.weights, np.diff(train.query_ptr))
-        by_weight = SplitRule(of_rows * train.row_weights if len(train.row_weights) else of_rows)
         task = BoostTask(
             data,
             train.query_ptr,
             start,
-            self._settings(grown_on),
-            NEWTON if self.split == "newton" else by_weight,
+            limits,
+            self.learning_rate,
+            self.subsample,
+            self.colsample_bytree,
+            self._seed(),
+            self.data_sample_strategy == MVS,
+            grown_on,
+            self.averages,
+            None if self.split == "newton" else of_rows * (train.row_weights if len(train.row_weights) else 1.0),
             self._step_length(train),
             self._constraints(train, data.columns.bins.is_category),
         )
@@ -467,29 +475,6 @@ class BoostedTrees(ForestRanker, WeightedRanker):
             stopping.add(np.empty(0) if valid is None else valid.scores(self.constant_))
             if stopping.over:
                 break
-
-    def _settings(self, grown_on: Ints | None) -> BoostSettings:
-        sizes = self._sizes
-        limits = TreeLimits(
-            sizes.num_leaves,
-            self.max_depth or -1,
-            sizes.min_child_samples,
-            self.min_child_weight,
-            self.min_split_gain,
-            self.reg_alpha,
-            self.reg_lambda,
-        )
-        return BoostSettings(
-            self.learning_rate,
-            self.subsample,
-            self.colsample_bytree,
-            self._seed(),
-            limits,
-            self.averages,
-            grown_on,
-            self.data_sample_strategy == MVS,
-            self.extra_trees,
-        )
 
     def _seed(self) -> int:
         """Return random_state, a new one where it is None."""

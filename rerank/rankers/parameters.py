@@ -46,7 +46,6 @@ SAME = {  # other names of parameters of rankers
     "max_bin": "max_bins",
     "subsample": "bagging_fraction sub_row bagging",
     "data_sample_strategy": "bootstrap_type sampling_method",
-    "extra_trees": "extra_tree",
     "colsample_bytree": "feature_fraction sub_feature max_features colsample_bynode colsample_bylevel",
     "early_stopping_rounds": "early_stopping_round n_iter_no_change early_stopping",
     "random_state": "seed random_seed bagging_seed data_random_seed",

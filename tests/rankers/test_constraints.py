@@ -24,7 +24,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "lambdamart from base": {"base": "run", "start": "base"},
     "lambdamart weighted base": {"base": "run"},
     "lambdamart drawn": {"subsample": 0.6, "colsample_bytree": 0.6},
-    "lambdamart of random splits": {"extra_trees": True},
     "lambdamart drawn by gradient": {"data_sample_strategy": "mvs", "subsample": 0.5},
 }
 
