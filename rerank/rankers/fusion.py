@@ -48,8 +48,7 @@ from rerank.rankers.auto import Auto, complete_member
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.imported import ImportedWeights
 from rerank.rankers.judged_lists import JudgedLists
-from rerank.rankers.ranker import Ranker, register_fitted
-from rerank.rankers.store import fitted_model
+from rerank.rankers.ranker import Ranker, fitted_model, register_fitted
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries
 from rerank.rankers.warm_start import ModelBase, deviation_in_queries, mean_and_error
 from rerank.retrieval.fusion import (

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.rankers.arrays import column_names, feature_matrix, is_sparse, numbered_names
+from rerank.rankers.boosted import ForestRanker
 from rerank.rankers.parameters import Jobs, jobs_parameter
 from rerank.rankers.ranker import PROGRESS, Ranker, register_fitted
-from rerank.rankers.store import ForestRanker
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet
 from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
 from rerank.runtime.codec import LARGEST, Choice, Field, Names, Number, Plain, SchemaError, Whole, at
@@ -375,10 +375,8 @@ class ImportedWeights(Imported):
         }
         return cls._of(feature_names, recipe, learned)
 
-    def weights(self) -> Floats:
-        """Return the weights of the features, (n_features,) float64."""
-        self._check_fitted()
-        return self.weights_.copy()
+    def _weights(self) -> Floats:
+        return self.weights_
 
     @property
     def feature_importances_(self) -> Floats:

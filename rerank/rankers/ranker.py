@@ -9,6 +9,7 @@ import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -27,6 +28,7 @@ from rerank.errors import (
     shown,
 )
 from rerank.files.lists import RunLike, data_of, run_of
+from rerank.files.source import checked_path
 from rerank.files.trec import read_run
 from rerank.history.history import History
 from rerank.metrics.registry import parse_measure
@@ -233,6 +235,15 @@ class Ranker(Estimator):
         """Return whether the length of the training follows from few queries, none of which is spared for stopping."""
         return False
 
+    def _weights(self) -> Floats:
+        """Return the weights of the fitted model, (n_weights,) float64, not copied."""
+        raise InvalidInputError(
+            f"weights: expected a net, a linear ranker or trees, got {self.kind}. Train one of these."
+        )
+
+    def _set_weights(self, weights: Floats) -> None:
+        """Take other weights, (n_weights,) float64."""
+
     def _columns_read(self) -> Ints:
         """Return the numbers of the features that `_scores` depends on."""
         return np.arange(self.n_features_in_)
@@ -385,7 +396,6 @@ class Ranker(Estimator):
         context: TrainingContext,
     ) -> None:
         """Learn from data, which start from given scores or the base; `valid` as `validation_arrays` returns it."""
-        self._check_memory(data, context)
         data = self._loaded(data)
         check_training_data(data, "training data")
         if data.row_weights is not None:
@@ -420,10 +430,6 @@ class Ranker(Estimator):
                 "others. Give the columns its categories (Series.cat.set_categories), as base.categories_ has "
                 "them; for a base without them, give codes (Series.cat.codes) and categorical_feature."
             )
-
-    def _check_memory(self, data: RankingData, context: TrainingContext) -> None:
-        """Refuse memory that is too little for these data."""
-        return
 
     def _loaded(self, data: RankingData) -> RankingData:
         """Return data with features in memory, unless the learner reads mapped ones block by block."""
@@ -665,6 +671,48 @@ class Ranker(Estimator):
                 "abstain."
             )
         return self.calibration_
+
+    def weights(self) -> Floats:
+        """Return all weights, (n_weights,) float64.
+
+        Returns
+        -------
+        ndarray of shape (n_weights,), dtype float64
+            Of a net: those of its layers. Of a linear ranker: weights of the features, then of the inputs that are 1
+            where a feature is missing. Of boosted trees: values of all leaves, tree by tree, in the unit of the scores.
+
+        """
+        self._check_fitted()
+        return self._weights().copy()
+
+    def with_weights(self, weights: ArrayLike) -> Self:
+        """Return a copy of the model with other weights, (n_weights,) float64.
+
+        Parameters
+        ----------
+        weights : array of shape (n_weights,)
+            Weights, as `weights` returns them.
+
+        Returns
+        -------
+        Ranker
+            The copy.
+
+        Raises
+        ------
+        InvalidInputError
+            If the number of weights is another.
+
+        """
+        self._check_fitted()
+        array = np.array(weights, dtype=np.float64)
+        count = len(self._weights())
+        if array.shape != (count,):
+            raise InvalidInputError(f"weights: expected {count} numbers, got shape {array.shape}. Change weights().")
+        other = copy(self)
+        other._set_weights(array)
+        other.calibration_ = None  # that of other scores
+        return other
 
     def checksum(self) -> str:
         """Return a checksum of what scores depend on: features, base, what was learned.
@@ -978,9 +1026,30 @@ def _record_of(kind: type[Ranker]) -> Record:
     return Record(parts, {"retriever": None, "run_retrievers": {}, "history": None})
 
 
-def read_model_file(path: str | Path) -> Ranker:
-    """Return the model of a file, checked; raises FileFormatError, ModelMismatchError, MissingFileError."""
-    source = Path(path)
+def read_model(path: str | Path) -> Ranker:
+    """Read and check a model file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `Ranker.save` or `rerank train` wrote.
+
+    Returns
+    -------
+    Ranker
+        The model.
+
+    Raises
+    ------
+    FileFormatError
+        For a file that is no model or a damaged one, with the place and the reason.
+    ModelMismatchError
+        For a version of the format that this package cannot read.
+    MissingFileError
+        Where there is no file.
+
+    """
+    source = checked_path(path)
     if not source.is_file():
         raise MissingFileError(source, "a model file")
     try:
@@ -1013,6 +1082,23 @@ def read_model_file(path: str | Path) -> Ranker:
     return model
 
 
+def fitted_model(model: Ranker | str | Path) -> Ranker:
+    """Return a model, or that of a file; raises scikit-learn's NotFittedError for one that is not fitted."""
+    if isinstance(model, str | Path):
+        return read_model(model)
+    if isinstance(getattr(model, "model", None), Ranker):
+        raise InvalidInputError(
+            f"model: expected a ranker, got {type(model).__name__}, what `train` returns. Take its model (.model)."
+        )
+    if not isinstance(model, Ranker):
+        raise InvalidInputError(
+            f"model: expected a fitted ranker or the path of its file, got {shown(repr(model))}. A model of another "
+            "system is imported first: import_model(model, recipe=...)."
+        )
+    model._check_fitted()
+    return model
+
+
 def given_base(base: Any, names: tuple[str, ...] | None = None) -> Any:
     """Return the argument `base` of a ranker: a mapping as a run, what run:FILE and model:FILE name, other's models.
 
@@ -1021,7 +1107,7 @@ def given_base(base: Any, names: tuple[str, ...] | None = None) -> Any:
     if isinstance(base, str) and base.startswith("run:"):
         return read_run(base.removeprefix("run:"))
     if isinstance(base, str) and base.startswith("model:"):
-        return read_model_file(base.removeprefix("model:"))
+        return read_model(base.removeprefix("model:"))
     if base is None or isinstance(base, str | Run | Ranker):
         return base
     if isinstance(base, Mapping):

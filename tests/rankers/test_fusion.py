@@ -16,7 +16,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.rankers.fusion import DEPTH, Fusion, _Convex, _Problem
 from rerank.rankers.imported import ImportedWeights
 from rerank.rankers.judged_lists import JUDGED, JudgedLists
-from rerank.rankers.store import read_model
+from rerank.rankers.ranker import read_model
 from rerank.retrieval.fusion import directions, source_data
 from rerank.types import Run
 
