@@ -254,11 +254,11 @@ class ImportedTrees(ForestRanker, Imported):
         changed = tuple(name if name in known else stored_name(name) for name in names)
         return changed if len(set(changed)) == len(changed) else names
 
-    def _with_codes(self, X: Any) -> Any:
-        """Return rows as `Ranker._with_codes` does, a frame with the columns' names as the model has them."""
+    def _read(self, X: Any) -> Any:
+        """Return rows as `Ranker._read` does, a frame with the columns' names as the model has them."""
         names = column_names(X) if self.categories_ and hasattr(X, "items") else None  # a frame of pandas
         renamed = X if names is None else X.rename(columns=dict(zip(names, self._as_trained(names), strict=True)))
-        return super()._with_codes(renamed)
+        return super()._read(renamed)
 
     def _matrix(self, X: object) -> NDArray[np.float32]:
         """Return bare features, with NaN for what a sparse X does not list where it is missing."""
