@@ -19,7 +19,6 @@ DEFAULT_LEVEL = "30"
 LOSSES: Mapping[str, Callable[..., Any]] = {
     "lambdarank": lambda **given: rerank.LambdaMART(**given),
     "xe-ndcg": lambda **given: rerank.MART(objective="xe-ndcg", **given),
-    "lambdarank, extra_trees": lambda **given: rerank.LambdaMART(extra_trees=True, **given),
 }
 NUMBERS = (10, 20, 50, 100, 300)  # training queries of `constraints`
 SIZES = {"mq2008": (50, 300), "nfcorpus": (50, 200), "cranfield": (50, 150)}  # new queries of `adaptation`

@@ -28,7 +28,6 @@ RERANK: dict[str, dict[str, Any]] = {
     "rerank": {},
     "rerank-sampled": {"data_sample_strategy": "mvs", "subsample": 0.1},
     "rerank-sampled-features": {"data_sample_strategy": "mvs", "subsample": 0.1, "colsample_bytree": 0.7},
-    "rerank-random-splits": {"extra_trees": True},
 }
 LIGHTGBM: dict[str, dict[str, Any]] = {
     "lightgbm": {},

@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from rerank.rankers.nets import LambdaRank as LambdaRank
     from rerank.rankers.nets import RankNet as RankNet
     from rerank.rankers.rankboost import RankBoost as RankBoost
-    from rerank.rankers.store import read_model as read_model
+    from rerank.rankers.ranker import read_model as read_model
     from rerank.retrieval.base import Candidates as Candidates
     from rerank.retrieval.fusion import fuse as fuse
     from rerank.retrieval.mixture import combine as combine
@@ -144,7 +144,7 @@ _HOMES = {
     "read_documents": "rerank.files.corpus",
     "read_folds": "rerank.files.lists",
     "read_history": "rerank.history.history",
-    "read_model": "rerank.rankers.store",
+    "read_model": "rerank.rankers.ranker",
     "read_preferences": "rerank.files.lists",
     "read_qrels": "rerank.files.trec",
     "read_run": "rerank.files.trec",

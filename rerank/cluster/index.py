@@ -23,7 +23,7 @@ from rerank.index.bound import HISTORY, VECTORS, check_topics, runs_beside, stor
 from rerank.index.index import Index
 from rerank.pipeline.applying import applied_model
 from rerank.pipeline.rerank import rerank
-from rerank.rankers.store import fitted_model
+from rerank.rankers.ranker import fitted_model
 from rerank.retrieval.base import Candidates
 from rerank.retrieval.union import UnionRun, run_of_part
 from rerank.training.folds import groups_of_topics

@@ -28,7 +28,7 @@ from rerank.trees.score import score_rows
 from rerank.types import Floats, Ints, RankingData
 
 MOST_LABEL = 30  # 2^label - 1 stays a number of 32 bits
-SENT = ("learning_rate", "max_depth", "min_split_gain", "max_bin", "colsample_bytree", "extra_trees", "random_state")
+SENT = ("learning_rate", "max_depth", "min_split_gain", "max_bin", "colsample_bytree", "random_state")
 # Parameters that LightGBM's learner has no match for -> the only value that it takes.
 REFUSED = {
     "split": "newton",

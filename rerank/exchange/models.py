@@ -37,8 +37,7 @@ from rerank.files.source import check_file, open_source
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.imported import LARGEST_VALUE, ImportedTrees, ImportedWeights
 from rerank.rankers.linear import LinearRanker
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import fitted_model
+from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.warm_start import reads_models
 from rerank.runtime.codec import LARGEST, SchemaError
 from rerank.runtime.output import check_outputs, whole_file

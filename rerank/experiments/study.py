@@ -20,8 +20,7 @@ from rerank.files.source import json_object, of_line, read_text
 from rerank.lucene.jvm import anserini_version
 from rerank.metrics.registry import each_named, named
 from rerank.rankers.parameters import declared_parameters
-from rerank.rankers.ranker import Ranker, given_base, ranker_class
-from rerank.rankers.store import fitted_model
+from rerank.rankers.ranker import Ranker, fitted_model, given_base, ranker_class
 from rerank.runtime.codec import (
     Anything,
     Field,

@@ -30,8 +30,7 @@ from rerank.index.index import Index
 from rerank.metrics.base import Measure
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.boosted import LambdaMART
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import fitted_model
+from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.runtime.output import whole_file
 from rerank.runtime.progress import track
 from rerank.training.folds import assign_folds, groups_by_id, query_values

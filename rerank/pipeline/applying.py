@@ -23,15 +23,13 @@ from rerank.features.recipe import Recipe, defined_functions, family
 from rerank.index.bound import Needs
 from rerank.rankers.calibration import Probabilities
 from rerank.rankers.imported import Unsupervised
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import fitted_model
+from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.warm_start import (
     RANK,
     SCORES,
     UNSUPERVISED,
     check_base_run,
     check_retrievers,
-    summed,
     trained_retriever,
 )
 from rerank.retrieval.base import DEPTH, Candidates
@@ -145,7 +143,8 @@ def unsupervised_model(index: BoundIndex, *, union: bool = True) -> Unsupervised
         encoder=None if index.encoder is None else index.encoder.name,
     )
     names = column_plan(index.forward, recipe).names  # without those that need positions, where there are none
-    _log.info("unsupervised: sum of %s; without %s.", ", ".join(summed(names)), _lacking(set(SCORES) - set(names)))
+    added = ", ".join(name for name in names if name in SCORES)
+    _log.info("unsupervised: sum of %s; without %s.", added, _lacking(set(SCORES) - set(names)))
     retriever = Retriever(best_candidates(index).tag) if union else None
     return Unsupervised.of(names, recipe.to_dict(), dict(index.forward.fingerprint), retriever)
 

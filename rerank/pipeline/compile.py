@@ -35,7 +35,7 @@ def _grow_trees() -> None:
     import numpy as np
 
     from rerank.trees.bins import bin_rows, tree_values
-    from rerank.trees.boost import Booster, BoostSettings, BoostTask
+    from rerank.trees.boost import Booster, BoostTask
 
     random = np.random.default_rng(0)
     n_rows = N_QUERIES * ROWS_A_QUERY
@@ -47,7 +47,7 @@ def _grow_trees() -> None:
 
     query_ptr = np.arange(N_QUERIES + 1) * ROWS_A_QUERY
     data = bin_rows(X, np.arange(n_rows), 255, 1)
-    task = BoostTask(data, query_ptr, np.zeros(n_rows), BoostSettings())
+    task = BoostTask(data, query_ptr, np.zeros(n_rows))
     tree_values(Booster(task, fill, 1).add_tree(), data.columns, data.blocks)
 
 

@@ -29,8 +29,7 @@ from rerank.pipeline.applying import (
     model_recipe,
     ranked,
 )
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import fitted_model
+from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.retrieval.base import DEPTH, run_names
 from rerank.retrieval.union import UnionRun
 from rerank.types import Floats, Ints, RankingData, Run, Topics, pointers, query_rows

@@ -41,7 +41,7 @@ MEASURES = {"ndcg": "nDCG", "map": "AP"}
 EXPONENTIAL = "nDCG(dcg='exp-log2')"  # gain 2^label - 1
 OWN = """n_estimators learning_rate num_leaves max_depth min_child_samples min_child_weight min_split_gain reg_alpha
 reg_lambda max_bin colsample_bytree truncation_level normalize sigma monotone_constraints interaction_constraints
-categorical_feature extra_trees"""
+categorical_feature"""
 OF_LAMBDAS = "truncation_level", "normalize", "sigma"
 XE_NDCG = "rank_xendcg", "xendcg", "xe_ndcg", "xe_ndcg_mart", "xendcg_mart"
 OTHER_NAMES = {

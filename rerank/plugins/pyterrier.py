@@ -18,8 +18,7 @@ from rerank.features.recipe import Recipe
 from rerank.index.index import Index
 from rerank.pipeline.applying import applied_model
 from rerank.pipeline.rerank import rerank
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import read_model
+from rerank.rankers.ranker import Ranker, read_model
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Qrels, RankingData, Run, Topics
 

@@ -547,17 +547,17 @@ class Ensemble(Combination):
 
     learned: ClassVar[Mapping[str, Any]] = {**Combination.learned, "stage": Ranker | None}
 
-    def _fit_data(self, data: RankingData, *others: Any) -> None:
-        _refuse_unlisted(data.zeros, self.members)
-        super()._fit_data(data, *others)
-
-    def _matching(self, data: RankingData) -> RankingData:
-        _refuse_unlisted(data.zeros, getattr(self, "members_", self.members))
-        return super()._matching(data)
-
-    def _matrix(self, X: object) -> NDArray[np.float32]:
-        _refuse_unlisted(zeros_of(X), getattr(self, "members_", self.members))
-        return super()._matrix(X)
+    def _read(self, X: Any) -> Any:
+        """Return rows; refuse sparse ones where a member reads what they do not list as missing, as others read 0."""
+        rows = super()._read(X)
+        zeros = rows.zeros if isinstance(rows, RankingData) else zeros_of(rows)
+        members = getattr(self, "members_", self.members)
+        if zeros in (UNLISTED, BOTH) and any(getattr(member, "unlisted_missing_", False) for member in members):
+            raise ModelMismatchError(
+                "members: expected rows that list every feature, got sparse ones, and a model of XGBoost, for which "
+                "what they do not list is missing. Pass an array, with NaN where a value is missing."
+            )
+        return rows
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         members = [learner_of(self, member) for member in self._new_members(len(train.weights))]
@@ -652,15 +652,6 @@ class Ensemble(Combination):
         n_members = len(self.members_)
         if (len(self.weights_) if self.stage_ is None else self.stage_.n_features_in_) != n_members or not n_members:
             raise SchemaError(f"a second stage of {n_members} members, at least 1", "another", path="stage")
-
-
-def _refuse_unlisted(zeros: str | None, members: Sequence[object]) -> None:
-    """Refuse sparse rows where a member reads what they do not list as missing: the others read it as 0."""
-    if zeros in (UNLISTED, BOTH) and any(getattr(member, "unlisted_missing_", False) for member in members):
-        raise ModelMismatchError(
-            "members: expected rows that list every feature, got sparse ones, and a model of XGBoost, for which what "
-            "they do not list is missing. Pass an array, with NaN where a value is missing."
-        )
 
 
 def _of_scores(data: TrainingSet, scores: NDArray[np.float32]) -> TrainingSet:

@@ -39,8 +39,7 @@ from rerank.rankers.parameters import (
     stopping_parameter,
     watched_metric,
 )
-from rerank.rankers.ranker import PROGRESS, register
-from rerank.rankers.store import ForestRanker, WeightedRanker
+from rerank.rankers.ranker import PROGRESS, Ranker, register
 from rerank.rankers.training import (
     ALONE,
     EarlyStopping,
@@ -52,13 +51,13 @@ from rerank.rankers.training import (
 )
 from rerank.rankers.warm_start import BaseWeight, WeightedBase, spread_at_the_top, start_in_units
 from rerank.retrieval.line_search import TOLERANCE, Lines, best_share
-from rerank.runtime.codec import Choice, Flag, Number, Whole
+from rerank.runtime.codec import Choice, Flag, Number, Whole, at
 from rerank.runtime.progress import track
 from rerank.trees.bins import BinnedData, Bins, Columns, bin_rows, bin_with, tree_values
-from rerank.trees.boost import Booster, BoostSettings, BoostTask, Gradients, StepLength
+from rerank.trees.boost import Booster, BoostTask, Gradients, StepLength
 from rerank.trees.contributions import add_contributions
-from rerank.trees.forest import MOST_CATEGORIES, Forest, Tree
-from rerank.trees.grow import NEWTON, SPLIT_RULES, SplitRule, TreeLimits
+from rerank.trees.forest import MOST_CATEGORIES, Forest
+from rerank.trees.grow import SPLIT_RULES, TreeLimits
 from rerank.trees.score import score_rows
 from rerank.trees.structures import (
     AUTO,
@@ -70,27 +69,7 @@ from rerank.trees.structures import (
     category_mask,
     check_codes,
 )
-from rerank.types import Floats, Ints, RankingData, query_rows
-
-
-class WatchedRows:
-    """Validation rows, binned as the training rows are, and the sums of the leaf values of the trees so far."""
-
-    def __init__(self, data: TrainingSet, bins: Bins, n_threads: int) -> None:
-        """Take validation data and the bins of the training rows."""
-        self._data = data
-        self._sums = np.zeros(len(data.order))
-        self._columns = Columns.separate(bins)
-        self._blocks = bin_with(self._columns, data.X, data.order, n_threads)
-
-    def add(self, tree: Tree, unit: float) -> None:
-        """Add the values of a tree, each times the unit."""
-        self._sums += tree_values(replace(tree, leaf_value=unit * tree.leaf_value), self._columns, self._blocks)
-
-    def scores(self, constant: float) -> Floats:
-        """Return the scores of all rows, (n_rows,) float64, in canonical order."""
-        return self._data.start_scores + (constant + self._sums)
-
+from rerank.types import Floats, Ints, query_rows
 
 log = logging.getLogger("rerank")
 FEWEST, FEW, SOME = 50, 300, 1000  # queries below which sizes of trees that are not given are smaller
@@ -139,8 +118,36 @@ STARTS = WEIGHTED, FROM_BASE = "weighted", "base"
 HALVES = 2  # of the training queries, whose trees score each other: each tree costs twice as much as without a base
 
 
+class ForestRanker(Ranker):
+    """Base class of the rankers that add up the values of trees."""
+
+    forest_: Forest
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """Total gain of each feature's splits, (n_features,) float64."""
+        return self.forest_.gains(self.n_features_in_)
+
+    def _weights(self) -> Floats:
+        return self.forest_.leaf_value
+
+    def _set_weights(self, weights: Floats) -> None:
+        self.forest_ = replace(self.forest_, leaf_value=weights)
+
+    def _columns_read(self) -> Ints:
+        return np.unique(self.forest_.feature).astype(np.int64)
+
+    def _learned_nothing(self) -> str:
+        splits = len(self.forest_.feature) > 0 and self.forest_.leaf_value.any()
+        return "" if splits else self.nothing_learned
+
+    def _check_learned(self) -> None:
+        with at("forest"):
+            self.forest_.check_features(self.n_features_in_)
+
+
 @dataclass(eq=False, repr=False)
-class BoostedTrees(ForestRanker, WeightedRanker):
+class BoostedTrees(ForestRanker):
     """Base class of the boosted trees; a ranker adds its objective and the parameters of it.
 
     F_k = F_(k-1) + learning_rate * leaf, each leaf the Newton step of its rows, -sum gradient / sum curvature. F_0 is
@@ -241,12 +248,6 @@ class BoostedTrees(ForestRanker, WeightedRanker):
     colsample_bytree: float = parameter(
         1.0, Number(1e-9, 1.0), "Share of the features that each tree can use.", search=(0.3, 0.6, 1.0)
     )
-    extra_trees: bool = parameter(
-        False,
-        Flag(),
-        "Whether each leaf tries one random threshold of each feature in place of all of them (extremely randomized "
-        "trees).",
-    )
     metric: Any = watched_metric()
     early_stopping_rounds: int = stopping_parameter(100, "trees")
     base: Any = base_parameter()
@@ -257,9 +258,7 @@ class BoostedTrees(ForestRanker, WeightedRanker):
         "that is best on held-out queries (eval_set if given; otherwise each half of the training queries is scored by "
         "trees of the other half). base: trees are trained from the base's scores, F_0 = base.",
     )
-    random_state: int = parameter(
-        0, SEED, "Random seed of subsample, colsample_bytree, extra_trees and the halves of the queries."
-    )
+    random_state: int = parameter(0, SEED, "Random seed of subsample, colsample_bytree and the halves of the queries.")
     n_jobs: int | None = jobs_parameter()
 
     learned: ClassVar[Mapping[str, Any]] = {
@@ -286,15 +285,6 @@ class BoostedTrees(ForestRanker, WeightedRanker):
     def _step_length(self, train: TrainingSet) -> StepLength | None:
         """Return what chooses the share of each tree that is taken; None for the learning rate."""
         return None
-
-    def _weights(self) -> Floats:
-        return self.forest_.leaf_value
-
-    def _set_weights(self, weights: Floats) -> None:
-        self.forest_ = replace(self.forest_, leaf_value=weights)
-
-    def _check_memory(self, data: RankingData, context: TrainingContext) -> None:
-        context.storage(data.n_rows, data.n_features, 0, self.num_leaves or OF_MANY.num_leaves)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         self.base_weight_: BaseWeight | None = None
@@ -348,10 +338,28 @@ class BoostedTrees(ForestRanker, WeightedRanker):
         start, centre = start_in_units(train, unit, by_query=constant is None)
         self.constant_ = unit * (constant or 0.0) - centre
         booster = self._booster(train, objective, start + (constant or 0.0), data)
-        watched = None if valid is None else WatchedRows(valid, data.columns.bins, numba.get_num_threads())
-        self._boost(booster, stopping, watched, unit)
+        self._boost(booster, stopping, valid, data.columns.bins, unit)
         self._follow(stopping)
         return data, Forest.of(booster.trees[: stopping.best]).scaled(unit)
+
+    def _boost(
+        self, booster: Booster, stopping: EarlyStopping, valid: TrainingSet | None, bins: Bins, unit: float
+    ) -> None:
+        """Add trees until the number is reached or the measure of the validation rows, binned alike, no longer rises.
+
+        The measure before the first tree counts: a warm start that no tree betters stays the base ranker.
+        """
+        scores = np.empty(0)
+        if valid is not None:
+            columns = Columns.separate(bins)
+            blocks = bin_with(columns, valid.X, valid.order, numba.get_num_threads())
+            sums = np.zeros(len(valid.order))
+        for _ in stopping.iterations(self._sizes.n_estimators, "trees"):
+            tree = booster.add_tree()
+            if valid is not None:
+                sums += tree_values(replace(tree, leaf_value=unit * tree.leaf_value), columns, blocks)
+                scores = valid.start_scores + (self.constant_ + sums)
+            stopping.add(scores)
 
     def _is_category(self, train: TrainingSet, valid: TrainingSet | None) -> NDArray[np.bool_]:
         """Return which features are categories, (n_features,); refuse values that are none."""
@@ -411,14 +419,30 @@ class BoostedTrees(ForestRanker, WeightedRanker):
         """
         if self.data_sample_strategy == MVS:
             self._check_sampling()
+        sizes = self._sizes
+        limits = TreeLimits(
+            sizes.num_leaves,
+            self.max_depth or -1,
+            sizes.min_child_samples,
+            self.min_child_weight,
+            self.min_split_gain,
+            self.reg_alpha,
+            self.reg_lambda,
+        )
         of_rows = np.repeat(train.weights, np.diff(train.query_ptr))
-        by_weight = SplitRule(of_rows * train.row_weights if len(train.row_weights) else of_rows)
         task = BoostTask(
             data,
             train.query_ptr,
             start,
-            self._settings(grown_on),
-            NEWTON if self.split == "newton" else by_weight,
+            limits,
+            self.learning_rate,
+            self.subsample,
+            self.colsample_bytree,
+            self._seed(),
+            self.data_sample_strategy == MVS,
+            grown_on,
+            self.averages,
+            None if self.split == "newton" else of_rows * (train.row_weights if len(train.row_weights) else 1.0),
             self._step_length(train),
             self._constraints(train, data.columns.bins.is_category),
         )
@@ -453,43 +477,6 @@ class BoostedTrees(ForestRanker, WeightedRanker):
                 f"{train.names[both[0]]!r}. Leave it out of monotone_constraints or of categorical_feature."
             )
         return constraints
-
-    def _boost(self, booster: Booster, stopping: EarlyStopping, valid: WatchedRows | None, unit: float) -> None:
-        """Add trees until the number is reached or the validation measure no longer rises.
-
-        The measure before the first tree counts: a warm start that no tree betters stays the base ranker.
-        """
-        n_trees = self._sizes.n_estimators
-        for _ in track(range(n_trees), "trees", n_trees):
-            tree = booster.add_tree()
-            if valid is not None:
-                valid.add(tree, unit)
-            stopping.add(np.empty(0) if valid is None else valid.scores(self.constant_))
-            if stopping.over:
-                break
-
-    def _settings(self, grown_on: Ints | None) -> BoostSettings:
-        sizes = self._sizes
-        limits = TreeLimits(
-            sizes.num_leaves,
-            self.max_depth or -1,
-            sizes.min_child_samples,
-            self.min_child_weight,
-            self.min_split_gain,
-            self.reg_alpha,
-            self.reg_lambda,
-        )
-        return BoostSettings(
-            self.learning_rate,
-            self.subsample,
-            self.colsample_bytree,
-            self._seed(),
-            limits,
-            self.averages,
-            grown_on,
-            self.data_sample_strategy == MVS,
-            self.extra_trees,
-        )
 
     def _seed(self) -> int:
         """Return random_state, a new one where it is None."""

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.rankers.arrays import column_names, feature_matrix, is_sparse, numbered_names
+from rerank.rankers.boosted import ForestRanker
 from rerank.rankers.parameters import Jobs, jobs_parameter
 from rerank.rankers.ranker import PROGRESS, Ranker, register_fitted
-from rerank.rankers.store import ForestRanker
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet
 from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
 from rerank.runtime.codec import LARGEST, Choice, Field, Names, Number, Plain, SchemaError, Whole, at
@@ -254,11 +254,11 @@ class ImportedTrees(ForestRanker, Imported):
         changed = tuple(name if name in known else stored_name(name) for name in names)
         return changed if len(set(changed)) == len(changed) else names
 
-    def _with_codes(self, X: Any) -> Any:
-        """Return rows as `Ranker._with_codes` does, a frame with the columns' names as the model has them."""
+    def _read(self, X: Any) -> Any:
+        """Return rows as `Ranker._read` does, a frame with the columns' names as the model has them."""
         names = column_names(X) if self.categories_ and hasattr(X, "items") else None  # a frame of pandas
         renamed = X if names is None else X.rename(columns=dict(zip(names, self._as_trained(names), strict=True)))
-        return super()._with_codes(renamed)
+        return super()._read(renamed)
 
     def _matrix(self, X: object) -> NDArray[np.float32]:
         """Return bare features, with NaN for what a sparse X does not list where it is missing."""
@@ -375,10 +375,8 @@ class ImportedWeights(Imported):
         }
         return cls._of(feature_names, recipe, learned)
 
-    def weights(self) -> Floats:
-        """Return the weights of the features, (n_features,) float64."""
-        self._check_fitted()
-        return self.weights_.copy()
+    def _weights(self) -> Floats:
+        return self.weights_
 
     @property
     def feature_importances_(self) -> Floats:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -34,9 +34,8 @@ from rerank.objectives.listwise import PlackettLuceObjective
 from rerank.objectives.pairs import Hinge
 from rerank.objectives.pointwise import Logistic
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
-from rerank.rankers.ranker import PROGRESS, register
+from rerank.rankers.ranker import PROGRESS, Ranker, register
 from rerank.rankers.standardize import BLOCK, Standardizer
-from rerank.rankers.store import StandardizedRanker
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet, check_pairs, pair_counts
 from rerank.rankers.warm_start import spread_at_the_top, start_in_units
 from rerank.runtime.codec import Number, Whole
@@ -55,19 +54,16 @@ def minimise_by_bundle(
     n_weights: int,
     tolerance: float,
     max_iter: int,
-    follow: Callable[[Floats], None],
-) -> None:
-    """Minimise 1/2 |w|^2 + R(w) for convex R from w = 0.
+) -> Iterator[Floats]:
+    """Yield the best weights (n_weights,) after each round of minimising 1/2 |w|^2 + R(w), R convex, from w = 0.
 
     It ends when the best weights are within `tolerance` times their norm of those of the minimum: 1/2 of the square of
     that distance is at most the distance of the costs.
 
     value_and_gradient  the whole cost and a slope of it
-    follow              is called with the best weights (n_weights,) after each round; its StopIteration ends the search
     """
     weights = np.zeros(n_weights)
     least = np.inf
-    best = weights
     tangents = np.empty((0, n_weights))
     offsets = np.empty(0)
     shares = np.empty(0)
@@ -86,10 +82,7 @@ def minimise_by_bundle(
         allowed = max(0.5 * tolerance**2 * array_dot(best, best), LEAST_GAP * abs(least))
         _share_out(products, offsets, SHARE_OF_GAP * allowed, MOST_MOVES, shares)
         weights = -cross_product(shares[:, None], tangents)[0]
-        try:
-            follow(best)
-        except StopIteration:
-            return
+        yield best
         bound = array_dot(offsets, shares) - 0.5 * array_dot(weights, weights)
         if least - bound <= allowed:
             return
@@ -186,9 +179,10 @@ def minimise_smooth(
     guess_here: Callable[[], Guess],
     tolerance: float,
     max_iter: int,
-    follow: Callable[[Floats], None],
-) -> Floats:
-    """Minimise a smooth convex cost from weights 0, until the gradient's norm is `tolerance` times that of the weights.
+) -> Iterator[Floats]:
+    """Yield the weights (n_weights,) after each iteration of minimising a smooth convex cost, from 0.
+
+    It ends when the gradient's norm is `tolerance` times that of the weights.
 
     Of a cost that holds 1/2 |w|^2 the weights are then within that share of their norm of the minimum.
 
@@ -201,22 +195,17 @@ def minimise_smooth(
     pairs: deque[tuple[Floats, Floats]] = deque(maxlen=PAIRS)
     for number in range(max_iter):
         if array_dot(gradient, gradient) <= tolerance**2 * array_dot(weights, weights):
-            break
+            return
         if number & (number - 1) == 0:
             guess = guess_here()
-        direction = _direction(gradient, guess, pairs)
-        found = _wolfe_step(value_and_gradient, weights, value, gradient, direction)
+        found = _wolfe_step(value_and_gradient, weights, value, gradient, _direction(gradient, guess, pairs))
         if found is None:  # rounding hides any further fall
-            break
+            return
         moved, value, new_gradient = found
         pairs.append((moved - weights, new_gradient - gradient))
         weights = moved
         gradient = new_gradient
-        try:
-            follow(weights)
-        except StopIteration:
-            break
-    return weights
+        yield weights
 
 
 def _direction(gradient: Floats, guess: Guess, pairs: deque[tuple[Floats, Floats]]) -> Floats:
@@ -265,6 +254,33 @@ WIDEST_HESSIAN = 1000  # inputs
 MOST_STEPS = 100  # of the search for the base's unit
 TINY = 1e-12
 WIDEST = 30.0  # largest ratio of the base's unit to its spread, either way
+
+
+class StandardizedRanker(Ranker):
+    """Base class of the rankers that read standardized features."""
+
+    standardizer_: Standardizer
+
+    @abstractmethod
+    def _input_scores(self, inputs: Floats) -> Floats:
+        """Return the score of each row of inputs (n_rows, n_inputs), (n_rows,)."""
+
+    def _scores(self, X: NDArray[np.float32]) -> Floats:
+        blocks = (X[first : first + BLOCK] for first in range(0, len(X), BLOCK))
+        parts = [self._input_scores(self.standardizer_.inputs(block)) for block in blocks]
+        return np.concatenate([np.empty(0), *parts])
+
+    def _held_out(
+        self, valid: TrainingSet | None, unit: float, scores: Callable[[Any, NDArray[np.float32]], Floats]
+    ) -> Callable[[Any], Floats]:
+        """Return what gives the validation rows' scores under other weights; of no rows where there are none.
+
+        scores  of inputs under these weights, to which the start scores are added, in this unit
+        """
+        if valid is None:
+            return lambda weights: np.empty(0)
+        inputs = self.standardizer_.inputs(valid.X, valid.order, np.float32)
+        return lambda weights: valid.start_scores + unit * scores(weights, inputs)
 
 
 @dataclass(eq=False, repr=False)
@@ -334,22 +350,19 @@ class LinearRanker(StandardizedRanker):
         cost = Cost(inputs, slope * start, objective, self.C, self.has_intercept)
         best = np.zeros(cost.n_weights)
         held_out = self._held_out(valid, unit, linear_scores)
-
-        def follow(weights: Floats) -> None:
+        for weights in self._iterates(cost):
             if stopping.add(held_out(weights)):
-                best[:] = weights
+                best = weights
             if stopping.over:
-                raise StopIteration
-
-        self._minimise(cost, follow)
+                break
         self._follow(stopping)
         n_inputs = self.standardizer_.n_inputs
         self.weights_ = unit * best[:n_inputs]
         self.intercept_ = unit * float(best[n_inputs:].sum()) - centre
 
-    def _minimise(self, cost: Cost, follow: Callable[[Floats], None]) -> None:
-        """Search for the minimum and call `follow` with each iterate; L-BFGS is for smooth costs."""
-        minimise_smooth(cost.value_and_gradient, cost.n_weights, cost.inverse_hessian, TOLERANCE, self.max_iter, follow)
+    def _iterates(self, cost: Cost) -> Iterator[Floats]:
+        """Yield the weights of each iteration towards the minimum; L-BFGS is for smooth costs."""
+        return minimise_smooth(cost.value_and_gradient, cost.n_weights, cost.inverse_hessian, TOLERANCE, self.max_iter)
 
     def _input_scores(self, inputs: Floats) -> Floats:
         return product(inputs, self.weights_) + self.intercept_
@@ -392,7 +405,7 @@ def _slope(objective: LabelCost, base: Floats) -> float:
     guess = partial(
         product, inverse(np.array([[array_dot(hess * base, base), mixed], [mixed, hess.sum()]]) + TINY * np.eye(2))
     )
-    least = minimise_smooth(value_and_gradient, 2, lambda: guess, TOLERANCE, MOST_STEPS, lambda change: None)
+    least = [np.zeros(2), *minimise_smooth(value_and_gradient, 2, lambda: guess, TOLERANCE, MOST_STEPS)][-1]
     return float(np.clip(1.0 + least[0], 1.0 / WIDEST, WIDEST))
 
 
@@ -543,5 +556,5 @@ class RankSVM(LinearRanker):
     def _objective(self, train: TrainingSet) -> LabelCost:
         return Hinge(train.query_ptr, train.weights / pair_counts(train), train.labels)
 
-    def _minimise(self, cost: Cost, follow: Callable[[Floats], None]) -> None:
-        minimise_by_bundle(cost.value_and_gradient, cost.n_weights, HINGE_TOLERANCE, self.max_iter, follow)
+    def _iterates(self, cost: Cost) -> Iterator[Floats]:
+        return minimise_by_bundle(cost.value_and_gradient, cost.n_weights, HINGE_TOLERANCE, self.max_iter)

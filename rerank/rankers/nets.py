@@ -18,6 +18,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
 from rerank.objectives.pairs import PreferencePairs, RankNetObjective
 from rerank.objectives.swap_blocks import lambdarank_for, order_matters
+from rerank.rankers.linear import StandardizedRanker
 from rerank.rankers.parameters import (
     NORMALIZE,
     SEED,
@@ -30,13 +31,11 @@ from rerank.rankers.parameters import (
 )
 from rerank.rankers.ranker import PROGRESS, register
 from rerank.rankers.standardize import BLOCK, Standardizer
-from rerank.rankers.store import StandardizedRanker
 from rerank.rankers.training import ALONE, EarlyStopping, TrainingContext, TrainingSet, pair_counts
 from rerank.rankers.warm_start import spread_at_the_top, start_in_units
 from rerank.runtime.codec import Flag, Number, Whole
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import cross_product, exp, product
-from rerank.runtime.progress import track
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats
 
@@ -204,14 +203,12 @@ class NetRanker(StandardizedRanker):
         net = best = Net.drawn(self.standardizer_.n_inputs, self.hidden_units, random)
         step = Adam(len(net.weights))
         n_steps = self.n_epochs * len(queries)
-        for _ in track(range(self.n_epochs), "epochs", self.n_epochs):
+        for _ in stopping.iterations(self.n_epochs, "epochs"):
             for number in random.permutation(len(queries)).tolist():
                 rate = self.learning_rate * (1.0 - step.count / n_steps)
                 net = Net(step.next(net.weights, self._gradient(net, queries[number]), rate), net.n_hidden)
             if stopping.add(held_out(net)):
                 best = net
-            if stopping.over:
-                break
         return best
 
     def _gradient(self, net: Net, query: _Query) -> Floats:

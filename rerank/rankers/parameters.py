@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
 from textwrap import wrap
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 from rerank.errors import InvalidInputError, UnknownParameterError, shown, suggestion
 from rerank.metrics.registry import measure_name
@@ -46,7 +46,6 @@ SAME = {  # other names of parameters of rankers
     "max_bin": "max_bins",
     "subsample": "bagging_fraction sub_row bagging",
     "data_sample_strategy": "bootstrap_type sampling_method",
-    "extra_trees": "extra_tree",
     "colsample_bytree": "feature_fraction sub_feature max_features colsample_bynode colsample_bylevel",
     "early_stopping_rounds": "early_stopping_round n_iter_no_change early_stopping",
     "random_state": "seed random_seed bagging_seed data_random_seed",
@@ -158,11 +157,11 @@ def parameter(default: Any, field: Field | None, help: str, search: Sequence[Any
 
 def declared_parameters(ranker: type) -> dict[str, Parameter]:
     """Return the hyper-parameters that a ranker's class declares, by name."""
-    fields = {field.name: field for field in dataclasses.fields(ranker)}
+    fields = dataclasses.fields(ranker)
     return {
-        name: Parameter(name, declared[0], field.default, declared[1], declared[2])
-        for name, field in fields.items()
-        if (declared := field.metadata.get(_DECLARED)) is not None
+        field.name: Parameter(field.name, field.metadata[_DECLARED][0], field.default, *field.metadata[_DECLARED][1:])
+        for field in fields
+        if _DECLARED in field.metadata
     }
 
 
@@ -222,12 +221,6 @@ SEED = Whole(0, 2**64 - 1, optional=True)
 ROUNDS = Whole(1, 1_000_000)
 
 
-class HasParameters(Protocol):
-    """An object whose class declares hyper-parameters."""
-
-    parameter_fields: ClassVar[Mapping[str, Field]]
-
-
 def base_parameter() -> Any:
     """Return the declaration of `base`."""
     return parameter(
@@ -259,7 +252,7 @@ def stopping_parameter(rounds: int, unit: str) -> Any:
     return parameter(rounds, ROUNDS, text)
 
 
-def plain_parameters(ranker: HasParameters) -> dict[str, Any]:
+def plain_parameters(ranker: Estimator) -> dict[str, Any]:
     """Return a ranker's parameters but `base` as plain values; raises SchemaError for one that cannot be used."""
     return read_parameters(ranker.parameter_fields, {name: getattr(ranker, name) for name in ranker.parameter_fields})
 
@@ -285,7 +278,7 @@ def read_value(text: str) -> Any:
         return text
 
 
-def check_parameters(ranker: HasParameters) -> None:
+def check_parameters(ranker: Estimator) -> None:
     """Refuse values of parameters that cannot be learned with."""
     try:
         plain_parameters(ranker)
@@ -298,6 +291,8 @@ _ROUTED = ("fit", "predict", "score")  # methods whose further arguments scikit-
 
 class Estimator:
     """Base class of an estimator whose parameters are the fields of a dataclass."""
+
+    parameter_fields: ClassVar[Mapping[str, Field]]  # of the constructor's arguments but `base`
 
     def __new__(cls, *arguments: Any, **parameters: Any) -> Self:
         """Refuse unknown parameters with the nearest known name."""

@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.objectives.pairs import ExponentialPairs, PairwiseExponential
+from rerank.rankers.boosted import ForestRanker
 from rerank.rankers.linear import least_convex
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.ranker import PROGRESS, register
-from rerank.rankers.store import ForestRanker
 from rerank.rankers.training import ALONE, EarlyStopping, TrainingContext, TrainingSet, check_pairs, pair_counts
 from rerank.rankers.warm_start import spread_at_the_top, start_in_units
 from rerank.runtime.codec import Choice, Number, Whole
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_dot, array_log, array_log1p
-from rerank.runtime.progress import track
 from rerank.trees.bins import MOST_CODES, WIDTH, Columns, learn_bins
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, Tree
@@ -121,7 +120,7 @@ class RankBoost(ForestRanker):
         hess = np.empty_like(scores)
         valid_scores = np.empty(0) if valid is None else valid.start_scores.copy()
         before = objective.cost(scores)
-        for _ in track(range(self.n_estimators), "weak rankers", self.n_estimators):
+        for _ in stopping.iterations(self.n_estimators, "weak rankers"):
             objective.gradients(scores, grad, hess)
             weak = search.best(-grad / before)
             if weak is None:
@@ -135,8 +134,6 @@ class RankBoost(ForestRanker):
             if valid is not None:
                 valid_scores += score_rows(Forest.of([trees[-1]]), valid.X)[valid.order]
             stopping.add(valid_scores)
-            if stopping.over:
-                break
         return trees
 
     def _alpha(

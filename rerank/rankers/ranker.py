@@ -9,6 +9,7 @@ import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -27,6 +28,7 @@ from rerank.errors import (
     shown,
 )
 from rerank.files.lists import RunLike, data_of, run_of
+from rerank.files.source import checked_path
 from rerank.files.trec import read_run
 from rerank.history.history import History
 from rerank.metrics.registry import parse_measure
@@ -89,7 +91,6 @@ from rerank.runtime.codec import (
     SchemaError,
     Sizes,
     Table,
-    Text,
     Whole,
     at,
     field_of,
@@ -161,7 +162,6 @@ class Ranker(Estimator):
     cross_validates: ClassVar[bool] = False  # without an eval_set, chooses by held-out queries; see cross_validated_
     learned: ClassVar[Mapping[str, Any]]  # annotations of what was learned, by attribute without the last underscore
     cross_validated_: float  # metric of the choice on the held-out training queries
-    parameter_fields: ClassVar[Mapping[str, Field]]  # of the constructor's arguments but `base`
     metric: Any
     early_stopping_rounds: int
     base: Any
@@ -232,6 +232,15 @@ class Ranker(Estimator):
     def _sized_by_queries(self, n_queries: int) -> bool:
         """Return whether the length of the training follows from few queries, none of which is spared for stopping."""
         return False
+
+    def _weights(self) -> Floats:
+        """Return the weights of the fitted model, (n_weights,) float64, not copied."""
+        raise InvalidInputError(
+            f"weights: expected a net, a linear ranker or trees, got {self.kind}. Train one of these."
+        )
+
+    def _set_weights(self, weights: Floats) -> None:
+        """Take other weights, (n_weights,) float64."""
 
     def _columns_read(self) -> Ints:
         """Return the numbers of the features that `_scores` depends on."""
@@ -359,7 +368,7 @@ class Ranker(Estimator):
         learner = self.unfitted_copy()  # all or nothing: a failed training leaves this ranker as it was
         if "categorical_feature" in self.parameter_fields:
             learner.categories_ = category_values(rows)
-        rows = coded(rows, learner.categories_)
+        rows = learner._read(rows)
         learner._columns_named = not isinstance(rows, RankingData) and column_names(rows) is not None
         data, start = labelled_rows(rows, y, qid, group, init_score, sample_weight)
         valid = validation_arrays(data_of(eval_set), eval_qid, eval_group, eval_init_score)
@@ -385,7 +394,6 @@ class Ranker(Estimator):
         context: TrainingContext,
     ) -> None:
         """Learn from data, which start from given scores or the base; `valid` as `validation_arrays` returns it."""
-        self._check_memory(data, context)
         data = self._loaded(data)
         check_training_data(data, "training data")
         if data.row_weights is not None:
@@ -420,10 +428,6 @@ class Ranker(Estimator):
                 "others. Give the columns its categories (Series.cat.set_categories), as base.categories_ has "
                 "them; for a base without them, give codes (Series.cat.codes) and categorical_feature."
             )
-
-    def _check_memory(self, data: RankingData, context: TrainingContext) -> None:
-        """Refuse memory that is too little for these data."""
-        return
 
     def _loaded(self, data: RankingData) -> RankingData:
         """Return data with features in memory, unless the learner reads mapped ones block by block."""
@@ -469,13 +473,12 @@ class Ranker(Estimator):
 
         """
         self._check_fitted()
-        rows: Any = self._with_codes(X)
-        bare = not isinstance(rows, RankingData) and init_score is None and base is None
-        if bare and isinstance(self.base_, NoBase):
-            rows = self._matrix(rows)  # no record of them is needed: one row is scored in half the time
+        starts_at_0 = init_score is None and base is None and isinstance(self.base_, NoBase)
+        if starts_at_0 and not isinstance(X, RankingData | str | Path):
+            rows = self._matrix(self._read(X))  # no record of them is needed: one row is scored in half the time
             with kernel_threads(self.n_jobs, len(rows)):
                 return 0.0 + self._scores(rows)
-        data = self._rows_to_score(rows, init_score, base)
+        data = self._rows_to_score(X, init_score, base)
         with kernel_threads(self.n_jobs, data.n_rows):
             return self._start(data, init_score, base) + self._scores_of(data.X)
 
@@ -525,7 +528,7 @@ class Ranker(Estimator):
         Lundberg, Erion and Lee (2018), Consistent individualized feature attribution for tree ensembles.
 
         """
-        data = self._rows_to_score(self._with_codes(X), init_score, base)
+        data = self._rows_to_score(X, init_score, base)
         out = np.zeros((data.n_rows, self.n_features_in_ + 1))
         with kernel_threads(self.n_jobs, data.n_rows) as n_threads:
             self._add_contributions(data.X, out, n_threads)
@@ -541,13 +544,23 @@ class Ranker(Estimator):
             f"contributions: expected a ranker of trees or a linear one, got {self.kind}. Train one of these."
         )
 
-    def _rows_to_score(self, X: RankingData | ArrayLike, init_score: ArrayLike | None, base: object) -> RankingData:
-        """Return the rows with the model's features, checked."""
+    def _rows_to_score(self, X: Any, init_score: ArrayLike | None, base: object) -> RankingData:
+        """Return the rows with the model's features, checked; bare ones as a record with one nameless query."""
         self._check_fitted()
-        data = self._matching(X) if isinstance(X, RankingData) else self._rows(self._matrix(X), zeros_of(X))
+        X = self._read(X)
         if isinstance(X, RankingData):
+            data = self._matching(X)
             check_retrievers(self, X.retriever, X.run_retrievers, "data", init_score is None and base is None)
-        return data
+            return data
+        array = self._matrix(X)
+        if self.base_.by_query:
+            raise ModelMismatchError(
+                "X: expected RankingData, within whose queries the base standardises scores, got an array without "
+                "queries. Pass RankingData."
+            )
+        ids = np.zeros(len(array), dtype="U1")
+        rows = np.array(["q"]), np.array([0, len(array)]), ids, array
+        return RankingData(*rows, tuple(self.feature_names_), zeros=zeros_of(X))
 
     def score(
         self,
@@ -578,7 +591,7 @@ class Ranker(Estimator):
         self._check_fitted()
         rows: Any = data_of(X)
         scores = self.predict(rows, init_score=init_score, base=base)
-        data, start = labelled_rows(self._with_codes(rows), y, qid, group, scores, sample_weight)
+        data, start = labelled_rows(self._read(rows), y, qid, group, scores, sample_weight)
         check_training_data(data, "data")
         train = TrainingSet.of(data, np.asarray(start))
         return Validation(train, parse_measure(self.metric)).value(train.start_scores)
@@ -665,6 +678,48 @@ class Ranker(Estimator):
                 "abstain."
             )
         return self.calibration_
+
+    def weights(self) -> Floats:
+        """Return all weights, (n_weights,) float64.
+
+        Returns
+        -------
+        ndarray of shape (n_weights,), dtype float64
+            Of a net: those of its layers. Of a linear ranker: weights of the features, then of the inputs that are 1
+            where a feature is missing. Of boosted trees: values of all leaves, tree by tree, in the unit of the scores.
+
+        """
+        self._check_fitted()
+        return self._weights().copy()
+
+    def with_weights(self, weights: ArrayLike) -> Self:
+        """Return a copy of the model with other weights, (n_weights,) float64.
+
+        Parameters
+        ----------
+        weights : array of shape (n_weights,)
+            Weights, as `weights` returns them.
+
+        Returns
+        -------
+        Ranker
+            The copy.
+
+        Raises
+        ------
+        InvalidInputError
+            If the number of weights is another.
+
+        """
+        self._check_fitted()
+        array = np.array(weights, dtype=np.float64)
+        count = len(self._weights())
+        if array.shape != (count,):
+            raise InvalidInputError(f"weights: expected {count} numbers, got shape {array.shape}. Change weights().")
+        other = copy(self)
+        other._set_weights(array)
+        other.calibration_ = None  # that of other scores
+        return other
 
     def checksum(self) -> str:
         """Return a checksum of what scores depend on: features, base, what was learned.
@@ -756,15 +811,11 @@ class Ranker(Estimator):
         kinds = {name: kind for name, kind in stored_rankers().items() if issubclass(kind, cls)}
         with at("ranker"):
             kind = kinds[Choice(lambda: kinds).read(stored.get("ranker") if isinstance(stored, Mapping) else None, {})]
-        values = _record_of(kind).read(stored, sizes)
-        model = kind(**values["parameters"])
-        origin = ("feature_names", "recipe", "fingerprint", "retriever", "run_retrievers", "base")
-        model._describe(*(values[name] for name in origin))
-        model._columns_named = values["columns"]
-        model.categories_ = values["categories"]
-        model._restore(values["learned"])
-        model.calibration_ = values["calibration"]
-        model.history_ = values["history"]
+        values = _record_of(kind).read({name: value for name, value in stored.items() if name != "ranker"}, sizes)
+        model = kind(**values.pop("parameters"))
+        model._columns_named = values.pop("columns")
+        model.n_features_in_ = len(values["feature_names"])
+        model._restore({**values.pop("learned"), **values})
         model._check()
         return model
 
@@ -803,7 +854,7 @@ class Ranker(Estimator):
             log.warning("%s: expected to learn from the data, got %s. The model %s.", self.kind, reason, ranks)
 
     def _validation_set(self, arrays: LabelledArrays, base: Any) -> TrainingSet:
-        X = coded(arrays[0], self.categories_)
+        X = self._read(arrays[0])
         data, scores = labelled_rows(X, *arrays[1:], prefix="eval_")
         if isinstance(self.base_, GivenScoresBase) and scores is None:
             raise InvalidInputError("eval_set: expected eval_init_score beside init_score, got none. Pass both.")
@@ -863,7 +914,7 @@ class Ranker(Estimator):
         """Return names of features as the model has them, where its owner changes some letters."""
         return names
 
-    def _with_codes(self, X: Any) -> Any:
+    def _read(self, X: Any) -> Any:
         """Return rows, read from their file where a path is given, with codes in place of a frame's categories."""
         return coded(data_of(X), self.categories_)
 
@@ -872,17 +923,6 @@ class Ranker(Estimator):
         array = feature_matrix(X)
         self._check_columns(array, column_names(X), "X")
         return array
-
-    def _rows(self, array: NDArray[np.float32], zeros: str | None = None) -> RankingData:
-        """Return bare features as a record with one nameless query."""
-        if self.base_.by_query:
-            raise ModelMismatchError(
-                "X: expected RankingData, within whose queries the base standardises scores, got an array without "
-                "queries. Pass RankingData."
-            )
-        ids = np.zeros(len(array), dtype="U1")
-        rows = np.array(["q"]), np.array([0, len(array)]), ids, array
-        return RankingData(*rows, tuple(self.feature_names_), zeros=zeros)
 
     def _matching(self, data: RankingData) -> RankingData:
         """Return the data with the model's features in the model's order; features are known by name."""
@@ -962,7 +1002,6 @@ STORED_MODEL = field_of(Ranker)
 def _record_of(kind: type[Ranker]) -> Record:
     """Return what reads the file of a ranker's model."""
     parts = {
-        "ranker": Text(),
         "parameters": Record(kind.parameter_fields, partial=True),
         "feature_names": Names(),
         "recipe": Plain(),
@@ -978,9 +1017,30 @@ def _record_of(kind: type[Ranker]) -> Record:
     return Record(parts, {"retriever": None, "run_retrievers": {}, "history": None})
 
 
-def read_model_file(path: str | Path) -> Ranker:
-    """Return the model of a file, checked; raises FileFormatError, ModelMismatchError, MissingFileError."""
-    source = Path(path)
+def read_model(path: str | Path) -> Ranker:
+    """Read and check a model file.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `Ranker.save` or `rerank train` wrote.
+
+    Returns
+    -------
+    Ranker
+        The model.
+
+    Raises
+    ------
+    FileFormatError
+        For a file that is no model or a damaged one, with the place and the reason.
+    ModelMismatchError
+        For a version of the format that this package cannot read.
+    MissingFileError
+        Where there is no file.
+
+    """
+    source = checked_path(path)
     if not source.is_file():
         raise MissingFileError(source, "a model file")
     try:
@@ -1013,6 +1073,23 @@ def read_model_file(path: str | Path) -> Ranker:
     return model
 
 
+def fitted_model(model: Ranker | str | Path) -> Ranker:
+    """Return a model, or that of a file; raises scikit-learn's NotFittedError for one that is not fitted."""
+    if isinstance(model, str | Path):
+        return read_model(model)
+    if isinstance(getattr(model, "model", None), Ranker):
+        raise InvalidInputError(
+            f"model: expected a ranker, got {type(model).__name__}, what `train` returns. Take its model (.model)."
+        )
+    if not isinstance(model, Ranker):
+        raise InvalidInputError(
+            f"model: expected a fitted ranker or the path of its file, got {shown(repr(model))}. A model of another "
+            "system is imported first: import_model(model, recipe=...)."
+        )
+    model._check_fitted()
+    return model
+
+
 def given_base(base: Any, names: tuple[str, ...] | None = None) -> Any:
     """Return the argument `base` of a ranker: a mapping as a run, what run:FILE and model:FILE name, other's models.
 
@@ -1021,7 +1098,7 @@ def given_base(base: Any, names: tuple[str, ...] | None = None) -> Any:
     if isinstance(base, str) and base.startswith("run:"):
         return read_run(base.removeprefix("run:"))
     if isinstance(base, str) and base.startswith("model:"):
-        return read_model_file(base.removeprefix("model:"))
+        return read_model(base.removeprefix("model:"))
     if base is None or isinstance(base, str | Run | Ranker):
         return base
     if isinstance(base, Mapping):

@@ -31,6 +31,7 @@ from rerank.errors import InvalidInputError, RerankError, shown
 from rerank.files.lists import read_preferences
 from rerank.metrics.base import Measure, RankedLists
 from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.progress import track
 from rerank.runtime.threads import private_bytes
 from rerank.trees.bins import EXCEPTIONS, GROUP_WIDTH, MOST_CODES, WIDTH, WORKING_BYTES, BinnedData, Storage
 from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query_rows
@@ -538,6 +539,13 @@ class EarlyStopping:
                 raise callback_fault(error, self._iteration) from error
             self._stopped |= progress.stopped
         return is_best
+
+    def iterations(self, number: int, what: str) -> Iterator[int]:
+        """Yield 0, 1, 2 ... for at most so many iterations, until the training is over; show the progress."""
+        for iteration in track(range(number), what, number):
+            yield iteration
+            if self.over:
+                return
 
     @property
     def over(self) -> bool:

@@ -82,17 +82,12 @@ def columns_read(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in names if name in SCORES or name == RANK)
 
 
-def summed(names: Iterable[str]) -> list[str]:
-    """Return those of some features whose standardised values are summed."""
-    return [name for name in names if name in SCORES]
-
-
-def standardised(data: RankingData, names: Sequence[str]) -> Floats:
-    """Return z of each score among some features, (n_rows, n_scores)."""
+def standardised(data: RankingData, names: Sequence[str]) -> dict[str, Floats]:
+    """Return z of each score among some features, (n_rows,), by its name."""
     query = query_rows(data.query_ptr)
     first = data.column(RANK) <= DEPTH if RANK in names else np.ones(data.n_rows, dtype=np.bool_)
-    scores = [data.column(name).astype(np.float64) for name in summed(names)]
-    return np.column_stack([_standardised(values, first, query, len(data)) for values in scores])
+    scores = {name: data.column(name).astype(np.float64) for name in names if name in SCORES}
+    return {name: _standardised(values, first, query, len(data)) for name, values in scores.items()}
 
 
 def _standardised(values: Floats, first: NDArray[np.bool_], query: Ints, n_queries: int) -> Floats:
@@ -129,6 +124,7 @@ CANDIDATES = ""  # name of the run that the rows came from, among the runs whose
 class Base(ABC):
     """Where a model's starting scores come from.
 
+    needs         names of the features without which a model cannot start from the base
     source        the run that they depend on: CANDIDATES, or the name of another run whose scores are features; None:
                   neither
     by_query      whether they depend on the other candidates of the query
@@ -136,6 +132,7 @@ class Base(ABC):
     """
 
     kind: ClassVar[str]
+    needs: tuple[str, ...] = ()
     source: str | None = None
     by_query: bool = False
     worth: ClassVar[float] = 0.0
@@ -150,11 +147,13 @@ class Base(ABC):
 
     def check_features(self, names: tuple[str, ...]) -> None:
         """Raise SchemaError where a model that has these features cannot start from the base."""
-        return
+        missing = next((name for name in self.needs if name not in names), None)
+        if missing is not None:
+            raise SchemaError("features of the model", shown(missing))
 
     def features_read(self) -> frozenset[str]:
         """Return the names of the features that the base scores depend on."""
-        return frozenset()
+        return frozenset(self.needs)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what the model file keeps: the kind, and the fields of the dataclass."""
@@ -183,6 +182,11 @@ class FeatureBase(Base):
     kind: ClassVar[str] = "feature"
 
     @property
+    def needs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The column's name."""
+        return (self.name,)
+
+    @property
     def source(self) -> str | None:  # type: ignore[override]
         """The run whose score, rank or deviation the column holds (`run.score`, `run.NAME.score`)."""
         if not self.name.startswith("run."):
@@ -205,15 +209,6 @@ class FeatureBase(Base):
         """Add the column to that of its feature."""
         out[:, data.feature_names.index(self.name)] += self.scores(data)
 
-    def check_features(self, names: tuple[str, ...]) -> None:
-        """Raise SchemaError where the column is not among the names."""
-        if self.name not in names:
-            raise SchemaError("a feature of the model", shown(self.name), path="name")
-
-    def features_read(self) -> frozenset[str]:
-        """Return the column's name."""
-        return frozenset({self.name})
-
 
 @dataclass(frozen=True)
 class UnsupervisedBase(Base):
@@ -224,10 +219,15 @@ class UnsupervisedBase(Base):
     by_query: ClassVar[bool] = True  # type: ignore[misc]
     worth: ClassVar[float] = 10.0
 
+    @property
+    def needs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The features."""
+        return self.features
+
     @classmethod
     def of(cls, names: tuple[str, ...]) -> UnsupervisedBase:
         """Return the sum over those of its features that some data have; refuse data without a score."""
-        if not summed(names):
+        if not any(name in SCORES for name in names):
             raise InvalidInputError(
                 f"base unsupervised: expected features that it sums ({', '.join(SCORES)}), got none of them. Compute "
                 "them, or start from another base (none: a cold start)."
@@ -237,25 +237,14 @@ class UnsupervisedBase(Base):
     def scores(self, data: RankingData) -> Floats:
         """Return the sum of every row."""
         total = np.zeros(data.n_rows)
-        for z in standardised(data, self.features).T:  # in one order on every processor
+        for z in standardised(data, self.features).values():  # in one order on every processor
             total += z
         return total
 
     def add_contributions(self, data: RankingData, out: Floats) -> None:
         """Add each standardised score to the column of its feature."""
-        out[:, [data.feature_names.index(name) for name in summed(self.features)]] += standardised(data, self.features)
-
-    def check_features(self, names: tuple[str, ...]) -> None:
-        """Raise SchemaError where a feature is not among the names, or none is a score that is summed."""
-        unknown = next((name for name in self.features if name not in columns_read(names)), None)
-        if unknown is not None:
-            raise SchemaError("features of the model that are summed", shown(unknown), path="features")
-        if not summed(self.features):
-            raise SchemaError("a score that is summed", "none", path="features")
-
-    def features_read(self) -> frozenset[str]:
-        """Return the names of the features."""
-        return frozenset(self.features)
+        for name, z in standardised(data, self.features).items():
+            out[:, data.feature_names.index(name)] += z
 
 
 @dataclass(frozen=True)
@@ -312,6 +301,11 @@ class ModelBase(Base):
     kind: ClassVar[str] = "model"
 
     @property
+    def needs(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The features of the inner model."""
+        return tuple(self.model.feature_names_)
+
+    @property
     def by_query(self) -> bool:  # type: ignore[override]
         """Whether those of the inner model do."""
         return bool(self.model.base_.by_query)
@@ -324,12 +318,6 @@ class ModelBase(Base):
         """Add the inner model's contributions to those of its features."""
         columns = [data.feature_names.index(name) for name in self.model.feature_names_]
         out[:, [*columns, -1]] += self.model.contributions(data)
-
-    def check_features(self, names: tuple[str, ...]) -> None:
-        """Raise SchemaError where the inner model needs a feature that is not among the names."""
-        missing = sorted(set(self.model.feature_names_) - set(names))
-        if missing:
-            raise SchemaError("features of the outer model", shown(missing[0]), path="model.feature_names")
 
     def features_read(self) -> frozenset[str]:
         """Return those of the inner model."""
@@ -362,26 +350,23 @@ def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
     base  what `given_base` returns: None, "run" (the run that the data came from), "feature:NAME", "unsupervised", a
           Run or a fitted ranker
     """
+    if isinstance(base, Run):
+        scores = run_scores(base, data)
+        is_own = data.base_scores is not None and np.array_equal(scores, data.base_scores)
+        return CandidateRunBase() if is_own else OtherRunBase(base.name), scores
     start = _as_base(base, data.feature_names)
-    if not isinstance(start, Run):
-        return start, start.scores(data)
-    scores = run_scores(start, data)
-    if data.base_scores is not None and np.array_equal(scores, data.base_scores):
-        return CandidateRunBase(), scores
-    return OtherRunBase(start.name), scores
+    return start, start.scores(data)
 
 
-def _as_base(base: Any, names: tuple[str, ...]) -> Base | Run:
+def _as_base(base: Any, names: tuple[str, ...]) -> Base:
     if base is None:
-        return NoBase()
+        return NO_BASE
     if base == UNSUPERVISED:
         return UnsupervisedBase.of(names)
     if isinstance(base, str) and base.startswith("feature:"):
         return FeatureBase(base.removeprefix("feature:"))
     if base == "run":
         return CandidateRunBase()
-    if isinstance(base, Run):
-        return base
     if hasattr(base, "predict") and hasattr(base, "to_dict"):
         return ModelBase(copy(base))  # `fit` changes none of its attributes' values: a later one does not show here
     raise InvalidInputError(
@@ -398,7 +383,7 @@ class StoredBase(Field):
 
     def read(self, value: object, sizes: Sizes) -> Base:
         """Return the base."""
-        kinds: dict[str, Any] = {base.kind: base for base in _BASES}
+        kinds: dict[str, Any] = {base.kind: base for base in Base.__subclasses__()}
         kind = value.get("kind") if isinstance(value, Mapping) else None
         names = [field.name for field in fields(kinds[kind])] if isinstance(kind, str) and kind in kinds else []
         record = Record({"kind": Choice(lambda: kinds), **{name: self._fields[name] for name in names}})
@@ -407,15 +392,6 @@ class StoredBase(Field):
         return base
 
 
-_BASES: tuple[Any, ...] = (
-    NoBase,
-    FeatureBase,
-    UnsupervisedBase,
-    CandidateRunBase,
-    OtherRunBase,
-    GivenScoresBase,
-    ModelBase,
-)
 log = logging.getLogger("rerank")
 
 
@@ -439,16 +415,12 @@ def check_retrievers(
     starts_there    False where the scores to start from are given by themselves
     Raises ModelMismatchError.
     """
-    pairs: dict[tuple[str, Retriever | None, Retriever | None], bool] = {}
-    for start_model in _with_bases(model) if starts_there else [model]:
-        start = start_model.base_.source if starts_there else None
-        made = [("candidates", start_model.retriever_, retriever, CANDIDATES)]
-        for name, of_run in start_model.run_retrievers_.items():
-            made.append((f"run {name}", of_run, run_retrievers.get(name), name))
-        for part, trained, applied, source in made:
-            pairs[part, trained, applied] = pairs.get((part, trained, applied), False) or start == source
-    for (part, trained, applied), is_start in pairs.items():
-        _compare(part, trained, applied, is_start, what)
+    models = list(_with_bases(model)) if starts_there else [model]
+    sources = {one.base_.source for one in models} if starts_there else set()
+    for one in models:
+        _compare("candidates", one.retriever_, retriever, CANDIDATES in sources, what)
+        for name, trained in one.run_retrievers_.items():
+            _compare(f"run {name}", trained, run_retrievers.get(name), name in sources, what)
 
 
 def check_base_run(model: Any, run: Run) -> None:
@@ -596,8 +568,7 @@ class WeightedBase:
     def averaged(self, learned: Floats) -> BaseWeight:
         """Return the weight beside learned scores (n_rows,) float64 of these queries, which were held out."""
         spread = self._spread_of(learned)
-        values = np.array([self._values(learned, ratio * spread) for ratio in RATIOS])
-        means = np.average(values, axis=1, weights=self._weights)
+        values, means = self._tried(learned, spread)
         gaps = [mean_and_error(values[np.argmax(means)] - value, self._weights) for value in values]
         distances = np.array([gap / error if gap > 0.0 else 0.0 for gap, error in gaps])
         mean = np.average(array_log(RATIOS), weights=array_exp(-(distances**2)))
@@ -606,8 +577,8 @@ class WeightedBase:
 
     def best(self, learned: Floats) -> BaseWeight:
         """Return the best weight beside learned scores (n_rows,) float64, for validation data of the caller."""
-        values = [np.average(self._values(learned, ratio), weights=self._weights) for ratio in RATIOS]
-        return self._weight(RATIOS[int(np.argmax(values))], 1.0, np.array(values))
+        _, means = self._tried(learned, 1.0)
+        return self._weight(RATIOS[int(np.argmax(means))], 1.0, means)
 
     def equal(self, learned: Floats) -> BaseWeight:
         """Return the weight of equal spreads, where no queries are held out."""
@@ -619,15 +590,12 @@ class WeightedBase:
 
     def best_of(self, learned: Floats) -> Floats:
         """Return base + learned scores (n_rows,), in units of the base's spread, with the weight that is best here."""
-        return self.mixed(learned, self.best(learned).ratio)
+        return self._base + learned / self.best(learned).ratio
 
-    def mixed(self, learned: Floats, weight: float) -> Floats:
-        """Return base + learned / weight, (n_rows,), in units of the base's spread."""
-        return self._base + learned / weight
-
-    def _values(self, learned: Floats, weight: float) -> Floats:
-        """Return the metric of each query."""
-        return self._validation.values(self.mixed(learned, weight))
+    def _tried(self, learned: Floats, spread: float) -> tuple[Floats, Floats]:
+        """Return the metric of each query with each ratio, (n_ratios, n_queries), and its means."""
+        values = np.array([self._validation.values(self._base + learned / (ratio * spread)) for ratio in RATIOS])
+        return values, np.average(values, axis=1, weights=self._weights)
 
     def _spread_of(self, learned: Floats) -> float:
         return spread_at_the_top(replace(self._data, start_scores=learned))

@@ -67,7 +67,7 @@ _NORMS: dict[str, Norm] = {}
 FIRST = 100  # documents of a list whose scores and overlap describe it
 OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
 OF_ALL = ("sources", "overlap")
-JUDGED = "judged"  # added by judged_lists.py
+JUDGED = "judged"  # added by rerank/rankers/fusion.py
 DIRECTIONS = {"rank": -1, **dict.fromkeys((*OF_SOURCE[1:-1], "sources", JUDGED), 1)}  # in which a document is better
 
 

@@ -33,8 +33,7 @@ from rerank.pipeline.applying import (
     unsupervised_model,
 )
 from rerank.rankers.calibration import Probabilities
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import read_model
+from rerank.rankers.ranker import Ranker, read_model
 from rerank.rankers.warm_start import CandidateRunBase, check_retrievers
 from rerank.retrieval.base import DEPTH, Candidates, run_names
 from rerank.retrieval.union import UnionRun

@@ -30,7 +30,7 @@ from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import random_bits
 from rerank.trees.bins import BinnedData, tree_values
 from rerank.trees.forest import Tree
-from rerank.trees.grow import NEWTON, Grower, SplitRule, TreeLimits, add_leaf_values
+from rerank.trees.grow import Grower, TreeLimits, add_leaf_values
 from rerank.trees.structures import SplitConstraints
 from rerank.types import Floats, Ints
 
@@ -46,20 +46,21 @@ StepLength = Callable[[Floats, Floats], float]
 
 
 def draw_by_gradient(
-    settings: BoostSettings, number: int, grad: Floats, hess: Floats, rows: NDArray[np.int32]
+    share: float, seed: list[int], grad: Floats, hess: Floats, rows: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Return those of rows (k,) that tree `number` is grown on, in their order.
+    """Return the share of rows (k,) that a tree is grown on, in their order.
 
     Their gradients and hessians in grad and hess (n_rows,) are multiplied by 1 / p.
     """
     counts = np.empty((N_SHARES, N_SIZES), dtype=np.int64)
     _count_sizes(grad, hess, rows, counts)
-    least = _least_certain(counts.sum(axis=0), settings.subsample * len(rows))
-    seed = np.random.default_rng([settings.random_state, number]).integers(1 << 63, dtype=np.uint64)
+    least = _least_certain(counts.sum(axis=0), share * len(rows))
+    of_rows = np.random.default_rng(seed).integers(1 << 63, dtype=np.uint64)
     drawn = np.empty(len(rows), dtype=np.int32)
-    ends = np.zeros(N_SHARES, dtype=np.int64)
-    _draw(grad, hess, rows, least, seed, drawn, ends)
-    return drawn[: int(_pack(drawn, ends))]
+    n_drawn = np.zeros(N_SHARES, dtype=np.int64)
+    _draw(grad, hess, rows, least, of_rows, drawn, n_drawn)
+    firsts = np.arange(N_SHARES) * len(rows) // N_SHARES
+    return np.concatenate([drawn[first : first + n] for first, n in zip(firsts, n_drawn.tolist(), strict=True)])
 
 
 def _least_certain(counts: NDArray[np.int64], n_drawn: float) -> float:
@@ -136,60 +137,9 @@ def _draw(grad, hess, rows, mu, seed, drawn, counts):  # type: ignore[no-untyped
         counts[share] = _draw_share(grad, hess, rows, mu, seed, np.int64(share), n, drawn)
 
 
-@kernel()
-def _pack(drawn, counts):  # type: ignore[no-untyped-def]
-    """Move the drawn rows of all shares to the front, in their order; return their number."""
-    n = np.int64(0)
-    for share in range(counts.shape[0]):
-        first, _ = _bounds(drawn.shape[0], share, counts.shape[0])
-        for i in range(counts[share]):
-            drawn[n + i] = drawn[first + i]
-        n += counts[share]
-    return n
-
-
-@dataclass(frozen=True)
-class BoostSettings:
-    """How a forest is grown; the names are those of LightGBM's ``LGBMRanker``.
-
-    Parameters
-    ----------
-    learning_rate : float
-        Factor of each tree.
-    subsample : float
-        Share of the queries that each tree is grown on, drawn anew for every tree.
-    colsample_bytree : float
-        Share of the features, drawn anew for every tree.
-    random_state : int
-        Seed of what is drawn.
-    limits : TreeLimits
-        When a tree stops growing.
-    queries : int64 array of shape (k,), optional
-        Queries that trees are grown on, and drawn from; all of them by default.
-    extra_trees : bool
-        Whether each leaf tries one random split of each feature in place of all of them.
-    by_gradient : bool
-        Whether `subsample` is a share of the rows, which are drawn by their gradients (MVS).
-    averaged : bool
-        Whether scores are a mean, h_k = (k h_(k-1) + learning_rate g_k) / (k + 1), g_k the tree, as GBRank's. The sum
-        h_0 + learning_rate (g_1 + ... + g_k) is (k + 1) h_k, and so ranks alike.
-
-    """
-
-    learning_rate: float = 0.1
-    subsample: float = 1.0
-    colsample_bytree: float = 1.0
-    random_state: int = 0
-    limits: TreeLimits = field(default_factory=TreeLimits)
-    averaged: bool = False
-    queries: Ints | None = None
-    by_gradient: bool = False
-    extra_trees: bool = False
-
-
 @dataclass(frozen=True, eq=False)
 class BoostTask:
-    """What a forest is grown from.
+    """What a forest is grown from, and how; the names are those of LightGBM's ``LGBMRanker``.
 
     Parameters
     ----------
@@ -199,10 +149,25 @@ class BoostTask:
         Rows of query q are [query_ptr[q], query_ptr[q + 1]), to draw whole queries.
     start_scores : float64 array of shape (n_rows,)
         Zeros, or the scores of a base ranker for a warm start.
-    settings : BoostSettings
-        How the forest is grown.
-    rule : SplitRule
-        How splits are compared.
+    limits : TreeLimits
+        When a tree stops growing.
+    learning_rate : float
+        Factor of each tree.
+    subsample : float
+        Share of the queries that each tree is grown on, drawn anew for every tree.
+    colsample_bytree : float
+        Share of the features, drawn anew for every tree.
+    random_state : int
+        Seed of what is drawn.
+    by_gradient : bool
+        Whether `subsample` is a share of the rows, which are drawn by their gradients (MVS).
+    queries : int64 array of shape (k,), optional
+        Queries that trees are grown on, and drawn from; all of them by default.
+    averaged : bool
+        Whether scores are a mean, h_k = (k h_(k-1) + learning_rate g_k) / (k + 1), g_k the tree, as GBRank's. The sum
+        h_0 + learning_rate (g_1 + ... + g_k) is (k + 1) h_k, and so ranks alike.
+    row_weights : float64 array of shape (n_rows,), optional
+        As in `Grower`: splits fit the gradients by least squares.
     step_length : callable, optional
         ``step_length(scores, values)`` returns the factor of a new tree from the scores and the tree's values, float64
         arrays of shape (n_rows,). None: the learning rate.
@@ -214,8 +179,15 @@ class BoostTask:
     data: BinnedData
     query_ptr: Ints
     start_scores: Floats
-    settings: BoostSettings
-    rule: SplitRule = NEWTON
+    limits: TreeLimits = field(default_factory=TreeLimits)
+    learning_rate: float = 0.1
+    subsample: float = 1.0
+    colsample_bytree: float = 1.0
+    random_state: int = 0
+    by_gradient: bool = False
+    queries: Ints | None = None
+    averaged: bool = False
+    row_weights: Floats | None = None
     step_length: StepLength | None = None
     constraints: SplitConstraints | None = None
 
@@ -251,8 +223,8 @@ class Booster:
         self._task = task
         self._gradients = gradients
         data = task.data
-        self._grower = Grower(data.columns, data.blocks, task.settings.limits, n_threads, task.constraints)
-        self._random = np.random.default_rng(task.settings.random_state)
+        self._grower = Grower(data.columns, data.blocks, task.limits, n_threads, task.constraints, task.row_weights)
+        self._random = np.random.default_rng(task.random_state)
         self._features = np.sort(data.columns.features)  # the others have one bin
         self._all_rows = np.arange(data.n_rows, dtype=np.int32)
         self._grad = np.empty(data.n_rows)
@@ -260,34 +232,34 @@ class Booster:
 
     def add_tree(self) -> Tree:
         """Grow the next tree on the gradients at the present scores, add it to the scores, and return it."""
-        settings = self._task.settings
+        task = self._task
         number = len(self.trees)
         self._gradients(self.scores, self._grad, self._hess)
         rows = self._drawn_rows()
         features = self._drawn_features()
-        draw = int(self._random.integers(1, 1 << 63)) if settings.extra_trees else 0
-        if settings.by_gradient:
-            rows = draw_by_gradient(settings, number, self._grad, self._hess, rows)
-        tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, features, self._task.rule, draw)
-        tree.leaf_value[:] *= self._factor(tree)
-        if settings.averaged:
+        if task.by_gradient:
+            rows = draw_by_gradient(task.subsample, [task.random_state, number], self._grad, self._hess, rows)
+        tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, features)
+        factor = task.learning_rate if task.step_length is None else task.step_length(self.scores, self._values(tree))
+        tree.leaf_value[:] *= factor
+        if task.averaged:
             self.scores *= number + 1
         if len(rows) == len(self.scores):
             add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
         else:
             self.scores += self._values(tree)
-        if settings.averaged:
+        if task.averaged:
             self.scores /= number + 2
         self.trees.append(tree)
         return tree
 
     def _drawn_rows(self) -> NDArray[np.int32]:
         """Return the rows of the queries that the next tree is grown on, ascending."""
-        settings = self._task.settings
-        sizes = np.diff(self._task.query_ptr)
-        queries = np.arange(len(sizes)) if settings.queries is None else settings.queries
-        if settings.subsample < 1.0 and not settings.by_gradient:
-            n_drawn = max(1, round(settings.subsample * len(queries)))
+        task = self._task
+        sizes = np.diff(task.query_ptr)
+        queries = np.arange(len(sizes)) if task.queries is None else task.queries
+        if task.subsample < 1.0 and not task.by_gradient:
+            n_drawn = max(1, round(task.subsample * len(queries)))
             queries = self._random.choice(queries, n_drawn, replace=False)
         if len(queries) == len(sizes):
             return self._all_rows
@@ -297,7 +269,7 @@ class Booster:
 
     def _drawn_features(self) -> Ints:
         """Return the features that the next tree may split on, ascending."""
-        share = self._task.settings.colsample_bytree
+        share = self._task.colsample_bytree
         if share >= 1.0:
             return self._features
         n_drawn = max(1, round(share * len(self._features)))
@@ -306,9 +278,3 @@ class Booster:
     def _values(self, tree: Tree) -> Floats:
         """Return the value of the leaf that each row reaches, (n_rows,) float64."""
         return tree_values(tree, self._task.data.columns, self._task.data.blocks)
-
-    def _factor(self, tree: Tree) -> float:
-        """Return what the values of a new tree are multiplied by."""
-        if self._task.step_length is None:
-            return self._task.settings.learning_rate
-        return self._task.step_length(self.scores, self._values(tree))

@@ -3,8 +3,7 @@
 packed  one int64 a row: gradient in the high 32 bits, hessian in the low 32, so that one addition sums both. They are
         scaled so that sums over all rows stay below 2^31; sums of integers do not depend on their order.
 
-`pack` in `tests/oracles/trees.py` packs in Python; `leaf_value` there is the slow form of `newton_steps` of the sums of
-`add_leaf_sums`.
+`pack` in `tests/oracles/trees.py` packs in Python; `leaf_value` there is the slow form of `Grower._leaf_values`.
 """
 
 from __future__ import annotations
@@ -33,41 +32,32 @@ def pack_gradients(
     """Fill packed (k,) with the gradients and hessians of rows (k,); return units and totals.
 
     grad, hess  (n_rows,), all rows
-    Returns grad_unit and hess_unit, the gradient and hessian of one unit of the integers, and the sums of both.
+    Returns grad_unit and hess_unit, the gradient and hessian of one unit of the integers, and the sums of both. What
+    hessians are multiplied by is a power of 2: counts of rows and pairs stay exact, and so do limits of their sums.
     """
-    sums = np.zeros(2)
-    add_sizes(grad, hess, sums)
-    grad_scale, hess_scale = gradient_scales(sums)
-    total_grad, total_hess = pack_scaled(grad, hess, rows, grad_scale, hess_scale, packed)
+    sum_grad, sum_hess = _sum_sizes(grad, hess)
+    grad_scale = LARGEST_SUM / sum_grad if sum_grad > 0.0 else 1.0
+    exponent = min(LARGEST_EXPONENT - frexp(sum_hess)[1], MOST_EXPONENT) if sum_hess > 0.0 else 0
+    hess_scale = ldexp(1.0, exponent)
+    total_grad, total_hess = _pack(grad, hess, rows, grad_scale, hess_scale, packed)
     grad_unit = 1.0 / grad_scale
     hess_unit = 1.0 / hess_scale
     return grad_unit, hess_unit, total_grad * grad_unit, total_hess * hess_unit
 
 
-def gradient_scales(sums: Floats) -> tuple[float, float]:
-    """Return what gradients and hessians are multiplied by, from the sums of `add_sizes` over all rows.
-
-    That of hessians is a power of 2: counts of rows and pairs stay exact, and so do limits of their sums.
-    """
-    grad_total, hess_total = sums[:2].tolist()
-    grad_scale = LARGEST_SUM / grad_total if grad_total > 0.0 else 1.0
-    exponent = min(LARGEST_EXPONENT - frexp(hess_total)[1], MOST_EXPONENT)
-    return grad_scale, ldexp(1.0, exponent) if hess_total > 0.0 else 1.0
-
-
 @kernel()
-def add_sizes(grad, hess, sums):  # type: ignore[no-untyped-def]
-    """Add |gradient| and hessian (k,) float64 to sums[0] and sums[1], row by row."""
-    sum_grad = sums[0]
-    sum_hess = sums[1]
+def _sum_sizes(grad, hess):  # type: ignore[no-untyped-def]
+    """Return the sums of |gradient| and hessian (k,) float64, added row by row."""
+    sum_grad = 0.0
+    sum_hess = 0.0
     for i in range(grad.shape[0]):
         sum_grad += abs(grad[i])
         sum_hess += hess[i]
-    sums[0], sums[1] = sum_grad, sum_hess
+    return sum_grad, sum_hess
 
 
 @kernel()
-def pack_scaled(grad, hess, rows, grad_scale, hess_scale, packed):  # type: ignore[no-untyped-def]
+def _pack(grad, hess, rows, grad_scale, hess_scale, packed):  # type: ignore[no-untyped-def]
     """Fill packed (k,) int64 with the scaled gradients and hessians of rows (k,) int32; return both sums in units."""
     total_grad = np.int64(0)
     total_hess = np.int64(0)
@@ -81,40 +71,25 @@ def pack_scaled(grad, hess, rows, grad_scale, hess_scale, packed):  # type: igno
     return total_grad, total_hess
 
 
-def newton_steps(sums: Floats, reg_alpha: float, reg_lambda: float, least_hess: float) -> Floats:
-    """Return -sum grad / (sum hess + reg_lambda) of each leaf, (n_leaves,) float64.
-
-    sums        (n_leaves, 2) or wider: gradient and hessian, see `add_leaf_sums`
-    reg_alpha   what the size of a sum of gradients is reduced by, down to 0
-    least_hess  a leaf whose hessian is below it, or 0, has the value 0
-    """
-    grad = sums[:, 0]
-    hess = sums[:, 1] + reg_lambda
-    grad = np.copysign(np.maximum(np.abs(grad) - reg_alpha, 0.0), grad)
-    has_value = (sums[:, 1] >= least_hess) & (hess > 0.0)
-    return np.divide(-grad, hess, out=np.zeros(len(sums)), where=has_value)
-
-
 @kernel(parallel=True)
-def add_leaf_sums(grad, hess, rows, leaf_ptr, sums):  # type: ignore[no-untyped-def]
-    """Add gradient, hessian and number of each leaf's rows to sums (n_leaves, 3) float64, row by row.
+def _fill_leaf_sums(grad, hess, rows, leaf_ptr, sums):  # type: ignore[no-untyped-def]
+    """Fill sums (n_leaves, 2) float64 with gradient and hessian of each leaf's rows, added row by row.
 
     grad, hess  (n_rows,) float64
     rows        (k,) int32, ordered by leaf: those of leaf l are rows[leaf_ptr[l, 0] : leaf_ptr[l, 1]]
     """
     for leaf in prange(leaf_ptr.shape[0]):
-        total_grad = sums[leaf, 0]
-        total_hess = sums[leaf, 1]
+        total_grad = 0.0
+        total_hess = 0.0
         for i in range(leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]):
             total_grad += grad[rows[i]]
             total_hess += hess[rows[i]]
         sums[leaf, 0], sums[leaf, 1] = total_grad, total_hess
-        sums[leaf, 2] += leaf_ptr[leaf, 1] - leaf_ptr[leaf, 0]
 
 
 @kernel(parallel=True)
 def add_leaf_values(rows, leaf_ptr, leaf_value, scores):  # type: ignore[no-untyped-def]
-    """Add each leaf's value to the scores (n_rows,) float64 of its rows; rows, leaf_ptr as in `add_leaf_sums`."""
+    """Add each leaf's value to the scores (n_rows,) float64 of its rows; rows, leaf_ptr as in `_fill_leaf_sums`."""
     for leaf in prange(leaf_ptr.shape[0]):
         for i in range(leaf_ptr[leaf, 0], leaf_ptr[leaf, 1]):
             scores[rows[i]] += leaf_value[leaf]
@@ -164,39 +139,6 @@ class TreeLimits:
         return float(self.min_child_weight) * (1.0 - ROUNDING)
 
 
-@dataclass(frozen=True, eq=False)
-class SplitRule:
-    """How the splits of a tree are compared.
-
-    Parameters
-    ----------
-    row_weights : float64 array of shape (n_rows,) or None
-        None: splits are those that gain most by Newton steps, G^2 / H over both sides, as in LightGBM and XGBoost. An
-        array: they fit the gradients by least squares, G^2 / rows (Burges 2010, equation 11), a row counts for its
-        weight, and the limits of Newton steps hold for leaves alone.
-
-    """
-
-    row_weights: Floats | None = None
-
-    def weights(self, hess: Floats) -> Floats:
-        """Return what a side's squared gradient is divided by, summed over its rows: (n_rows,) float64."""
-        return hess if self.row_weights is None else self.row_weights
-
-    def limits(self, limits: TreeLimits) -> SplitLimits:
-        """Return the limits as kernels take them."""
-        of_steps = (limits.least_hess, float(limits.reg_alpha), float(limits.reg_lambda))
-        of_steps = of_steps if self.row_weights is None else (0.0, 0.0, 0.0)
-        return SplitLimits(
-            float(limits.min_child_samples), *of_steps, float(limits.min_split_gain), int(limits.max_depth)
-        )
-
-    def least_leaf_hess(self, limits: TreeLimits, n_leaves: int) -> float:
-        """Return the hessian below which a leaf of a tree of so many takes no step, 0 where splits checked it."""
-        return 0.0 if self.row_weights is None and n_leaves > 1 else limits.least_hess
-
-
-NEWTON = SplitRule()
 SPLIT_RULES = ("newton", "least-squares")
 
 
@@ -215,6 +157,10 @@ class Grower:
         Threads to use.
     constraints : SplitConstraints or None
         Constraints of the features; None is none.
+    row_weights : float64 array of shape (n_rows,) or None
+        None: splits are those that gain most by Newton steps, G^2 / H over both sides, as in LightGBM and XGBoost. An
+        array: they fit the gradients by least squares, G^2 / rows (Burges 2010, equation 11), a row counts for its
+        weight, and the limits of Newton steps hold for leaves alone.
 
     """
 
@@ -225,11 +171,20 @@ class Grower:
         limits: TreeLimits,
         n_threads: int,
         constraints: SplitConstraints | None = None,
+        row_weights: Floats | None = None,
     ) -> None:
         self.columns = columns
         self.limits = limits
         self.n_threads = n_threads
-        self.constraints = constraints or SplitConstraints.of([""] * len(columns.column))
+        self._constraints = constraints or SplitConstraints.of([""] * len(columns.column))
+        self._row_weights = row_weights
+        of_steps = (limits.least_hess, float(limits.reg_alpha), float(limits.reg_lambda))
+        self._split_limits = SplitLimits(
+            float(limits.min_child_samples),
+            *(of_steps if row_weights is None else (0.0, 0.0, 0.0)),
+            float(limits.min_split_gain),
+            int(limits.max_depth),
+        )
         exceptions = list_exceptions(blocks, columns.first_sparse, columns.most_freq_code, n_threads)
         self._rows = BinnedRows(
             blocks=blocks.view(np.uint64),
@@ -246,9 +201,9 @@ class Grower:
         self._work = Workspace.allocate(n_rows, n_blocks * WIDTH, len(columns.column), limits.num_leaves)
 
     def grow(
-        self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints, rule: SplitRule, draw: int = 0
+        self, grad: Floats, hess: Floats, rows: NDArray[np.int32], features: Ints
     ) -> tuple[Tree, NDArray[np.int32], Ints]:
-        """Grow one tree on some rows and features; `draw` is the seed of random splits, 0 tries all splits.
+        """Grow one tree on some rows and features; return it, its rows ordered by leaf, and those of each leaf.
 
         Shapes: grad, hess float64 (n_rows,); rows int32 (k,); features int64 (m,); ordered int32 (k,); leaf_ptr int64
         (n_leaves, 2).
@@ -260,26 +215,25 @@ class Grower:
         is_candidate = np.zeros(len(self.columns.column), dtype=np.bool_)
         is_candidate[features] = True
         work.rows[0, :n_rows] = rows
+        divisors = hess if self._row_weights is None else self._row_weights
         packed = work.packed[0, :n_rows]
-        grad_unit, hess_unit, total_grad, total_hess = pack_gradients(grad, rule.weights(hess), rows, packed)
+        grad_unit, hess_unit, total_grad, total_hess = pack_gradients(grad, divisors, rows, packed)
         work.start(total_grad, total_hess, n_rows)
-        task = self._task(is_candidate, *self._column_groups(features), (grad_unit, hess_unit), draw)
-        n_leaves = grow_leaves(self._rows, task, rule.limits(self.limits), work)
+        direction = self._constraints.direction
+        task = TreeTask(
+            is_candidate,
+            *self._column_groups(features),
+            grad_unit,
+            hess_unit,
+            direction,
+            self._constraints.groups,
+            bool(direction.any()),
+        )
+        n_leaves = grow_leaves(self._rows, task, self._split_limits, work)
         leaf_ptr = np.column_stack([work.leaves[end][:n_leaves] for end in ("first", "last")])
-        sums = np.zeros((n_leaves, 3))
-        add_leaf_sums(grad, hess, work.rows[0], leaf_ptr, sums)
-        totals = work.totals[work.leaves["slot"][:n_leaves]]
-        tree = self._grown_tree(sums, rule, totals["low"], totals["high"])
-        return tree, work.rows[0, :n_rows], leaf_ptr
-
-    def _task(
-        self, is_candidate: NDArray[np.bool_], groups: Ints, thread_ptr: Ints, units: tuple[float, float], draw: int
-    ) -> TreeTask:
-        """Return the task of a tree under the constraints."""
-        direction = self.constraints.direction
-        allowed = self.constraints.groups
-        bounded = bool(direction.any())
-        return TreeTask(is_candidate, groups, thread_ptr, *units, direction, allowed, bounded, np.uint64(draw))
+        sums = np.empty((n_leaves, 2))
+        _fill_leaf_sums(grad, hess, work.rows[0], leaf_ptr, sums)
+        return self._grown_tree(self._leaf_values(sums), leaf_ptr), work.rows[0, :n_rows], leaf_ptr
 
     def _column_groups(self, features: Ints) -> tuple[Ints, Ints]:
         """Return the column groups of some features, ascending, and where those of each thread start.
@@ -302,12 +256,24 @@ class Grower:
         ends = np.arange(1, self.n_threads) * work.sum() / self.n_threads
         return groups, np.concatenate([[0], np.minimum(np.searchsorted(before, ends), n_dense), [len(groups)]])
 
-    def _grown_tree(self, sums: Floats, rule: SplitRule, low: Floats, high: Floats) -> Tree:
-        """Return the tree that the kernel has grown, from the sums of its leaves (`add_leaf_sums`) and their bounds."""
+    def _leaf_values(self, sums: Floats) -> Floats:
+        """Return -sum grad / (sum hess + reg_lambda) of each leaf, (n_leaves,), within its bounds, from both sums.
+
+        The size of a sum of gradients is reduced by reg_alpha, down to 0. Where splits have not checked the hessian, a
+        leaf with too little of it has the value 0.
+        """
         limits = self.limits
-        values = newton_steps(sums, limits.reg_alpha, limits.reg_lambda, rule.least_leaf_hess(limits, len(sums)))
-        values = np.clip(values, low, high)
-        nodes = self._work.nodes[: len(sums) - 1]
+        totals = self._work.totals[self._work.leaves["slot"][: len(sums)]]
+        least_hess = 0.0 if self._row_weights is None and len(sums) > 1 else limits.least_hess
+        hess = sums[:, 1] + limits.reg_lambda
+        grad = np.copysign(np.maximum(np.abs(sums[:, 0]) - limits.reg_alpha, 0.0), sums[:, 0])
+        has_value = (sums[:, 1] >= least_hess) & (hess > 0.0)
+        steps = np.divide(-grad, hess, out=np.zeros(len(sums)), where=has_value)
+        return np.clip(steps, totals["low"], totals["high"])
+
+    def _grown_tree(self, values: Floats, leaf_ptr: Ints) -> Tree:
+        """Return the tree that the kernel has grown, from the values and the rows of its leaves."""
+        nodes = self._work.nodes[: len(values) - 1]
         bins = self.columns.bins
         edges = np.where(bins.is_category[nodes["feature"]], 0.0, bins.edges[nodes["feature"], nodes["bin"]])
         return Tree(
@@ -318,7 +284,7 @@ class Grower:
             nodes["right"].astype(np.int32),
             nodes["gain"].copy(),
             values,
-            sums[:, 2].astype(np.int64),
+            leaf_ptr[:, 1] - leaf_ptr[:, 0],
             *_sets(nodes, bins),
         )
 

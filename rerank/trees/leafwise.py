@@ -15,7 +15,7 @@ import numpy as np
 from numba import prange
 
 from rerank.runtime.kernels import helper, kernel
-from rerank.runtime.numerics import prefetch, random_bits
+from rerank.runtime.numerics import prefetch
 
 LOW = 0xFFFFFFFF
 OVERFLOW = np.uint64(65535)  # first word of a row with too many exceptions (columns.py)
@@ -235,36 +235,8 @@ def _fill_bounded_gains(running, missing, least_hess, limits, direction, task, t
 
 
 @helper()
-def _drawn(task, number, total, n):  # type: ignore[no-untyped-def]
-    """Return one of 0 to n - 1 for a feature of a leaf, at random; `total`, its packed sum, tells the leaf."""
-    seed = random_bits(task.draw, np.uint64(number))
-    bits = random_bits(seed + np.int64(total).view(np.uint64), np.uint64(0))
-    return np.int64((bits >> np.uint64(32)) * np.uint64(n) >> np.uint64(32))
-
-
-@helper()
-def _drawn_bin(histogram, running, n, missing, task, number):  # type: ignore[no-untyped-def]
-    """Return the bin, one of the first n, after which a leaf is split at random; arrays as in `_find_best_bin`.
-
-    Where values are missing, the split after the highest value separates all values from the missing ones.
-    """
-    total = running[n - 1] if missing != 0 else running[n - 1] + histogram[n]
-    lowest = np.int64(0)
-    while lowest < n - 1 and running[lowest] == 0:
-        lowest += 1
-    highest = lowest
-    while highest < n and running[highest] != total:
-        highest += 1
-    n_splits = highest - lowest + np.int64(missing != 0)
-    return lowest + _drawn(task, number, total + missing, max(n_splits, np.int64(1)))
-
-
-@helper()
 def _find_best_bin(histogram, feature, number, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
     """Fill `split`, a SPLIT record, with the best split of one feature; of equal gains, the one at the lowest bin.
-
-    With `task.draw`, one split is tried: after a random bin between the leaf's lowest and highest value (Geurts, Ernst
-    and Wehenkel 2006). LightGBM's extra_trees draws among all bins, also those outside the leaf's values.
 
     histogram is (256,) int64 by the feature's digit, scratch (3, 256) int64. Both directions of the missing values are
     tried; in a leaf without missing values they follow the child with the larger hessian. The number of rows of a child
@@ -284,28 +256,23 @@ def _find_best_bin(histogram, feature, number, task, limits, totals, scratch, sp
     for b in range(n):
         total += histogram[b]
         running[b] = total
-    first = np.int64(0)
-    if task.draw != 0 and n > 0:
-        first = _drawn_bin(histogram, running, n, missing, task, number)
-        n = 1
-    tried = running[first:]
     best_gain = max(limits.min_split_gain, 0.0)
     for missing_left in range(1 if missing == 0 else 2):
         added = missing * missing_left
         best = -1
         if task.bounded or limits.reg_alpha > 0.0:
             direction = task.direction[number]
-            _fill_bounded_gains(tried, added, least_hess, limits, direction, task, totals, gains[:n])
+            _fill_bounded_gains(running, added, least_hess, limits, direction, task, totals, gains[:n])
         else:
-            _fill_gains(tried, added, n, least_hess, limits.reg_lambda, task, totals, gains)
+            _fill_gains(running, added, n, least_hess, limits.reg_lambda, task, totals, gains)
         for b in range(n):
             if gains[b] > best_gain:
                 best_gain = gains[b]
                 best = b
         if best >= 0:
-            left = tried[best] + added
+            left = running[best] + added
             left_hess = np.int32(left & LOW) * task.hess_unit
-            split["gain"], split["bin"] = best_gain, first + best
+            split["gain"], split["bin"] = best_gain, best
             split["left_grad"], split["left_hess"] = np.int32(left >> 32) * task.grad_unit, left_hess
             split["missing_left"] = missing_left == 1 if missing != 0 else left_hess >= total_hess - left_hess
 
@@ -333,13 +300,12 @@ def _order_categories(histogram, n_bins, least_hess, task, ratios, order):  # ty
 
 
 @helper()
-def _find_best_set(histogram, feature, number, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
+def _find_best_set(histogram, feature, task, limits, totals, scratch, split):  # type: ignore[no-untyped-def]
     """Fill `split` with the best split of a category: some categories go left, all others and missing values right.
 
     Up to four categories, each goes left alone. Else they are ordered by G / (H + cat_smooth), which finds the best two
     sets (Fisher 1958), and the first or the last ones go left: LightGBM's ``FindBestThresholdCategoricalInner``
     (src/treelearner/feature_histogram.hpp). Where this differs on purpose: `cat_l2` acts on gains, not on leaf values.
-    With `task.draw`, one split from each end is tried, at random.
     """
     total_grad = totals["grad"]
     total_hess = totals["hess"]
@@ -360,20 +326,12 @@ def _find_best_set(histogram, feature, number, task, limits, totals, scratch, sp
     before = _decrease(grad, hess, _bounded_step(grad, hess, totals))
     best_gain = max(limits.min_split_gain, 0.0)
     n_tried = n if alone else min((n + 1) // 2, MAX_CAT_THRESHOLD)
-    drawn = np.int64(-1)
-    if task.draw != 0:
-        total = np.int64(0)
-        for b in range(feature["n_bins"]):
-            total += histogram[b]
-        drawn = _drawn(task, number, total, n_tried)
     for from_end in range(1 if alone else 2):
         left = np.int64(0)
         hess_before = 0.0
         for k in range(n_tried):
             b = order[n - 1 - k if from_end else k]
             left = histogram[b] if alone else left + histogram[b]
-            if drawn >= 0 and k != drawn:
-                continue
             left_grad = np.int32(left >> 32) * task.grad_unit
             left_hess = np.int32(left & LOW) * task.hess_unit
             right_grad = total_grad - left_grad
@@ -416,7 +374,7 @@ def _search_column(data, task, limits, column, histogram, totals, scratch, featu
             by_state = scratch[0]
         split = feature_splits[number]
         if feature["is_category"]:
-            _find_best_set(by_state, feature, number, task, limits, totals, scratch, split)
+            _find_best_set(by_state, feature, task, limits, totals, scratch, split)
         else:
             _find_best_bin(by_state, feature, number, task, limits, totals, scratch, split)
 

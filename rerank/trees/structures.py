@@ -173,8 +173,6 @@ class TreeTask(NamedTuple):
         Interaction groups that hold each feature, a bit each; all bits without such constraints.
     bounded : bool
         Whether a direction is not 0.
-    draw : uint64
-        Seed of the tree's random splits, one of each feature in each leaf; 0: all splits are tried.
 
     """
 
@@ -186,7 +184,6 @@ class TreeTask(NamedTuple):
     direction: Ints
     groups: NDArray[np.uint64]
     bounded: bool
-    draw: np.uint64
 
 
 class Workspace(NamedTuple):

@@ -33,7 +33,6 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "lambdamart from a base": ("lambdamart", {"base": "run", "start": "base"}),
     "lambdamart beside a base": ("lambdamart", {"base": "run"}),
     "lambdamart, queries drawn": ("lambdamart", {"subsample": 0.6, "colsample_bytree": 0.6}),
-    "lambdamart, random splits": ("lambdamart", {"extra_trees": True}),
     "lambdamart, rows drawn": ("lambdamart", {"data_sample_strategy": "mvs", "subsample": 0.5}),
 }
 ENSEMBLE = "ensemble"

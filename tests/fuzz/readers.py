@@ -44,8 +44,7 @@ from rerank.lucene import folder as shards
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.lucene.documents import CorpusFiles, write_documents
 from rerank.lucene.search import Searcher
-from rerank.rankers.ranker import known_rankers
-from rerank.rankers.store import read_model
+from rerank.rankers.ranker import known_rankers, read_model
 from rerank.training.folds import given_folds
 from rerank.types import Qrels, RankingData, Run, pointers
 from rerank.types.retriever import Retriever

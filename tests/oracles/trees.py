@@ -21,16 +21,13 @@ def gain(grad: np.ndarray, hess: np.ndarray, reg_lambda: float, reg_alpha: float
     return shrunk(grad, reg_alpha) ** 2 / total if total > 0 else 0.0
 
 
-def best_split(X, grad, hess, rows, min_rows, reg_lambda, thresholds=None, reg_alpha=0.0):
-    """Return (gain, feature, left rows, missing goes left) of the best split by trying them all, or None.
-
-    thresholds  ``thresholds(rows, feature)`` returns those to try; None: all
-    """
+def best_split(X, grad, hess, rows, min_rows, reg_lambda, reg_alpha=0.0):
+    """Return (gain, feature, left rows, missing goes left) of the best split by trying them all, or None."""
     best = None
     for feature in range(X.shape[1]):
         column = X[rows, feature]
         missing = np.isnan(column)
-        for threshold in np.unique(column[~missing]) if thresholds is None else thresholds(rows, feature):
+        for threshold in np.unique(column[~missing]):
             for missing_left in (False, True):
                 left = (column <= threshold) | (missing & missing_left)
                 if min(left.sum(), (~left).sum()) < min_rows:
@@ -45,37 +42,12 @@ def best_split(X, grad, hess, rows, min_rows, reg_lambda, thresholds=None, reg_a
     return best if best is not None and best[0] > 1e-9 else None
 
 
-def drawn_threshold(X, grad, hess, draw):
-    """Return the `thresholds` of `best_split` that the number of a tree draws: one between two of the leaf's values."""
-    packed, _, _ = pack(grad, hess, range(len(X)))
-
-    def threshold(rows, feature):
-        values = np.unique(X[~np.isnan(X[:, feature]), feature])
-        known = X[rows, feature][~np.isnan(X[rows, feature])]
-        if not len(known):
-            return []
-        places = np.searchsorted(values, known)
-        n_splits = max(int(np.ptp(places)) + (len(known) < len(rows)), 1)
-        leaf = sum((packed[row][0] << 32) + packed[row][1] for row in rows)
-        bits = split_mix((split_mix((draw + feature * 0x9E3779B97F4A7C15) % 2**64) + leaf) % 2**64)
-        return [values[places.min() + ((bits >> 32) * n_splits >> 32)]]
-
-    return threshold
-
-
-def split_mix(bits):
-    """Return SplitMix64's random bits for an integer of 64 bits."""
-    bits = (bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
-    bits = (bits ^ (bits >> 27)) * 0x94D049BB133111EB % 2**64
-    return bits ^ (bits >> 31)
-
-
-def grow(X, grad, hess, num_leaves, min_rows, reg_lambda=0.0, thresholds=None, reg_alpha=0.0):
+def grow(X, grad, hess, num_leaves, min_rows, reg_lambda=0.0, reg_alpha=0.0):
     """Return the value of every row under a tree grown leaf by leaf, and the gains in the order of the splits."""
     leaves = [np.arange(len(X))]
     gains = []
     while len(leaves) < num_leaves:
-        splits = [best_split(X, grad, hess, rows, min_rows, reg_lambda, thresholds, reg_alpha) for rows in leaves]
+        splits = [best_split(X, grad, hess, rows, min_rows, reg_lambda, reg_alpha) for rows in leaves]
         values = [split[0] if split else 0.0 for split in splits]
         number = int(np.argmax(values))
         if values[number] <= 0:

@@ -12,7 +12,7 @@ import rerank
 from rerank.errors import InvalidInputError
 from rerank.pipeline.applying import best_candidates, unsupervised_model
 from rerank.plugins.texts import TextReranker
-from rerank.rankers.store import read_model
+from rerank.rankers.ranker import read_model
 from rerank.rankers.warm_start import SCORES, standardised
 from tests.tiny import Tiny
 
@@ -23,7 +23,7 @@ def test_unsupervised_ranking_is_the_sum_over_what_the_index_has(index: rerank.I
     run = rerank.rerank(index, "unsupervised", collection.topics)
     candidates = index.search(collection.topics, candidates="bm25:1000,rm3:1000")
     data = index.features(candidates, collection.topics)
-    expected = data.run(standardised(data, data.feature_names).sum(axis=1))
+    expected = data.run(sum(standardised(data, data.feature_names).values()))
     assert {query: list(run[query]) for query in run} == {query: list(expected[query]) for query in expected}
     assert set(SCORES) & set(unsupervised_model(index).feature_names_) == set(WITHOUT_VECTORS)
 

@@ -9,8 +9,7 @@ import pytest
 
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.boosted import LambdaMART, sizes_of
-from rerank.rankers.ranker import ranker_class
-from rerank.rankers.store import read_model
+from rerank.rankers.ranker import ranker_class, read_model
 from rerank.rankers.training import TrainingSet, without_start
 from rerank.rankers.warm_start import NAMES, RATIOS, WeightedBase
 from rerank.trees.bins import bin_rows

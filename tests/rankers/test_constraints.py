@@ -12,8 +12,7 @@ import rerank
 from rerank.errors import InvalidInputError
 from rerank.rankers.auto import Auto, Ensemble
 from rerank.rankers.boosted import MART, BoostedTrees, LambdaMART
-from rerank.rankers.ranker import Ranker, known_rankers, ranker_class
-from rerank.rankers.store import read_model
+from rerank.rankers.ranker import Ranker, known_rankers, ranker_class, read_model
 from rerank.types import RankingData
 
 SMALL: dict[str, Any] = {"n_estimators": 12, "num_leaves": 8, "min_child_samples": 3}
@@ -24,7 +23,6 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "lambdamart from base": {"base": "run", "start": "base"},
     "lambdamart weighted base": {"base": "run"},
     "lambdamart drawn": {"subsample": 0.6, "colsample_bytree": 0.6},
-    "lambdamart of random splits": {"extra_trees": True},
     "lambdamart drawn by gradient": {"data_sample_strategy": "mvs", "subsample": 0.5},
 }
 

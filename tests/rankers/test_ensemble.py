@@ -13,7 +13,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.objectives.swap_blocks import lambdarank_for
 from rerank.rankers.auto import Ensemble, newton_step, read_members, spell_members
 from rerank.rankers.boosted import LambdaMART
-from rerank.rankers.store import read_model
+from rerank.rankers.ranker import read_model
 from rerank.rankers.training import ALONE, TrainingSet
 from rerank.types import Qrels, query_rows
 

@@ -13,10 +13,9 @@ import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.exchange.models import export_model
 from rerank.metrics.registry import parse_measure
-from rerank.rankers.fusion import DEPTH, Fusion, _Convex, _Problem
+from rerank.rankers.fusion import DEPTH, JUDGED, Fusion, JudgedLists, _best, _convex_combinations, _Problem
 from rerank.rankers.imported import ImportedWeights
-from rerank.rankers.judged_lists import JUDGED, JudgedLists
-from rerank.rankers.store import read_model
+from rerank.rankers.ranker import read_model
 from rerank.retrieval.fusion import directions, source_data
 from rerank.types import Run
 
@@ -91,18 +90,18 @@ def test_weights_are_the_minimum_within_the_bounds() -> None:
 def test_convex_combination_is_the_best_of_the_grid_on_some_queries() -> None:
     runs, qrels = judged_runs(20)
     measure = parse_measure("nDCG@10")
-    convex = _Convex.of(rerank.retrieval.fusion.source_data(runs, qrels), measure)
-    assert len(convex.shares) == 66
-    np.testing.assert_allclose(convex.shares.sum(axis=1), 1.0)
-    assert len({tuple(each) for each in convex.shares.tolist()}) == 66
+    shares, values = _convex_combinations(rerank.retrieval.fusion.source_data(runs, qrels), measure)
+    assert len(shares) == 66
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    assert len({tuple(each) for each in shares.tolist()}) == 66
     means = [
         rerank.evaluate(qrels, rerank.fuse(runs, "weighted", norm="minmax", weights=each, missing="lowest"))["nDCG@10"]
-        for each in convex.shares.tolist()
+        for each in shares.tolist()
         if min(each) > 0.0
     ]
-    inside = convex.shares.min(axis=1) > 0.0
-    np.testing.assert_allclose(convex.values[inside].mean(axis=1), means)
-    assert convex.best(np.arange(20)) == convex.values.mean(axis=1).argmax()
+    inside = shares.min(axis=1) > 0.0
+    np.testing.assert_allclose(values[inside].mean(axis=1), means)
+    assert _best(values)[0] == values.mean(axis=1).argmax()
 
 
 @pytest.mark.parametrize("norm", ["minmax", "zscore"])

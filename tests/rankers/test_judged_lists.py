@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import rerank
-from rerank.rankers.judged_lists import JUDGED, JudgedLists
+from rerank.rankers.fusion import JUDGED, JudgedLists
 from rerank.retrieval.fusion import source_data
 from tests.oracles import judged_lists as oracle
 from tests.retrieval.test_sources import random_runs

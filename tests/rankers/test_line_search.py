@@ -10,7 +10,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.boosted import LambdaMART
-from rerank.rankers.store import read_model
+from rerank.rankers.ranker import read_model
 from rerank.rankers.training import TrainingSet, Validation
 from rerank.trees.forest import Forest
 from rerank.trees.score import score_rows

@@ -12,7 +12,7 @@ from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.nets import LambdaRank
-from rerank.rankers.store import read_model
+from rerank.rankers.ranker import read_model
 from rerank.types import RankingData, query_rows
 from tests.metrics.examples import EXAMPLES
 from tests.oracles import measures as oracle

@@ -7,8 +7,8 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.rankers.nets import Adam, LambdaRank, Net, RankNet
+from rerank.rankers.ranker import read_model
 from rerank.rankers.standardize import Standardizer
-from rerank.rankers.store import read_model
 from rerank.rankers.training import TrainingSet
 from rerank.types import RankingData
 from tests.oracles import lambdas as lambda_oracle

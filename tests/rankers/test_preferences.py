@@ -13,8 +13,7 @@ from rerank.rankers.auto import Ensemble
 from rerank.rankers.boosted import MART, LambdaMART
 from rerank.rankers.nets import RankNet
 from rerank.rankers.rankboost import RankBoost
-from rerank.rankers.ranker import Ranker, known_rankers
-from rerank.rankers.store import read_model
+from rerank.rankers.ranker import Ranker, known_rankers, read_model
 from rerank.types import RankingData
 from tests.rankers.conftest import ranking_data
 from tests.rankers.test_lambdamart import ndcg

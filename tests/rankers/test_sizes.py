@@ -7,7 +7,7 @@ import pytest
 
 import rerank
 from rerank.rankers.boosted import BELOW, FEW, FEWEST, OF_MANY, SOME, sizes_of
-from rerank.rankers.store import read_model
+from rerank.rankers.ranker import read_model
 
 
 @pytest.mark.parametrize(

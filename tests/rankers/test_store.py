@@ -8,8 +8,7 @@ import pytest
 
 from rerank.errors import FileFormatError, MissingFileError, ModelMismatchError
 from rerank.rankers.boosted import LambdaMART
-from rerank.rankers.ranker import known_rankers, ranker_class
-from rerank.rankers.store import read_model
+from rerank.rankers.ranker import known_rankers, ranker_class, read_model
 
 SMALL = {"n_estimators": 5, "num_leaves": 8, "min_child_samples": 5}
 

@@ -11,8 +11,7 @@ import pytest
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.rankers import warm_start
 from rerank.rankers.boosted import LambdaMART
-from rerank.rankers.ranker import Ranker
-from rerank.rankers.store import read_model
+from rerank.rankers.ranker import Ranker, read_model
 from rerank.types import RankingData, Run
 from rerank.types.retriever import Retriever
 

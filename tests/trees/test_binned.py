@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from rerank.runtime.codec import plain
 from rerank.runtime.mapped_rows import RowFile
 from rerank.trees.bins import Columns, Storage, bin_rows, bin_with, learn_bins, tree_values
-from rerank.trees.boost import Booster, BoostSettings, BoostTask
+from rerank.trees.boost import Booster, BoostTask
 from rerank.trees.forest import Forest
-from rerank.trees.grow import Grower, SplitRule, TreeLimits
+from rerank.trees.grow import Grower, TreeLimits
 from rerank.trees.leafwise import ROWS_TO_PREFETCH
 from rerank.trees.score import score_rows
 
@@ -63,9 +63,8 @@ def _booster(X: np.ndarray, storage: Storage, subsample: float, n_threads: int) 
         grad[:], hess[:] = scores - target, 1.0
 
     limits = TreeLimits(num_leaves=8, min_child_samples=5)
-    choices = BoostSettings(subsample=subsample, colsample_bytree=0.7, limits=limits)
     data = bin_rows(X, np.arange(len(X)), 255, n_threads, storage)
-    task = BoostTask(data, query_ptr, np.zeros(len(X)), choices)
+    task = BoostTask(data, query_ptr, np.zeros(len(X)), limits, subsample=subsample, colsample_bytree=0.7)
     return Booster(task, fill, n_threads)
 
 
@@ -113,7 +112,7 @@ def test_rows_of_a_leaf_are_those_that_reach_it(n_rows: int, n_threads: int) -> 
     data = bin_rows(X, np.arange(n_rows), 255, n_threads)
     grower = Grower(data.columns, data.blocks, TreeLimits(num_leaves=9), n_threads)
     rows = np.flatnonzero(random.random(n_rows) < 0.7).astype(np.int32)
-    tree, ordered, leaf_ptr = grower.grow(grad, np.ones(n_rows), rows, np.arange(2), SplitRule())
+    tree, ordered, leaf_ptr = grower.grow(grad, np.ones(n_rows), rows, np.arange(2))
     assert len(leaf_ptr) == 9
     values = tree_values(tree, data.columns, data.blocks)
     for leaf, (first, last) in enumerate(leaf_ptr.tolist()):

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from rerank.errors import InvalidInputError
 from rerank.runtime.codec import SchemaError, plain, restored
 from rerank.trees.bins import Columns, bin_with, learn_bins, tree_values
-from rerank.trees.boost import NEWTON
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, Tree, category_bits
 from rerank.trees.grow import Grower, TreeLimits
@@ -44,12 +43,11 @@ def _grow(
     limits: TreeLimits,
     max_bin: int = 255,
     constraints: SplitConstraints | None = None,
-    draw: int = 0,
 ) -> tuple[Tree, Columns, np.ndarray]:
     columns = Columns.of(learn_bins(X, max_bin, 1, is_category=SPLIT))
     blocks = columns.blocks(X, np.arange(len(X)), 1)
     grower, rows = Grower(columns, blocks, limits, 1, constraints), np.arange(len(X), dtype=np.int32)
-    return grower.grow(grad, np.ones(len(X)), rows, np.sort(columns.features), NEWTON, draw)[0], columns, blocks
+    return grower.grow(grad, np.ones(len(X)), rows, np.sort(columns.features))[0], columns, blocks
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -76,26 +74,6 @@ def test_tree_with_categories_is_the_same_for_any_order_of_rows(seed: int) -> No
     first, second = (_grow(X[rows], grad[rows], limits)[0] for rows in (np.arange(len(X)), order))
     for name in ("feature", "threshold", "left", "right", "gain", "category_words", "category_bits", "leaf_count"):
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
-
-
-@pytest.mark.parametrize("n_categories", [3, 40])
-def test_random_splits_of_a_category_are_some_of_those_that_the_search_tries(n_categories: int) -> None:
-    X, grad = _data(3, n_categories=n_categories)
-    X[:, [0, 2, 3]], X[:, 1] = 0.0, np.nan_to_num(X[:, 1])
-    limits = TreeLimits(num_leaves=2, min_child_samples=20 if n_categories == 3 else 100)
-    codes, counts = np.unique(X[:, 1], return_counts=True)
-    ratio = {code: grad[X[:, 1] == code].sum() / (count + 10.0) for code, count in zip(codes, counts, strict=True)}
-    known = sorted(codes[counts >= (1 if n_categories == 3 else 10)], key=ratio.__getitem__)
-    most = min((len(known) + 1) // 2, 32)
-    ends = [set(order[: size + 1]) for order in (known, known[::-1]) for size in range(most)]
-    tried = [{code} for code in known] if n_categories == 3 else ends
-    draws = np.random.default_rng(1).integers(1, 1 << 63, 100).tolist()
-    roots = [
-        oracle.set_of(tree, 0) for tree in (_grow(X, grad, limits, draw=draw)[0] for draw in draws) if tree.gain.size
-    ]
-    assert all(root in tried for root in roots)
-    assert oracle.set_of(_grow(X, grad, limits)[0], 0) in roots
-    assert len({frozenset(root) for root in roots}) > 1
 
 
 def test_unseen_and_missing_categories_go_the_same_way() -> None:

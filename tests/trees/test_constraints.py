@@ -6,7 +6,6 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.runtime.codec import SchemaError
 from rerank.trees.bins import Columns, learn_bins
-from rerank.trees.boost import NEWTON
 from rerank.trees.forest import Forest, Tree
 from rerank.trees.grow import Grower, TreeLimits
 from rerank.trees.score import score_rows
@@ -29,7 +28,7 @@ def _grow(
 ) -> Tree:
     columns = Columns.of(learn_bins(X, 255, 1))
     grower = Grower(columns, columns.blocks(X, np.arange(len(X)), 1), limits, 1, constraints)
-    return grower.grow(grad, hess, np.arange(len(X), dtype=np.int32), np.arange(4), NEWTON)[0]
+    return grower.grow(grad, hess, np.arange(len(X), dtype=np.int32), np.arange(4))[0]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -8,17 +8,18 @@ import pytest
 
 from rerank.trees.bins import Columns, learn_bins
 from rerank.trees.forest import Forest
-from rerank.trees.grow import NEWTON, Grower, SplitRule, TreeLimits, add_leaf_values, pack_gradients
+from rerank.trees.grow import Grower, TreeLimits, add_leaf_values, pack_gradients
 from rerank.trees.score import score_rows
 from tests.oracles import trees as oracle
 
 
-def _grow(X, grad, hess, limits, n_threads=1, rows=None, features=None, rule=NEWTON, draw=0):
+def _grow(X, grad, hess, limits, n_threads=1, rows=None, features=None, row_weights=None):
     columns = Columns.of(learn_bins(X, 255, n_threads))
-    grower = Grower(columns, columns.blocks(X, np.arange(len(X)), n_threads), limits, n_threads)
+    blocks = columns.blocks(X, np.arange(len(X)), n_threads)
+    grower = Grower(columns, blocks, limits, n_threads, row_weights=row_weights)
     rows = np.arange(len(X), dtype=np.int32) if rows is None else rows
     features = np.arange(X.shape[1]) if features is None else features
-    return grower.grow(grad, hess, rows, features, rule, draw)
+    return grower.grow(grad, hess, rows, features)
 
 
 def _data(n: int, n_features: int, seed: int, missing: float = 0.0):
@@ -52,36 +53,13 @@ def test_tree_with_l1_regularisation_equals_the_oracle(seed: int, reg_lambda: fl
     np.testing.assert_allclose(score_rows(Forest.of([tree]), X), expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("missing", [0.0, 0.2])
-def test_tree_of_random_splits_equals_the_oracle(seed: int, missing: float) -> None:
-    X, grad, hess = _data(150, 4, seed, missing)
-    limits, draw = TreeLimits(num_leaves=8, min_child_samples=5), 2**62 + 12345 * seed + 1
-    tree, _, _ = _grow(X, grad, hess, limits, draw=draw)
-    expected, gains = oracle.grow(X, grad, hess, 8, 5, thresholds=oracle.drawn_threshold(X, grad, hess, draw))
-    np.testing.assert_allclose(tree.gain, gains, rtol=1e-5)
-    np.testing.assert_allclose(score_rows(Forest.of([tree]), X), expected, rtol=1e-9, atol=1e-12)
-    assert not np.array_equal(tree.gain, _grow(X, grad, hess, limits)[0].gain)
-
-
-def test_random_splits_are_as_likely_at_every_value() -> None:
-    X, grad, hess = _data(60, 1, 1)
-    columns = Columns.of(learn_bins(X, 255, 1))
-    grower = Grower(columns, columns.blocks(X, np.arange(60), 1), TreeLimits(num_leaves=2, min_child_samples=1), 1)
-    rows, draws = np.arange(60, dtype=np.int32), np.random.default_rng(0).integers(1, 1 << 63, 660)
-    roots = [grower.grow(grad, hess, rows, np.arange(1), NEWTON, int(draw))[0].threshold[0] for draw in draws]
-    values, counts = np.unique(roots, return_counts=True)
-    assert len(values) == 11  # of 12 distinct values, the highest is no threshold
-    assert ((counts - 60) ** 2 / 60).sum() < 29.6  # chi-squared, 10 degrees of freedom: 1 in 1,000 is above
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_splits_by_least_squares_and_leaves_by_newton_steps_equal_the_oracle(seed: int) -> None:
     """Burges 2010, equation 11 for the splits, section 7 for the leaves."""
     X, grad, ones = _data(150, 4, seed, 0.1)
     hess = np.random.default_rng(seed).uniform(0.1, 3.0, 150)
     limits = TreeLimits(num_leaves=8, min_child_samples=5, reg_lambda=2.0)
-    tree, ordered, leaf_ptr = _grow(X, grad, hess, limits, rule=SplitRule(ones))
+    tree, ordered, leaf_ptr = _grow(X, grad, hess, limits, row_weights=ones)
     means, gains = oracle.grow(X, grad, ones, 8, 5)
     np.testing.assert_allclose(tree.gain, gains, rtol=1e-5)
     for leaf, (first, last) in enumerate(leaf_ptr):
@@ -107,7 +85,7 @@ def test_leaves_of_hardly_any_hessian_take_no_step() -> None:
     X, grad, ones = _data(150, 4, 0)
     whole, _, _ = _grow(X, grad, 1e-9 * ones, TreeLimits())
     assert (len(whole.feature), whole.leaf_value.tolist()) == (0, [0.0])
-    split, _, _ = _grow(X, grad, 1e-9 * ones, TreeLimits(), rule=SplitRule(ones))
+    split, _, _ = _grow(X, grad, 1e-9 * ones, TreeLimits(), row_weights=ones)
     assert len(split.feature) > 0
     assert not split.leaf_value.any()
 
@@ -139,8 +117,8 @@ def test_tree_splits_on_wanted_features_only_after_one_that_had_all() -> None:
     columns = Columns.of(learn_bins(X, 255, 1))
     grower = Grower(columns, columns.blocks(X, np.arange(3000), 1), TreeLimits(num_leaves=2), 1)
     rows = np.arange(3000, dtype=np.int32)
-    first = grower.grow(grad, hess, rows, np.arange(6), SplitRule())[0]
-    second = grower.grow(grad, hess, rows[:2000], np.array([2, 3]), SplitRule())[0]
+    first = grower.grow(grad, hess, rows, np.arange(6))[0]
+    second = grower.grow(grad, hess, rows[:2000], np.array([2, 3]))[0]
     assert first.feature[0] == 0
     assert set(second.feature.tolist()) <= {2, 3}
 
@@ -191,7 +169,7 @@ def test_tree_is_the_same_whether_features_share_a_column() -> None:
     trees = []
     for columns in (shared, replace(alone, bins=bins)):
         grower = Grower(columns, columns.blocks(X, np.arange(4000), 1), TreeLimits(min_child_samples=5), 1)
-        trees.append(grower.grow(grad, hess, np.arange(4000, dtype=np.int32), np.arange(30), SplitRule())[0])
+        trees.append(grower.grow(grad, hess, np.arange(4000, dtype=np.int32), np.arange(30))[0])
     for name in ("feature", "threshold", "missing_left", "gain", "leaf_value"):
         np.testing.assert_array_equal(getattr(trees[0], name), getattr(trees[1], name))
 

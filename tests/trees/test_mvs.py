@@ -4,15 +4,11 @@ import numba
 import numpy as np
 import pytest
 
-from rerank.trees.boost import BoostSettings, draw_by_gradient
+from rerank.trees.boost import draw_by_gradient
 from tests.oracles.sampling import probabilities
 
 N_ROWS = 1000
 ROWS = np.arange(N_ROWS, dtype=np.int32)
-
-
-def _settings(share: float, seed: int) -> BoostSettings:
-    return BoostSettings(subsample=share, random_state=seed, by_gradient=True)
 
 
 def _gradients(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -26,7 +22,7 @@ def test_rows_are_weighted_by_the_inverse_of_their_probability(share: float, uni
     grad, hess = _gradients()
     expected = probabilities(grad, hess, share)
     weighted, hessians = unit * grad, unit * hess
-    rows = draw_by_gradient(_settings(share, 0), 3, weighted, hessians, ROWS)
+    rows = draw_by_gradient(share, [0, 3], weighted, hessians, ROWS)
     assert (np.diff(rows) > 0).all()
     np.testing.assert_allclose(weighted[rows] / unit, grad[rows] / expected[rows], rtol=0.03)
     np.testing.assert_allclose(hessians[rows] / unit, hess[rows] / expected[rows], rtol=0.03)
@@ -39,7 +35,7 @@ def test_rows_are_drawn_as_often_as_their_probability_says() -> None:
     n_draws, counts, sums = 1000, np.zeros(N_ROWS), np.zeros(2)
     for number in range(n_draws):
         weighted, hessians = grad.copy(), hess.copy()
-        rows = draw_by_gradient(_settings(0.2, 0), number, weighted, hessians, ROWS)
+        rows = draw_by_gradient(0.2, [0, number], weighted, hessians, ROWS)
         counts[rows] += 1
         sums += weighted[rows].sum(), hessians[rows].sum()
     expected = probabilities(grad, hess, 0.2)
@@ -51,7 +47,7 @@ def test_rows_are_drawn_as_often_as_their_probability_says() -> None:
 
 def test_draws_depend_on_seed_and_tree_alone() -> None:
     def drawn(seed: int, number: int, rows: np.ndarray = ROWS) -> list[int]:
-        return draw_by_gradient(_settings(0.3, seed), number, *_gradients(), rows).tolist()
+        return draw_by_gradient(0.3, [seed, number], *_gradients(), rows).tolist()
 
     first, before = drawn(0, 0), numba.get_num_threads()
     try:
@@ -67,13 +63,13 @@ def test_draws_depend_on_seed_and_tree_alone() -> None:
 
 def test_rows_without_gradients_are_left_out_and_all_are_drawn_where_few_have_one() -> None:
     grad, hess = np.zeros(N_ROWS), np.zeros(N_ROWS)
-    assert draw_by_gradient(_settings(0.5, 0), 0, grad, hess, ROWS).tolist() == []
+    assert draw_by_gradient(0.5, [0, 0], grad, hess, ROWS).tolist() == []
     grad[[5, 70]] = 1e-140, 2.0
-    assert draw_by_gradient(_settings(0.5, 0), 0, grad, hess, ROWS).tolist() == [5, 70]
+    assert draw_by_gradient(0.5, [0, 0], grad, hess, ROWS).tolist() == [5, 70]
     assert grad[70] == 2.0
 
 
 def test_gradients_at_the_ends_of_float64_are_drawn() -> None:
     grad, hess = np.full(N_ROWS, 1e308), np.full(N_ROWS, 1e-308)
-    rows = draw_by_gradient(_settings(0.5, 0), 0, grad, hess, ROWS)
+    rows = draw_by_gradient(0.5, [0, 0], grad, hess, ROWS)
     assert 0.4 * N_ROWS < len(rows) < 0.6 * N_ROWS

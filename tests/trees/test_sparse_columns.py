@@ -14,7 +14,7 @@ from rerank.trees.bins import (
     list_exceptions,
     sparse_features,
 )
-from rerank.trees.grow import Grower, SplitRule, TreeLimits
+from rerank.trees.grow import Grower, TreeLimits
 from rerank.trees.leafwise import OVERFLOW
 from tests.oracles import trees as oracle
 
@@ -83,8 +83,8 @@ def test_tree_is_the_same_whether_sparse_columns_are_read_by_exceptions(
         trees = []
         for columns in (by_exceptions, by_bytes):
             grower = Grower(columns, columns.blocks(X, np.arange(n_rows), 1), TreeLimits(), n_threads)
-            grower.grow(hess, hess, np.arange(n_rows, dtype=np.int32), np.arange(60), SplitRule())  # other histograms
-            trees.append(grower.grow(grad, hess, np.arange(n_rows, dtype=np.int32), features, SplitRule())[0])
+            grower.grow(hess, hess, np.arange(n_rows, dtype=np.int32), np.arange(60))  # other histograms
+            trees.append(grower.grow(grad, hess, np.arange(n_rows, dtype=np.int32), features)[0])
         assert len(trees[0].leaf_value) == 31
         for name in ("feature", "threshold", "missing_left", "gain", "leaf_value"):
             np.testing.assert_array_equal(getattr(trees[0], name), getattr(trees[1], name))
