@@ -54,18 +54,9 @@ from rerank.runtime.mapped_rows import row_blocks
 from rerank.runtime.output import whole_file
 from rerank.runtime.store import Blocks, Kind, Stored, offsets
 from rerank.types import RankingData, query_rows
-from rerank.types.frames import (
-    BASE_SCORE,
-    DOC_ID,
-    LABEL,
-    QUERY_ID,
-    WEIGHT,
-    MappingFrame,
-    pair_columns,
-    read_pairs,
-    stored_members,
-)
+from rerank.types.frames import DOC_ID, LABEL, QUERY_ID, MappingFrame
 from rerank.types.ids import id_array, id_bytes
+from rerank.types.ranking_data import BASE_SCORE, WEIGHT, pair_columns, read_pairs, stored_members
 
 Floats32 = NDArray[np.float32]
 PARQUET = ".parquet"
@@ -220,10 +211,9 @@ def read_parquet(path: str | Path, mapped: bool = False) -> RankingData:
         names: tuple[str, ...] = ()
         for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
             values = {name: _values(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
-            pairs = of_line(path, None, read_pairs, _Batch(values, first))
-            names = pairs.feature_names
+            query_ids, doc_ids, X, names, numbers = of_line(path, None, read_pairs, _Batch(values, first))
             if batch.num_rows:
-                table.append(pairs.query_ids.tolist(), pairs.doc_ids.tolist(), pairs.numbers, pairs.X)
+                table.append(query_ids.tolist(), doc_ids.tolist(), numbers, X)
             first += batch.num_rows
     if not table.docs:
         raise FileFormatError(path, None, "expected rows, got none. Name a file with rows.")

@@ -22,9 +22,9 @@ from rerank.runtime.codec import Array, Choice, Field, Flag, Names, Plain, Recor
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.threads import memory_limit
 from rerank.types import Floats, Ints, RankingData, pointers, query_blocks
-from rerank.types.frames import LABEL, grouped_members, weight_members, weights_of_rows
+from rerank.types.frames import LABEL
 from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, repeated_row
-from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
+from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, grouped_members, weight_members, weights_of_rows
 from rerank.types.retriever import RETRIEVERS
 
 # What files store of data beside their rows, with its defaults; all files that are read together share the first ones.

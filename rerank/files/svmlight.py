@@ -51,9 +51,9 @@ from rerank.files.source import (
 )
 from rerank.runtime.output import whole_file
 from rerank.types import Floats, Ints, RankingData
-from rerank.types.frames import BASE_SCORE, LABEL, WEIGHT, stored_members
+from rerank.types.frames import LABEL
 from rerank.types.ids import ID_RULE, MOST_LETTERS, id_array, id_bytes, repeated_row
-from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
+from rerank.types.ranking_data import BASE_SCORE, BOTH, LISTED, UNLISTED, WEIGHT, stored_members
 
 log = logging.getLogger("rerank")
 MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense

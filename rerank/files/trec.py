@@ -26,7 +26,7 @@ from rerank.files.corpus import data_set_name, data_set_qrels
 from rerank.files.source import LineFault, check_file, check_ids, finite_number, of_line, records
 from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Run, query_rows
-from rerank.types.ids import sort_keys, trec_moves
+from rerank.types.ids import sort_keys, trec_order
 from rerank.types.records import SubtopicQrels
 from rerank.types.retriever import UNNAMED
 
@@ -125,11 +125,10 @@ def read_run(path: str | Path) -> Run:
             raise FileFormatError(path, None, f"expected ranks from 1, got {table.values.min()}. Correct the ranks.")
         table = replace(table, values=1.0 / table.values, tag=UNNAMED)
     of_line(Path(path), None, check_ids, "tag: ", (), [table.tag])
-    targets, rows = trec_moves(table.query_ptr, table.values, table.doc_ids)
-    if isinstance(targets, slice):
-        table = replace(table, doc_ids=table.doc_ids.take(rows), values=table.values.take(rows))
-    else:  # most files are almost ordered; nothing else uses the columns, so they may be changed
-        table.doc_ids[targets], table.values[targets] = table.doc_ids.take(rows), table.values[rows]
+    order = trec_order(table.query_ptr, table.values, table.doc_ids)
+    moved = np.flatnonzero(order != np.arange(len(order)))  # of most files few; nothing else uses the columns
+    for column in (table.doc_ids, table.values):
+        column[moved] = column[order[moved]]
     return Run(table.query_ids, table.query_ptr, table.doc_ids, table.values, table.tag)
 
 
