@@ -113,11 +113,6 @@ class RowTable:
     numbers: dict[str, list[Floats]] = field(default_factory=dict)
     width: int = 0
 
-    @classmethod
-    def new(cls, mapped: bool, what: str) -> RowTable:
-        """Return a table without rows; `what` is what an error says is too large for the disk."""
-        return cls(RowFile(what) if mapped else [])
-
     def append(self, queries: list[str], docs: list[str], numbers: dict[str, Floats], X: NDArray[np.float32]) -> None:
         """Append a part: query and document id of each row, values of other columns, features."""
         names = self.names

@@ -50,9 +50,10 @@ Frame = Any  # a data frame of pandas, or any other with `columns` that are read
 
 @dataclass(frozen=True, eq=False)
 class MappingFrame:
-    """The rows of `{query id: {document id: value}}` as a data frame."""
+    """Columns as a data frame: of `{query id: {document id: value}}`, or of rows of a file, from `first` on."""
 
     values: Mapping[str, Any]
+    first: int | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -64,6 +65,8 @@ class MappingFrame:
 
     def place(self, row: int) -> str:
         """Return the name of a row in messages."""
+        if self.first is not None:
+            return f"row {self.first + row}"
         return f"document {shown(self.values[DOC_ID][row])} of query {shown(self.values[QUERY_ID][row])}"
 
 
