@@ -19,7 +19,7 @@ from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.reliability import BINS, Reliability
 from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers, query_rows
 from rerank.types.frames import new_frame
-from rerank.types.ids import Ids, trec_moves
+from rerank.types.ids import Ids, trec_order
 from rerank.types.query_table import Shown, counted
 from rerank.types.records import SubtopicQrels
 
@@ -295,10 +295,8 @@ def _ranked_labels(qrels: Qrels, run: Run, with_judged: bool) -> tuple[Floats, N
     labels[rows] = qrels.labels[qrels_rows]
     if with_judged:
         judged[rows] = True
-    positions, moved = trec_moves(run.query_ptr, run.scores, run.stored_ids)
-    for column in (labels, judged) if with_judged else (labels,):
-        column[positions] = column[moved]
-    return labels, judged if with_judged else None
+    order = trec_order(run.query_ptr, run.scores, run.stored_ids)
+    return labels[order], judged[order] if with_judged else None
 
 
 def _evaluated_rows(

@@ -21,10 +21,10 @@ from rerank.runtime.registry import Registry
 from rerank.types.passages import PASSAGE_EXAMPLE, PASSAGE_RULE, Passages
 
 PACKAGES = ("rerank.features.families", "rerank.history.families")
-_REGISTRY: Registry[Family] = Registry("family of features", *PACKAGES)
+_REGISTRY: Registry[Family] = Registry("family of features", *PACKAGES, of_instances=True)
 known_families = _REGISTRY.known
 family = _REGISTRY.get
-register = _REGISTRY.register_instance
+register = _REGISTRY.register
 NORMALISATIONS = ("none", "minmax", "zscore", "rank")
 _MOST = 1e9  # larger parameters overflow, or make all documents equal
 _LEAST = 1e-9  # where 0 divides by zero

@@ -35,6 +35,7 @@ WIDEST = 256  # bytes of a column; wider ones are read line by line
 QUERY = 0
 DOC = 2
 Bytes = NDArray[np.bytes_]
+ARRAYS = ("lengths", "doc_ids", "codes", "values")  # of rows
 PADDING = WIDEST + 8  # blanks after a chunk, so that its last columns can be read as words
 FIRST_BYTES = np.array([(1 << 8 * count) - 1 for count in range(9)], dtype=np.uint64)
 _BYTE = np.uint64(0xFF)
@@ -116,7 +117,7 @@ class Rows:
 
     names: list[str]
     lengths: Ints
-    doc_ids: Bytes
+    doc_ids: NDArray[Any]
     codes: Words
     values: NDArray[Any]
     lines: list[range]
@@ -124,42 +125,20 @@ class Rows:
     layout: Layout
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """Rows grouped by query: queries by first appearance, rows of a query in the order of the file.
+def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> tuple[Ids, Ints, Rows]:
+    """Return query ids by first appearance, their pointers, and the rows of a file of columns, grouped by query.
 
-    Parameters
-    ----------
-    query_ids : ndarray of shape (n_queries,)
-        Query ids.
-    query_ptr : ndarray of shape (n_queries + 1,) and dtype int64
-        First row of each query.
-    doc_ids : ndarray of shape (n_rows,) and dtype bytes
-        Document ids in UTF-8.
-    values : ndarray of shape (n_rows,)
-        The numbers, of the layout's dtype.
-    tag : str
-        Last column of the file's first row.
-    layout : Layout
-        The layout of the file.
-
+    A document that is repeated within a query is refused.
     """
-
-    query_ids: Ids
-    query_ptr: Ints
-    doc_ids: NDArray[Any]
-    values: NDArray[Any]
-    tag: str
-    layout: Layout
-
-
-def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> Table:
-    """Read a file of columns; refuse a document that is repeated within a query."""
     path = check_file(path, f"a {layout.what} file")
     parts = [part for part in _parts(path, layout, chunk_bytes) if len(part.values)]
     if not parts:
         raise FileFormatError(path, None, f"expected lines of {layout.named}, got no line. Name a file with rows.")
-    rows = _joined(parts)
+    rows = parts[0]
+    if len(parts) > 1:
+        arrays: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in ARRAYS}
+        names = [name for part in parts for name in part.names]
+        rows = replace(rows, names=names, lines=[lines for part in parts for lines in part.lines], **arrays)
     numbers: dict[str, int] = {}
     query_of_group = np.array([numbers.setdefault(name, len(numbers)) for name in rows.names], dtype=np.int64)
     names = list(numbers)
@@ -171,7 +150,7 @@ def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES)
         refuse_repeats(path, names, query, rows.doc_ids, chain.from_iterable(rows.lines), codes, layout.once)
         order = slice(None) if is_grouped else np.argsort(query, kind="stable")
         rows = replace(rows, doc_ids=rows.doc_ids[order], values=rows.values[order])
-    return Table(id_array(names), query_ptr, rows.doc_ids, rows.values, rows.tag, rows.layout)
+    return id_array(names), query_ptr, rows
 
 
 def _parts(path: Path, layout: Layout, chunk_bytes: int) -> Iterator[Rows]:
@@ -208,21 +187,6 @@ def _layout_of(chunk: bytes, layout: Layout) -> tuple[Layout, int]:
     if chunk.startswith(first) and is_header(fields[0].decode("utf-8", "replace")):
         return three, len(first)
     return layout if three.parse(fields[three.value]) is None else three, 0
-
-
-def _joined(parts: list[Rows]) -> Rows:
-    if len(parts) == 1:
-        return parts[0]
-    return Rows(
-        [name for part in parts for name in part.names],
-        np.concatenate([part.lengths for part in parts]),
-        np.concatenate([part.doc_ids for part in parts]),
-        np.concatenate([part.codes for part in parts]),
-        np.concatenate([part.values for part in parts]),
-        [lines for part in parts for lines in part.lines],
-        parts[0].tag,
-        parts[0].layout,
-    )
 
 
 def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
@@ -277,8 +241,7 @@ def _column_bounds(chunk: bytes, letters: NDArray[np.uint8], n_columns: int) -> 
     # As many newlines as rows, and one directly before each row: no row has a newline in it, and no line is blank.
     if (letters[starts[n_columns::n_columns] - 1] != ord("\n")).any():
         return None
-    ends -= starts
-    return starts.reshape(-1, n_columns), ends.reshape(-1, n_columns)
+    return starts.reshape(-1, n_columns), (ends - starts).reshape(-1, n_columns)
 
 
 def _words(windows: Words, starts: Ints, lengths: Ints) -> Words:
@@ -300,9 +263,7 @@ def _values(padded: bytes, windows: Words, starts: Ints, lengths: Ints, layout: 
         return None
     values, parsed = parse_decimals(windows, starts, lengths, layout.dtype is np.int64)
     others = np.flatnonzero(~parsed)
-    if not len(others):
-        return values
-    bounds = zip(others.tolist(), starts[others].tolist(), lengths[others].tolist(), strict=True)
+    bounds = np.column_stack([others, starts[others], lengths[others]]).tolist()
     for row, start, length in bounds:
         value = layout.parse(padded[start : start + length])
         if value is None:

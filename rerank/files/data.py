@@ -26,7 +26,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,22 +49,13 @@ from rerank.files.source import check_file, json_object, of_line
 from rerank.files.svmlight import read_svmlight, write_svmlight
 from rerank.runtime import store
 from rerank.runtime.codec import Record, at
-from rerank.runtime.mapped_rows import row_blocks
+from rerank.runtime.mapped_rows import RowFile, row_blocks
 from rerank.runtime.output import whole_file
 from rerank.runtime.store import Blocks, Kind, Stored, offsets
 from rerank.types import RankingData, query_rows
-from rerank.types.frames import (
-    BASE_SCORE,
-    DOC_ID,
-    LABEL,
-    QUERY_ID,
-    WEIGHT,
-    MappingFrame,
-    pair_columns,
-    read_pairs,
-    stored_members,
-)
+from rerank.types.frames import DOC_ID, LABEL, QUERY_ID, MappingFrame
 from rerank.types.ids import id_array, id_bytes
+from rerank.types.ranking_data import BASE_SCORE, WEIGHT, pair_columns, read_pairs, stored_members
 
 Floats32 = NDArray[np.float32]
 PARQUET = ".parquet"
@@ -80,21 +70,18 @@ _WHAT = "a .npz file of ranking data"
 
 def _kind(mapped: bool) -> Kind:
     """Return the kind of .npz files; the last array is checked against the sizes of all others."""
-
-    def numbers(size: str) -> Stored:
-        return Stored(np.float64, (size,), optional=True)
-
+    numbers = partial(Stored, np.float64, optional=True)
     arrays = {
         "query_ids": Stored(np.str_, ("n_queries",)),
         "doc_ids": Stored(np.str_, ("n_rows",)),
         "feature_names": Stored(np.str_, ("n_features",)),
         "query_ptr": offsets("n_queries", "n_rows"),
-        "labels": numbers("n_rows"),
-        "base_scores": numbers("n_rows"),
-        "weights": numbers("n_queries"),
-        "row_weights": numbers("n_rows"),
+        "labels": numbers(("n_rows",)),
+        "base_scores": numbers(("n_rows",)),
+        "weights": numbers(("n_queries",)),
+        "row_weights": numbers(("n_rows",)),
         "query_groups": Stored(np.int64, ("n_queries",), optional=True),
-        "ideal_labels": numbers("n_ideal"),
+        "ideal_labels": numbers(("n_ideal",)),
         "ideal_ptr": offsets("n_queries", "n_ideal", optional=True),
         "X": Stored(np.float32, ("n_rows", "n_features"), mapped=mapped),
     }
@@ -199,31 +186,19 @@ def write_npz(data: RankingData, path: str | Path, blocks: Iterable[Floats32] | 
     store.write(path, KIND, values, arrays)
 
 
-@dataclass(frozen=True, eq=False)
-class _Batch(MappingFrame):
-    """Rows of a file, from `first` on, as a data frame."""
-
-    first: int
-
-    def place(self, row: int) -> str:
-        """Return the name of a row in messages."""
-        return f"row {self.first + row}"
-
-
 def read_parquet(path: str | Path, mapped: bool = False) -> RankingData:
     """Read ranking data from Parquet."""
     path = check_file(path, "a Parquet file")
     with opened_parquet(path) as file:
         about = of_line(path, None, _about, file.schema_arrow.metadata or {})
-        table = RowTable.new(mapped, f"the features of {path}")
+        table = RowTable(RowFile(f"the features of {path}") if mapped else [])
         first = 0
         names: tuple[str, ...] = ()
         for batch in file.iter_batches(batch_size=ROWS_AT_ONCE):
             values = {name: _values(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
-            pairs = of_line(path, None, read_pairs, _Batch(values, first))
-            names = pairs.feature_names
+            query_ids, doc_ids, X, names, numbers = of_line(path, None, read_pairs, MappingFrame(values, first))
             if batch.num_rows:
-                table.append(pairs.query_ids.tolist(), pairs.doc_ids.tolist(), pairs.numbers, pairs.X)
+                table.append(query_ids.tolist(), doc_ids.tolist(), numbers, X)
             first += batch.num_rows
     if not table.docs:
         raise FileFormatError(path, None, "expected rows, got none. Name a file with rows.")

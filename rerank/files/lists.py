@@ -308,7 +308,7 @@ def subtopic_qrels_of(qrels: JudgementsLike) -> SubtopicQrels:
     if isinstance(qrels, str | Path):
         return read_subtopic_qrels(qrels)
     if is_frame(qrels):
-        return SubtopicQrels.from_frame(qrels)  # type: ignore[arg-type]
+        return SubtopicQrels.from_frame(qrels)
     if not isinstance(qrels, SubtopicQrels):
         raise InvalidInputError(
             "qrels: expected judgements of subtopics, got one label of each document. Give rows of query, subtopic, "

@@ -22,9 +22,9 @@ from rerank.runtime.codec import Array, Choice, Field, Flag, Names, Plain, Recor
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.threads import memory_limit
 from rerank.types import Floats, Ints, RankingData, pointers, query_blocks
-from rerank.types.frames import LABEL, grouped_members, weight_members, weights_of_rows
+from rerank.types.frames import LABEL
 from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, repeated_row
-from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
+from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, grouped_members, weight_members, weights_of_rows
 from rerank.types.retriever import RETRIEVERS
 
 # What files store of data beside their rows, with its defaults; all files that are read together share the first ones.
@@ -112,11 +112,6 @@ class RowTable:
     docs: list[NDArray[np.bytes_]] = field(default_factory=list)
     numbers: dict[str, list[Floats]] = field(default_factory=dict)
     width: int = 0
-
-    @classmethod
-    def new(cls, mapped: bool, what: str) -> RowTable:
-        """Return a table without rows; `what` is what an error says is too large for the disk."""
-        return cls(RowFile(what) if mapped else [])
 
     def append(self, queries: list[str], docs: list[str], numbers: dict[str, Floats], X: NDArray[np.float32]) -> None:
         """Append a part: query and document id of each row, values of other columns, features."""

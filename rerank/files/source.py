@@ -333,9 +333,8 @@ def file_mark(path: str | Path) -> str:
 
 def without_markup(text: str) -> str:
     """Return the text with blanks for comments and tags; line ends stay."""
-    end = text.rfind("-->") + 3  # a comment that is not closed would be looked for to the end of the text
-    end = 0 if end < 3 else end
-    return _COMMENT_OR_TAG.sub(_blanked, text[:end]) + _TAG.sub(_blanked, text[end:])
+    closed, mark, rest = text.rpartition("-->")  # a comment that is not closed would be looked for to the end
+    return _COMMENT_OR_TAG.sub(_blanked, closed + mark) + _TAG.sub(_blanked, rest)
 
 
 def stray_text(between: str, blanks: str | None = None) -> tuple[int, str] | None:

@@ -49,11 +49,12 @@ from rerank.files.source import (
     text,
     whole_number,
 )
+from rerank.runtime.mapped_rows import RowFile
 from rerank.runtime.output import whole_file
-from rerank.types import Floats, Ints, RankingData
-from rerank.types.frames import BASE_SCORE, LABEL, WEIGHT, stored_members
+from rerank.types import Ints, RankingData
+from rerank.types.frames import LABEL
 from rerank.types.ids import ID_RULE, MOST_LETTERS, id_array, id_bytes, repeated_row
-from rerank.types.ranking_data import BOTH, LISTED, UNLISTED
+from rerank.types.ranking_data import BASE_SCORE, BOTH, LISTED, UNLISTED, WEIGHT, stored_members
 
 log = logging.getLogger("rerank")
 MOST_FEATURES = 100_000  # a larger number is taken for an error: the matrix is dense
@@ -170,14 +171,14 @@ def _features(path: Path, chunk: bytes, lines: list[int], pairs: list[bytes]) ->
             )
             raise FileFormatError(path, lines[row[pair]], message)
     X = np.zeros((len(lines), largest), dtype=np.float32)
-    X[row, features - 1] = _as_float32(values)
+    X[row, features - 1] = values
     return X, len(features)
 
 
-def _parsed_pairs(joined: bytes) -> tuple[Ints, Floats] | None:
+def _parsed_pairs(joined: bytes) -> tuple[Ints, NDArray[np.float32]] | None:
     """Return feature numbers and values of all pairs of a chunk, or None if one is wrong."""
     if not joined:
-        return np.zeros(0, np.int64), np.zeros(0)
+        return np.zeros(0, np.int64), np.zeros(0, np.float32)
     if b"  " in joined or len(joined.translate(None, b"\t\r\x0b\x0c")) < len(joined):
         joined = b" ".join(joined.split())
     letters = np.frombuffer(joined, dtype=np.uint8)
@@ -193,39 +194,26 @@ def _parsed_pairs(joined: bytes) -> tuple[Ints, Floats] | None:
     )
     if not are_alternate:
         return None
-    numbers = _numbers(joined.replace(b":", b" "))
-    if numbers is None or len(numbers) != len(separators) + 1:
-        return None
-    features = numbers[::2]
-    values = numbers[1::2]
-    if not _are_features(features).all() or np.isinf(_as_float32(values)).any():
-        return None
-    return features.astype(np.int64), values
-
-
-def _numbers(spaced: bytes) -> Floats | None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", DeprecationWarning)  # NumPy before 2.3 warns where later ones raise
         try:
-            return np.fromstring(spaced, dtype=np.float64, sep=" ")
+            numbers = np.fromstring(joined.replace(b":", b" "), dtype=np.float64, sep=" ")
         except (ValueError, DeprecationWarning):
             return None
-
-
-def _are_features(numbers: Floats) -> NDArray[np.bool_]:
-    return (numbers >= 1) & (numbers <= MOST_FEATURES) & (numbers == np.floor(numbers))  # type: ignore[no-any-return]
-
-
-def _as_float32(values: Floats) -> NDArray[np.float32]:
+    if len(numbers) != len(separators) + 1:
+        return None
+    features = numbers[::2]
+    are_features = (features >= 1) & (features <= MOST_FEATURES) & (features == np.floor(features))
     with np.errstate(over="ignore"):
-        return values.astype(np.float32)
+        values = numbers[1::2].astype(np.float32)
+    return (features.astype(np.int64), values) if are_features.all() and not np.isinf(values).any() else None
 
 
 def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
     """Read features and labels from LETOR / SVMlight text."""
     path = check_file(path, "a file of feature rows")
     header = Header()
-    table = RowTable.new(mapped, f"the features of {path}")
+    table = RowTable(RowFile(f"the features of {path}") if mapped else [])
     lines: list[int] = []
     words: list[str] = []
     n_listed = 0

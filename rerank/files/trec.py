@@ -26,7 +26,7 @@ from rerank.files.corpus import data_set_name, data_set_qrels
 from rerank.files.source import LineFault, check_file, check_ids, finite_number, of_line, records
 from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Run, query_rows
-from rerank.types.ids import sort_keys, trec_moves
+from rerank.types.ids import sort_keys, trec_order
 from rerank.types.records import SubtopicQrels
 from rerank.types.retriever import UNNAMED
 
@@ -92,9 +92,9 @@ def read_qrels(path: str | Path) -> Qrels:
     name = data_set_name(path)
     if name is not None:
         return data_set_qrels(name)
-    table = read_table(path, QRELS)
-    order = np.lexsort((*sort_keys(table.doc_ids), query_rows(table.query_ptr)))
-    return Qrels(table.query_ids, table.query_ptr, table.doc_ids[order], table.values[order])
+    query_ids, query_ptr, rows = read_table(path, QRELS)
+    order = np.lexsort((*sort_keys(rows.doc_ids), query_rows(query_ptr)))
+    return Qrels(query_ids, query_ptr, rows.doc_ids[order], rows.values[order])
 
 
 def read_run(path: str | Path) -> Run:
@@ -119,18 +119,17 @@ def read_run(path: str | Path) -> Run:
         With the line, for a wrong number of columns, a score that is not finite, or a repeated document in a query.
 
     """
-    table = read_table(path, RUN)
-    if table.layout is MSMARCO_RUN:
-        if table.values.min() < 1:
-            raise FileFormatError(path, None, f"expected ranks from 1, got {table.values.min()}. Correct the ranks.")
-        table = replace(table, values=1.0 / table.values, tag=UNNAMED)
-    of_line(Path(path), None, check_ids, "tag: ", (), [table.tag])
-    targets, rows = trec_moves(table.query_ptr, table.values, table.doc_ids)
-    if isinstance(targets, slice):
-        table = replace(table, doc_ids=table.doc_ids.take(rows), values=table.values.take(rows))
-    else:  # most files are almost ordered; nothing else uses the columns, so they may be changed
-        table.doc_ids[targets], table.values[targets] = table.doc_ids.take(rows), table.values[rows]
-    return Run(table.query_ids, table.query_ptr, table.doc_ids, table.values, table.tag)
+    query_ids, query_ptr, rows = read_table(path, RUN)
+    if rows.layout is MSMARCO_RUN:
+        if rows.values.min() < 1:
+            raise FileFormatError(path, None, f"expected ranks from 1, got {rows.values.min()}. Correct the ranks.")
+        rows = replace(rows, values=1.0 / rows.values, tag=UNNAMED)
+    of_line(Path(path), None, check_ids, "tag: ", (), [rows.tag])
+    order = trec_order(query_ptr, rows.values, rows.doc_ids)
+    moved = np.flatnonzero(order != np.arange(len(order)))  # of most files few; nothing else uses the columns
+    for column in (rows.doc_ids, rows.values):
+        column[moved] = column[order[moved]]
+    return Run(query_ids, query_ptr, rows.doc_ids, rows.values, rows.tag)
 
 
 def write_qrels(qrels: Qrels | Mapping[str, Mapping[str, int]], path: str | Path) -> None:

@@ -778,7 +778,7 @@ class _Opened:
 def _topics(topics: TopicsLike) -> Topics:
     """Return topics; text that names neither a file nor a data set is one query."""
     is_query = isinstance(topics, str) and not data_set_name(topics) and not Path(topics).is_file()
-    return topics_of({QUERY: topics} if is_query else topics)  # type: ignore[dict-item]
+    return topics_of({QUERY: topics} if is_query else topics)
 
 
 def is_index(folder: Path) -> bool:

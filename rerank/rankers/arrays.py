@@ -20,9 +20,9 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData, pointers
-from rerank.types.frames import is_missing, number_of, refuse_categories, unmasked, weight_members
+from rerank.types.frames import is_missing, number_of, refuse_categories, unmasked
 from rerank.types.ids import Ids, id_array
-from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, first_infinite
+from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, first_infinite, weight_members
 
 
 def data_from_arrays(X: object, y: object, qid: object, weights: object = None) -> tuple[RankingData, Ints]:

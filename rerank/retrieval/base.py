@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 
 
 Hits = tuple[Ints, Floats]  # document numbers and scores of one query, best first
-_REGISTRY: Registry[Source] = Registry("source of candidates", "rerank.retrieval.sources")
+_REGISTRY: Registry[Source] = Registry("source of candidates", "rerank.retrieval.sources", of_instances=True)
 known_sources = _REGISTRY.known
 source = _REGISTRY.get
-register = _REGISTRY.register_instance
+register = _REGISTRY.register
 DEPTH = 1000
 FILE = "run"
 _UNION = "union:"

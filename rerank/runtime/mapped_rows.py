@@ -31,7 +31,7 @@ _read_at_random: WeakSet[mmap.mmap] = WeakSet()
 
 def is_mapped(array: NDArray[Any]) -> bool:
     """Return whether an array is in a memory-mapped file."""
-    return any(True for _ in _maps_of([array]))
+    return next(_maps_of([array]), None) is not None
 
 
 def row_blocks(X: NDArray[Any], n_bytes: int = BLOCK_BYTES) -> Iterator[tuple[int, NDArray[Any]]]:
@@ -102,34 +102,32 @@ class RowFile:
     def __init__(self, what: str) -> None:
         self._what = what
         self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (open as long as its array)
-        self._widths: list[tuple[int, int]] = []  # rows and columns of each block
+        self._shapes: list[tuple[int, int]] = []  # rows and columns of each block
 
     def append(self, block: NDArray[np.float32]) -> None:
         """Append rows.
 
         Shapes: block float32 (n, n_columns).
         """
-        content = np.ascontiguousarray(block, dtype=np.float32)
         with _full_disk(self._what):
-            self._file.write(content.reshape(-1).view(np.uint8).data if content.size else b"")
-        self._widths.append((len(block), block.shape[1]))
+            self._file.write(np.ascontiguousarray(block, dtype=np.float32).tobytes())
+        self._shapes.append((len(block), block.shape[1]))
 
     def finish(self, n_columns: int) -> NDArray[np.float32]:
         """Return all rows as one array, mapped; columns that a block does not have are 0."""
-        n_rows = sum(n for n, _ in self._widths)
+        n_rows = sum(n for n, _ in self._shapes)
         with _full_disk(self._what):
             self._file.flush()
-        if all(width == n_columns for n, width in self._widths if n):
+        if all(width == n_columns for n, width in self._shapes if n):
             return _mapped(self._file, np.dtype(np.float32), (n_rows, n_columns))
         out = temporary_array((n_rows, n_columns), np.float32, self._what)
         self._file.seek(0)
         first = 0
-        for n, width in self._widths:
+        for n, width in self._shapes:
             content = np.frombuffer(self._file.read(4 * n * width), np.float32)
             out[first : first + n, :width] = content.reshape(n, width)
             release(out)
             first += n
-        self._file.close()
         return out
 
 

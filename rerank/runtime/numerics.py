@@ -361,24 +361,22 @@ def _fill_log2(values, out):  # type: ignore[no-untyped-def]
         out[i] = log2(values[i])
 
 
-def array_exp(values: ArrayLike) -> Floats:
-    """Return e^x of each value, an array of their shape."""
-    return _filled(_fill_exp, values)
+def _of_arrays(fill: Callable[[Floats, Floats], None]) -> Callable[[ArrayLike], Floats]:
+    """Return the function whose values a kernel fills in, of arrays of any shape."""
+
+    def filled(values: ArrayLike) -> Floats:
+        numbers = np.asarray(values, np.float64)
+        out = np.empty(numbers.size)
+        fill(np.ascontiguousarray(numbers).ravel(), out)
+        return out.reshape(numbers.shape)
+
+    return filled
 
 
-def array_log(values: ArrayLike) -> Floats:
-    """Return the natural logarithm of each value, an array of their shape."""
-    return _filled(_fill_log, values)
-
-
-def array_log1p(values: ArrayLike) -> Floats:
-    """Return log(1 + x) of each value, an array of their shape."""
-    return _filled(_fill_log1p, values)
-
-
-def array_log2(values: ArrayLike) -> Floats:
-    """Return the logarithm to base 2 of each value, an array of their shape."""
-    return _filled(_fill_log2, values)
+array_exp = _of_arrays(_fill_exp)
+array_log = _of_arrays(_fill_log)
+array_log1p = _of_arrays(_fill_log1p)
+array_log2 = _of_arrays(_fill_log2)
 
 
 def softplus(values: ArrayLike) -> Floats:
@@ -386,14 +384,6 @@ def softplus(values: ArrayLike) -> Floats:
     numbers = np.asarray(values, np.float64)
     total: Floats = np.maximum(numbers, 0.0) + array_log1p(array_exp(-np.abs(numbers)))
     return total
-
-
-def _filled(fill: Callable[[Floats, Floats], None], values: ArrayLike) -> Floats:
-    """Return what the kernel makes of the values, an array of their shape."""
-    numbers = np.asarray(values, np.float64)
-    out = np.empty(numbers.size)
-    fill(np.ascontiguousarray(numbers).ravel(), out)
-    return out.reshape(numbers.shape)
 
 
 def array_dot(left: Floats, right: NDArray[Any]) -> float:
@@ -438,9 +428,15 @@ def gram(inputs: Floats, weights: Floats) -> Floats:
 
 
 def inverse(matrix: Floats) -> Floats:
-    """Return the inverse of a symmetric positive definite matrix (n, n)."""
+    """Return the inverse of a symmetric positive definite matrix (n, n): Gauss and Jordan's steps in place."""
     out = matrix.copy()
-    _invert(out)
+    for step in range(len(out)):
+        pivot = 1.0 / out[step, step]
+        factors = out[:, step].copy()
+        factors[step] = 0.0
+        out[:, step] = np.arange(len(out)) == step
+        out[step] *= pivot
+        out -= np.multiply.outer(factors, out[step])
     return out
 
 
@@ -517,20 +513,3 @@ def _fill_cross_product(left, right, out):  # type: ignore[no-untyped-def]
         for i in range(left.shape[1]):
             for k in range(right.shape[1]):
                 out[i, k] += left[row, i] * right[row, k]
-
-
-@kernel()
-def _invert(matrix):  # type: ignore[no-untyped-def]
-    """Replace a symmetric positive definite matrix (n, n) by its inverse: Gauss and Jordan's steps in place."""
-    size = matrix.shape[0]
-    for step in range(size):
-        pivot = 1.0 / matrix[step, step]
-        matrix[step, step] = 1.0
-        for k in range(size):
-            matrix[step, k] *= pivot
-        for row in range(size):
-            if row != step:
-                factor = matrix[row, step]
-                matrix[row, step] = 0.0
-                for k in range(size):
-                    matrix[row, k] -= factor * matrix[step, k]

@@ -16,7 +16,6 @@ from rerank.errors import InvalidInputError, shown, unknown_name
 
 Entry = TypeVar("Entry")
 Registered = TypeVar("Registered", bound=Any)
-Made = TypeVar("Made", bound=type[Any])
 _MOST_CHARACTERS = 200  # of an exception's text
 
 
@@ -29,12 +28,15 @@ class Registry(Generic[Entry]):
         What the objects are, for errors: "ranker".
     *packages : str
         The packages whose modules register them: "rerank.rankers".
+    of_instances : bool, default=False
+        Whether an instance of a registered class is the object.
 
     """
 
-    def __init__(self, what: str, *packages: str) -> None:
+    def __init__(self, what: str, *packages: str, of_instances: bool = False) -> None:
         self.what = what
         self.packages = packages
+        self.of_instances = of_instances
         self._entries: dict[str, Entry] = {}
         self._all_imported = False
 
@@ -42,17 +44,8 @@ class Registry(Generic[Entry]):
         """Return a decorator that registers a class under a name."""
 
         def add(entry: Registered) -> Registered:
-            self._entries[name] = entry
+            self._entries[name] = entry() if self.of_instances else entry
             return entry
-
-        return add
-
-    def register_instance(self, name: str) -> Callable[[Made], Made]:
-        """Return a decorator that registers an instance of a class under a name."""
-
-        def add(made: Made) -> Made:
-            self._entries[name] = made()
-            return made
 
         return add
 
@@ -93,7 +86,22 @@ def named_function(what: str, source: Any, signature: str) -> tuple[str, Callabl
     module, colon, name = source.partition(":")
     if not colon or not module or not name:
         raise InvalidInputError(f"{what}: expected module:function, got {shown(source)}. Write e.g. my_{what}:{what}.")
-    return source, _imported(what, source, module, name)
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    try:
+        function: Any = import_module(module)
+        for part in name.split("."):
+            function = getattr(function, part)
+    except Exception as error:
+        raise InvalidInputError(
+            f"{what} {source}: expected a function that can be imported, got {exception_text(error)}. "
+            "Correct the name, or install the module."
+        ) from error
+    if not callable(function):
+        raise InvalidInputError(
+            f"{what} {source}: expected a function, got {type(function).__name__}. Name a function."
+        )
+    return source, function
 
 
 def exception_text(error: BaseException) -> str:
@@ -103,21 +111,3 @@ def exception_text(error: BaseException) -> str:
     except Exception:  # its __str__ is the user's
         text = ""
     return f"{type(error).__name__}{f': {text}' if text else ''}"
-
-
-def _imported(what: str, source: str, module: str, name: str) -> Callable[..., Any]:
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.append(str(Path.cwd()))
-    try:
-        found: Any = import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except Exception as error:
-        raise InvalidInputError(
-            f"{what} {source}: expected a function that can be imported, got {exception_text(error)}. "
-            "Correct the name, or install the module."
-        ) from error
-    if not callable(found):
-        raise InvalidInputError(f"{what} {source}: expected a function, got {type(found).__name__}. Name a function.")
-    function: Callable[..., Any] = found
-    return function

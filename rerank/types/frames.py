@@ -12,42 +12,23 @@ topic         text, query
 
 An id is text. Whole numbers are converted to their decimal text (301 is '301'), which cannot restore leading zeros that
 were lost when a file was read as numbers: read ids with `dtype=str`. Ids of any other type are refused.
-
-Ranking data as data frames: a row for each query-document pair, and `attrs` for what has no row.
 """
 
 from __future__ import annotations
 
-import logging
 import math
-from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, RerankError, shown
 from rerank.runtime.codec import is_unicode
-from rerank.types.ids import (
-    ODD,
-    Floats,
-    Ids,
-    Ints,
-    Words,
-    id_array,
-    pointers,
-    query_rows,
-    repeated_row,
-    row_codes,
-    sort_keys,
-)
-from rerank.types.query_table import QueryTable, numbered
-from rerank.types.retriever import Retriever, retriever_members, stored_retrievers
+from rerank.types.ids import Floats, Ids, Ints, id_array, pointers, repeated_row, sort_keys
+from rerank.types.query_table import numbered
 
-ATTRIBUTES = "rerank"  # key in DataFrame.attrs
 QUERY_ID = "query_id"
 DOC_ID = "doc_id"
 SCORE = "score"
@@ -64,44 +45,15 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "subtopic": ("subtopic", "subtopic_id", "iteration"),
     TEXT: ("text", "query"),
 }
-log = logging.getLogger("rerank")
-BASE_SCORE = "base_score"
-WEIGHT = "weight"
-NOT_FEATURES = (QUERY_ID, DOC_ID, LABEL, BASE_SCORE, WEIGHT)
-
-
-class Frame(Protocol):
-    """A data frame of pandas, or any other with `columns` that are read by name."""
-
-    @property
-    def columns(self) -> Any:
-        """Names of the columns."""
-
-    def __getitem__(self, name: Any, /) -> Any:
-        """Return a column."""
+Frame = Any  # a data frame of pandas, or any other with `columns` that are read by name
 
 
 @dataclass(frozen=True, eq=False)
 class MappingFrame:
-    """The rows of `{query id: {document id: value}}` as a data frame."""
+    """Columns as a data frame: of `{query id: {document id: value}}`, or of rows of a file, from `first` on."""
 
     values: Mapping[str, Any]
-
-    @classmethod
-    def of(cls, what: str, column: str, table: Any) -> MappingFrame:
-        """Return the rows of a mapping; refuse another form. `column` is the name of the values."""
-        by_query = table.values() if isinstance(table, Mapping) else [table]
-        wrong = [value for value in by_query if not isinstance(value, Mapping)]
-        if wrong:
-            raise InvalidInputError(
-                f"{what}: expected a {what} object or {{query id: {{document id: {column}}}}}, got {shown(wrong[0])} "
-                f"({type(wrong[0]).__name__}). Read one with rerank.read_{what}."
-            )
-        queries = [query_id for query_id, documents in table.items() for _ in documents]
-        docs = [doc_id for documents in table.values() for doc_id in documents]
-        values = [value for documents in table.values() for value in documents.values()]
-        columns = {QUERY_ID: queries, DOC_ID: docs, column: values}
-        return cls({name: np.fromiter(rows, dtype=object, count=len(rows)) for name, rows in columns.items()})
+    first: int | None = None
 
     @property
     def columns(self) -> list[str]:
@@ -113,10 +65,29 @@ class MappingFrame:
 
     def place(self, row: int) -> str:
         """Return the name of a row in messages."""
+        if self.first is not None:
+            return f"row {self.first + row}"
         return f"document {shown(self.values[DOC_ID][row])} of query {shown(self.values[QUERY_ID][row])}"
 
 
-def _place(frame: Frame, row: Any) -> str:
+def frame_of(what: str, column: str, table: Any) -> Frame:
+    """Return a data frame as it is, or the rows of a mapping as one, whose values are the `column`."""
+    if is_frame(table):
+        return table
+    by_query = table.values() if isinstance(table, Mapping) else [table]
+    wrong = [value for value in by_query if not isinstance(value, Mapping)]
+    if wrong:
+        raise InvalidInputError(
+            f"{what}: expected a {what} object or {{query id: {{document id: {column}}}}}, got {shown(wrong[0])} "
+            f"({type(wrong[0]).__name__}). Read one with rerank.read_{what}."
+        )
+    rows = [(query, doc, value) for query, documents in table.items() for doc, value in documents.items()]
+    cells = np.fromiter((cell for row in rows for cell in row), dtype=object, count=3 * len(rows)).reshape(-1, 3)
+    return MappingFrame(dict(zip((QUERY_ID, DOC_ID, column), cells.T, strict=True)))
+
+
+def place(frame: Frame, row: Any) -> str:
+    """Return the name of a row in messages."""
     return frame.place(row) if isinstance(frame, MappingFrame) else f"row {row}"
 
 
@@ -188,9 +159,7 @@ def frame_rows(frame: Any) -> list[dict[str, Any]]:
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def new_frame(
-    columns: Mapping[str, Any], index: tuple[str, Any] | None = None, attrs: Mapping[str, Any] | None = None
-) -> Any:
+def new_frame(columns: Mapping[str, Any], index: tuple[str, Any] | None = None) -> Any:
     """Return a pandas DataFrame."""
     try:
         import pandas as pd
@@ -198,11 +167,7 @@ def new_frame(
         raise RerankError(
             "pandas: expected it installed to make a data frame, got none. Run `pip install pandas`."
         ) from error
-    labels = None if index is None else pd.Index(index[1], name=index[0])
-    frame = pd.DataFrame(dict(columns), index=labels)
-    if attrs:
-        frame.attrs[ATTRIBUTES] = dict(attrs)
-    return frame
+    return pd.DataFrame(dict(columns), index=None if index is None else pd.Index(index[1], name=index[0]))
 
 
 def column_name(what: str, frame: Frame, column: str, required: bool = True) -> str | None:
@@ -232,14 +197,14 @@ def id_column(what: str, frame: Frame, column: str) -> Ids:
         if not (isinstance(value, str) or is_whole):
             raise InvalidInputError(
                 f"{what}: expected text or whole numbers in column {name}, got {shown(value)} "
-                f"({type(value).__name__}) at {_place(frame, row)}. Convert the ids to text."
+                f"({type(value).__name__}) at {place(frame, row)}. Convert the ids to text."
             )
     ids = [str(value) for value in listed]
     wrong = _first_wrong(ids)
     if wrong is not None:
         remedy = "Take NUL and halves of surrogate pairs out" if ids[wrong] else "Name each one"
         raise InvalidInputError(
-            f"{what}: expected ids in column {name}, got {shown(ids[wrong])} at {_place(frame, wrong)}. {remedy}."
+            f"{what}: expected ids in column {name}, got {shown(ids[wrong])} at {place(frame, wrong)}. {remedy}."
         )
     return id_array(ids)
 
@@ -271,7 +236,7 @@ def number_column(what: str, frame: Frame, name: Any, allow_nan: bool = False) -
     bad = np.flatnonzero(np.isinf(numbers) if allow_nan else ~np.isfinite(numbers))
     if len(bad):
         raise InvalidInputError(
-            f"{what}: expected finite numbers in column {name}, got {numbers[bad[0]]} at {_place(frame, bad[0])}. "
+            f"{what}: expected finite numbers in column {name}, got {numbers[bad[0]]} at {place(frame, bad[0])}. "
             "Correct it or drop the row."
         )
     return numbers
@@ -286,7 +251,7 @@ def _number(what: str, frame: Frame, name: Any, row: int, value: Any) -> float:
             return math.inf
     raise InvalidInputError(
         f"{what}: expected numbers in column {shown(name)}, got {shown(value)} ({type(value).__name__}) at "
-        f"{_place(frame, row)}. Convert the column, or drop it."
+        f"{place(frame, row)}. Convert the column, or drop it."
     )
 
 
@@ -297,13 +262,13 @@ def label_column(what: str, frame: Frame) -> Ints:
     if values.dtype.kind == "O" and set(map(type, values.tolist())) == {int}:
         with suppress(OverflowError):  # refused below
             return values.astype(np.int64)
-    if values.dtype.kind in "iu" and (values.dtype.kind == "i" or values.max(initial=0) < 2**63):
+    if values.dtype.kind in "iu" and values.max(initial=0) < 2**63:
         return values.astype(np.int64)
     labels = number_column(what, frame, name)
     bad = np.flatnonzero((labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63))
     if len(bad):
         raise InvalidInputError(
-            f"{what}: expected whole numbers as labels, got {labels[bad[0]]:g} at {_place(frame, bad[0])}. Round or "
+            f"{what}: expected whole numbers as labels, got {labels[bad[0]]:g} at {place(frame, bad[0])}. Round or "
             "scale them."
         )
     return labels.astype(np.int64)
@@ -313,12 +278,12 @@ def grouped_rows(what: str, frame: Frame) -> tuple[Ids, Ints, Ids, Ints]:
     """Return the query ids, their pointers, the documents in their order, and the order of the frame's rows."""
     query_ids = id_column(what, frame, QUERY_ID)
     doc_ids = id_column(what, frame, DOC_ID)
-    names, query = _numbered_queries(what, query_ids, doc_ids)
+    names, query = numbered_queries(what, query_ids, doc_ids)
     order = np.lexsort((*sort_keys(doc_ids), query))
     return names, pointers(np.bincount(query, minlength=len(names))), doc_ids[order], order
 
 
-def _numbered_queries(what: str, query_ids: Ids, doc_ids: Ids) -> tuple[Ids, Ints]:
+def numbered_queries(what: str, query_ids: Ids, doc_ids: Ids) -> tuple[Ids, Ints]:
     """Return the query ids, and the number of each row's query; refuse a document that a query has twice."""
     names, query = numbered(query_ids)
     row = repeated_row(query, doc_ids)
@@ -328,280 +293,3 @@ def _numbered_queries(what: str, query_ids: Ids, doc_ids: Ids) -> tuple[Ids, Int
             f"{shown(str(query_ids[row]))}. Drop one of the rows."
         )
     return names, query
-
-
-def grouped_members(
-    names: Ids, query: Ints, docs: NDArray[Any], numbers: Mapping[str, Floats], ideal: Mapping[str, Any] | None
-) -> tuple[dict[str, Any], Ints | None]:
-    """Return members of the ranking data of rows in any order, and the order that groups them; None for their own.
-
-    names    (n_queries,) ids of the queries
-    query    (n_rows,) number of each row's query
-    docs     (n_rows,) ids of the documents
-    numbers  the columns label, base_score and weight, (n_rows,) each, by name
-    ideal    positive labels of each query, best first, by its id; None where the rows are all that is judged
-    """
-    order = None if (query[1:] >= query[:-1]).all() else np.argsort(query, kind="stable")
-    rows = slice(None) if order is None else order
-    query_ptr = pointers(np.bincount(query, minlength=len(names)))
-    columns = {name: values[rows] for name, values in numbers.items()}
-    ideal_labels, ideal_ptr = ideal_arrays(ideal, names)
-    members = dict(
-        query_ids=names,
-        query_ptr=query_ptr,
-        doc_ids=docs[rows],
-        labels=columns.get(LABEL),
-        base_scores=columns.get(BASE_SCORE),
-        ideal_labels=ideal_labels,
-        ideal_ptr=ideal_ptr,
-        **weight_members(columns.get(WEIGHT), query_ptr),
-    )
-    return members, order
-
-
-def frame_attributes(frame: Frame) -> Mapping[str, Any]:
-    """Return what `to_frame` stored in `DataFrame.attrs`; nothing for other frames."""
-    attrs = getattr(frame, "attrs", None)
-    attributes = attrs.get(ATTRIBUTES) if isinstance(attrs, Mapping) else None
-    return attributes if isinstance(attributes, Mapping) else {}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PairTable(QueryTable):
-    """The arrays of ranking data, from and to data frames: see `RankingData`."""
-
-    X: NDArray[np.float32]
-    feature_names: tuple[str, ...]
-    labels: Floats | None = None
-    base_scores: Floats | None = None
-    weights: Floats | None = None
-    row_weights: Floats | None = None
-    query_groups: Ints | None = None
-    ideal_labels: Floats | None = None
-    ideal_ptr: Ints | None = None
-    recipe: Mapping[str, Any] | None = None
-    fingerprint: Mapping[str, Any] | None = None
-    retriever: Retriever | None = None
-    run_retrievers: Mapping[str, Retriever] = field(default_factory=dict)
-    zeros: str | None = None
-
-    @classmethod
-    def from_frame(cls, frame: Frame, features: Sequence[str] | None = None) -> Self:
-        """Return ranking data made of a data frame with a row for each query-document pair.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            Columns query_id (or qid), doc_id (or docno, doc), optionally label (or relevance), base_score and weight,
-            and the features. Rows of a query keep their order. Ids are text; whole numbers are converted to their
-            decimal text. A missing feature is NaN. Weights that differ within a query become `row_weights`. What
-            `to_frame` stores in `frame.attrs` (ideal labels, recipe, fingerprint, retrievers) is restored; recipe and
-            fingerprint only if the features and their values are the same, ideal labels only if the labels are, for all
-            rows of the frame; otherwise a warning is logged.
-        features : sequence of str or None
-            Names of the feature columns; None is all other columns, which must be numbers.
-
-        Returns
-        -------
-        RankingData
-
-        Raises
-        ------
-        InvalidInputError
-            If a column is missing, ids are not text or whole numbers, a value is not a number or is infinite, or a
-            query has a document twice.
-
-        """
-        return cls(**_members(frame, features))
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame with a row for each query-document pair.
-
-        The columns are query_id, doc_id, label, base_score and weight (those that the data have), then the features
-        (float32). Ideal labels, recipe, fingerprint and retrievers, which have no row, are plain values in
-        `frame.attrs`. `from_frame` restores the data, except for queries without a document.
-
-        Returns
-        -------
-        pandas.DataFrame
-            The data.
-
-        Raises
-        ------
-        InvalidInputError
-            If a feature has the name of one of the other columns.
-
-        """
-        columns = pair_columns(self, slice(None), self.X)
-        return new_frame(columns, attrs=_attributes(self))
-
-
-def pair_columns(data: PairTable, rows: slice, X: NDArray[np.float32]) -> dict[str, Any]:
-    """Return the columns of some rows, whose features are X, by name; refuse a feature with the name of another."""
-    aliases = {name for column in (QUERY_ID, DOC_ID, LABEL) for name in ALIASES[column]}
-    clash = next((name for name in data.feature_names if name in aliases | set(NOT_FEATURES)), None)
-    if clash is not None:
-        raise InvalidInputError(
-            f"data: expected features with other names than the columns {', '.join(NOT_FEATURES)} and their aliases, "
-            f"got {clash!r}. Rename the feature."
-        )
-    first, last, _ = rows.indices(data.n_rows)
-    query = np.searchsorted(data.query_ptr, np.arange(first, last), side="right") - 1
-    optional = {LABEL: data.labels, BASE_SCORE: data.base_scores, WEIGHT: data.row_weights}
-    columns = {name: values[rows] for name, values in optional.items() if values is not None}
-    if data.weights is not None:
-        columns[WEIGHT] = data.weights[query]
-    return {
-        QUERY_ID: data.query_ids[query].astype(object),
-        DOC_ID: data.doc_ids[rows].astype(object),
-        **columns,
-        **{name: X[:, column] for column, name in enumerate(data.feature_names)},
-    }
-
-
-def _attributes(data: PairTable) -> dict[str, Any]:
-    """Return what has no row, as plain values, with what tells whether it belongs to rows."""
-    codes = _pair_codes(data.query_ids[query_rows(data.query_ptr)], data.doc_ids)
-    attributes: dict[str, Any] = {"features": list(data.feature_names), "values": _stored_codes(codes, data.X)}
-    if data.labels is not None:
-        attributes["labels"] = _stored_codes(codes, data.labels[:, None])
-    return attributes | stored_members(data)
-
-
-def stored_members(data: PairTable) -> dict[str, Any]:
-    """Return what has no row, as JSON values, without keys for what the data do not have."""
-    members: dict[str, Any] = {}
-    for name in ("recipe", "fingerprint"):
-        if getattr(data, name) is not None:
-            members[name] = dict(getattr(data, name))
-    if data.zeros is not None:
-        members["zeros"] = data.zeros
-    if data.ideal_labels is not None and data.ideal_ptr is not None:
-        labels = data.ideal_labels.tolist()
-        ptr = data.ideal_ptr.tolist()
-        members["ideal_labels"] = {query_id: labels[ptr[q] : ptr[q + 1]] for q, query_id in enumerate(data)}
-    return members | retriever_members(data.retriever, data.run_retrievers)
-
-
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """The rows of a data frame: query, document, features, and the columns label, base_score and weight by name."""
-
-    query_ids: Ids
-    doc_ids: Ids
-    X: NDArray[np.float32]
-    feature_names: tuple[str, ...]
-    numbers: dict[str, Floats]
-
-
-def read_pairs(frame: Frame, features: Sequence[str] | None = None) -> Pairs:
-    """Return the rows of a data frame; the features are all other columns unless they are named."""
-    names = feature_columns(frame, features)
-    X = np.empty((len(frame[column_name("data", frame, QUERY_ID)]), len(names)), dtype=np.float32)
-    for column, name in enumerate(names):
-        refuse_categories("data", frame[name], name)
-        with np.errstate(over="ignore"):
-            X[:, column] = number_column("data", frame, name, allow_nan=True)
-        too_large = np.flatnonzero(np.isinf(X[:, column]))
-        if len(too_large):
-            raise InvalidInputError(
-                f"data: expected numbers within float32 in column {shown(name)}, got a larger one at "
-                f"{_place(frame, too_large[0])}. Scale the feature."
-            )
-    columns = {name: column_name("data", frame, name, required=False) for name in (LABEL, BASE_SCORE, WEIGHT)}
-    numbers = {name: number_column("data", frame, column) for name, column in columns.items() if column is not None}
-    query_ids = id_column("data", frame, QUERY_ID)
-    return Pairs(query_ids, id_column("data", frame, DOC_ID), X, tuple(names), numbers)
-
-
-def feature_columns(frame: Frame, features: Sequence[str] | None = None) -> list[str]:
-    """Return the names of the feature columns."""
-    others = [column_name("data", frame, column, column in (QUERY_ID, DOC_ID)) for column in NOT_FEATURES]
-    present = dict.fromkeys(frame.columns)
-    columns = [name for name in present if name not in others] if features is None else list(features)
-    for name in columns:
-        if not isinstance(name, str) or name not in present:
-            raise InvalidInputError(
-                f"data: expected feature columns with names of text, got {shown(name)}. Rename or add the column."
-            )
-    return columns
-
-
-def _members(frame: Frame, features: Sequence[str] | None) -> dict[str, Any]:
-    """Return the members of the ranking data of a data frame."""
-    pairs = read_pairs(frame, features)
-    attributes = frame_attributes(frame)
-    codes = _pair_codes(pairs.query_ids, pairs.doc_ids)
-    is_same = list(pairs.feature_names) == attributes.get("features")
-    if is_same and not _are_stored(codes, pairs.X, attributes.get("values")):
-        is_same = False
-        log.warning("data: values of features differ from those that frame.attrs is of: its recipe is not used.")
-    ideal = attributes.get("ideal_labels")
-    labels = pairs.numbers.get(LABEL)
-    if ideal is not None and labels is not None and not _are_stored(codes, labels[:, None], attributes.get("labels")):
-        ideal = None
-        log.warning("data: labels differ from those that frame.attrs is of: the ideal is that of the rows.")
-    names, query = _numbered_queries("data", pairs.query_ids, pairs.doc_ids)
-    members, order = grouped_members(names, query, pairs.doc_ids, pairs.numbers, ideal)
-    return members | dict(
-        X=pairs.X if order is None else pairs.X[order],
-        feature_names=pairs.feature_names,
-        recipe=attributes.get("recipe") if is_same else None,
-        fingerprint=attributes.get("fingerprint") if is_same else None,
-        **stored_retrievers(attributes),
-    )
-
-
-def _pair_codes(query_ids: Ids, doc_ids: NDArray[Any]) -> Words:
-    """Return a hash of the query and document of each row, (n_rows,) uint64."""
-    zeros = np.zeros(len(doc_ids), np.int64)
-    return row_codes(zeros, query_ids) * ODD + row_codes(zeros, doc_ids)
-
-
-def _value_codes(codes: Words, values: NDArray[Any]) -> Words:
-    """Return a hash of each row's query, document and values (n_rows, n_columns), NaN being one value."""
-    codes = codes.copy()
-    for column in values.T.astype(np.float64) + 0.0:  # -0 is 0
-        column[np.isnan(column)] = np.nan
-        codes = (codes ^ codes >> np.uint64(29)) * ODD + column.view(np.uint64)
-    return codes
-
-
-def _stored_codes(codes: Words, values: NDArray[Any]) -> str:
-    return b64encode(_value_codes(codes, values).astype("<u8").tobytes()).decode()
-
-
-def _are_stored(codes: Words, values: NDArray[Any], stored: Any) -> bool:
-    """Return whether a frame was made of these rows, among others."""
-    known = np.frombuffer(b64decode(stored) if isinstance(stored, str) else b"", "<u8")
-    return bool(np.isin(_value_codes(codes, values), known).all())
-
-
-def weight_members(weights: Floats | None, query_ptr: Ints) -> dict[str, Any]:
-    """Return weights (n_rows,) as the member `weights` where they are equal in each query, else as `row_weights`."""
-    if weights is None:
-        return {}
-    has_rows = np.diff(query_ptr) > 0
-    of_queries = np.ones(len(query_ptr) - 1)
-    of_queries[has_rows] = weights[query_ptr[:-1][has_rows]]
-    is_equal = np.array_equal(weights, of_queries[query_rows(query_ptr)])
-    return {"weights": of_queries} if is_equal else {"row_weights": weights}
-
-
-def weights_of_rows(data: PairTable) -> Floats | None:
-    """Return the weight of each row, its own or that of its query, (n_rows,) float64; None without weights."""
-    return data.row_weights if data.weights is None else data.weights[query_rows(data.query_ptr)]
-
-
-def ideal_arrays(stored: Mapping[str, Any] | None, names: Ids) -> tuple[Floats | None, Ints | None]:
-    """Return the ideal labels of the queries, best first, and their `ideal_ptr`, of labels that are stored by query."""
-    if stored is None:
-        return None, None
-    missing = next((name for name in names.tolist() if name not in stored), None)
-    if missing is not None:
-        raise InvalidInputError(
-            f"data: expected ideal labels of every query, got none for query {shown(missing)}. Write the data anew, or "
-            "clear frame.attrs."
-        )
-    labels = [np.asarray(stored[name], dtype=np.float64) for name in names.tolist()]
-    return np.concatenate([np.empty(0), *labels]), pointers([len(of_query) for of_query in labels])

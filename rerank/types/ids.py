@@ -104,11 +104,15 @@ def first_broken(names: list[str]) -> str | None:
     is_plain = joined.isascii() and not any(letter in joined for letter in WHITE_SPACE)
     if is_plain and all(names) and max(map(len, names), default=0) <= MOST_LETTERS:
         return None
-    return next((name for name in names if not _is_id(name)), None)
-
-
-def _is_id(name: str) -> bool:
-    return 0 < len(name) <= MOST_LETTERS and not any(letter in name for letter in WHITE_SPACE) and is_unicode(name)
+    lengths = range(1, MOST_LETTERS + 1)
+    return next(
+        (
+            name
+            for name in names
+            if len(name) not in lengths or any(letter in name for letter in WHITE_SPACE) or not is_unicode(name)
+        ),
+        None,
+    )
 
 
 def first_broken_query(names: list[str]) -> str | None:
@@ -218,9 +222,25 @@ def trec_order(query_ptr: Ints, scores: NDArray[np.float64], doc_ids: NDArray[An
 
     Scores are compared as float32, which is trec_eval's type; NaN is last. doc_ids are text or bytes.
     """
-    order = np.arange(len(scores))
-    positions, rows = trec_moves(query_ptr, scores, doc_ids)
-    order[positions] = rows
+    with np.errstate(over="ignore"):
+        keys = scores.astype(np.float32)
+    np.fmin(np.negative(keys, out=keys), np.float32(np.inf), out=keys)
+    ends = query_ptr[1:-1][(query_ptr[1:-1] > 0) & (query_ptr[1:-1] < len(keys))] - 1  # the last row of a query
+    falls = keys[1:] < keys[:-1]
+    falls[ends] = False
+    order = np.arange(len(keys))
+    for number in np.unique(query_rows(query_ptr)[1:][falls]).tolist():
+        rows = slice(*query_ptr[number : number + 2].tolist())
+        ascending = np.argsort(keys[rows])
+        order[rows] = ascending + rows.start
+        keys[rows] = keys[rows][ascending]
+    second = np.concatenate([[False], keys[1:] == keys[:-1], [False]])  # whether a row ties with the one before
+    second[ends + 1] = False
+    tied = np.flatnonzero(second[:-1] | second[1:])
+    if len(tied):
+        own = order[tied]
+        group = np.cumsum(~second[tied])
+        order[tied] = own[np.lexsort((own, *(~key for key in sort_keys(doc_ids[own])), group))]
     return order
 
 
@@ -232,39 +252,3 @@ def query_order(query_ptr: Ints, keys: NDArray[Any]) -> Ints:
 def position_order(positions: Ints, scores: NDArray[np.float64]) -> Ints:
     """Return the rows of texts that were given as a list: by score, descending, equal scores by position."""
     return np.lexsort((positions, -scores))
-
-
-def trec_moves(query_ptr: Ints, scores: NDArray[np.float64], doc_ids: NDArray[Any]) -> tuple[Ints | slice, Ints]:
-    """Return the positions whose row differs in `trec_order`, and their new rows: none if all rows are in order.
-
-    All positions, as a slice, if the scores of a query rise anywhere.
-    """
-    with np.errstate(over="ignore"):
-        keys = scores.astype(np.float32)
-    np.fmin(np.negative(keys, out=keys), np.float32(np.inf), out=keys)
-    ends = query_ptr[1:-1][(query_ptr[1:-1] > 0) & (query_ptr[1:-1] < len(keys))] - 1  # the last row of a query
-    falls = keys[1:] < keys[:-1]
-    falls[ends] = False
-    order = np.arange(len(keys)) if falls.any() else None
-    for number in _with_any(falls, query_ptr) if order is not None else []:
-        start = query_ptr[number]
-        end = query_ptr[number + 1]
-        ascending = np.argsort(keys[start:end])
-        order[start:end], keys[start:end] = ascending + start, keys[start:end][ascending]  # type: ignore[index]
-    second = np.concatenate([[False], keys[1:] == keys[:-1], [False]])  # whether a row ties with the one before
-    second[ends + 1] = False
-    tied = np.flatnonzero(second[:-1] | second[1:])
-    rows = tied if order is None else order[tied]
-    if len(tied):
-        group = np.cumsum(~second[tied])
-        rows = rows[np.lexsort((rows, *(~key for key in sort_keys(doc_ids[rows])), group))]
-    if order is None:
-        return tied[rows != tied], rows[rows != tied]
-    order[tied] = rows
-    return slice(None), order
-
-
-def _with_any(falls: NDArray[np.bool_], query_ptr: Ints) -> list[int]:
-    """Return the queries in which `falls` (n_rows - 1,) is set for any row but the first."""
-    before = np.cumsum(np.concatenate([[0, 0], falls]))
-    return np.flatnonzero(np.diff(before[query_ptr])).tolist()

@@ -2,17 +2,19 @@
 
 Folds of queries that separate no near duplicates: a copy of a query in another fold would give its labels away.
 
+Rows of files and data frames as members of ranking data.
+
 Preference pairs: two documents of a query, one of them better, with an optional probability.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,18 +22,44 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.runtime.codec import first_repeated
 from rerank.runtime.mapped_rows import row_blocks
-from rerank.types.frames import PairTable
-from rerank.types.ids import Floats, Ids, Ints, are_pointers, id_array, ideal_of_rows, joined_rows
-from rerank.types.query_table import FIRST_COLUMNS, counted
+from rerank.types.frames import (
+    ALIASES,
+    DOC_ID,
+    LABEL,
+    QUERY_ID,
+    Frame,
+    column_name,
+    id_column,
+    new_frame,
+    number_column,
+    numbered_queries,
+    place,
+    refuse_categories,
+)
+from rerank.types.ids import (
+    Floats,
+    Ids,
+    Ints,
+    are_pointers,
+    id_array,
+    ideal_of_rows,
+    joined_rows,
+    pointers,
+    query_rows,
+)
+from rerank.types.query_table import FIRST_COLUMNS, QueryTable, counted
 from rerank.types.records import Run
-from rerank.types.retriever import UNNAMED
+from rerank.types.retriever import UNNAMED, Retriever, retriever_members
 
 LISTED, UNLISTED, BOTH = "listed", "unlisted", "both"  # what a 0 of sparse rows is
 MOST_LABEL = 2.0**31  # a larger absolute value is not a grade
+BASE_SCORE = "base_score"
+WEIGHT = "weight"
+NOT_FEATURES = (QUERY_ID, DOC_ID, LABEL, BASE_SCORE, WEIGHT)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankingData(PairTable):
+class RankingData(QueryTable):
     """Features of query-document pairs, the input of training and ranking.
 
     Parameters
@@ -77,14 +105,103 @@ class RankingData(PairTable):
 
     """
 
+    X: NDArray[np.float32]
+    feature_names: tuple[str, ...]
+    labels: Floats | None = None
+    base_scores: Floats | None = None
+    weights: Floats | None = None
+    row_weights: Floats | None = None
+    query_groups: Ints | None = None
+    ideal_labels: Floats | None = None
+    ideal_ptr: Ints | None = None
+    recipe: Mapping[str, Any] | None = None
+    fingerprint: Mapping[str, Any] | None = None
+    retriever: Retriever | None = None
+    run_retrievers: Mapping[str, Retriever] = field(default_factory=dict)
+    zeros: str | None = None
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_shapes(self)
+        n_queries = len(self)
+        sizes = {"labels": self.n_rows, "base_scores": self.n_rows, "weights": n_queries, "row_weights": self.n_rows}
+        for name, size in {**sizes, "query_groups": n_queries}.items():
+            values = getattr(self, name)
+            if values is not None and np.shape(values) != (size,):
+                raise InvalidInputError(
+                    f"data: expected {name} of shape ({size},), got {np.shape(values)}. Pass one value each."
+                )
+        if self.weights is not None and self.row_weights is not None:
+            raise InvalidInputError("data: expected weights or row_weights, got both. Multiply them, row by row.")
+        ideal = self.ideal_labels
+        if (ideal is None) != (self.ideal_ptr is None):
+            raise InvalidInputError("data: expected ideal_labels and ideal_ptr, got one of them. Pass both or none.")
+        if ideal is not None and not are_pointers(self.ideal_ptr, n_queries, len(ideal)):  # type: ignore[arg-type]
+            raise InvalidInputError(
+                f"data: expected ideal_ptr of {n_queries + 1} whole numbers that rise from 0 to {len(ideal)}, got "
+                "others. Pass the first ideal label of each query, and their number."
+            )
+        try:
+            wrong = _wrong_name(tuple(self.feature_names))
+        except TypeError:  # a name that cannot be hashed is not text
+            wrong = [name for name in self.feature_names if not isinstance(name, str)]
+        if wrong:
+            raise InvalidInputError(
+                f"data: expected feature names that are text, each there once, got {shown(wrong[0])}. Rename the "
+                "feature."
+            )
         if self.X.shape != (self.n_rows, len(self.feature_names)):
             raise InvalidInputError(
                 f"data: expected X of shape ({self.n_rows}, {len(self.feature_names)}) for its document "
                 f"ids and feature names, got {self.X.shape}. Pass one row a document."
             )
+
+    @classmethod
+    def from_frame(cls, frame: Frame, features: Sequence[str] | None = None) -> Self:
+        """Return ranking data made of a data frame with a row for each query-document pair.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            Columns query_id (or qid), doc_id (or docno, doc), optionally label (or relevance), base_score and weight,
+            and the features. Rows of a query keep their order. Ids are text; whole numbers are converted to their
+            decimal text. A missing feature is NaN. Weights that differ within a query become `row_weights`.
+        features : sequence of str or None
+            Names of the feature columns; None is all other columns, which must be numbers.
+
+        Returns
+        -------
+        RankingData
+
+        Raises
+        ------
+        InvalidInputError
+            If a column is missing, ids are not text or whole numbers, a value is not a number or is infinite, or a
+            query has a document twice.
+
+        """
+        query_ids, doc_ids, X, names, numbers = read_pairs(frame, features)
+        queries, query = numbered_queries("data", query_ids, doc_ids)
+        members, order = grouped_members(queries, query, doc_ids, numbers, None)
+        return cls(X=X if order is None else X[order], feature_names=names, **members)
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with a row for each query-document pair.
+
+        The columns are query_id, doc_id, label, base_score and weight (those that the data have), then the features
+        (float32). What has no row is not in it: ideal labels, recipe, fingerprint and retrievers.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The data.
+
+        Raises
+        ------
+        InvalidInputError
+            If a feature has the name of one of the other columns.
+
+        """
+        return new_frame(pair_columns(self, slice(None), self.X))
 
     def check_values(self, what: str = "") -> None:
         """Raise InvalidInputError for a value that training and ranking cannot use.
@@ -170,21 +287,14 @@ class RankingData(PairTable):
         return ideal_of_rows(self.labels, self.query_ptr)
 
     def _selected(self, queries: Ints, rows: Ints) -> dict[str, Any]:
-        ideal_labels = self.ideal_labels
-        ideal_ptr = self.ideal_ptr
-        if ideal_labels is not None and ideal_ptr is not None:
-            ideal_rows, ideal_ptr = joined_rows(ideal_ptr[queries], np.diff(ideal_ptr)[queries])
-            ideal_labels = ideal_labels[ideal_rows]
-        return {
-            "X": self.X[rows],
-            "labels": None if self.labels is None else self.labels[rows],
-            "base_scores": None if self.base_scores is None else self.base_scores[rows],
-            "weights": None if self.weights is None else self.weights[queries],
-            "row_weights": None if self.row_weights is None else self.row_weights[rows],
-            "query_groups": None if self.query_groups is None else self.query_groups[queries],
-            "ideal_labels": ideal_labels,
-            "ideal_ptr": ideal_ptr,
-        }
+        places = {"X": rows, "labels": rows, "base_scores": rows, "row_weights": rows}
+        places |= {"weights": queries, "query_groups": queries}
+        columns = {name: getattr(self, name) for name in places}
+        selected = {name: values[places[name]] for name, values in columns.items() if values is not None}
+        if self.ideal_labels is not None and self.ideal_ptr is not None:
+            ideal_rows, ideal_ptr = joined_rows(self.ideal_ptr[queries], np.diff(self.ideal_ptr)[queries])
+            selected |= {"ideal_labels": self.ideal_labels[ideal_rows], "ideal_ptr": ideal_ptr}
+        return selected
 
     def summary(self) -> str:
         """Return the counts.
@@ -225,45 +335,12 @@ class RankingData(PairTable):
         return run.take(run.trec_order())
 
 
-def check_shapes(data: RankingData) -> None:
-    """Refuse arrays whose sizes do not agree."""
-    n_queries = len(data.query_ids)
-    n_rows = data.n_rows
-    sizes = {"labels": n_rows, "base_scores": n_rows, "weights": n_queries, "row_weights": n_rows}
-    sizes["query_groups"] = n_queries
-    for name, size in sizes.items():
-        values = getattr(data, name)
-        if values is not None and np.shape(values) != (size,):
-            raise InvalidInputError(
-                f"data: expected {name} of shape ({size},), got {np.shape(values)}. Pass one value each."
-            )
-    if data.weights is not None and data.row_weights is not None:
-        raise InvalidInputError("data: expected weights or row_weights, got both. Multiply them, row by row.")
-    if (data.ideal_labels is None) != (data.ideal_ptr is None):
-        raise InvalidInputError("data: expected ideal_labels and ideal_ptr, got one of them. Pass both or none.")
-    ideal = data.ideal_labels
-    ideal_ptr = data.ideal_ptr
-    if ideal is not None and ideal_ptr is not None and not are_pointers(ideal_ptr, n_queries, len(ideal)):
-        raise InvalidInputError(
-            f"data: expected ideal_ptr of {n_queries + 1} whole numbers that rise from 0 to {len(ideal)}, got others. "
-            "Pass the first ideal label of each query, and their number."
-        )
-    try:
-        fault = _fault_of_names(tuple(data.feature_names))
-    except TypeError:  # a name that cannot be hashed is not text
-        fault = (next(name for name in data.feature_names if not isinstance(name, str)),)
-    if fault is not None:
-        raise InvalidInputError(
-            f"data: expected feature names that are text, each there once, got {shown(fault[0])}. Rename the feature."
-        )
-
-
 @lru_cache(maxsize=256)  # scoring one row must not check a hundred names again
-def _fault_of_names(names: tuple[Any, ...]) -> tuple[Any] | None:
-    """Return a name that is not text, empty or a duplicate, in a tuple; None if all are valid."""
-    wrong = next((number for number, name in enumerate(names) if not isinstance(name, str) or not name), None)
-    wrong = first_repeated(names) if wrong is None else wrong
-    return None if wrong is None else (names[wrong],)
+def _wrong_name(names: tuple[Any, ...]) -> list[Any]:
+    """Return the names that are not text, are empty or duplicates; none if all are valid."""
+    wrong = [name for name in names if not isinstance(name, str) or not name]
+    repeated = first_repeated(names)
+    return wrong if wrong or repeated is None else [names[repeated]]
 
 
 def _row(data: RankingData, row: int) -> str:
@@ -299,6 +376,139 @@ def first_infinite(X: NDArray[np.float32]) -> tuple[int, int] | None:
             row, column = np.argwhere(infinite)[0].tolist()
             return first + row, column
     return None
+
+
+def grouped_members(
+    names: Ids, query: Ints, docs: NDArray[Any], numbers: Mapping[str, Floats], ideal: Mapping[str, Any] | None
+) -> tuple[dict[str, Any], Ints | None]:
+    """Return members of the ranking data of rows in any order, and the order that groups them; None for their own.
+
+    names    (n_queries,) ids of the queries
+    query    (n_rows,) number of each row's query
+    docs     (n_rows,) ids of the documents
+    numbers  the columns label, base_score and weight, (n_rows,) each, by name
+    ideal    positive labels of each query, best first, by its id; None where the rows are all that is judged
+    """
+    order = None if (query[1:] >= query[:-1]).all() else np.argsort(query, kind="stable")
+    rows = slice(None) if order is None else order
+    query_ptr = pointers(np.bincount(query, minlength=len(names)))
+    columns = {name: values[rows] for name, values in numbers.items()}
+    ideal_labels, ideal_ptr = ideal_arrays(ideal, names)
+    members = dict(
+        query_ids=names,
+        query_ptr=query_ptr,
+        doc_ids=docs[rows],
+        labels=columns.get(LABEL),
+        base_scores=columns.get(BASE_SCORE),
+        ideal_labels=ideal_labels,
+        ideal_ptr=ideal_ptr,
+        **weight_members(columns.get(WEIGHT), query_ptr),
+    )
+    return members, order
+
+
+def pair_columns(data: RankingData, rows: slice, X: NDArray[np.float32]) -> dict[str, Any]:
+    """Return the columns of some rows, whose features are X, by name; refuse a feature with the name of another."""
+    aliases = {name for column in (QUERY_ID, DOC_ID, LABEL) for name in ALIASES[column]}
+    clash = next((name for name in data.feature_names if name in aliases.union(NOT_FEATURES)), None)
+    if clash is not None:
+        raise InvalidInputError(
+            f"data: expected features with other names than the columns {', '.join(NOT_FEATURES)} and their aliases, "
+            f"got {clash!r}. Rename the feature."
+        )
+    first, last, _ = rows.indices(data.n_rows)
+    query = np.searchsorted(data.query_ptr, np.arange(first, last), side="right") - 1
+    optional = {LABEL: data.labels, BASE_SCORE: data.base_scores, WEIGHT: data.row_weights}
+    columns = {name: values[rows] for name, values in optional.items() if values is not None}
+    if data.weights is not None:
+        columns[WEIGHT] = data.weights[query]
+    return {
+        QUERY_ID: data.query_ids[query].astype(object),
+        DOC_ID: data.doc_ids[rows].astype(object),
+        **columns,
+        **{name: X[:, column] for column, name in enumerate(data.feature_names)},
+    }
+
+
+def stored_members(data: RankingData) -> dict[str, Any]:
+    """Return what has no row, as JSON values, without keys for what the data do not have."""
+    mappings = {"recipe": data.recipe, "fingerprint": data.fingerprint}
+    members: dict[str, Any] = {name: dict(mapping) for name, mapping in mappings.items() if mapping is not None}
+    if data.zeros is not None:
+        members["zeros"] = data.zeros
+    if data.ideal_labels is not None and data.ideal_ptr is not None:
+        labels = data.ideal_labels.tolist()
+        bounds = pairwise(data.ideal_ptr.tolist())
+        members["ideal_labels"] = {query_id: labels[slice(*own)] for query_id, own in zip(data, bounds, strict=True)}
+    return members | retriever_members(data.retriever, data.run_retrievers)
+
+
+def read_pairs(
+    frame: Frame, features: Sequence[str] | None = None
+) -> tuple[Ids, Ids, NDArray[np.float32], tuple[str, ...], dict[str, Floats]]:
+    """Return queries, documents, features with their names, and label, base score and weight by name, of the rows.
+
+    The features are all other columns unless they are named.
+    """
+    names = feature_columns(frame, features)
+    X = np.empty((len(frame[column_name("data", frame, QUERY_ID)]), len(names)), dtype=np.float32)
+    for column, name in enumerate(names):
+        refuse_categories("data", frame[name], name)
+        with np.errstate(over="ignore"):
+            X[:, column] = number_column("data", frame, name, allow_nan=True)
+        too_large = np.flatnonzero(np.isinf(X[:, column]))
+        if len(too_large):
+            raise InvalidInputError(
+                f"data: expected numbers within float32 in column {shown(name)}, got a larger one at "
+                f"{place(frame, too_large[0])}. Scale the feature."
+            )
+    columns = {name: column_name("data", frame, name, required=False) for name in (LABEL, BASE_SCORE, WEIGHT)}
+    numbers = {name: number_column("data", frame, column) for name, column in columns.items() if column is not None}
+    query_ids = id_column("data", frame, QUERY_ID)
+    return query_ids, id_column("data", frame, DOC_ID), X, tuple(names), numbers
+
+
+def feature_columns(frame: Frame, features: Sequence[str] | None = None) -> list[str]:
+    """Return the names of the feature columns."""
+    others = [column_name("data", frame, column, column in (QUERY_ID, DOC_ID)) for column in NOT_FEATURES]
+    present = dict.fromkeys(frame.columns)
+    columns = [name for name in present if name not in others] if features is None else list(features)
+    for name in columns:
+        if not isinstance(name, str) or name not in present:
+            raise InvalidInputError(
+                f"data: expected feature columns with names of text, got {shown(name)}. Rename or add the column."
+            )
+    return columns
+
+
+def weight_members(weights: Floats | None, query_ptr: Ints) -> dict[str, Any]:
+    """Return weights (n_rows,) as the member `weights` where they are equal in each query, else as `row_weights`."""
+    if weights is None:
+        return {}
+    has_rows = np.diff(query_ptr) > 0
+    of_queries = np.ones(len(query_ptr) - 1)
+    of_queries[has_rows] = weights[query_ptr[:-1][has_rows]]
+    is_equal = np.array_equal(weights, of_queries[query_rows(query_ptr)])
+    return {"weights": of_queries} if is_equal else {"row_weights": weights}
+
+
+def weights_of_rows(data: RankingData) -> Floats | None:
+    """Return the weight of each row, its own or that of its query, (n_rows,) float64; None without weights."""
+    return data.row_weights if data.weights is None else data.weights[query_rows(data.query_ptr)]
+
+
+def ideal_arrays(stored: Mapping[str, Any] | None, names: Ids) -> tuple[Floats | None, Ints | None]:
+    """Return the ideal labels of the queries, best first, and their `ideal_ptr`, of labels that are stored by query."""
+    if stored is None:
+        return None, None
+    missing = next((name for name in names.tolist() if name not in stored), None)
+    if missing is not None:
+        raise InvalidInputError(
+            f"data: expected ideal labels of every query, got none for query {shown(missing)}. Write the data anew, or "
+            "clear frame.attrs."
+        )
+    labels = [np.asarray(stored[name], dtype=np.float64) for name in names.tolist()]
+    return np.concatenate([np.empty(0), *labels]), pointers([len(of_query) for of_query in labels])
 
 
 def folds_of_groups(groups: Ints, order: Ints, n_folds: int) -> Ints:

@@ -25,7 +25,7 @@ from rerank.types.ids import (
     sort_keys,
     trec_order,
 )
-from rerank.types.query_table import QueryTable, Shown, counted, group_rows
+from rerank.types.query_table import QueryTable, Shown, counted, group_rows, numbered
 from rerank.types.retriever import UNNAMED, Retriever
 
 
@@ -81,7 +81,7 @@ class Topics(Shown, Mapping[str, str]):
         if isinstance(topics, cls):
             return topics
         if frames.is_frame(topics):
-            return cls.from_frame(topics)  # type: ignore[arg-type]
+            return cls.from_frame(topics)
         if not isinstance(topics, Mapping) or not len(topics):
             size = f"{len(topics)} entries" if isinstance(topics, Sized) else "no size"
             raise InvalidInputError(
@@ -250,11 +250,7 @@ class Qrels(QueryTable):
             For another form, an id that is neither text nor a whole number, or a label that is not a whole number.
 
         """
-        if isinstance(qrels, cls):
-            return qrels
-        if frames.is_frame(qrels):
-            return cls.from_frame(qrels)  # type: ignore[arg-type]
-        return cls.from_frame(frames.MappingFrame.of("qrels", frames.LABEL, qrels))
+        return qrels if isinstance(qrels, cls) else cls.from_frame(frames.frame_of("qrels", frames.LABEL, qrels))
 
     @classmethod
     def from_frame(cls, frame: Frame) -> Qrels:
@@ -419,27 +415,25 @@ class SubtopicQrels(QueryTable):
             If a document is judged twice for a subtopic, or no query has two subtopics.
 
         """
-        docs = id_array(doc_ids)
-        subtopic_ids = id_array(subtopics)
-        names, query_ptr, by_doc = group_rows(id_array(query_ids), docs)
-        query = query_rows(query_ptr)
-        keys = (*sort_keys(subtopic_ids[by_doc]), *sort_keys(docs[by_doc]), query)
-        order = by_doc[np.lexsort(keys)]
-        columns = docs[order], subtopic_ids[order]
-        same = (query[1:] == query[:-1]) & (columns[0][1:] == columns[0][:-1]) & (columns[1][1:] == columns[1][:-1])
+        names, query = numbered(id_array(query_ids))
+        columns = id_array(doc_ids), id_array(subtopics)
+        order = np.lexsort((*sort_keys(columns[1]), *sort_keys(columns[0]), query))
+        query = query[order]
+        docs, subtopic_ids = (column[order] for column in columns)
+        same = (query[1:] == query[:-1]) & (docs[1:] == docs[:-1]) & (subtopic_ids[1:] == subtopic_ids[:-1])
         if same.any():
             row = int(np.flatnonzero(same)[0])
             raise InvalidInputError(
-                f"qrels: expected each document once for a subtopic of a query, got {str(columns[0][row])!r} twice "
-                f"for subtopic {str(columns[1][row])!r} of query {str(names[query[row]])!r}. Drop one of the rows."
+                f"qrels: expected each document once for a subtopic of a query, got {str(docs[row])!r} twice "
+                f"for subtopic {str(subtopic_ids[row])!r} of query {str(names[query[row]])!r}. Drop one of the rows."
             )
-        first = columns[1][np.minimum(query_ptr[:-1], max(len(query) - 1, 0))] if len(query) else columns[1]
-        if not (columns[1] != first[query]).any():
+        query_ptr = pointers(np.bincount(query, minlength=len(names)))
+        if (subtopic_ids == subtopic_ids[query_ptr[query]]).all():
             raise InvalidInputError(
                 "qrels: expected judgements of subtopics, got no query with two of them. Give rows of query, "
                 "subtopic, document and label; without subtopics, measure e.g. nDCG@10."
             )
-        return cls(names, query_ptr, columns[0], columns[1], np.asarray(labels, dtype=np.int64)[order])
+        return cls(names, query_ptr, docs, subtopic_ids, np.asarray(labels, dtype=np.int64)[order])
 
     @classmethod
     def from_frame(cls, frame: Frame) -> Self:
@@ -601,14 +595,16 @@ class Run(QueryTable):
         """
         if isinstance(run, cls):
             return run
-        if frames.is_frame(run):
-            return cls.from_frame(run)  # type: ignore[arg-type]
-        table: Any = run
-        filled = cls.from_frame(frames.MappingFrame.of("run", frames.SCORE, table))
-        return filled if len(filled) == len(table) else filled._with_empty(frames.query_ids("run", table))
+        filled = cls.from_frame(frames.frame_of("run", frames.SCORE, run))
+        if not isinstance(run, Mapping) or len(filled) == len(run):
+            return filled
+        query_ids = frames.query_ids("run", run)  # also those without a document
+        counts = dict(zip(filled, np.diff(filled.query_ptr).tolist(), strict=True))
+        query_ptr = pointers([counts.get(name, 0) for name in query_ids.tolist()])
+        return replace(filled, query_ids=query_ids, query_ptr=query_ptr)
 
     @classmethod
-    def from_frame(cls, frame: Frame, name: str | None = None) -> Run:
+    def from_frame(cls, frame: Frame, name: str = UNNAMED) -> Run:
         """Return a run made of a data frame with a row for each document.
 
         Parameters
@@ -617,8 +613,8 @@ class Run(QueryTable):
             Columns query_id (or qid), doc_id (or docno, doc) and score; rank is optional, others are ignored. Rows are
             in any order. Documents are ordered by rank if there is one, else as in trec_eval: by score, then
             document id, descending. Ids are text; whole numbers are converted to their decimal text.
-        name : str or None
-            Name of the run; None is the name that `to_frame` stored in `frame.attrs`, or the default name.
+        name : str
+            Name of the run.
 
         Returns
         -------
@@ -633,27 +629,30 @@ class Run(QueryTable):
         """
         names, query_ptr, doc_ids, order = frames.grouped_rows("run", frame)
         scores = frames.number_column("run", frame, frames.column_name("run", frame, frames.SCORE))[order]
-        stored_name = frames.frame_attributes(frame).get("name") if name is None else name
-        run = cls(names, query_ptr, doc_ids, scores, UNNAMED if stored_name is None else str(stored_name))
+        run = cls(names, query_ptr, doc_ids, scores, name)
         rank_column = frames.column_name("run", frame, frames.RANK, required=False)
         if rank_column is None:
             return run.take(run.trec_order())
         ranks = frames.number_column("run", frame, rank_column)[order]
         run = run.take(np.lexsort((ranks, query_rows(query_ptr))))
-        _check_scores_fall(run)
+        with np.errstate(over="ignore", invalid="ignore"):
+            rises = np.diff(run.scores.astype(np.float32), prepend=np.float32(np.inf)) > 0  # as trec_eval compares them
+        rises[query_ptr[:-1]] = False  # the first row of a query has no row before it
+        rows = np.flatnonzero(rises)
+        if len(rows):
+            query_id = names[query_rows(query_ptr)[rows[0]]]
+            raise InvalidInputError(
+                f"run: expected scores that do not rise with the rank, got a higher score for document "
+                f"{shown(str(run.doc_ids[rows[0]]))} of query {shown(str(query_id))} than for the rank before. "
+                "Correct the ranks or drop their column."
+            )
         return run
-
-    def _with_empty(self, query_ids: Ids) -> Run:
-        """Return the run with these queries, in this order, those that it does not have without documents."""
-        counts = dict(zip(self, np.diff(self.query_ptr).tolist(), strict=True))
-        query_ptr = pointers([counts.get(name, 0) for name in query_ids.tolist()])
-        return replace(self, query_ids=query_ids, query_ptr=query_ptr)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with the columns query_id, doc_id, score and rank, a row for each document.
 
-        The rank is the position of the row in its query, from 1. The name of the run is stored in
-        `frame.attrs`. `from_frame` restores the run, except for queries without a document, which have no row.
+        The rank is the position of the row in its query, from 1. `from_frame` restores the run, except for its name
+        and queries without a document, which have no row.
 
         Returns
         -------
@@ -668,7 +667,7 @@ class Run(QueryTable):
             frames.SCORE: self.scores,
             frames.RANK: np.arange(1, self.n_rows + 1) - self.query_ptr[:-1][numbers],
         }
-        return frames.new_frame(columns, attrs={"name": self.name})
+        return frames.new_frame(columns)
 
     def summary(self) -> str:
         """Return the name and the counts.
@@ -739,20 +738,3 @@ class Run(QueryTable):
 
         """
         return replace(self, doc_ids=self.stored_ids[order], scores=self.scores[order])
-
-
-def _check_scores_fall(run: Run) -> None:
-    """Refuse a run in which a score is above that of the rank before, as trec_eval compares them (float32)."""
-    with np.errstate(over="ignore"):
-        scores = run.scores.astype(np.float32)
-    rises = scores[1:] > scores[:-1]
-    rises[run.query_ptr[1:-1] - 1] = False  # queries have rows here: the first row of a query has no row before it
-    rows = np.flatnonzero(rises)
-    if len(rows):
-        row = int(rows[0]) + 1
-        query_id = run.query_ids[np.searchsorted(run.query_ptr, row, side="right") - 1]
-        raise InvalidInputError(
-            f"run: expected scores that do not rise with the rank, got a higher score for document "
-            f"{shown(str(run.doc_ids[row]))} of query {shown(str(query_id))} than for the rank before. "
-            "Correct the ranks or drop their column."
-        )

@@ -4,6 +4,16 @@ The file of the documents' vectors is made once for an index and an encoder. Whe
 encoded again: a file of another encoder of the same name is made anew.
 
 Vectors of queries beside those of documents: what the families of features are given.
+
+Encoders by name: models of other libraries that are installed and whose weights are on this machine.
+
+    sentence-transformers:NAME   a model of sentence-transformers, by its name or folder
+    model2vec:NAME               a static model, by its name or folder
+    onnx:FOLDER                  model.onnx and tokenizer.json of a folder, by onnxruntime, without PyTorch
+    wordllama                    the model in wordllama's wheel
+
+Prefixes of queries and documents, greatest length, pooling and normalisation are those that the model's own files name.
+Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -14,6 +24,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +41,6 @@ from rerank.runtime.registry import exception_text, named_function
 from rerank.runtime.store import Blocks, Kind, Stored, cache_folder, note_path
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ints
-from rerank.vectors.named import named_functions
 from rerank.vectors.space import ENCODER
 from rerank.vectors.vectors import IDENTITY, MOST_DIMENSIONS, check_finite, identity
 
@@ -45,6 +55,10 @@ _PROBES = 4  # documents that are encoded again when a file is opened
 _TOLERANCE = 1e-3  # of a cosine: batches of other sizes may change the last bits
 _REMEDY = "Delete it, it is made again."
 _log = logging.getLogger("rerank")
+TOKENS = 512  # of a text, where a model's files do not name its greatest length
+BATCH = 32  # texts of about equal length of one call of an ONNX model
+Encode = Callable[[list[str]], NDArray[Any]]
+Functions = tuple[Encode, Encode]  # of documents, of queries
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +68,7 @@ class Encoder:
     Parameters
     ----------
     name : str
-        `module:function`, or a name of `rerank.vectors.named`.
+        `module:function`, or the name of a model, see `LIBRARIES`.
     function : callable
         Takes a list of n texts, returns an array-like of shape (n, dimensions).
     query_function : callable or None
@@ -78,9 +92,7 @@ class Encoder:
 
     def encode_queries(self, texts: Sequence[str], dimensions: int | None = None) -> NDArray[np.float32]:
         """Return the vectors of queries."""
-        if self.query_function is None:
-            return self.encode(texts, dimensions)
-        return Encoder(self.name, self.query_function).encode(texts, dimensions)
+        return Encoder(self.name, self.query_function or self.function).encode(texts, dimensions)
 
     def encode(self, texts: Sequence[str], dimensions: int | None = None) -> NDArray[np.float32]:
         """Return the vectors of documents."""
@@ -111,12 +123,12 @@ class Encoder:
             raise self._fault(
                 f"shape ({len(texts)}, dimensions) with 1 to {MOST_DIMENSIONS} dimensions", f"{vectors.shape}"
             )
-        if not np.isfinite(vectors).all():
-            row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
-            raise self._fault("finite numbers", f"NaN or infinity for the text {shown(texts[row])}")
-        if not vectors.any(axis=1).all():
-            row = int(np.flatnonzero(~vectors.any(axis=1))[0])
-            raise self._fault("vectors other than zero", f"zero for the text {shown(texts[row])}")
+        are_finite = np.isfinite(vectors).all(axis=1)
+        if not are_finite.all():
+            raise self._fault("finite numbers", f"NaN or infinity for the text {shown(texts[are_finite.argmin()])}")
+        have_length = vectors.any(axis=1)
+        if not have_length.all():
+            raise self._fault("vectors other than zero", f"zero for the text {shown(texts[have_length.argmin()])}")
         return vectors
 
     def _fault(self, expected: str, got: str) -> InvalidInputError:
@@ -200,11 +212,10 @@ def _agree(stored: NDArray[np.float32], probes: Ints, again: NDArray[np.float32]
     if len(stored) <= probes.max(initial=-1) or (again.any() and stored.shape[1] != again.shape[1]):
         return False
     left = stored[probes].astype(np.float64)
-    right = again.astype(np.float64)
     if not again.any():
         return not left.any()
-    distance = np.linalg.norm(left - right, axis=1)
-    return bool((distance <= _TOLERANCE * np.maximum(np.linalg.norm(right, axis=1), 1e-30)).all())
+    distance = np.linalg.norm(left - again, axis=1)
+    return bool((distance <= _TOLERANCE * np.maximum(np.linalg.norm(again.astype(np.float64), axis=1), 1e-30)).all())
 
 
 def _blocks(encoder: Encoder, n_docs: int, texts: Texts, dimensions: int) -> Iterator[NDArray[np.float32]]:
@@ -282,3 +293,126 @@ def query_vectors(
         return None
     own = None if vectors is None else vectors.on(forward)
     return QueryVectors(own, queries, None if encoded is None else encoded.documents)
+
+
+def named_functions(name: str) -> Functions | None:
+    """Return the functions of an encoder of another library; None for a name of another form."""
+    kind, _, model = name.partition(":")
+    if kind not in LIBRARIES or not (model or kind == "wordllama"):
+        return None
+    packages, load = LIBRARIES[kind]
+    missing = [package for package in packages if find_spec(package) is None]
+    if missing:
+        raise InvalidInputError(
+            f"encoder {name}: expected the package {missing[0]}, got none. Run pip install 'lucene-rerank[{kind}]'."
+        )
+    try:
+        return load(model)
+    except Exception as error:  # libraries raise classes of their own for damaged files
+        raise InvalidInputError(
+            f"encoder {name}: expected a model whose files are on this machine, got {exception_text(error)}. Correct "
+            "the name, or download the model first."
+        ) from error
+
+
+def _sentence_transformers(name: str) -> Functions:
+    from sentence_transformers import SentenceTransformer
+
+    model = SentenceTransformer(name, local_files_only=True)
+    options = {"normalize_embeddings": True, "show_progress_bar": False}
+    return partial(model.encode_document, **options), partial(model.encode_query, **options)
+
+
+def _model2vec(name: str) -> Functions:
+    from model2vec import StaticModel
+
+    encode = StaticModel.from_pretrained(name, force_download=False).encode
+    return encode, encode
+
+
+def _wordllama(_: str) -> Functions:
+    import wordllama
+
+    model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
+    return model.embed, model.embed
+
+
+def _onnx(name: str) -> Functions:
+    model = OnnxModel(Path(name))
+    prompts = model.settings("config_sentence_transformers.json").get("prompts", {})
+    documents = prompts.get("document") or prompts.get("passage") or ""
+    return partial(model.encode, documents), partial(model.encode, prompts.get("query") or "")
+
+
+class OnnxModel:
+    """A transformer in ONNX form with its tokenizer.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds `model.onnx` or `onnx/model.onnx`, `tokenizer.json`, and the files of settings that sentence-transformers
+        writes.
+
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from onnxruntime import InferenceSession
+        from tokenizers import Tokenizer
+
+        self.folder = folder
+        inner = folder / "onnx" / "model.onnx"
+        model = inner if inner.is_file() else folder / "model.onnx"
+        tokenizer = folder / "tokenizer.json"
+        for path in (model, tokenizer):
+            if not path.is_file():
+                raise FileNotFoundError(f"no {path}")
+        self.session = InferenceSession(str(model), providers=["CPUExecutionProvider"])
+        self.tokenizer = Tokenizer.from_file(str(tokenizer))
+        self.tokenizer.enable_truncation(self.settings("sentence_bert_config.json").get("max_seq_length") or TOKENS)
+        self.tokenizer.enable_padding()
+        self.first_token = self.settings("1_Pooling/config.json").get("pooling_mode_cls_token", False)
+
+    def settings(self, name: str) -> dict[str, Any]:
+        """Return a file of settings; empty where there is none."""
+        path = self.folder / name
+        settings: dict[str, Any] = json.loads(path.read_text("utf8")) if path.is_file() else {}
+        return settings
+
+    def encode(self, prefix: str, texts: list[str]) -> NDArray[np.float32]:
+        """Return the unit vectors of texts, (n, dimensions), each behind a prefix."""
+        order = np.argsort([len(text) for text in texts], kind="stable")
+        parts = np.array_split(order, -(-len(order) // BATCH))
+        vectors = np.concatenate([self._pooled([prefix + texts[number] for number in part]) for part in parts])
+        out = np.empty_like(vectors)
+        out[order] = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return out
+
+    def _pooled(self, texts: list[str]) -> NDArray[np.float32]:
+        """Return the model's own vectors of texts, or the mean or the first of those of their tokens."""
+        encodings = self.tokenizer.encode_batch(texts)
+        mask = np.array([encoding.attention_mask for encoding in encodings], dtype=np.int64)
+        values = {
+            "input_ids": np.array([encoding.ids for encoding in encodings], dtype=np.int64),
+            "attention_mask": mask,
+            "token_type_ids": np.zeros_like(mask),
+        }
+        inputs = {value.name: values[value.name] for value in self.session.get_inputs()}
+        names = [value.name for value in self.session.get_outputs()]
+        name = "sentence_embedding" if "sentence_embedding" in names else names[0]
+        output: NDArray[np.float32] = self.session.run([name], inputs)[0]
+        if output.ndim == 2:
+            return output
+        if self.first_token:
+            return output[:, 0]
+        weights = mask[:, :, np.newaxis].astype(np.float32)
+        mean: NDArray[np.float32] = (output * weights).sum(axis=1) / weights.sum(axis=1)
+        return mean
+
+
+# Kind of encoder, and extra of this package -> the packages that it needs, and what loads its model.
+LIBRARIES: dict[str, tuple[tuple[str, ...], Callable[[str], Functions]]] = {
+    "sentence-transformers": (("sentence_transformers",), _sentence_transformers),
+    "model2vec": (("model2vec",), _model2vec),
+    "onnx": (("onnxruntime", "tokenizers"), _onnx),
+    "wordllama": (("wordllama",), _wordllama),
+}

@@ -129,11 +129,11 @@ def _fill_sums(ptr, terms, freqs, texts, rows, weights, term_vectors, out):  # t
                 out[index, dimension] += weight * term_vectors[row, dimension]
 
 
-def frequent_terms(field: FieldArrays, least: int = LEAST_DOCUMENTS, most: int = MOST_TERMS) -> NDArray[np.int32]:
+def frequent_terms(field: FieldArrays) -> NDArray[np.int32]:
     """Return the row of each of the terms that most documents hold, ties by term number; -1 for others."""
     doc_freq = np.asarray(field.doc_freq)
-    known = np.flatnonzero((doc_freq >= least) & (doc_freq < field.n_docs_with))  # the weight of others is 0
-    chosen = np.sort(known[np.argsort(-doc_freq[known], kind="stable")[:most]])
+    known = np.flatnonzero((doc_freq >= LEAST_DOCUMENTS) & (doc_freq < field.n_docs_with))  # the weight of others is 0
+    chosen = np.sort(known[np.argsort(-doc_freq[known], kind="stable")[:MOST_TERMS]])
     rows = np.full(len(doc_freq), -1, dtype=np.int32)
     rows[chosen] = np.arange(len(chosen), dtype=np.int32)
     return rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,10 +24,10 @@ from rerank.types.retriever import CONTENTS
 from rerank.vectors.space import DIMENSIONS, LSI, Space, learn_lsi
 
 OTHER = "an index with other documents or another analyser"
+_PARTS = ("rows", "weights", "terms")  # of a space
 REMEDY = "Learn them with `rerank vectors`."
 MOST_DIMENSIONS = 4096
 _BLOCK = 1 << 16  # ids hashed at a time
-_log = logging.getLogger("rerank")
 IDENTITY: dict[str, Field] = {"fingerprint": Plain(optional=False), "documents": Text(64)}  # see `identity`
 _HEADER = Record({**IDENTITY, "checksum": Text(16), "spaces": Names(), "fields": Names()})
 
@@ -143,11 +142,8 @@ class Vectors:
         }
         arrays: dict[str, NDArray[Any] | Blocks] = {}
         for name, space in self.spaces.items():
-            arrays |= {
-                f"{name}.rows": space.rows,
-                f"{name}.weights": space.weights,
-                f"{name}.terms": space.term_vectors,
-            }
+            parts = (space.rows, space.weights, space.term_vectors)
+            arrays |= {f"{name}.{part}": array for part, array in zip(_PARTS, parts, strict=True)}
             for of_field, postings in self.forward.fields.items():
                 shape = (self.forward.n_docs, space.dimensions)
                 arrays[f"{name}.{of_field}"] = Blocks(np.float32, shape, space.document_blocks(postings))
@@ -232,9 +228,7 @@ class Vectors:
 
         """
         stored = self.stored.get((space, of_field))
-        if stored is not None:
-            return stored[docs]
-        return self.spaces[space].documents(self.forward.fields[of_field], docs)
+        return self.spaces[space].documents(self.forward.fields[of_field], docs) if stored is None else stored[docs]
 
     def all_documents(self, space: str, of_field: str = CONTENTS) -> NDArray[np.float32]:
         """Return the vectors of a field of all documents in a space, (n_docs, dimensions) float32.
@@ -253,19 +247,15 @@ class Vectors:
 
         """
         stored = self.stored.get((space, of_field))
-        if stored is not None:
-            return stored
-        return self.documents(space, of_field, np.arange(self.forward.n_docs))
+        return self.documents(space, of_field, np.arange(self.forward.n_docs)) if stored is None else stored
 
 
 def identity(forward: ForwardIndex) -> dict[str, Any]:
     """Return the fingerprint of an index, and a hash of its document ids in their order, which arrays depend on."""
     ids = hashlib.sha256()
-    separator = ""
     for first in range(0, forward.n_docs, _BLOCK):
-        block = separator + "\n".join(forward.doc_ids[first : first + _BLOCK].tolist())
-        ids.update(block.encode("utf8", "surrogatepass"))
-        separator = "\n"
+        block = "\n".join(["", *forward.doc_ids[first : first + _BLOCK].tolist()])
+        ids.update(block.removeprefix("" if first else "\n").encode("utf8", "surrogatepass"))
     return {"fingerprint": dict(forward.fingerprint), "documents": ids.hexdigest()}
 
 
@@ -297,8 +287,7 @@ def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Non
 
 
 def _spaces(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Space]:
-    parts = ("rows", "weights", "terms")
-    return {name: Space(*(arrays[f"{name}.{part}"] for part in parts)) for name in values["spaces"]}
+    return {name: Space(*(arrays[f"{name}.{part}"] for part in _PARTS)) for name in values["spaces"]}
 
 
 KIND = Kind("rerank vectors", 1, "vectors", REMEDY, _HEADER, _arrays, _check)

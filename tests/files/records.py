@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rerank.types import RankingData, pointers
-from rerank.types.frames import weight_members
 from rerank.types.ids import id_array
+from rerank.types.ranking_data import weight_members
 from rerank.types.retriever import Retriever
 
 words = st.text("abcé09._-:", min_size=1, max_size=4)

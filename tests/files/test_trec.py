@@ -77,8 +77,8 @@ def test_rows_in_any_order_and_chunk_size_give_the_same_run(
     lines = (folder / "run.txt").read_text("utf8").removesuffix("\n").split("\n")
     text = "\n".join(data.draw(st.permutations(lines)))
     path = written(folder, text)
-    table = columns.read_table(path, RUN, chunk_bytes=data.draw(st.integers(1, 200)))
-    result = Run(table.query_ids, table.query_ptr, table.doc_ids, table.values)
+    query_ids, query_ptr, rows = columns.read_table(path, RUN, chunk_bytes=data.draw(st.integers(1, 200)))
+    result = Run(query_ids, query_ptr, rows.doc_ids, rows.values)
     assert as_dict(result) == run
 
 

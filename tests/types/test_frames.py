@@ -19,9 +19,9 @@ from rerank.evaluation.comparison import compare
 from rerank.evaluation.evaluate import evaluate
 from rerank.rankers.arrays import data_from_arrays, feature_matrix
 from rerank.types import Qrels, RankingData, Run, Topics, pointers, query_rows
-from rerank.types.frames import number_of, weight_members, weights_of_rows
+from rerank.types.frames import number_of
 from rerank.types.ids import id_array, id_bytes
-from rerank.types.retriever import Retriever
+from rerank.types.ranking_data import weight_members, weights_of_rows
 
 pd = pytest.importorskip("pandas")
 
@@ -53,7 +53,7 @@ def ranking_data(draw) -> RankingData:
     table = draw(runs)
     names = tuple(draw(feature_names))
     sizes = [len(documents) for documents in table.values()]
-    n_rows, n_queries = sum(sizes), len(table)
+    n_rows = sum(sizes)
     random = np.random.default_rng(draw(st.integers(0, 2**32)))
 
     def maybe(values):
@@ -61,8 +61,6 @@ def ranking_data(draw) -> RankingData:
 
     X = random.normal(size=(n_rows, len(names))).astype(np.float32)
     X[random.random(X.shape) < 0.2] = np.nan
-    ideal_sizes = random.integers(0, 3, n_queries)
-    with_ideal = draw(optional)
     return RankingData(
         query_ids=id_array(list(table)),
         query_ptr=pointers(sizes),
@@ -71,12 +69,6 @@ def ranking_data(draw) -> RankingData:
         feature_names=names,
         labels=maybe(random.integers(0, 3, n_rows).astype(np.float64)),
         base_scores=maybe(random.normal(size=n_rows)),
-        ideal_labels=random.random(ideal_sizes.sum()) if with_ideal else None,
-        ideal_ptr=pointers(ideal_sizes) if with_ideal else None,
-        recipe=maybe({"families": ["query"], "features": None}),
-        fingerprint=maybe({"documents": 3, "fields": {"contents": {"tokens": 7}}}),
-        retriever=maybe(Retriever.bm25(0.9, 0.4)),
-        run_retrievers={"dense": Retriever("other")} if draw(optional) else {},
         **weight_members(maybe(random.random(n_rows)), pointers(sizes)),
     )
 
@@ -85,7 +77,7 @@ def ranking_data(draw) -> RankingData:
 @settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
 def test_run_survives_a_frame(table: dict, name: str) -> None:
     run = replace(Run.of(table), name=name)
-    assert_same(run, Run.from_frame(run.to_frame()))
+    assert_same(run, Run.from_frame(run.to_frame(), name))
     assert_same(run, replace(Run.of(run.to_frame().drop(columns="rank")), name=name))
 
 
@@ -124,25 +116,10 @@ def test_frame_of_some_queries_is_the_selected_data(data: RankingData, choice) -
     numbers = choice.draw(st.lists(st.integers(0, max(len(data) - 1, 0)), unique=True, max_size=len(data)))
     frame = data.to_frame()
     chosen = pd.concat([frame[frame.query_id == data.query_ids[number]] for number in numbers] or [frame[:0]])
-    chosen.attrs = frame.attrs
     selected = data.select(numbers)
     # A frame has one weight of each row: where the rows of every query are equal, they are weights of queries.
     members = {"weights": None, "row_weights": None, **weight_members(weights_of_rows(selected), selected.query_ptr)}
     assert_same(replace(selected, **members), RankingData.from_frame(chosen))
-
-
-def test_frame_without_some_features_has_no_recipe() -> None:
-    data = RankingData(
-        id_array(["q"]),
-        pointers([1]),
-        id_array(["d"]),
-        np.ones((1, 2), np.float32),
-        ("a", "b"),
-        recipe={"families": []},
-        fingerprint={"documents": 1},
-    )
-    restored = RankingData.from_frame(data.to_frame().drop(columns="b"))
-    assert (restored.feature_names, restored.recipe, restored.fingerprint) == (("a",), None, None)
 
 
 @pytest.mark.parametrize(
@@ -369,43 +346,6 @@ def test_categories_are_refused_with_the_call_that_takes_them() -> None:
     message = r"^data: expected numbers, got categories in column 'x'\. Convert them to numbers, or train boosted"
     with pytest.raises(InvalidInputError, match=message):
         RankingData.from_frame(frame.astype({"x": "category"}))
-
-
-def _labelled_data() -> RankingData:
-    qrels = Qrels.of({"q": {"a": 2, "b": 1, "far": 2}, "r": {"c": 1}})
-    data = RankingData(
-        np.array(["q", "r"]),
-        np.array([0, 2, 4]),
-        np.array(["a", "b", "c", "d"]),
-        np.eye(4, 2, dtype=np.float32),
-        ("x", "y"),
-        labels=np.array([2.0, 1.0, 1.0, 0.0]),
-        recipe={"features": ["x", "y"]},
-    )
-    labels, ptr = qrels.ideal(data.query_ids)
-    return replace(data, ideal_labels=labels, ideal_ptr=ptr)
-
-
-def test_ideal_labels_of_a_frame_are_those_of_its_labels(caplog: pytest.LogCaptureFixture) -> None:
-    frame = _labelled_data().to_frame()
-    some = RankingData.from_frame(frame[frame["doc_id"] != "b"])
-    assert some.ideal_labels is not None
-    assert some.ideal_labels.tolist() == [2.0, 2.0, 1.0, 1.0]
-    assert not caplog.text
-    frame.loc[0, "label"] = 0.0
-    changed = RankingData.from_frame(frame)
-    assert changed.ideal()[0].tolist() == [1.0, 1.0]
-    assert "labels differ from those that frame.attrs is of" in caplog.text
-
-
-def test_the_recipe_of_a_frame_is_that_of_its_values(caplog: pytest.LogCaptureFixture) -> None:
-    frame = _labelled_data().to_frame()
-    shuffled = frame.sample(frac=1.0, random_state=0)
-    assert RankingData.from_frame(shuffled).recipe == {"features": ["x", "y"]}
-    assert not caplog.text
-    frame["x"] *= 2.0
-    assert RankingData.from_frame(frame).recipe is None
-    assert "values of features differ" in caplog.text
 
 
 def test_what_is_masked_is_missing() -> None:
