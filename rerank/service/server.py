@@ -36,7 +36,7 @@ from rerank.lucene.jvm import keep_heap_small
 from rerank.service.app import PAGE, Guard, Service, json_response
 from rerank.service.bodies import RERANK_PATHS, Events, Rerank, Search, read_body
 from rerank.service.querylog import folder_key
-from rerank.service.settings import METRICS_FOLDER, STATUSES, ServiceError, Settings, not_written
+from rerank.service.settings import METRICS_FOLDER, STATUSES, ServiceError, Settings
 from rerank.version import __version__
 
 log = logging.getLogger("rerank")
@@ -116,7 +116,7 @@ async def search(
     start = time.perf_counter()
     results = orjson.Fragment(await service.answer(request, job))
     if service.engine.log is not None:  # after the answer: what nobody got was not shown
-        service.engine.log.write(job.entry)
+        service.engine.log.put(job.entry)
     took = round(1000 * (time.perf_counter() - start), 3)
     return json_response({"id": job.request_id, "model": ",".join(job.models), "took_ms": took, "results": results})
 
@@ -138,11 +138,14 @@ async def events(body: Events, request: Request) -> Response:
     query_log = service.engine.log
     if query_log is None:
         raise ServiceError(404, "service", "a log of queries", "none", "Start it with --log queries:FOLDER.")
-    written = query_log.write(await asyncio.to_thread(query_log.events, body.token, body.shown, body.clicks))
+    written = query_log.put(await asyncio.to_thread(query_log.events, body.token, body.shown, body.clicks))
     done = asyncio.wrap_future(written)
     await asyncio.wait([done], timeout=service.limits.deadline)
     if written.cancel() or not await done:
-        raise not_written()
+        raise ServiceError(
+            503, "service", "a log that can be written", "another one", "Send the events again later.",
+            {"Retry-After": "5"},
+        )  # fmt: skip
     return json_response({"written": len(body.shown) + len(body.clicks)})
 
 
