@@ -32,7 +32,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 from rerank.errors import InvalidInputError, RerankError
 from rerank.features.families.functions import load_functions
 from rerank.index.index import Index
-from rerank.lucene.jvm import keep_heap_small
+from rerank.lucene.jvm import STEADY, add_options
 from rerank.service.app import PAGE, Guard, Service, json_response
 from rerank.service.bodies import RERANK_PATHS, Events, Rerank, Search, read_body
 from rerank.service.querylog import folder_key
@@ -267,7 +267,7 @@ def serve(settings: Settings) -> None:
 def _opened(settings: Settings, listener: socket.socket) -> Service:
     """Return an opened service, whose socket takes connections from now on."""
     start = time.perf_counter()
-    keep_heap_small()
+    add_options(*STEADY)
     sys.setswitchinterval(_SWITCH_SECONDS)
     service = Service(settings)
     service.open()
@@ -295,7 +295,7 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
 def _check(settings: Settings, level: int) -> None:
     """Open the index and the models, and compile the kernels; the exit code says whether that is possible."""
     _prepare_process(settings, level)
-    keep_heap_small()
+    add_options(*STEADY)
     try:
         Service(settings).open()
     except RerankError as error:
