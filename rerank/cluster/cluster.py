@@ -1,24 +1,25 @@
-"""A Dask cluster: the connection to it, and jobs of many tasks on its workers."""
+"""A Dask cluster: the connection to an address or to `local:N`, and jobs of many tasks on its workers."""
 
 from __future__ import annotations
 
+import logging
+import re
 import time
+from asyncio import CancelledError
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import CancelledError as FutureCancelledError
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from rerank.cluster.connect import FAILED, LOST, connect, dask_distributed, one_line
 from rerank.errors import ClusterError, InvalidInputError, RerankError
 from rerank.files.lists import RunLike, TopicsLike
 from rerank.runtime.progress import track
 from rerank.types import RankingData, Run
 
 if TYPE_CHECKING:
-    from rerank.cluster.index import ClusterIndex
-    from rerank.cluster.worker import Job
+    from rerank.cluster.index import ClusterIndex, OpenIndex
     from rerank.index.index import Index
     from rerank.rankers.imported import ImportedTrees
     from rerank.rankers.ranker import Ranker
@@ -27,6 +28,12 @@ TASKS_PER_WORKER = 3  # that are submitted before the first of them has ended
 RETRIES = 2  # of a task that fails for another reason than its input
 POLL_SECONDS = 1.0
 STEP_SECONDS = 0.05  # between two questions to the scheduler
+CONNECT_SECONDS = 10.0
+MOST_LOCAL = 1024  # processes of local:N
+LOST = (CancelledError, FutureCancelledError)  # errors of a task that was forgotten with its workers
+FAILED = (OSError, TimeoutError, RuntimeError)  # errors of a connection
+_LOCAL = re.compile(r"local:(\d{1,4})")
+_ADDRESS = re.compile(r"([a-z][a-z0-9+-]*://)?[^\s/]+:\d{1,5}")
 
 
 class Cluster:
@@ -56,10 +63,10 @@ class Cluster:
 
     def __init__(self, client: Any, security: object = None, patience: float = 20.0) -> None:
         self.patience = patience
-        self._checked: set[frozenset[str]] = set()  # workers whose versions are those of this process
         self._closed_after: list[Any] = []
         if isinstance(client, str):
-            client, self._closed_after = connect(client, security)
+            self._closed_after = _connected(client, security)
+            client = self._closed_after[0]
         elif not hasattr(client, "submit") or not hasattr(client, "scheduler"):
             raise InvalidInputError(
                 f"cluster: expected a distributed.Client or an address, got {type(client).__name__}."
@@ -198,22 +205,33 @@ class Cluster:
                 )
             time.sleep(STEP_SECONDS)
 
-    def map(self, job: Job, parts: Sequence[Callable[[], Mapping[str, Any]]], what: str) -> Iterator[Any]:
-        """Yield the results of a job's tasks in order; Dask gives tasks of lost workers to others.
+    def map(
+        self,
+        job: Callable[[Any], Any],
+        arguments: Iterable[Any],
+        number: int,
+        what: str,
+        index: OpenIndex | None = None,
+    ) -> Iterator[Any]:
+        """Yield what a job makes of each argument, in order; Dask gives tasks of lost workers to others.
 
         Parameters
         ----------
-        job : Job
-            What the tasks have in common; its index is checked on every worker before any task starts.
-        parts : sequence of callable
-            Each returns the arguments of a task.
+        job : callable
+            Returns the result of an argument; it is pickled.
+        arguments : iterable
+            The arguments, some of which are made ahead.
+        number : int
+            Their number.
         what : str
             Name of the job for the progress bar.
+        index : OpenIndex, optional
+            Index of the job, which is checked on every worker before any task starts.
 
         Yields
         ------
         result : object
-            What the job's function returned.
+            What the job returned.
 
         Raises
         ------
@@ -223,32 +241,32 @@ class Cluster:
         """
         import cloudpickle
 
-        from rerank.cluster.worker import check_index
+        from rerank.cluster.index import check_index
         from rerank.features.families.functions import functions
 
         self.check_versions()
-        if job.index is not None:
-            for address, error in self.run_everywhere(check_index, cloudpickle.dumps(job.index)).items():
+        if index is not None:
+            for address, error in self.run_everywhere(check_index, cloudpickle.dumps(index)).items():
                 if isinstance(error, BaseException):
                     raise ClusterError(f"worker {address}: {one_line(error)}") from error
-        packed = cloudpickle.dumps(replace(job, functions=dict(functions())))
-        yield from track(self._results(packed, parts), what, len(parts))
+        packed = cloudpickle.dumps((job, dict(functions())))
+        yield from track(self._results(packed, arguments), what, number)
 
-    def _results(self, packed: bytes, parts: Sequence[Callable[[], Mapping[str, Any]]]) -> Iterator[Any]:
+    def _results(self, packed: bytes, arguments: Iterable[Any]) -> Iterator[Any]:
         """Yield the results in order; some tasks are submitted ahead."""
         import cloudpickle
 
-        from rerank.cluster.worker import run_task
+        from rerank.cluster.index import run_task
 
         ahead = TASKS_PER_WORKER * len(self.workers())
         submitted: deque[Any] = deque()
         try:
             shared = self.client.scatter(packed, broadcast=True, hash=False)
-            for part in parts:
+            for argument in arguments:
                 if len(submitted) == ahead:
                     yield self._result(submitted.popleft())
-                arguments = cloudpickle.dumps(part())
-                submitted.append(self.client.submit(run_task, shared, arguments, pure=False, retries=RETRIES))
+                own = cloudpickle.dumps(argument)
+                submitted.append(self.client.submit(run_task, shared, own, pure=False, retries=RETRIES))
             while submitted:
                 yield self._result(submitted.popleft())
         finally:
@@ -258,24 +276,20 @@ class Cluster:
 
     def _result(self, future: Any) -> Any:
         """Return the result of a task, however long it takes while there are workers."""
-        lost = (*LOST, dask_distributed().KilledWorker)
         while True:
             try:
                 result = future.result(timeout=POLL_SECONDS)
             except TimeoutError:
                 if future.status == "error":  # an error of the task itself
                     raise
-                self.workers()
-                continue
-            except lost as error:
                 self.workers()  # raises where none is left
+                continue
+            except (*LOST, dask_distributed().KilledWorker, *FAILED) as error:
+                self.workers()
                 raise ClusterError(
-                    f"cluster: expected workers that stay, got all of a task lost ({one_line(error)}). See their logs; "
-                    "give them more memory, or raise Dask's distributed.scheduler.allowed-failures."
+                    f"{self._name}: expected workers that stay, got a task without a result ({one_line(error)}). See "
+                    "their logs; give them more memory, or raise Dask's distributed.scheduler.allowed-failures."
                 ) from error
-            except FAILED as error:
-                self.workers()  # raises where the scheduler is gone, too
-                raise self._unreachable(error) from error
             if isinstance(result, RerankError):
                 raise result
             return result
@@ -307,7 +321,7 @@ class Cluster:
         }
 
     def check_versions(self) -> None:
-        """Refuse workers with other versions than this process; those that were compared before are not asked again.
+        """Refuse workers with other versions than this process.
 
         Raises
         ------
@@ -315,20 +329,17 @@ class Cluster:
             If a worker has another version, or does not have this package.
 
         """
-        from rerank.cluster import worker
+        from rerank.cluster import index
 
-        current = frozenset(self.workers())
-        if current in self._checked:
-            return
-        own = worker.environment()
-        for address, theirs in self.run_everywhere(worker.environment).items():
-            different = f"rerank {own['rerank']}, got {one_line(theirs)}" if isinstance(theirs, Exception) else ""
-            for name in own if not different else ():
-                if theirs[name] != own[name]:
-                    different = f"{name} {own[name]}, as on the client, got {theirs[name]}"
-            if different:
-                raise ClusterError(f"worker {address}: expected {different}. Install the same version on every worker.")
-        self._checked.add(current)
+        own = index.environment()
+        for address, answer in self.run_everywhere(index.environment).items():
+            theirs = {"rerank": one_line(answer)} if isinstance(answer, Exception) else answer
+            for name in own:
+                if theirs.get(name) != own[name]:
+                    raise ClusterError(
+                        f"worker {address}: expected {name} {own[name]}, as on the client, got {theirs.get(name)}. "
+                        "Install the same version on every worker."
+                    )
 
     @property
     def _name(self) -> str:
@@ -336,3 +347,75 @@ class Cluster:
 
     def _unreachable(self, error: BaseException) -> ClusterError:
         return ClusterError(f"{self._name}: expected a scheduler that answers, got {one_line(error)}. Start it again.")
+
+
+def _connected(address: str, security: Any = None) -> list[Any]:
+    """Return a client of the scheduler at an address, and the new processes of `local:N`, in the order of closing.
+
+    Users of a machine share its loopback, and who reaches a scheduler runs code: each side of `local:N` shows a
+    temporary certificate.
+    """
+    distributed = dask_distributed()
+    # Lost workers are reported by this package, or repaired.
+    for name in ("distributed", "distributed.worker", "distributed.nanny", "distributed.scheduler"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    local = _LOCAL.fullmatch(address)
+    if address.startswith("local:") and (local is None or not 1 <= int(local[1]) <= MOST_LOCAL):
+        raise InvalidInputError(f"cluster: expected local:N with N from 1 to {MOST_LOCAL}, got {address!r}.")
+    if local is None and not _ADDRESS.fullmatch(address):
+        raise InvalidInputError(
+            f"cluster: expected the address of a scheduler (tcp://HOST:PORT) or local:N, got {address!r}."
+        )
+    expected = f"a Dask scheduler that answers within {CONNECT_SECONDS:g} s"
+    remedy = (
+        "Start `dask scheduler`; if it has TLS, give its certificates in Dask's configuration (distributed.comm.tls)"
+    )
+    processes: list[Any] = []
+    try:
+        if local is not None:
+            expected = "processes that start"
+            remedy = "Start fewer, or look for what ends them"
+            processes.append(
+                distributed.LocalCluster(
+                    n_workers=int(local[1]),
+                    threads_per_worker=1,
+                    processes=True,
+                    security=distributed.Security.temporary(),
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",  # of Dask's HTTP server, which always starts
+                    scheduler_kwargs={"dashboard": False},
+                    memory_limit=None,
+                    silence_logs=logging.CRITICAL,
+                )
+            )
+        client = distributed.Client(
+            *(processes or [address]), timeout=CONNECT_SECONDS, security=security, set_as_default=False, name="rerank"
+        )
+    except ImportError as error:  # of cryptography
+        raise not_installed(error) from None
+    except (*FAILED, ValueError, TypeError) as error:
+        raise ClusterError(f"{address}: expected {expected}, got {one_line(error)}. {remedy}.") from error
+    return [client, *processes]
+
+
+def dask_distributed() -> Any:
+    """Return the module `distributed`; raise ClusterError if it is not installed."""
+    try:
+        import distributed
+    except ImportError as error:
+        raise not_installed(error) from None
+    return distributed
+
+
+def not_installed(error: ImportError) -> ClusterError:
+    """Return the error of a package of the extra `cluster` that is missing."""
+    return ClusterError(
+        f"cluster: expected Dask, LightGBM and cryptography, got none ({one_line(error)}). Install them: pip install "
+        "'lucene-rerank[cluster]'."
+    )
+
+
+def one_line(error: BaseException) -> str:
+    """Return what an error says, with its type unless it is this package's."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, RerankError) else f"{type(error).__name__}: {text[:200]}".rstrip(".: ")

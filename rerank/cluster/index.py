@@ -1,37 +1,137 @@
-"""An index whose searches, features and reranking are computed by the workers of a cluster."""
+"""An index whose searches, features and reranking are computed by the workers of a cluster, and what runs on these.
+
+The process of a worker opens an index once, and does one task at a time with all of its threads.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import platform
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
+from importlib.metadata import version
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
+import cloudpickle
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.cluster.worker import Job, OpenIndex
-from rerank.errors import InvalidInputError
+from rerank.errors import InvalidInputError, ModelMismatchError, RerankError
 from rerank.features.extract import check_scores, rows_without_features
+from rerank.features.families.functions import define_functions
 from rerank.features.recipe import Recipe
 from rerank.files.data import write_data
 from rerank.files.lists import qrels_of, run_of, topics_of
 from rerank.files.source import file_mark
-from rerank.index.bound import HISTORY, VECTORS, check_topics, runs_beside, stored_encoder
+from rerank.index.bound import (
+    HISTORY,
+    VECTORS,
+    check_topics,
+    fingerprint_differences,
+    runs_beside,
+    stored_encoder,
+)
 from rerank.index.index import Index
+from rerank.lucene.jvm import anserini_version
 from rerank.pipeline.applying import applied_model
 from rerank.pipeline.rerank import rerank
 from rerank.rankers.ranker import fitted_model
 from rerank.retrieval.base import Candidates
 from rerank.retrieval.union import UnionRun, run_of_part
+from rerank.runtime.threads import at_most_threads
 from rerank.training.folds import groups_of_topics
-from rerank.types import Ints, RankingData, Run, Topics
+from rerank.types import RankingData, Run, Topics
+from rerank.version import __version__
 
 PARTS_PER_WORKER = 4  # so that workers end at similar times
 MOST_QUERIES = 1024  # of a part
-MOST_ROWS = 1 << 13  # of a part: its features are sent and written while workers compute the next ones
+MOST_ROWS = 1 << 13  # of a part, about: its features are sent and written while workers compute the next ones
+
+_one_task = threading.Lock()  # parallel kernels of several threads may abort the process
+_indexes: dict[tuple[str, str | None], Index] = {}
+
+
+@dataclass(frozen=True)
+class OpenIndex:
+    """The index of a job: its folder on every worker, and what it must have there.
+
+    fingerprint  of its forward arrays
+    files        of its resources: `file_mark` by path
+    options      of `Index.using`
+    """
+
+    path: str
+    language: str | None
+    fingerprint: Mapping[str, Any]
+    files: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def index(self) -> Index:
+        """The index with its resources, which this process opens once."""
+        for path, mark in self.files.items():
+            if file_mark(path) != mark:
+                raise ModelMismatchError(
+                    f"{path}: expected the same file as on the client, got another. Copy it to every worker, or name a "
+                    "file that all of them share."
+                )
+        expected = dict(self.fingerprint)
+        key = (self.path, self.language)
+        index = _indexes.get(key)
+        if index is None or dict(index.forward.fingerprint) != expected:  # perhaps built anew meanwhile
+            index = _indexes[key] = Index.open(self.path, self.language)
+            _ = index.searcher  # opened now, with the commit of the forward arrays
+        opened = dict(index.forward.fingerprint)
+        if opened != expected:
+            name, value, got = next(fingerprint_differences("", expected, opened))
+            raise ModelMismatchError(
+                f"{self.path}: expected the same index as on the client ({name}: {value}), got another ({name}: "
+                f"{got}). Copy the index to every worker, or name a folder that all of them share."
+            )
+        return index.using(**self.options)
+
+
+def run_task(packed: bytes, arguments: bytes) -> Any:
+    """Return what a job makes of the arguments of a task, or the error of its input, which Dask would try again."""
+    from distributed import get_worker
+
+    with _one_task, at_most_threads(int(get_worker().state.nthreads)):
+        try:
+            return _job(packed)(cloudpickle.loads(arguments))
+        except RerankError as error:
+            return error
+
+
+@lru_cache(maxsize=4)
+def _job(packed: bytes) -> Callable[[Any], Any]:
+    """Return a job, with the user's functions defined; the same one for all of its tasks."""
+    job: Callable[[Any], Any]
+    job, functions = cloudpickle.loads(packed)
+    define_functions(functions)
+    return job
+
+
+async def check_index(packed: bytes) -> RerankError | None:
+    """Return the error of an index that this process lacks, None where there is none; the worker answers meanwhile."""
+    try:
+        await asyncio.to_thread(lambda: cloudpickle.loads(packed).index)
+    except RerankError as error:
+        return error
+    return None
+
+
+def environment() -> dict[str, str]:
+    """Return the versions that results may depend on, those of this process."""
+    names = {"rerank": __version__, "Python": ".".join(platform.python_version_tuple()[:2])}
+    names |= {package: version(package) for package in ("numpy", "numba")}
+    try:
+        return {**names, "Anserini": anserini_version()}
+    except RerankError:
+        return {**names, "Anserini": "none"}
 
 
 class ClusterIndex(Index):
@@ -77,8 +177,7 @@ class ClusterIndex(Index):
 
     def each(self, function: Callable[..., Any], shared: object, items: Sequence[Any], what: str) -> Iterator[Any]:
         """Yield function(shared, item) for each item, computed by the workers."""
-        job = Job(_call, {"function": function, "shared": shared})
-        yield from self.cluster.map(job, [partial(dict, item=item) for item in items], what)
+        yield from self.cluster.map(partial(function, shared), items, len(items), what)
 
     def retrieve(self, topics: Topics, candidates: Candidates) -> Run:
         """Return the documents of candidates, see `Index.retrieve`."""
@@ -132,14 +231,11 @@ class ClusterIndex(Index):
         run     whose rows are the work
         """
         index = self._on_workers()
-        if "runs" not in tables:
-            tables = {**tables, "runs": self.runs}
-        sizes = np.ones(len(query_ids)) if run is None else np.diff(run.query_ptr)
-        most = MOST_QUERIES if run is None else MOST_ROWS
-        ranges = query_parts(sizes.astype(np.int64), len(self.cluster.workers()), most)
-        parts = [partial(_tables_of, tables, query_ids[part]) for part in ranges]
-        job = Job(partial(_on_index, function=function), shared, index)
-        yield from self.cluster.map(job, parts, what)
+        tables = {"runs": self.runs, **tables}
+        parts = query_parts(len(query_ids), 0 if run is None else run.n_rows, len(self.cluster.workers()))
+        arguments = (of_queries(tables, query_ids[part]) for part in parts)
+        job = partial(_on_index, index, function, shared)
+        yield from self.cluster.map(job, arguments, len(parts), what, index)
 
     def _on_workers(self) -> OpenIndex:
         """Return how workers open the index; they read files themselves, a history and an encoder are sent."""
@@ -164,45 +260,33 @@ class ClusterIndex(Index):
         return OpenIndex(str(self.path.resolve()), self.language, dict(self.forward.fingerprint), marks, options)
 
 
-def query_parts(sizes: Ints, n_workers: int, most: int) -> list[slice]:
-    """Return ranges of whole queries of about equal work, in order; one empty range without queries.
-
-    sizes  (n_queries,) rows of each query
-    most   rows of a range, beside those of its last query
-    """
-    if not len(sizes):
-        return [slice(0)]
-    ends = np.cumsum(np.maximum(sizes, 1))
-    rows = min(max(int(ends[-1]) // (PARTS_PER_WORKER * n_workers), 1), most)
-    starts = np.flatnonzero(np.diff((ends - 1) // rows)) + 1
-    return [slice(first, last) for first, last in pairwise([0, *starts.tolist(), len(sizes)])]
+def query_parts(n_queries: int, n_rows: int, n_workers: int) -> list[slice]:
+    """Return ranges of about as many queries, in order; one empty range without queries."""
+    n_parts = max(PARTS_PER_WORKER * n_workers, -(-n_queries // MOST_QUERIES), -(-n_rows // MOST_ROWS))
+    bounds = np.unique(np.arange(n_parts + 1) * n_queries // n_parts).tolist()
+    return [slice(*part) for part in pairwise(bounds)] or [slice(0)]
 
 
 def of_queries(table: Any, query_ids: Sequence[str]) -> Any:
-    """Return the rows of some queries of a table: topics, qrels, a run, a mapping from names to runs, or None."""
+    """Return the rows of some queries of a table: topics, qrels, a run, a mapping from names to tables, or None."""
     if table is None:
         return None
     if isinstance(table, Topics):
         return Topics({query_id: table[query_id] for query_id in query_ids if query_id in table})
     if isinstance(table, Mapping):
-        return {name: of_queries(run, query_ids) for name, run in table.items()}
+        return {name: of_queries(part, query_ids) for name, part in table.items()}
     return table.select(table.query_numbers(query_ids))
 
 
-def _tables_of(tables: Mapping[str, Any], query_ids: Sequence[str]) -> dict[str, Any]:
-    return {name: of_queries(table, query_ids) for name, table in tables.items()}
-
-
-def _on_index(index: Index, function: Callable[..., Any], runs: Mapping[str, Run], **arguments: Any) -> Any:
-    """Return the function's result for an index with the runs of some queries."""
-    return function(index.using(runs=runs), **arguments)
+def _on_index(
+    opened: OpenIndex, function: Callable[..., Any], shared: Mapping[str, Any], tables: Mapping[str, Any]
+) -> Any:
+    """Return the function's result for an index with its runs, and the rows of tables, of some queries."""
+    index = opened.index.using(runs=tables["runs"])
+    return function(index, **shared, **{name: table for name, table in tables.items() if name != "runs"})
 
 
 def _features_of(index: Index, run: Run, topics: Topics, recipe: Recipe | None) -> tuple[Any, ...]:
     """Return the features of a part, their names, the recipe and the fingerprint of the index."""
     data = index.features(run, topics, recipe=recipe)
     return data.X, data.feature_names, data.recipe or {}, data.fingerprint or {}
-
-
-def _call(function: Callable[..., Any], shared: object, item: object) -> Any:
-    return function(shared, item)

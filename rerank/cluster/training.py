@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import redirect_stdout
 from io import StringIO
 from itertools import pairwise
@@ -14,7 +14,7 @@ from warnings import catch_warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.cluster.connect import FAILED, LOST, dask_distributed, not_installed, one_line
+from rerank.cluster.cluster import FAILED, LOST, dask_distributed, not_installed, one_line
 from rerank.errors import ClusterError, InvalidInputError
 from rerank.exchange.models import import_model
 from rerank.metrics.ndcg import NDCG
@@ -25,7 +25,7 @@ from rerank.rankers.ranker import Ranker
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet
 from rerank.trees.forest import Forest, trees_between
 from rerank.trees.score import score_rows
-from rerank.types import Floats, Ints, RankingData
+from rerank.types import Floats, RankingData
 
 MOST_LABEL = 30  # 2^label - 1 stays a number of 32 bits
 SENT = ("learning_rate", "max_depth", "min_split_gain", "max_bin", "colsample_bytree", "random_state")
@@ -59,10 +59,10 @@ def _check(ranker: Ranker) -> None:
     if not isinstance(ranker, LambdaMART):
         raise InvalidInputError(f"cluster: expected lambdamart, got {ranker.kind}. Train it without a cluster.")
     for name, value in REFUSED.items():
-        given = getattr(ranker, name)
-        if given != value:
+        asked = getattr(ranker, name)
+        if asked != value:
             raise InvalidInputError(
-                f"{name}: expected {value!r} on a cluster, where LightGBM grows the trees, got {given!r}. Leave it "
+                f"{name}: expected {value!r} on a cluster, where LightGBM grows the trees, got {asked!r}. Leave it "
                 "out, or train without a cluster."
             )
     measure = parse_measure(ranker.metric)
@@ -170,9 +170,9 @@ def _divided(cluster: Any, train: TrainingSet, labels: Floats) -> dict[str, Any]
     """Return the arguments of LightGBM's `fit` as arrays of Dask; each worker holds the part of its queries."""
     from dask import array, delayed  # type: ignore[attr-defined]
 
-    threads = cluster.workers()
-    addresses = sorted(threads)[: len(train.weights)]  # each has a query
-    bounds = worker_bounds(train.query_ptr, [threads[address] for address in addresses])
+    n_queries = len(train.weights)
+    addresses = sorted(cluster.workers())[:n_queries]
+    bounds = np.arange(len(addresses) + 1) * n_queries // len(addresses)
     weights = np.repeat(train.weights, np.diff(train.query_ptr))
     by_row: dict[str, NDArray[Any]] = {
         "X": train.X[train.order],
@@ -182,21 +182,10 @@ def _divided(cluster: Any, train: TrainingSet, labels: Floats) -> dict[str, Any]
     }
     divided = {}
     for name, values in {**by_row, "group": np.diff(train.query_ptr)}.items():
-        limits = bounds if name == "group" else train.query_ptr[bounds].tolist()
+        limits = (bounds if name == "group" else train.query_ptr[bounds]).tolist()
         parts = []
         for address, (first, last) in zip(addresses, pairwise(limits), strict=True):
             held = cluster.client.scatter(values[first:last], workers=[address], hash=False)
             parts.append(array.from_delayed(delayed(held), (last - first, *values.shape[1:]), values.dtype))  # type: ignore[no-untyped-call]
         divided[name] = array.concatenate(parts)  # type: ignore[no-untyped-call]
     return divided
-
-
-def worker_bounds(query_ptr: Ints, threads: Sequence[int]) -> list[int]:
-    """Return the first query of each worker, and the number of queries: whole queries, about as many rows a thread."""
-    n_queries = len(query_ptr) - 1
-    size = len(threads)
-    ends = np.cumsum(threads) / sum(threads) * int(query_ptr[-1])
-    bounds = [0, *np.searchsorted(query_ptr, ends[:-1]).tolist(), n_queries]
-    for rank in range(1, size):
-        bounds[rank] = min(max(bounds[rank], bounds[rank - 1] + 1), n_queries - (size - rank))
-    return bounds

@@ -5,7 +5,6 @@ The passage of a document that fits a query best, with its text.
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from rerank.features.match import gather_candidates, match
 from rerank.features.recipe import Recipe
 from rerank.index.bound import check_topics
 from rerank.index.texts import QueryTexts, position_ids, texts_of_queries
+from rerank.lucene.documents import stored_fields as stored_fields
 from rerank.lucene.texts import DocumentReader, TextDocument, UnusableTextError, check_characters
 from rerank.types import Ints, Run, Topics
 from rerank.types.ids import id_array
@@ -35,17 +35,6 @@ _WORD = re.compile(r"\w+(?:['’]\w+)*")
 Spans = list[list[int]]
 Analyse = Callable[[Sequence[str]], list[list[str]]]
 _AT_ONCE = 256  # texts in memory
-
-
-def stored_fields(raw: str | None) -> dict[str, Any]:
-    """Return the fields of a document as the index stores it: JSON, or markup, which is `contents`."""
-    if raw is None:
-        return {}
-    try:
-        document = json.loads(raw, parse_constant=lambda name: None)  # answers are JSON, which has no NaN
-    except ValueError:
-        return {CONTENTS: raw}
-    return document if isinstance(document, dict) else {CONTENTS: raw}
 
 
 def chosen_fields(document: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:

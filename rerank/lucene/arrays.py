@@ -112,15 +112,13 @@ def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Non
     names = [field["name"] for field in values["fields"]]
     if first_repeated(names) is not None or first_repeated(values["numbers"]) is not None:
         raise Fault("two fields or numbers of one name")
-    from rerank.lucene.checks import fault_of
+    from rerank.lucene.checks import check_arrays
 
-    fault = fault_of(_forward(values, arrays))
-    if fault is None and values["fingerprint"] != _fingerprint(values, arrays):
-        fault = "the fingerprint of other arrays"
-    if fault is None and sum(values["shards"]) != len(arrays["doc_ids"]):
-        fault = "sizes of shards that do not add up"
-    if fault is not None:
-        raise Fault(fault)
+    check_arrays(_forward(values, arrays))
+    if values["fingerprint"] != _fingerprint(values, arrays):
+        raise Fault("the fingerprint of other arrays")
+    if sum(values["shards"]) != len(arrays["doc_ids"]):
+        raise Fault("sizes of shards that do not add up")
 
 
 KIND = _Kind("rerank forward arrays", 6, "", "", _HEADER, _declared, _check)
@@ -141,13 +139,16 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool) -> Ids:
     report = _export(index, raw)
     doc_ids, order = _write_documents(index, raw, parts)
     _check_shards(index, doc_ids, order, report["shards"])
-    _write_numbers(raw, parts, report, order)
+    numbers = np.fromfile(raw / "numbers", np.float64).reshape(len(report["numbers"]), len(order))
+    np.save(parts / "numbers.npy", numbers[:, order])
     np.save(parts / "vocabulary.npy", np.fromfile(raw / "vocabulary", np.uint8))
     np.save(parts / "term_ptr.npy", pointers(np.fromfile(raw / "term_lengths", np.int32)))
-    fields = [
-        field | write_field(RawField(raw, number, field["positions"]), parts, order)
-        for number, field in enumerate(track(report["fields"], "forward arrays", len(report["fields"])))
-    ]
+    fields = []
+    for number, field in enumerate(track(report["fields"], "forward arrays", len(report["fields"]))):
+        counts = write_field(RawField(raw, number, field["positions"]), parts, order)
+        if counts is None:
+            raise damaged_lucene(index, "impossible postings")  # a damaged file may still have a matching checksum
+        fields.append(field | counts)
     shutil.rmtree(raw)
     if commit_hash(index) != commit:
         raise IndexFolderError(
@@ -172,14 +173,7 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool) -> Ids:
 
 def read_header(folder: Path) -> dict[str, Any] | None:
     """Return the values of the header of forward arrays, None if there are none."""
-    if (folder / ARRAYS).is_file():
-        return store.read_values(folder / ARRAYS, KIND)
-    if (folder / "manifest.json").exists():
-        raise IndexFolderError(
-            f"{folder}: expected forward arrays of this version of rerank, got those of an earlier one. Remove them "
-            f"(`rm -r {folder}`), they are made again when the index is opened."
-        )
-    return None
+    return store.read_values(folder / ARRAYS, KIND) if (folder / ARRAYS).is_file() else None
 
 
 def read_arrays(folder: Path, again: bool = False) -> ForwardIndex:
@@ -245,8 +239,6 @@ def _texts(ids: NDArray[np.bytes_]) -> Ids:
 
 def _export(index: Path, raw: Path) -> dict[str, Any]:
     """Export all postings to raw binary files."""
-    from rerank.lucene.transpose import RawField
-
     opened = open_index(index)
     parameters = {"handle": opened["handle"], "index": str(index)}
     try:
@@ -254,9 +246,6 @@ def _export(index: Path, raw: Path) -> dict[str, Any]:
         report["language"], report["shards"] = stored_language(opened), opened["sizes"]
     finally:
         ask_json("close", **parameters)
-    for number, field in enumerate(report["fields"]):
-        if not RawField(raw, number, field["positions"]).fits(report["documents"]):
-            raise damaged_lucene(index, "impossible postings")  # a damaged file may still have a matching checksum
     if not report["fields"]:
         raise IndexFolderError(f"{index}: expected an index with a text field, got none. Index documents with text.")
     return report
@@ -291,14 +280,6 @@ def _check_shards(index: Path, doc_ids: Ids, order: Ints, sizes: list[int]) -> N
             f"{index}: expected each id in one shard, got {str(doc_ids[row])!r} in {shards[shard[row]].name} and "
             f"{shards[shard[row + 1]].name}. Delete it from one of them ({np.count_nonzero(repeated)} such ids in all)."
         )
-
-
-def _write_numbers(raw: Path, folder: Path, report: dict[str, Any], order: Ints) -> None:
-    n_docs = len(order)
-    n_numbers = len(report["numbers"])
-    out = np.lib.format.open_memmap(folder / "numbers.npy", mode="w+", dtype=np.float64, shape=(n_numbers, n_docs))
-    for row in range(n_numbers if n_docs else 0):
-        out[row] = np.fromfile(raw / "numbers", np.float64, n_docs, offset=8 * n_docs * row)[order]
 
 
 def _fingerprint(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:

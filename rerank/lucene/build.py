@@ -7,7 +7,6 @@ import secrets
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,12 @@ import numpy as np
 from rerank.errors import InvalidInputError, MissingFileError
 from rerank.files.corpus import ELEMENTS, SgmlDocument, SgmlFiles, check_encoding, read_sgml, sgml_files, skipped_files
 from rerank.lucene.arrays import write_arrays
-from rerank.lucene.documents import CorpusFiles, SeenIds, write_documents
-from rerank.lucene.folder import SUBFOLDER, check_number, check_target, shard_names, staged_folder
+from rerank.lucene.documents import ID_EXPECTED, CorpusFiles, is_id, write_documents
+from rerank.lucene.folder import SUBFOLDER, check_target, shard_names, staged_folder
 from rerank.lucene.jvm import ENGLISH, ask_json, check_language
 from rerank.lucene.search import java_threads
 from rerank.runtime.progress import progress_bar, track
-from rerank.types.ids import MOST_LETTERS, Ids
 
-_BLOCK = 1 << 16  # ids checked at a time
 _log = logging.getLogger("rerank")
 
 
@@ -47,14 +44,20 @@ def build_index(
     """
     target = Path(folder)
     workers = java_threads(threads)
-    names = _names_of(shards)
+    names = shard_names(shards)
     check_language(language)
     check_target(target, overwrite)
     with staged_folder(target) as staging:
         files = CorpusFiles(_corpus_folders(staging, names), "jsonl")
         fields = fields if fields is None or isinstance(fields, str) else list(fields)
         written = write_documents(documents, files, fields, numbers)
-        job = _Job("JsonCollection", written, workers, language, None if fields is None else written)
+        job = {
+            "collection": "JsonCollection",
+            "fields": written,  # apart from `contents`
+            "threads": workers,
+            "language": language,
+            "joined": None if fields is None else written,  # which make up `contents`, in order; the index notes them
+        }
         _index_shards(staging, names, job, files.counts)
         _finish(staging, target, overwrite)
 
@@ -78,7 +81,7 @@ def build_index_from_sgml(
     source = Path(path)
     target = Path(folder)
     workers = java_threads(threads)
-    names = _names_of(shards)
+    names = shard_names(shards)
     if not source.exists():
         raise MissingFileError(source, "a file or folder of TREC SGML")
     check_language(language)
@@ -97,8 +100,8 @@ def build_index_from_sgml(
         _write_sgml(files.read, written, encoding)
         for number, packed in enumerate(files.packed):
             (folders[0] / f"packed{number}.Z").symlink_to(packed.absolute())
-        known = None if files.packed else written.counts
-        _index_shards(staging, names, _Job("TrecCollection", (), workers, language), known)
+        job = {"collection": "TrecCollection", "fields": [], "threads": workers, "language": language, "joined": None}
+        _index_shards(staging, names, job, None if files.packed else written.counts)
         _finish(staging, target, overwrite)
 
 
@@ -114,12 +117,6 @@ def _warn_of_skipped_files(files: SgmlFiles) -> None:
         _log.warning(text, len(files.packed), files.packed[0])
 
 
-def _names_of(n_shards: int | None) -> list[str] | None:
-    """Return the names of the folders of the shards; None for an index without."""
-    number = check_number(n_shards)
-    return None if number is None else shard_names(number)
-
-
 def _corpus_folders(staging: Path, names: Sequence[str] | None) -> list[Path]:
     """Make the folders of the files that Anserini indexes: one, or one for each shard."""
     folders = [staging / "corpus" / name for name in names or [""]]
@@ -130,10 +127,11 @@ def _corpus_folders(staging: Path, names: Sequence[str] | None) -> list[Path]:
 
 def _write_sgml(files: list[Path], written: CorpusFiles, encoding: str) -> None:
     """Write documents in the form that Anserini reads completely."""
-    seen = SeenIds()
+    seen: set[str] = set()
     without_elements: list[str] = []
     for document in track(read_sgml(files, encoding), "reading documents"):
         _check_sgml_id(document, seen, files, encoding)
+        seen.add(document.doc_id)
         if not document.is_indexed:
             without_elements.append(document.doc_id)
         written.add(document.doc_id, f"<DOC>\n<DOCNO>{document.doc_id}</DOCNO>\n{document.text}\n</DOC>\n")
@@ -144,18 +142,11 @@ def _write_sgml(files: list[Path], written: CorpusFiles, encoding: str) -> None:
         _log.warning(text, ", ".join(ELEMENTS), len(without_elements), names)
 
 
-def _check_sgml_id(document: SgmlDocument, seen: SeenIds, files: list[Path], encoding: str) -> None:
+def _check_sgml_id(document: SgmlDocument, seen: set[str], files: list[Path], encoding: str) -> None:
     doc_id = document.doc_id
-    if doc_id.split() != [doc_id] or min(doc_id) < " ":  # Anserini strips control characters
-        raise InvalidInputError(
-            f"{document.location}: expected ids without white space (run and qrels files are split there), got "
-            f"{doc_id[:80]!r}. Rename it."
-        )
-    if len(doc_id) > MOST_LETTERS:
-        raise InvalidInputError(
-            f"{document.location}: expected an id of at most {MOST_LETTERS} characters, got {len(doc_id)}. Shorten it."
-        )
-    if not seen.add(doc_id):
+    if not is_id(doc_id) or min(doc_id) < " ":  # Anserini strips control characters
+        raise InvalidInputError(f"{document.location}: {ID_EXPECTED}, got {doc_id[:80]!r}. Rename it.")
+    if doc_id in seen:
         first = next(other for other in read_sgml(files, encoding) if other.doc_id == doc_id)
         raise InvalidInputError(
             f"{document.location}: expected each id once, got {doc_id!r} again (first in {first.location}). "
@@ -163,23 +154,13 @@ def _check_sgml_id(document: SgmlDocument, seen: SeenIds, files: list[Path], enc
         )
 
 
-@dataclass(frozen=True)
-class _Job:
-    """Parameters of Anserini's indexer.
+def _index_shards(
+    staging: Path, names: Sequence[str] | None, job: Mapping[str, Any], n_documents: Sequence[int] | None
+) -> None:
+    """Index the files of each shard, one shard after the other; None for `names` is an index without shards.
 
-    fields  the text fields apart from `contents`
-    joined  the fields whose texts make up `contents`, in order, where the user named them; the index notes them
+    job  parameters of Anserini's indexer
     """
-
-    collection: str
-    fields: Sequence[str]
-    threads: int
-    language: str
-    joined: Sequence[str] | None = None
-
-
-def _index_shards(staging: Path, names: Sequence[str] | None, job: _Job, n_documents: Sequence[int] | None) -> None:
-    """Index the files of each shard, one shard after the other; None for `names` is an index without shards."""
     build = secrets.token_hex(16)
     counts = Counter[str]()
     total = None if n_documents is None else sum(n_documents)
@@ -190,7 +171,8 @@ def _index_shards(staging: Path, names: Sequence[str] | None, job: _Job, n_docum
             poll = partial(_advance, advance, indexed) if advance else None
             folder = staging / name
             folder.mkdir(exist_ok=True)
-            counts.update(_index(staging / "corpus" / name, folder, job, note, poll))
+            corpus = str((staging / "corpus" / name).absolute())
+            counts.update(ask_json("index", poll, input=corpus, index=str(folder.absolute()), shard=note, **job))
     shutil.rmtree(staging / "corpus")
     n_refused = counts["skipped"] + counts["errors"]
     if total is not None:
@@ -214,44 +196,16 @@ def _advance(advance: Callable[[int], None], indexed: int) -> None:
     advance(indexed + ask_json("indexed"))
 
 
-def _index(
-    corpus: Path, index: Path, job: _Job, note: Mapping[str, Any] | None, poll: Callable[[], None] | None
-) -> dict[str, int]:
-    """Build one Lucene index; return Anserini's counts."""
-    counts: dict[str, int] = ask_json(
-        "index",
-        poll,
-        collection=job.collection,
-        input=str(corpus.absolute()),
-        index=str(index.absolute()),
-        fields=list(job.fields),
-        threads=job.threads,
-        language=job.language,
-        joined=None if job.joined is None else list(job.joined),
-        shard=note,
-    )
-    return counts
-
-
 def _finish(staging: Path, target: Path, overwrite: bool) -> None:
     """Write the forward arrays, and check the ids (for .Z files the first time) and the target again."""
-    _check_ids(write_arrays(staging, staging / SUBFOLDER, made_with_index=True))
+    doc_ids = write_arrays(staging, staging / SUBFOLDER, made_with_index=True)  # in order
+    repeated = np.flatnonzero(doc_ids[1:] == doc_ids[:-1])
+    if len(repeated):
+        raise InvalidInputError(
+            f"documents: expected each id once, got {str(doc_ids[repeated[0]])!r} again. "
+            "Give every document its own id."
+        )
+    unusable = next((doc_id for doc_id in map(str, doc_ids) if not is_id(doc_id)), None)
+    if unusable is not None:
+        raise InvalidInputError(f"documents: {ID_EXPECTED}, got {unusable[:80]!r}. Rename it.")
     check_target(target, overwrite)
-
-
-def _check_ids(doc_ids: Ids) -> None:
-    """Refuse repeated ids, and ids with white space, which would break the lines of a run; `doc_ids` ascend."""
-    for first in range(0, len(doc_ids), _BLOCK):
-        block = doc_ids[max(first - 1, 0) : first + _BLOCK]
-        repeated = np.flatnonzero(block[1:] == block[:-1])
-        if len(repeated):
-            raise InvalidInputError(
-                f"documents: expected each id once, got {str(block[repeated[0]])!r} again. "
-                "Give every document its own id."
-            )
-        for doc_id in block.tolist():
-            if doc_id.split() != [doc_id]:
-                raise InvalidInputError(
-                    "documents: expected ids without white space (run and qrels files are split there), got "
-                    f"{doc_id!r}. Rename it."
-                )

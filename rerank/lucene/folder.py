@@ -148,14 +148,8 @@ def shard_of(doc_id: str, n_shards: int) -> int:
     return int.from_bytes(digest, "big") % n_shards
 
 
-def shard_names(n_shards: int) -> list[str]:
-    """Return the names of the folders of the shards of a build."""
-    width = max(3, len(str(n_shards - 1)))
-    return [f"shard-{number:0{width}d}" for number in range(n_shards)]
-
-
-def check_number(n_shards: Any) -> int | None:
-    """Return a number of shards; refuse what is not one. None is an index without shards."""
+def shard_names(n_shards: Any) -> list[str] | None:
+    """Return the names of the folders of the shards of a build; None for an index without. Refuse what is no number."""
     if n_shards is None:
         return None
     if isinstance(n_shards, bool) or not isinstance(n_shards, int) or not 1 <= n_shards <= MOST_SHARDS:
@@ -163,7 +157,7 @@ def check_number(n_shards: Any) -> int | None:
             f"shards: expected a whole number from 1 to {MOST_SHARDS}, got {shown(n_shards)}. "
             "Leave it out for one Lucene index."
         )
-    return n_shards
+    return [f"shard-{number:03d}" for number in range(n_shards)]
 
 
 def index_folders(folder: Path) -> tuple[Path, ...]:

@@ -44,7 +44,7 @@ _JARS = {"pyserini": "resources/jars/anserini-*.jar", "lucene_rerank_jar": "anse
 _STEP_MS = 100
 _HEADER = 8
 _DAMAGES = ("IndexNotFoundException", "CorruptIndexException", "NoSuchFileException", "EOFException")
-_STEADY = ("-XX:+UseSerialGC", "-Xmn32m")  # garbage is collected after every 32 MB: the heap stays small
+STEADY = ("-XX:+UseSerialGC", "-Xmn32m")  # for long-running processes: garbage is collected after every 32 MB
 _options: list[str] = []
 _lock = threading.Lock()
 _bridge: _Bridge | None = None
@@ -91,11 +91,7 @@ CLASS_PATH = Path(__file__).parent / "java"
 
 
 class JavaError(RuntimeError):
-    """An exception of Java that is not an error of the user; `java_class` names its class."""
-
-    def __init__(self, java_class: str, message: str) -> None:
-        super().__init__(f"{java_class}: {message}")
-        self.java_class = java_class
+    """An exception of Java that is not an error of the user."""
 
 
 class _Bridge:
@@ -238,7 +234,7 @@ def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
             return OSError(code, os.strerror(code))
     if parameters.get("op") == "open" or name in _DAMAGES:
         return damaged_lucene(index, message if name in _DAMAGES else f"{name}: {message}")
-    return JavaError(report["class"], message)
+    return JavaError(f"{report['class']}: {message}")
 
 
 def _running_bridge() -> _Bridge:
@@ -266,7 +262,12 @@ def _jnius() -> Any:
         jnius.find_javaclass("io.anserini.index.Constants")
     except jnius.JavaException as error:
         if "UnsupportedClassVersionError" in str(error):
-            raise RerankError(_too_old(jnius)) from error
+            version = jnius.autoclass("java.lang.System").getProperty("java.version")
+            raise RerankError(  # other code has started Java
+                f"Java: expected version {JAVA_VERSION} or later in the Java machine that this process already runs, "
+                f"got {version}. Import rerank.plugins.pyserini before Pyserini, or set JAVA_HOME to the folder of a "
+                f"Java {JAVA_VERSION} that has the module {VECTOR_MODULE}."
+            ) from error
         raise RerankError(
             f"{anserini_jar()}: expected a jar with Anserini's classes, got none in it. Name a fat jar of Anserini "
             f"in {JAR_VARIABLE}, or unset it to use the installed one."
@@ -275,16 +276,6 @@ def _jnius() -> Any:
             f"got none. Call rerank before other Java code, or put {_find_jar()} on its class path."
         ) from error
     return jnius
-
-
-def _too_old(jnius: Any) -> str:
-    """Return the message about a Java machine, which other code started, that is older than Anserini's classes."""
-    version = jnius.autoclass("java.lang.System").getProperty("java.version")
-    return (
-        f"Java: expected version {JAVA_VERSION} or later in the Java machine that this process already runs, got "
-        f"{version}. Import rerank.plugins.pyserini before Pyserini, or set JAVA_HOME to the folder of a Java "
-        f"{JAVA_VERSION} that has the module {VECTOR_MODULE}."
-    )
 
 
 def _start_jvm() -> None:
@@ -316,11 +307,6 @@ def _start_jvm() -> None:
             del os.environ["JAVA_HOME"]
         else:
             os.environ["JAVA_HOME"] = before
-
-
-def keep_heap_small() -> None:
-    """Make Java collect garbage early, unless it runs already: for long-running processes."""
-    _options[:] = _STEADY
 
 
 def add_options(*options: str) -> None:

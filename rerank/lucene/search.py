@@ -16,7 +16,6 @@ from rerank.errors import InvalidInputError, RerankError, shown, unknown_name
 from rerank.lucene.arrays import ids_from_bytes
 from rerank.lucene.folder import check_commit, damaged_lucene, open_commit
 from rerank.lucene.jvm import ask, ask_json, chosen_language, open_index
-from rerank.runtime.codec import ParseFault, parse_json
 from rerank.runtime.progress import track
 from rerank.runtime.threads import cores
 from rerank.types import Run, Topics, pointers
@@ -67,11 +66,11 @@ class Searcher(AbstractContextManager["Searcher"]):
         try:
             check_commit(self.folder, commit)
             self.language = chosen_language(opened, language)
-            self.joined_fields = _joined_fields(self.folder, opened.get("fields"))
+            stored = opened.get("fields")  # that make up `contents`, in order, if the build named them
+            self.joined_fields: tuple[str, ...] | None = None if stored is None else tuple(json.loads(stored))
         except RerankError:
             self.close()
             raise
-        self._doc_ids: Ids | None = None
         self._terms: dict[str, list[str]] = {}  # of the queries of the last search, if these were few
 
     def __exit__(self, *exception: object) -> None:
@@ -102,7 +101,21 @@ class Searcher(AbstractContextManager["Searcher"]):
         Robertson & Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009; Lucene's BM25Similarity.
         """
         topics = Topics.of(topics)
-        parameters = self._parameters(k, k1, b, threads, field)
+        check_hits(k)
+        if not 0 <= k1 <= MOST_K1:
+            raise InvalidInputError(f"k1: expected a number from 0 to {MOST_K1:g}, got {shown(k1)}. Pass e.g. 0.9.")
+        if not 0 <= b <= 1:
+            raise InvalidInputError(f"b: expected a number from 0 to 1, got {shown(b)}. Pass e.g. 0.4.")
+        parameters = {
+            **self._request(),
+            "k": int(k),
+            "k1": k1,
+            "b": b,
+            "threads": java_threads(threads),
+            "field": field,
+        }
+        if field not in self._fields:
+            raise unknown_name("field", field, self._fields)
         texts = list(topics.texts.values())
         parts = []
         for first in track(range(0, len(texts), _BATCH), "searching"):
@@ -146,17 +159,17 @@ class Searcher(AbstractContextManager["Searcher"]):
         counts: dict[str, Any] = ask_json("statistics", at_once=True, **self._request())
         return counts
 
-    @property
+    @cached_property
     def doc_ids(self) -> Ids:
-        """Ids by Lucene document number, read once; a deleted document has the empty id."""
-        if self._doc_ids is None:
-            self._doc_ids = self._ids(ask("doc_ids", **self._request()))
-        return self._doc_ids
+        """Ids by Lucene document number; a deleted document has the empty id."""
+        return self._ids(ask("doc_ids", **self._request()))
 
     def _search(self, queries: list[str], parameters: dict[str, Any]) -> _Hits:
         """Return the number of hits of each query, and their document numbers and scores, from one call of Java."""
         few = len(queries) <= _FEW_QUERIES
-        answer = ask("search", at_once=len(queries) == 1, **parameters, queries=queries, terms=few)
+        answer = ask(
+            "search", at_once=len(queries) == 1, **parameters, language=self.language, queries=queries, terms=few
+        )
         counts = np.frombuffer(answer, np.int32, len(queries))
         n_rows = int(counts.sum())
         offset = 4 * len(queries)
@@ -183,26 +196,6 @@ class Searcher(AbstractContextManager["Searcher"]):
         except UnicodeDecodeError as error:
             raise damaged_lucene(self.folder, "ids that are no UTF-8") from error
 
-    def _parameters(self, k: int, k1: float, b: float, threads: int | None, field: str) -> dict[str, Any]:
-        check_hits(k)
-        if not 0 <= k1 <= MOST_K1:
-            raise InvalidInputError(f"k1: expected a number from 0 to {MOST_K1:g}, got {shown(k1)}. Pass e.g. 0.9.")
-        if not 0 <= b <= 1:
-            raise InvalidInputError(f"b: expected a number from 0 to 1, got {shown(b)}. Pass e.g. 0.4.")
-        request = self._request()
-        n_threads = java_threads(threads)
-        if field not in self._fields:
-            raise unknown_name("field", field, self._fields)
-        return {
-            **request,
-            "k": int(k),
-            "k1": k1,
-            "b": b,
-            "threads": n_threads,
-            "field": field,
-            "language": self.language,
-        }
-
     @cached_property
     def _fields(self) -> tuple[str, ...]:
         return tuple(self.statistics()["fields"])
@@ -220,19 +213,6 @@ def _characters(text: str, units: list[int]) -> list[int]:
         return units
     encoded = text.encode("utf-16-le")
     return [len(encoded[: 2 * unit].decode("utf-16-le")) for unit in units]
-
-
-def _joined_fields(folder: Path, stored: str | None) -> tuple[str, ...] | None:
-    """Return the fields that make up `contents`, in order, as stored in an index; None if the build named none."""
-    if stored is None:
-        return None
-    try:
-        names = parse_json(stored)
-    except ParseFault:
-        names = None
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise damaged_lucene(folder, "its list of fields")
-    return tuple(names)
 
 
 def check_hits(k: int) -> None:

@@ -10,7 +10,6 @@ posting   one term in one document; `docs` has the document, `freqs` the number 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -73,21 +72,6 @@ class RawField:
     def _path(self, name: str) -> Path:
         return self.folder / f"{self.number}.{name}"
 
-    def fits(self, n_docs: int) -> bool:
-        """Return whether kernels can read the postings."""
-        sizes = [os.path.getsize(self._path(name)) for name in ("docs", "freqs")]
-        if self.doc_freq.min(initial=0) < 0 or sizes != 2 * [4 * int(self.doc_freq.sum(dtype=np.int64))]:
-            return False
-        n_tokens = 0
-        for first in range(0, sizes[0] // 4, _BLOCK):
-            docs, freqs = (
-                np.fromfile(self._path(name), np.int32, _BLOCK, offset=4 * first) for name in ("docs", "freqs")
-            )
-            if docs.min() < 0 or docs.max() >= n_docs or freqs.min() < 1:
-                return False
-            n_tokens += int(freqs.sum(dtype=np.int64))
-        return not self.positions or os.path.getsize(self._path("positions")) == 4 * n_tokens
-
     def blocks(self) -> Iterator[_Block]:
         """Yield all postings."""
         posting_ptr = pointers(self.doc_freq)
@@ -109,8 +93,8 @@ class RawField:
         return np.fromfile(self._path(name), np.int32, count, offset=4 * start)
 
 
-def write_field(field: RawField, folder: Path, order: Ints) -> dict[str, int]:
-    """Write the forward arrays of a field; return its number of documents, tokens and terms.
+def write_field(field: RawField, folder: Path, order: Ints) -> dict[str, int] | None:
+    """Write the forward arrays of a field; return its number of documents, tokens and terms, None if none can be.
 
     folder  of the arrays
     order   (n_docs,) int64 Lucene's number of each document
@@ -122,7 +106,8 @@ def write_field(field: RawField, folder: Path, order: Ints) -> dict[str, int]:
     collection_freq = np.zeros(len(doc_freq), np.int64)
     for block in field.blocks():
         of_block = collection_freq[block.first : block.first + len(block.doc_freq)]
-        count_postings(block.doc_freq, block.docs, block.freqs, n_postings, lengths, of_block)
+        if not count_postings(block.doc_freq, block.docs, block.freqs, n_postings, lengths, of_block):
+            return None
     lengths = lengths[order]
     doc_ptr = pointers(n_postings[order])
     position_ptr = pointers(lengths)
@@ -186,8 +171,10 @@ def _new_file(path: Path, length: int) -> Iterator[BinaryIO]:
 
 
 @kernel()
-def count_postings(doc_freq: Any, docs: Any, freqs: Any, postings: Any, tokens: Any, collection_freq: Any) -> None:
+def count_postings(doc_freq: Any, docs: Any, freqs: Any, postings: Any, tokens: Any, collection_freq: Any) -> bool:
     """Add the postings and tokens of some terms to those of each document, and count the tokens of each term.
+
+    Return whether there are such documents, and each has its term.
 
     doc_freq          (n_terms,) int32 postings of each term
     docs, freqs       (n_postings,) int32, term by term
@@ -198,11 +185,14 @@ def count_postings(doc_freq: Any, docs: Any, freqs: Any, postings: Any, tokens: 
     for term in range(len(doc_freq)):
         total = 0
         for _ in range(doc_freq[term]):
+            if docs[i] < 0 or docs[i] >= len(postings) or freqs[i] < 1:
+                return False
             postings[docs[i]] += 1
             tokens[docs[i]] += freqs[i]
             total += freqs[i]
             i += 1
         collection_freq[term] = total
+    return True
 
 
 @kernel()

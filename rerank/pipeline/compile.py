@@ -81,10 +81,10 @@ def _rank_and_score() -> None:
 def _extract_default() -> None:
     """Compute the families of the default recipe."""
     from rerank.features.recipe import default_family_names
-    from rerank.lucene.checks import fault_of
+    from rerank.lucene.checks import check_arrays
 
     _extract(default_family_names())
-    fault_of(_forward())
+    check_arrays(_forward())
 
 
 def _extract_on_request() -> None:

@@ -1,4 +1,10 @@
-"""One worker's state, and what is done for every request: its id, host, token and body, headers, log and metrics."""
+"""One worker's state, and what is done for every request: its id, host, token and body, headers, log and metrics.
+
+Between requests and the kernels is a queue, and one thread that computes together what waits. The first request is
+computed at once, and those that arrive meanwhile form the next batch. After a batch of several, the next one waits some
+milliseconds for as many: the clients send their next requests when they have their answers, and otherwise the first of
+these would be computed alone.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +17,8 @@ import re
 import secrets
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from itertools import count
@@ -25,10 +32,9 @@ from starlette.responses import Response
 
 from rerank.errors import RerankError
 from rerank.runtime.threads import resident_bytes
-from rerank.service.bodies import RERANK_PATHS, Job
-from rerank.service.engine import Engine
-from rerank.service.jobs import REFUSED, Batcher, json_bytes
-from rerank.service.settings import LOOPBACK, ServiceError, Settings, internal, overloaded
+from rerank.service.bodies import RERANK_PATHS, Job, json_bytes
+from rerank.service.engine import Engine, load_rankings
+from rerank.service.settings import LOOPBACK, Limits, ServiceError, Settings, internal, overloaded, too_late
 
 log = logging.getLogger("rerank")
 Message = MutableMapping[str, Any]
@@ -49,6 +55,9 @@ _PATHS = {
 }  # path -> its label
 _COMPUTED = ("/search", "/rerank")
 _LARGE = 1 << 16  # bytes of a body
+_LINGER = 0.005  # seconds after a batch of several
+_STEP = 0.001  # between two looks at the queue
+_NEWEST = 0.2  # share of the newest batch in the mean of the seconds of a request
 _TICK = 1.0  # seconds between two checks of the model's file, and updates of the gauges
 _REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _CONTENT_POLICY = (
@@ -66,6 +75,10 @@ disable_created_metrics()  # type: ignore[no-untyped-call]
 _BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0)
 REQUESTS = Counter("rerank_requests", "Answered requests.", ["path", "code"])
 SECONDS = Histogram("rerank_request_seconds", "Seconds from a request's head to its answer.", ["path"], buckets=_BOUNDS)
+REFUSED = Counter("rerank_refused", "Requests that were not computed.", ["reason"])
+BATCHES = Counter("rerank_batches", "Batches of requests that went to the kernels.")
+BATCHED = Counter("rerank_batched_requests", "Requests in these batches.")
+ROWS = Counter("rerank_rows", "Query-document pairs in these batches.")
 RELOADS = Counter("rerank_reloads", "New models.", ["result"])
 WAITING = Gauge("rerank_waiting_requests", "Requests that wait for the kernels.", multiprocess_mode="livesum")
 WORKERS = Gauge("rerank_ready_workers", "Worker processes that answer.", multiprocess_mode="livesum")
@@ -74,6 +87,99 @@ RESIDENT = Gauge(
     "Resident memory of the worker processes; shared pages count in each.",
     multiprocess_mode="livesum",
 )
+
+
+class Batcher:
+    """A bounded queue of jobs, and the thread that computes them; `answer` sets `answer` or `fault` of each job.
+
+    All but `answer` runs on the event loop.
+    """
+
+    def __init__(self, answer: Callable[[Sequence[Job]], None], limits: Limits) -> None:
+        self.thread = ThreadPoolExecutor(1, thread_name_prefix="rerank-kernels")
+        self._answer = answer
+        self._limits = limits
+        self._queue: deque[tuple[Job, asyncio.Future[None]]] = deque()
+        self._working: asyncio.Task[None] | None = None
+        self._computed = 0  # jobs that are being computed
+        self._seconds = 0.0  # recent mean for a request
+
+    @property
+    def waiting(self) -> int:
+        """Number of jobs that wait."""
+        return len(self._queue)
+
+    def check(self) -> None:
+        """Raise ServiceError where a further job would wait too long; one may always wait."""
+        expected = (self.waiting + self._computed) * self._seconds if self.waiting else 0.0
+        if self.waiting >= self._limits.waiting or expected > self._limits.wait_seconds:
+            REFUSED.labels("queue").inc()
+            raise overloaded()
+
+    async def submit(self, job: Job, gone: asyncio.Future[Any] | None = None) -> Any:
+        """Return a job's answer; raises ServiceError where it has none, or none in time.
+
+        `gone` is done when the client has gone: the job is then dropped, and ClientDisconnect raised.
+        """
+        self.check()
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._queue.append((job, done))
+        if self._working is None or self._working.done():
+            self._working = asyncio.create_task(self._work())
+        awaited = [done] if gone is None else [done, gone]
+        try:
+            left = max(job.deadline - time.monotonic(), 0.0)
+            await asyncio.wait(awaited, timeout=left, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            job.deadline = 0.0  # nobody waits any more
+        if not done.done():
+            if gone is not None and gone.done():
+                raise ClientDisconnect
+            REFUSED.labels("deadline").inc()
+            raise too_late()
+        if job.fault is not None:
+            raise job.fault
+        return job.answer
+
+    async def _work(self) -> None:
+        """Compute what waits, batch after batch."""
+        loop = asyncio.get_running_loop()
+        while self._queue:
+            batch = self._next_batch()
+            self._computed = len(batch)
+            begin = loop.time()
+            await loop.run_in_executor(self.thread, self._compute, [job for job, _ in batch])
+            for _, done in batch:
+                done.set_result(None)
+            self._computed = 0
+            end = loop.time()
+            self._seconds += _NEWEST * ((end - begin) / len(batch) - self._seconds)
+            while 1 < len(batch) > self.waiting and loop.time() < end + _LINGER:
+                await asyncio.sleep(_STEP)
+
+    def _next_batch(self) -> list[tuple[Job, asyncio.Future[None]]]:
+        """Take jobs from the queue, up to the rows of a batch; one job may have more."""
+        batch = [self._queue.popleft()]
+        rows = batch[0][0].rows
+        while self._queue and rows + self._queue[0][0].rows <= self._limits.batch_rows:
+            batch.append(self._queue.popleft())
+            rows += batch[-1][0].rows
+        return batch
+
+    def _compute(self, jobs: Sequence[Job]) -> None:
+        """Compute those jobs that somebody waits for."""
+        awaited = [job for job in jobs if not job.is_late()]
+        if not awaited:
+            return
+        BATCHES.inc()
+        BATCHED.inc(len(awaited))
+        ROWS.inc(sum(job.rows for job in awaited))
+        try:
+            self._answer(awaited)
+        except Exception as error:
+            log.error("a batch of %d requests failed", len(awaited), exc_info=error)
+            for job in awaited:
+                job.fault = job.fault or internal()
 
 
 class Service:
@@ -138,10 +244,8 @@ class Service:
         if self.settings.model is None:
             return
         try:
-            rankings = await asyncio.to_thread(self.engine.load)
-            await asyncio.get_running_loop().run_in_executor(
-                self.batcher.thread, lambda: self.engine.take(list(map(self.engine.warmed, rankings)))
-            )
+            rankings = await asyncio.to_thread(load_rankings, self.settings, self.engine.index)
+            await asyncio.get_running_loop().run_in_executor(self.batcher.thread, self.engine.take, rankings)
         except Exception as error:
             expected = isinstance(error, RerankError | OSError)
             cause = f": {error}" if expected else ""
@@ -295,16 +399,15 @@ def json_response(content: object, status: int = 200) -> Response:
 
 async def answer_error(request: Request, error: Exception) -> Response:
     """Return the answer of an error; what is not a ServiceError is of the routing, or internal."""
-    fault = internal()
-    if isinstance(error, ServiceError):
-        fault = error
-    elif isinstance(error, HTTPException) and error.status_code == 404:
+    fault = error if isinstance(error, ServiceError) else internal()
+    if isinstance(error, HTTPException) and error.status_code == 404 and fault is not error:
         fault = ServiceError(404, "path", "a known path", "another one", "Look at /openapi.json.")
     elif isinstance(error, HTTPException) and error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "")
         found = request.method[:20]
         fault = ServiceError(405, "method", allowed, found, "Look at /openapi.json.", {"Allow": allowed})
-    response = json_response(fault.body(request.state.request_id), fault.status_code)
+    answer = {"message": fault.detail, "error": fault.error, "request_id": request.state.request_id}
+    response = json_response(answer, fault.status_code)
     response.headers.update(fault.headers or {})
     return response
 

@@ -4,6 +4,7 @@ pydantic checks them; what depends on the index or on the service's limits is ch
 is a request until it is answered.
 """
 
+import json
 import math
 import secrets
 import time
@@ -251,6 +252,15 @@ class Body(BaseModel):
         if cls.one_of and len(named) != 1:
             raise _refused(f"one of {' and '.join(cls.one_of)}", " and ".join(named) or "none", "Give exactly one.")
         return present
+
+
+def json_bytes(content: object) -> bytes:
+    """Return a value as JSON in UTF-8; a half surrogate pair, which UTF-8 cannot hold, is written as `?`."""
+    try:
+        return orjson.dumps(content)
+    except TypeError:  # half surrogate pairs and integers beyond 64 bits, which the standard library writes
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
 
 
 def read_body(model: type[Body], text: bytes) -> Body:

@@ -37,15 +37,13 @@ from rerank.rankers.ranker import Ranker, read_model
 from rerank.rankers.warm_start import CandidateRunBase, check_retrievers
 from rerank.retrieval.base import DEPTH, Candidates, run_names
 from rerank.retrieval.union import UnionRun
-from rerank.service.bodies import Job, RerankAnswer, RerankJob, SearchJob
-from rerank.service.jobs import json_bytes
+from rerank.service.bodies import Job, RerankAnswer, RerankJob, SearchJob, json_bytes
 from rerank.service.querylog import QueryLog
 from rerank.service.settings import (
     BM25_NAME,
     ServiceError,
     Settings,
     internal,
-    large_answer,
     name_of,
     too_late,
     unknown,
@@ -89,13 +87,8 @@ class Ranking:
     checksum: str = ""
 
     @property
-    def needs_index(self) -> str:
-        """What the features need that is known of documents of the index alone; empty if texts can be ranked."""
-        return "several runs" if self.reads_runs else ""
-
-    @property
     def reads_runs(self) -> bool:
-        """Whether features are the scores of several sources."""
+        """Whether features are the scores of several sources, which are known of a search's documents alone."""
         return self.recipe is not None and bool(self.recipe.runs)
 
     @property
@@ -112,9 +105,15 @@ class Ranking:
         """Return the entry of /models."""
         kind = "bm25" if self.model is None else self.model.kind
         n_features = 0 if self.model is None else int(self.model.n_features_in_)
-        described = {"id": self.name, "object": "model", "ranker": kind, "features": n_features}
-        more = {"explains": self.explains, "calibrated": self.is_calibrated, "checksum": self.checksum}
-        return {**described, **more}
+        return {
+            "id": self.name,
+            "object": "model",
+            "ranker": kind,
+            "features": n_features,
+            "explains": self.explains,
+            "calibrated": self.is_calibrated,
+            "checksum": self.checksum,
+        }
 
 
 def load_rankings(settings: Settings, index: Index) -> list[Ranking]:
@@ -226,15 +225,11 @@ class Engine:
         if self.text_field not in self.index.forward.fields:
             raise unknown_name("text-field", self.text_field, self.index.forward.fields)
         self.rankings = {BM25_NAME: self.warmed(Ranking(BM25_NAME))}
-        self.take(list(map(self.warmed, self.load())))
-
-    def load(self) -> list[Ranking]:
-        """Read all models again; they are not served yet, and no kernel runs. Raises RerankError."""
-        return load_rankings(self.settings, self.index)
+        self.take(load_rankings(self.settings, self.index))
 
     def take(self, rankings: Sequence[Ranking]) -> None:
-        """Serve rankings from now on, the first under all its names."""
-        first, *others = rankings
+        """Serve rankings from now on, the first under all its names; raises RerankError where one cannot be."""
+        first, *others = map(self.warmed, rankings)
         names = self.settings.model_names or (first.name,)
         named = [replace(first, name=name) for name in names] + others
         self.rankings = self.rankings | {ranking.name: ranking for ranking in named}
@@ -251,16 +246,17 @@ class Engine:
 
     def warmed(self, ranking: Ranking) -> Ranking:
         """Return a ranking that has answered requests of each kind; raises RerankError where it cannot."""
-        query = self._frequent_terms()
+        forward = self.index.forward
+        frequent = np.argsort(-forward.fields[CONTENTS].doc_freq.astype(np.int64), kind="stable")[:8].tolist()
+        query = " ".join(map(forward.term, frequent)) or "query"
         topics = {"q": query, "other": query.split()[0]}
         run = self._search(topics, _WARM_ROWS, ranking)
         if ranking.model is not None and isinstance(run, UnionRun):
             made = {name: part.retriever for name, part in run.sources.items() if part.retriever is not None}
             check_retrievers(ranking.model, run.retriever, made, "union")
-        if not ranking.needs_index:
-            self._text_scores(
-                texts_of_queries({"q": query, "r": query}, {"q": ["a text", query], "r": [query]}), ranking
-            )
+        if not ranking.reads_runs:
+            texts = texts_of_queries({"q": query, "r": query}, {"q": ["a text", query], "r": [query]})
+            self._text_scores(texts, ranking)
         if ranking.model is None:
             return ranking
         data = self._features(run, topics, ranking)
@@ -312,11 +308,10 @@ class Engine:
                     f"{name}, which is not",
                     "Leave it out, or serve a model of `rerank train INDEX TOPICS QRELS` with enough judged queries.",
                 )  # fmt: skip
-            if isinstance(job, RerankJob) and (ranking.reads_runs or (job.doc_ids is None and ranking.needs_index)):
+            if isinstance(job, RerankJob) and ranking.reads_runs:
                 raise ServiceError(
-                    422, "body.model",
-                    "a model of BM25's candidates" if ranking.reads_runs else "ids of documents of the index",
-                    f"{name}, whose features need {ranking.needs_index}", "Use /search, or name another model.",
+                    422, "body.model", "a model of BM25's candidates", f"{name}, whose features need several runs",
+                    "Use /search, or name another model.",
                 )  # fmt: skip
             if isinstance(job, SearchJob) and job.body.explain and not ranking.explains:
                 raise ServiceError(
@@ -388,7 +383,8 @@ class Engine:
                         size += len(json_bytes(entry))
                     self._check_size(size, "body.fields")
                 if job.body.passage:
-                    for hit, passage in zip(part, self._passages(result["query"], doc_ids), strict=True):
+                    passages = document_passages(self.index, result["query"], self._numbers(doc_ids))
+                    for hit, passage in zip(part, passages, strict=True):
                         hit["passage"] = passage._asdict()
                         size += len(passage.text)
                     self._check_size(size, "body.passage")
@@ -415,8 +411,12 @@ class Engine:
 
     def _check_size(self, size: int, place: str) -> None:
         """Refuse an answer of more bytes than the limit."""
-        if size > self.settings.limits.answer_bytes:
-            raise large_answer(place, self.settings.limits.answer_bytes)
+        most = self.settings.limits.answer_bytes
+        if size > most:
+            raise ServiceError(
+                413, place, f"documents of at most {most} bytes", "more",
+                "Ask for fewer documents, or for an excerpt of each.",
+            )  # fmt: skip
 
     def _fields(self, job: SearchJob, doc_ids: Sequence[str], terms: frozenset[str]) -> list[dict[str, Any]]:
         """Return stored fields of some hits, as excerpts and with matches where these are asked for."""
@@ -442,10 +442,6 @@ class Engine:
         """Return the stored fields of documents of the index."""
         return [stored_fields(text) for text in self.index.stored_documents(self._numbers(doc_ids))]
 
-    def _passages(self, query: str, doc_ids: Sequence[str]) -> list[Passage]:
-        """Return the best passages of documents of the index."""
-        return document_passages(self.index, query, self._numbers(doc_ids))
-
     def _answer_reranks(self, jobs: list[RerankJob]) -> None:
         """Answer rerank requests with one ranking: those over texts together, those over ids one by one."""
         ranking = self.rankings[jobs[0].models[0]]
@@ -455,7 +451,12 @@ class Engine:
                 {str(n): job.body.query for n, job in enumerate(texts)},
                 {str(n): job.documents for n, job in enumerate(texts)},
             )
-            scored = self._text_scores(replace(to_rank, locations=_locations(texts)), ranking)
+            locations = {  # for errors of documents with fields: plain texts have been checked
+                (str(n), name): f"body.documents[{number}]"
+                for n, job in enumerate(texts)
+                for number, name in enumerate(position_ids(len(job.documents)))
+            }
+            scored = self._text_scores(replace(to_rank, locations=locations), ranking)
             for n, job in enumerate(texts):
                 self._finish_rerank(job, scored, n, scored.run.doc_ids[scored.run.rows(str(n))].astype(np.int64))
         for job in jobs:
@@ -490,7 +491,8 @@ class Engine:
             texts = [job.documents[number] for number in numbers]
             passages = self.index.text_passages(job.body.query, texts, field=self.text_field)
         else:
-            passages = self._passages(job.body.query, [job.doc_ids[number] for number in numbers])
+            doc_ids = [job.doc_ids[number] for number in numbers]
+            passages = document_passages(self.index, job.body.query, self._numbers(doc_ids))
         self._check_size(sum(len(passage.text) for passage in passages), "body.return_passages")
         return dict(zip(numbers, passages, strict=True))
 
@@ -513,7 +515,7 @@ class Engine:
         trained = ranking.candidates
         options = TextOptions(
             self.text_field,
-            _BM25_ONLY if ranking.recipe is None else ranking.recipe,
+            ranking.recipe or Recipe(families=("document",)),
             Retriever.bm25(trained.k1, trained.b, trained.field),
             None if ranking.model is None else ranking.model.features_read(),
         )
@@ -538,12 +540,6 @@ class Engine:
         retriever = str(Retriever.bm25(bm25.k1, bm25.b, bm25.field))
         run = Run(id_array([QUERY]), query_ptr, id_array(list(doc_ids)), scores, retriever)
         return self._scored(ranking, {QUERY: job.body.query}, run.take(run.trec_order()), chosen=True)
-
-    def _frequent_terms(self) -> str:
-        """Return a query with hits: words that the analyser keeps, from documents of the index."""
-        forward = self.index.forward
-        frequent = np.argsort(-forward.fields[CONTENTS].doc_freq.astype(np.int64), kind="stable")[:8].tolist()
-        return " ".join(forward.term(number) for number in frequent) or "query"
 
 
 @dataclass(frozen=True, eq=False)
@@ -643,19 +639,6 @@ def _scored_rows(ranking: Ranking, run: Run, data: RankingData, rows: Ints, text
         calibration = ranking.model.calibration_
         promised = None if calibration is None else calibration.probabilities(data, scores, texts)
     return _Scored(run, data, rows, scores, trec_order(data.query_ptr, scores, data.stored_ids), promised)
-
-
-_BM25_ONLY = Recipe(families=("document",))
-
-
-def _locations(jobs: Sequence[RerankJob]) -> dict[tuple[str, str], str]:
-    """Return where documents with fields are in the bodies, for errors: plain texts have been checked."""
-    return {
-        (str(n), name): f"body.documents[{number}]"
-        for n, job in enumerate(jobs)
-        for number, (name, document) in enumerate(zip(position_ids(len(job.documents)), job.documents, strict=True))
-        if not isinstance(document, str)
-    }
 
 
 def _fault(error: Exception, job: Job) -> ServiceError:

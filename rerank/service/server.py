@@ -32,11 +32,11 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 from rerank.errors import InvalidInputError, RerankError
 from rerank.features.families.functions import load_functions
 from rerank.index.index import Index
-from rerank.lucene.jvm import keep_heap_small
+from rerank.lucene.jvm import STEADY, add_options
 from rerank.service.app import PAGE, Guard, Service, json_response
 from rerank.service.bodies import RERANK_PATHS, Events, Rerank, Search, read_body
 from rerank.service.querylog import folder_key
-from rerank.service.settings import METRICS_FOLDER, STATUSES, ServiceError, Settings, not_written
+from rerank.service.settings import METRICS_FOLDER, STATUSES, ServiceError, Settings
 from rerank.version import __version__
 
 log = logging.getLogger("rerank")
@@ -116,7 +116,7 @@ async def search(
     start = time.perf_counter()
     results = orjson.Fragment(await service.answer(request, job))
     if service.engine.log is not None:  # after the answer: what nobody got was not shown
-        service.engine.log.write(job.entry)
+        service.engine.log.put(job.entry)
     took = round(1000 * (time.perf_counter() - start), 3)
     return json_response({"id": job.request_id, "model": ",".join(job.models), "took_ms": took, "results": results})
 
@@ -138,11 +138,14 @@ async def events(body: Events, request: Request) -> Response:
     query_log = service.engine.log
     if query_log is None:
         raise ServiceError(404, "service", "a log of queries", "none", "Start it with --log queries:FOLDER.")
-    written = query_log.write(await asyncio.to_thread(query_log.events, body.token, body.shown, body.clicks))
+    written = query_log.put(await asyncio.to_thread(query_log.events, body.token, body.shown, body.clicks))
     done = asyncio.wrap_future(written)
     await asyncio.wait([done], timeout=service.limits.deadline)
     if written.cancel() or not await done:
-        raise not_written()
+        raise ServiceError(
+            503, "service", "a log that can be written", "another one", "Send the events again later.",
+            {"Retry-After": "5"},
+        )  # fmt: skip
     return json_response({"written": len(body.shown) + len(body.clicks)})
 
 
@@ -264,7 +267,7 @@ def serve(settings: Settings) -> None:
 def _opened(settings: Settings, listener: socket.socket) -> Service:
     """Return an opened service, whose socket takes connections from now on."""
     start = time.perf_counter()
-    keep_heap_small()
+    add_options(*STEADY)
     sys.setswitchinterval(_SWITCH_SECONDS)
     service = Service(settings)
     service.open()
@@ -292,7 +295,7 @@ def _serve_by_workers(settings: Settings, listener: socket.socket) -> None:
 def _check(settings: Settings, level: int) -> None:
     """Open the index and the models, and compile the kernels; the exit code says whether that is possible."""
     _prepare_process(settings, level)
-    keep_heap_small()
+    add_options(*STEADY)
     try:
         Service(settings).open()
     except RerankError as error:

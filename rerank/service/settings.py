@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 from socket import getaddrinfo
-from typing import Any
 
 from starlette.exceptions import HTTPException
 
@@ -172,24 +171,7 @@ class ServiceError(HTTPException):
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(status, f"{place}: expected {expected}, got {found}. {remedy}", headers)
-        self.place = place
-        self.expected = expected
-        self.found = found
-        self.remedy = remedy
-
-    def body(self, request_id: str) -> dict[str, Any]:
-        """Return the answer's JSON."""
-        return {
-            "message": self.detail,
-            "error": {
-                "status": self.status_code,
-                "place": self.place,
-                "expected": self.expected,
-                "found": self.found,
-                "remedy": self.remedy,
-            },
-            "request_id": request_id,
-        }
+        self.error = {"status": status, "place": place, "expected": expected, "found": found, "remedy": remedy}
 
 
 def unusable(error: InvalidInputError) -> ServiceError:
@@ -212,26 +194,12 @@ def overloaded() -> ServiceError:
     )
 
 
-def large_answer(place: str, most: int) -> ServiceError:
-    """Return the answer where the documents asked for are too large together."""
-    return ServiceError(
-        413, place, f"documents of at most {most} bytes", "more", "Ask for fewer documents, or for an excerpt of each."
-    )
-
-
 def too_late() -> ServiceError:
     """Return the answer where the deadline has passed, or cannot be met."""
     return ServiceError(
         503, "service", "an answer before the deadline", "none", "Ask for less, or try again later.",
         {"Retry-After": "1"},
     )  # fmt: skip
-
-
-def not_written() -> ServiceError:
-    """Return the answer where events are not in the log."""
-    return ServiceError(
-        503, "service", "a log that can be written", "another one", "Send the events again later.", {"Retry-After": "5"}
-    )
 
 
 def internal() -> ServiceError:

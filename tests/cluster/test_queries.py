@@ -10,8 +10,7 @@ import pytest
 
 import rerank
 from rerank.cli.main import run as command
-from rerank.cluster.index import of_queries, query_parts
-from rerank.cluster.worker import Job, OpenIndex
+from rerank.cluster.index import OpenIndex, of_queries, query_parts
 from rerank.errors import ClusterError, InvalidInputError
 from rerank.files.source import file_mark
 from tests.cluster.processes import started, wait_for_workers
@@ -25,8 +24,7 @@ def same(left: Path, right: Path) -> bool:
 
 @pytest.mark.parametrize("n_workers", [1, 2, 3, 7])
 def test_parts_are_whole_queries_in_order(n_workers: int) -> None:
-    sizes = np.random.default_rng(n_workers).integers(0, 50, 200)
-    parts = query_parts(sizes, n_workers, 1000)
+    parts = query_parts(200, 5000, n_workers)
     assert np.concatenate([np.arange(part.start, part.stop) for part in parts]).tolist() == list(range(200))
     assert len(parts) >= n_workers
 
@@ -91,7 +89,7 @@ def test_a_worker_reads_vectors_again_that_were_written_anew(folder: Path, tmp_p
             vectors.save(path)
             marks = {str(path): file_mark(path)}
             opened = OpenIndex(str(folder / "index"), None, fingerprint, marks, {"vectors": path})
-            assert Job(lambda index: index.vectors.checksum, {}, opened).run({}) == vectors.checksum
+            assert opened.index.vectors.checksum == vectors.checksum
 
 
 def test_experiment_writes_the_same_files(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,7 +146,7 @@ def test_a_job_ends_in_one_line_when_no_worker_is_left(folder: Path, tmp_path: P
 def test_an_address_where_nobody_answers_is_one_line(
     folder: Path, address: str, message: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rerank.cluster.connect.CONNECT_SECONDS", 1.0)
+    monkeypatch.setattr("rerank.cluster.cluster.CONNECT_SECONDS", 1.0)
     monkeypatch.chdir(folder)
     assert command(["retrieve", "index", "topics.tsv", "-o", "new.run", "--cluster", address]) == 2
     error = capfd.readouterr().err
@@ -160,15 +158,13 @@ def test_an_address_where_nobody_answers_is_one_line(
 def test_workers_of_other_versions_are_refused(
     folder: Path, cluster: rerank.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rerank.cluster import worker
+    from rerank.cluster import index as worker
 
     own = worker.environment()
     for name, value in (("rerank", "0.0.1"), ("Python", "3.9"), ("Anserini", "0.1")):
         monkeypatch.setattr(worker, "environment", Other({**own, name: value}))
-        cluster._checked.clear()
         with pytest.raises(ClusterError, match=rf"worker tls://\S+: expected {name} 0?.*as on the client, got"):
             cluster.open(folder / "index").search({"q": "amber"})
-    cluster._checked.clear()
 
 
 class Other:
@@ -183,7 +179,7 @@ class Other:
     def __reduce__(self) -> tuple[object, ...]:
         from importlib import import_module
 
-        return getattr, (import_module("rerank.cluster.worker"), "environment")
+        return getattr, (import_module("rerank.cluster.index"), "environment")
 
 
 def test_an_index_that_workers_do_not_see_is_refused(

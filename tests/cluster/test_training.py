@@ -11,7 +11,6 @@ import pytest
 
 import rerank
 from rerank.cli.main import run as command
-from rerank.cluster.training import worker_bounds
 from rerank.errors import ClusterError, InvalidInputError
 from rerank.rankers.arrays import data_from_arrays
 from rerank.rankers.ranker import ranker_class
@@ -36,12 +35,6 @@ def collection(seed: int, n_queries: int) -> RankingData:
 
 TRAIN = collection(0, 80)
 VALID = collection(1, 40)
-
-
-def test_bounds_give_every_worker_whole_queries() -> None:
-    assert worker_bounds(np.array([0, 100, 101, 102, 103]), [1, 1, 1]) == [0, 1, 2, 4]
-    assert worker_bounds(np.array([0, 1, 2, 3, 100]), [1, 1, 1]) == [0, 2, 3, 4]
-    assert worker_bounds(np.arange(0, 101, 10), [3, 1, 1]) == [0, 6, 8, 10]
 
 
 @SLOW

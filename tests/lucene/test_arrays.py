@@ -134,16 +134,6 @@ def test_arrays_that_stay_damaged_are_refused(index: Path, monkeypatch: pytest.M
         open_forward(index)
 
 
-def test_arrays_of_an_earlier_version_are_refused_with_the_command_that_removes_them(index: Path) -> None:
-    (index / "rerank" / ARRAYS).unlink()
-    (index / "rerank" / "manifest.json").write_text("{}")
-    with pytest.raises(
-        IndexFolderError, match=r"got those of an earlier one\. Remove them \(`rm -r .*rerank`\)"
-    ) as error:
-        open_forward(index)
-    assert len(str(error.value).splitlines()) == 1
-
-
 def put(value: Any, position: int) -> Callable[[Any], Any]:
     def change(array: Any) -> Any:
         array[position] = value

@@ -268,7 +268,7 @@ def test_sgml_refuses_repeated_and_broken_ids(tmp_path: Path) -> None:
     with pytest.raises(InvalidInputError, match=r"expected each id once, got 'LA-1' again \(first in "):
         build_index_from_sgml(tmp_path / "twice.sgml", tmp_path / "index")
     (tmp_path / "space.sgml").write_text(SGML.format("1 2"))
-    with pytest.raises(InvalidInputError, match=r"expected ids without white space .* got 'LA-1 2'. "):
+    with pytest.raises(InvalidInputError, match=r"characters without white space .* got 'LA-1 2'\. "):
         build_index_from_sgml(tmp_path / "space.sgml", tmp_path / "index")
     (tmp_path / "text.sgml").write_text("no markup at all\n")
     with pytest.raises(InvalidInputError, match=r"expected at least one with text, got none"):

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from rerank.service.app import Batcher
 from rerank.service.bodies import Job
-from rerank.service.jobs import Batcher
 from rerank.service.settings import Limits, ServiceError
 
 LIMITS = Limits(waiting=4, batch_rows=100)
@@ -64,7 +64,7 @@ def test_jobs_that_wait_are_computed_together_up_to_the_rows_of_a_batch() -> Non
 
 
 def test_requests_that_follow_a_batch_of_several_are_computed_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rerank.service.jobs._LINGER", 15.0)
+    monkeypatch.setattr("rerank.service.app._LINGER", 15.0)
 
     async def scenario(batcher: Batcher, work: _Work) -> None:
         tasks = [asyncio.ensure_future(batcher.submit(_job()))]

@@ -47,7 +47,7 @@ def _ids(answer: Any) -> list[str]:
 def _events(server: Running) -> list[dict[str, Any]]:
     log = server.service.engine.log
     assert log is not None
-    assert log.write([]).result(10)  # what was put before is then in the files
+    assert log.put([]).result(10)  # what was put before is then in the files
     folder = server.service.settings.log_queries
     return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
 

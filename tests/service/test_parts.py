@@ -14,8 +14,8 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from rerank.index.passages import Matcher, excerpt, stored_fields
+from rerank.service.bodies import json_bytes
 from rerank.service.engine import check_finite
-from rerank.service.jobs import json_bytes
 from rerank.service.settings import STATUSES
 from tests.service.server import Running, running
 
