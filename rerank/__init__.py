@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from rerank.history.history import History as History
     from rerank.history.history import read_history as read_history
     from rerank.index.index import Index as Index
+    from rerank.index.scorer import Scorer as Scorer
     from rerank.pipeline.applying import Cutoff as Cutoff
     from rerank.pipeline.diversify import diversify as diversify
     from rerank.pipeline.rerank import rerank as rerank
@@ -110,6 +111,7 @@ _HOMES = {
     "Recipe": "rerank.features.recipe",
     "RerankError": "rerank.errors",
     "Run": "rerank.types",
+    "Scorer": "rerank.index.scorer",
     "Study": "rerank.experiments.study",
     "Topics": "rerank.types",
     "Tuning": "rerank.training.tuning",

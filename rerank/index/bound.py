@@ -34,6 +34,7 @@ from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
 from rerank.features.recipe import Recipe, family
 from rerank.files.corpus import data_set_name
 from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, run_of, topics_of
+from rerank.index.scorer import Scorer
 from rerank.lucene.arrays import open_forward
 from rerank.lucene.folder import RESOURCES, index_folders, open_commit
 from rerank.lucene.search import Searcher, check_hits
@@ -51,6 +52,7 @@ from rerank.vectors.space import ENCODER
 if TYPE_CHECKING:
     from rerank.history.history import History
     from rerank.history.judged import IndexHistory, Neighbours
+    from rerank.index.scorer import Scorer
     from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
     from rerank.types import Ints
@@ -78,6 +80,7 @@ class Resources:
     history: History | str | Path | bool | None = None
     encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None
     runs: Mapping[str, Run] = field(default_factory=dict)
+    scorer: Scorer | None = None
 
 
 def resource_folder(index: Path, commit: str) -> Path:
@@ -171,6 +174,7 @@ class BoundIndex(InOrder):
         vectors: Vectors | str | Path | bool | None = None,
         history: History | str | Path | bool | None = None,
         encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None,
+        scorer: Scorer | str | Callable[[str, list[str]], Any] | None = None,
         runs: Mapping[str, RunLike] | None = None,
         threads: int | None = None,
         check_models: bool = True,
@@ -186,7 +190,7 @@ class BoundIndex(InOrder):
         commit = open_commit(self.path)
         self.language = kept_language(self.path, commit) if language is None else language
         self._opened = _Opened(self.path, self.language, commit)
-        self._bound = Resources(vectors, history, encoder, named_runs(runs))
+        self._bound = Resources(vectors, history, encoder, named_runs(runs), Scorer.of(scorer))
         self.warned_of: set[str] = set()  # what is logged once
 
     def using(
@@ -195,6 +199,7 @@ class BoundIndex(InOrder):
         vectors: Vectors | str | Path | bool | None = None,
         history: History | str | Path | bool | None = None,
         encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None,
+        scorer: Scorer | str | Callable[[str, list[str]], Any] | None = None,
         runs: Mapping[str, RunLike] | None = None,
         threads: int | None = None,
         check_models: bool | None = None,
@@ -203,7 +208,7 @@ class BoundIndex(InOrder):
 
         Parameters
         ----------
-        vectors, history, encoder, runs, threads, check_models : as for the class
+        vectors, history, encoder, scorer, runs, threads, check_models : as for the class
             What is bound.
 
         Returns
@@ -222,6 +227,7 @@ class BoundIndex(InOrder):
             self._bound.history if history is None else history,
             self._bound.encoder if encoder is None else encoder,
             self.runs if runs is None else named_runs(runs),
+            Scorer.of(scorer) or self.scorer,
         )
         other.threads = self.threads if threads is None else threads
         other.check_models = self.check_models if check_models is None else check_models
@@ -327,6 +333,11 @@ class BoundIndex(InOrder):
         from rerank.vectors.encoder import Encoder
 
         return Encoder.of(bound)
+
+    @property
+    def scorer(self) -> Scorer | None:
+        """The slow scorer of a query and texts; None if there is none."""
+        return self._bound.scorer
 
     @property
     def runs(self) -> Mapping[str, Run]:

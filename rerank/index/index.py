@@ -53,6 +53,10 @@ class Index(Shown, BoundIndex):
         cosine of query and document as a feature, and the source encoder. The vectors of all documents are computed
         once and stored in the cache folder (`$RERANK_CACHE`). None uses the encoder that `rerank vectors` stored; False
         uses none.
+    scorer : Scorer, callable, str or None
+        Slow scorer, such as a cross-encoder, of the first documents of a model: a function of a query and a list of n
+        texts that returns n numbers, `module:function`, or `cross-encoder:NAME` of sentence-transformers.
+        `rerank.train` learns how many documents it scores.
     runs : mapping of str to Run, mapping, DataFrame or path, or None
         Runs of other systems by name (e.g. dense or neural). Their scores and ranks become features.
     threads : int or None

@@ -45,6 +45,7 @@ from rerank.rankers.arrays import (
     zeros_of,
 )
 from rerank.rankers.calibration import Calibration, Probabilities
+from rerank.rankers.last_stage import LastStage
 from rerank.rankers.parameters import (
     Estimator,
     check_parameters,
@@ -146,6 +147,8 @@ class Ranker(Estimator):
         Recipe, index and retrievers of the training data, where they are known.
     calibration_ : Calibration or None
         How scores become probabilities, where `rerank.train` has learned it.
+    last_stage_ : LastStage or None
+        How the scores of a slow scorer reorder the first documents, where `rerank.train` has learned it.
     history_ : History or None
         The judged queries that features of similar queries are computed from, where `rerank.train` has learned them.
     categories_ : dict
@@ -169,6 +172,7 @@ class Ranker(Estimator):
     best_iteration_: int
     evals_result_: dict[str, dict[str, list[float]]]
     calibration_: Calibration | None = None
+    last_stage_: LastStage | None = None
     history_: History | None = None
     categories_: Mapping[str, Sequence[Any]] = MappingProxyType({})
     _columns_named = False  # whether training had a data frame, whose columns have names
@@ -718,7 +722,7 @@ class Ranker(Estimator):
             raise InvalidInputError(f"weights: expected {count} numbers, got shape {array.shape}. Change weights().")
         other = copy(self)
         other._set_weights(array)
-        other.calibration_ = None  # that of other scores
+        other.calibration_ = other.last_stage_ = None  # those of other scores
         return other
 
     def checksum(self) -> str:
@@ -731,7 +735,8 @@ class Ranker(Estimator):
 
         """
         stored = self.to_dict()
-        parts = {name: value for name, value in stored.items() if name not in ("parameters", "calibration", "history")}
+        beside = ("parameters", "calibration", "last_stage", "history")
+        parts = {name: value for name, value in stored.items() if name not in beside}
         return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def save(self, path: str | Path) -> None:
@@ -778,6 +783,7 @@ class Ranker(Estimator):
             "base": self.base_.to_dict(),
             "learned": self._learned(),
             "calibration": plain(self.calibration_),
+            "last_stage": plain(self.last_stage_),
             "history": plain(self.history_),
             "categories": plain(self.categories_),
         }
@@ -1011,10 +1017,11 @@ def _record_of(kind: type[Ranker]) -> Record:
         "base": StoredBase(STORED_MODEL),
         "learned": field_of(kind.learned),
         "calibration": field_of(Calibration | None),
+        "last_stage": field_of(LastStage | None),
         "history": field_of(History | None),
         "categories": Table(CategoryValues()),
     }
-    return Record(parts, {"retriever": None, "run_retrievers": {}, "history": None})
+    return Record(parts, {"retriever": None, "run_retrievers": {}, "last_stage": None, "history": None})
 
 
 def read_model(path: str | Path) -> Ranker:

@@ -30,8 +30,10 @@ from rerank.index.bound import log_judged, log_unknown
 from rerank.index.index import Index, opened
 from rerank.metrics.registry import named, parse_measure
 from rerank.pipeline.applying import best_candidates
+from rerank.pipeline.rerank import slow_scores
 from rerank.rankers.boosted import FEW
 from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale, ScoredLists
+from rerank.rankers.last_stage import DEPTHS, Gain
 from rerank.rankers.ranker import HISTORY, Ranker, ranker_class
 from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
 from rerank.retrieval.base import DEPTH, Candidates
@@ -53,7 +55,7 @@ from rerank.training.folds import (
     stop_fold,
 )
 from rerank.training.tuning import Tuning, fit_best
-from rerank.types import Qrels, RankingData, Run, Topics, pointers, query_blocks, query_rows
+from rerank.types import Floats, Qrels, RankingData, Run, Topics, pointers, query_blocks, query_rows
 from rerank.types.retriever import BM25, CONTENTS
 
 SCORES = ("bm25", "covered_ratio", "lm_dirichlet", "vector_space", "similarity_10", "rm3_10")  # of any query alike
@@ -182,6 +184,8 @@ class Estimate:
         Mean of the unsupervised ranking of the same documents, where models start from it.
     source : str
         What the labels are those of: "the teacher" or "the clicks"; "" for judgements.
+    scorer : Gain or None
+        What the scorer of the index brings; None without one.
     without_history : float or None
         Mean of the models where features of similar judged queries are missing, as of texts without ids; None for
         models without these features.
@@ -196,6 +200,7 @@ class Estimate:
     unsupervised: float | None = None
     source: str = ""
     without_history: float | None = None
+    scorer: Gain | None = None
 
     def __str__(self) -> str:
         """Return one line."""
@@ -205,7 +210,7 @@ class Estimate:
         return (
             f"{self.measure}{against} by cross-validation in {self.folds} folds of {self.n_queries} queries: "
             f"candidates {self.candidates:.4f}, {base}model {self.model:.4f} ({self.model - self.candidates:+.4f})"
-            f"{alone}"
+            f"{alone}{'' if self.scorer is None else f'; {self.scorer}'}"
         )
 
     def lesson(self) -> str:
@@ -345,7 +350,7 @@ def _train_on_judgements(
     if estimate and folds:
         search = partial(fit_best, model, tuning and replace(tuning, path=None))
         training = FoldTraining(inputs.of_folds(run, sources.k, data, folds), folds, search, on_all)
-        estimated, models = _estimate(inputs.index, qrels, training, run, measure)
+        estimated, models = _estimate(inputs, training, run, measure)
         irrelevant = without_relevant(run, qrels, target)
         others = inputs.data(irrelevant, sources.k) if len(irrelevant) else None
         scored = Scored.of(training, models, target, others, inputs.as_texts(data, sources))
@@ -353,6 +358,8 @@ def _train_on_judgements(
         model.set_params(**tuning.search(model, data).parameters)
     learned = fit_with_stop(model, data, {} if on_all else folds)
     model.history_ = inputs.history
+    if estimated is not None and estimated.scorer is not None:
+        model.last_stage_ = estimated.scorer.stage
     if scored is not None:
         scored.calibrate(model, learned)
     return Trained(model, estimated)
@@ -528,21 +535,29 @@ def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
     return Topics(judged), Qrels.of({query_id: qrels[query_id] for query_id in judged})
 
 
-def _estimate(
-    index: Index, qrels: Qrels, training: FoldTraining, run: Run, measure: str
-) -> tuple[Estimate, list[Ranker]]:
+def _estimate(inputs: TrainingInputs, training: FoldTraining, run: Run, measure: str) -> tuple[Estimate, list[Ranker]]:
     """Return the measure of a run and of models like this one on queries that each had not seen, and the models."""
-    models, _, held_out_run = held_out(index, training, "estimate")
+    qrels = inputs.judgements
+    models, _, held_out_run = held_out(inputs.index, training, "estimate")
 
     def value(ranking: Run) -> float:
         return evaluate(qrels, ranking, [measure], complete=True)[measure]
+
+    def values(ranking: Run) -> Floats:
+        of_query = evaluate(qrels, ranking, [measure], complete=True).per_query[measure]
+        return np.array([of_query[query_id] for query_id in qrels])
 
     base = models[0].base_
     data = training.data_of(0).data
     unsupervised = value(data.run(base.scores(data))) if isinstance(base, UnsupervisedBase) else None
     alone = value(_run_without_history(training, models)) if isinstance(training.data_of, FoldHistories) else None
     figures = value(run), value(held_out_run), FOLDS, len(qrels), unsupervised
-    estimate = Estimate(measure, *figures, without_history=alone)
+    gain = None
+    if (scorer := inputs.index.scorer) is not None:
+        slow = slow_scores(inputs.index, scorer, inputs.topics, held_out_run, DEPTHS[-1])
+        folds = {query_id: training.folds.get(query_id, 0) for query_id in qrels}
+        gain = Gain.of(scorer.name, held_out_run, slow, folds, values)
+    estimate = Estimate(measure, *figures, without_history=alone, scorer=gain)
     estimate.warn()
     return estimate, models
 

@@ -1,0 +1,106 @@
+"""A slow scorer of a query and texts, such as a cross-encoder, and the scores that it has given."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any
+
+import numpy as np
+
+from rerank.errors import InvalidInputError
+from rerank.runtime.registry import exception_text, named_function
+from rerank.types import Floats
+
+CROSS_ENCODER = "cross-encoder:"
+MOST_SCORES = 1_000_000  # that are kept
+_log = logging.getLogger("rerank")
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """A function of a query and some texts, which is called once for each query and document.
+
+    Parameters
+    ----------
+    name : str
+        `module:function`, or `cross-encoder:NAME` of sentence-transformers.
+    function : callable
+        Takes a query and a list of n texts, returns n numbers; the higher, the more relevant.
+    seconds : float
+        Time for the texts of one query, after which the ranking goes on without their scores.
+
+    """
+
+    name: str
+    function: Callable[[str, list[str]], Any]
+    seconds: float = inf
+    known: dict[tuple[str, str], float] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, scorer: Scorer | str | Callable[[str, list[str]], Any] | None) -> Scorer | None:
+        """Return a scorer as it is, of a callable, or of a name; None of None. Raises InvalidInputError."""
+        if scorer is None or isinstance(scorer, cls):
+            return scorer
+        if isinstance(scorer, str) and scorer.startswith(CROSS_ENCODER):
+            return cls(scorer, _cross_encoder(scorer))
+        return cls(*named_function("scorer", scorer, "from a query and a list of texts to numbers"))
+
+    def scores(self, query: str, doc_ids: Sequence[str], texts: Callable[[list[int]], list[str]]) -> Floats:
+        """Return the score of each document, (n_docs,); NaN where the scorer fails or is late, which is logged.
+
+        texts  returns the texts of documents by their positions in `doc_ids`
+        """
+        unknown = [row for row, doc_id in enumerate(doc_ids) if (query, doc_id) not in self.known]
+        if unknown:
+            try:
+                values = self._called(query, texts(unknown))
+            except Exception as error:  # whatever a user's function raises: the answer comes in the model's order
+                _log.warning("scorer %s: no scores of %d texts: %s.", self.name, len(unknown), exception_text(error))
+                values = np.full(len(unknown), np.nan)
+            if len(self.known) + len(unknown) > MOST_SCORES:
+                self.known.clear()
+            pairs = zip(unknown, values.tolist(), strict=True)
+            scored = {(query, doc_ids[row]): value for row, value in pairs if not np.isnan(value)}
+            self.known.update(scored)
+        return np.array([self.known.get((query, doc_id), np.nan) for doc_id in doc_ids])
+
+    def _called(self, query: str, texts: list[str]) -> Floats:
+        """Return the checked scores of texts."""
+        answers: SimpleQueue[Any] = SimpleQueue()
+
+        def call() -> None:
+            try:
+                answers.put(self.function(query, texts))
+            except Exception as error:
+                answers.put(error)
+
+        Thread(target=call, daemon=True).start()  # one that does not end does not keep the process
+        try:
+            answer = answers.get(timeout=None if self.seconds == inf else self.seconds)
+        except Empty:
+            raise TimeoutError(f"no answer after {self.seconds:g} seconds") from None
+        if isinstance(answer, Exception):
+            raise answer
+        values = np.asarray(answer, dtype=np.float64)
+        if values.shape != (len(texts),) or not np.isfinite(values).all():
+            raise ValueError(f"expected {len(texts)} finite numbers, got others of shape {values.shape}")
+        return values
+
+
+def _cross_encoder(name: str) -> Callable[[str, list[str]], Any]:
+    """Return the function of a cross-encoder of sentence-transformers whose files are on this machine."""
+    try:
+        from sentence_transformers import CrossEncoder
+
+        model = CrossEncoder(name.removeprefix(CROSS_ENCODER), local_files_only=True)
+    except Exception as error:  # libraries raise classes of their own for damaged files
+        raise InvalidInputError(
+            f"scorer {name}: expected a model whose files are on this machine, got {exception_text(error)}. Run pip "
+            "install 'lucene-rerank[sentence-transformers]' and download the model, or correct the name."
+        ) from error
+    return lambda query, texts: model.predict([(query, text) for text in texts], show_progress_bar=False)

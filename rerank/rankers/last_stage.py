@@ -1,0 +1,122 @@
+"""The last stage of a ranking: the first documents of a model's order, reordered with the scores of a slow scorer.
+
+The first m documents of a query are ordered by z(s) + w z(c): s is the score of the model, c that of the scorer, and z
+standardises within these m documents; a missing c counts as the mean. m and w are those of the best measure on queries
+that the models had not seen; of values that are equal within a tolerance, those with the fewest
+calls. Where they gain nothing on queries that they were not chosen on, the scorer is not called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Annotated
+
+import numpy as np
+
+from rerank.runtime.codec import Number, Text, Whole
+from rerank.types import Floats, Run
+
+DEPTHS = (5, 10, 20, 50, 100)  # documents of a query that are scored
+WEIGHTS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+TOLERANCE = 0.001  # of the measure, within which fewer calls are better
+
+
+@dataclass(frozen=True)
+class LastStage:
+    """How the scores of a slow scorer reorder the first documents.
+
+    Parameters
+    ----------
+    scorer : str
+        Name of the scorer.
+    depth : int
+        Number of documents of a query that it scores.
+    weight : float
+        Weight of its standardised scores beside those of the model.
+
+    """
+
+    scorer: Annotated[str, Text(1000)]
+    depth: Annotated[int, Whole(1, 1_000_000)]
+    weight: Annotated[float, Number(0.0)]
+
+    def reorder(self, run: Run, slow: Floats) -> Run:
+        """Return a run in the new order; documents below the depth stay below the others.
+
+        slow  scores of the scorer, (n_rows,); NaN is missing
+        """
+        doc_ids = run.stored_ids.copy()
+        scores = run.scores.copy()
+        for first, end in pairwise(run.query_ptr.tolist()):
+            rows = slice(first, min(end, first + self.depth))
+            if rows.stop > first:
+                mixed = _standardised(scores[rows]) + self.weight * _standardised(slow[rows])
+                order = np.argsort(-mixed, kind="stable")
+                doc_ids[rows] = doc_ids[rows][order]
+                scores[rows] = mixed[order] - mixed.min() + scores[rows.stop - 1]
+        reordered = replace(run, doc_ids=doc_ids, scores=scores)
+        return reordered.take(reordered.trec_order())
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a scorer brings on queries that the models had not seen.
+
+    stage   the chosen depth and weight; None where the model alone is as good
+    value   the measure of the chosen stages of the other folds on each fold
+    curve   the stage of the best weight at each depth, and its measure
+    """
+
+    stage: LastStage | None
+    value: float
+    curve: Sequence[tuple[LastStage, float]]
+
+    def __str__(self) -> str:
+        """Return the measure and the documents that are scored, and the measure at each depth."""
+        points = ", ".join(f"{stage.depth}: {value:.4f}" for stage, value in self.curve)
+        chosen = "the scorer brings nothing" if self.stage is None else f"with the scorer {self.value:.4f}"
+        depth = "" if self.stage is None else f" on the first {self.stage.depth} documents"
+        return f"{chosen}{depth} ({points})"
+
+    @classmethod
+    def of(
+        cls,
+        scorer: str,
+        run: Run,
+        slow: Floats,
+        folds: Mapping[str, int],
+        values_of: Callable[[Run], Floats],
+    ) -> Gain:
+        """Return what is best for a run of held-out queries.
+
+        values_of  returns the measure of each query of `folds`, in their order, for a run
+        """
+        stages: list[LastStage | None] = [None, *(LastStage(scorer, m, w) for m in DEPTHS for w in WEIGHTS)]
+        values = np.array([values_of(run if stage is None else stage.reorder(run, slow)) for stage in stages])
+        fold_of = np.array(list(folds.values()))
+        out_of_fold = np.empty(len(fold_of))
+        for fold in np.unique(fold_of):
+            out_of_fold[fold_of == fold] = values[_best(values[:, fold_of != fold])][fold_of == fold]
+        means = values.mean(axis=1)
+        best = np.argmax(means[1:].reshape(len(DEPTHS), len(WEIGHTS)), axis=1)
+        numbers = (1 + np.arange(len(DEPTHS)) * len(WEIGHTS) + best).tolist()
+        curve = [(stage, float(means[number])) for number in numbers if (stage := stages[number])]
+        gains = out_of_fold.mean() > values[0].mean()
+        return cls(stages[_best(values)] if gains else None, float(out_of_fold.mean()), curve)
+
+
+def _best(values: Floats) -> int:
+    """Return the first setting, by ascending depth, whose mean is the best but for the tolerance."""
+    means = values.mean(axis=1)
+    return int(np.argmax(means >= means.max() - TOLERANCE))
+
+
+def _standardised(scores: Floats) -> Floats:
+    """Return scores less their mean, by their standard deviation; 0 where they are missing or all equal."""
+    known = scores[~np.isnan(scores)]
+    out = np.zeros(len(scores))
+    if len(known) and known.std():
+        out[~np.isnan(scores)] = (known - known.mean()) / known.std()
+    return out
