@@ -1,11 +1,24 @@
-"""`rerank compile`."""
+"""`rerank compile`: kernels ahead of their first use, and the archive of Java's classes.
+
+Numba compiles a kernel at its first call, for the types of its arguments: a small collection of random words is
+indexed, trained on and ranked. Kernels of other rankers than the default compile at their first use, which takes seconds.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
+
+from rerank.errors import RerankError
+
+N_DOCUMENTS, N_QUERIES = 200, 20
+WORDS, OF_DOCUMENT, OF_QUERY = 50, 40, 3
+N_ROWS, N_COLUMNS = 2048, 32
+_log = logging.getLogger("rerank")
 
 
 @click.command("compile", short_help="compile the kernels now")
@@ -17,8 +30,57 @@ def command() -> None:
     if that is read-only, in the user's cache. An archive of Java classes that shortens the start of Java is written to
     the folder RERANK_CACHE.
     """
-    from rerank.pipeline.compile import compile_kernels
+    from rerank.lucene.jvm import make_class_archive
 
     start = time.perf_counter()
-    compile_kernels()
-    logging.getLogger("rerank").info("kernels are compiled (%.1f s).", time.perf_counter() - start)
+    _log.disabled = True  # what it would say of the random collection
+    try:
+        compile_training()
+        with TemporaryDirectory() as folder:
+            compile_features(Path(folder) / "index")
+        make_class_archive()
+    except (OSError, RerankError) as error:  # Lucene is not installed, or its archive cannot be written
+        click.echo(f"rerank: {error}", err=True)
+    finally:
+        _log.disabled = False
+    _log.info("kernels are compiled (%.1f s).", time.perf_counter() - start)
+
+
+def compile_training() -> None:
+    """Train on random rows, and score them."""
+    import numpy as np
+
+    from rerank.rankers.boosted import LambdaMART
+
+    random = np.random.default_rng(0)
+    X = random.normal(size=(N_ROWS, N_COLUMNS)).astype(np.float32)
+    X[:, 2:][random.random((N_ROWS, N_COLUMNS - 2)) < 0.85] = 0.0  # columns with sparse storage
+    labels = random.integers(0, 3, N_ROWS)
+    model = LambdaMART(n_estimators=2).fit(X, labels, qid=np.arange(N_ROWS) // 32)
+    model.predict(X)
+    model.predict(X[:1])
+
+
+def compile_features(folder: Path) -> None:
+    """Compute all features of an index of random words, train on them and rank."""
+    import numpy as np
+
+    from rerank.features.recipe import Recipe, index_family_names
+    from rerank.index.index import Index
+    from rerank.pipeline.rerank import rerank
+    from rerank.training.train import train
+
+    random = np.random.default_rng(0)
+
+    def text(n_words: int) -> str:
+        return " ".join(f"word{number}" for number in random.integers(0, WORDS, n_words))
+
+    documents = ({"id": f"d{number}", "title": text(5), "body": text(OF_DOCUMENT)} for number in range(N_DOCUMENTS))
+    with Index.build(documents, folder) as index:
+        topics = {f"q{number}": text(OF_QUERY) for number in range(N_QUERIES)}
+        qrels = {name: {f"d{number}": 1 for number in random.integers(0, N_DOCUMENTS, 8)} for name in topics}
+        index.learn_vectors(dimensions=2, encoder=False)
+        index = index.using(encoder=lambda texts: np.ones((len(texts), 2)))
+        index.features(index.search(topics, 20), topics, recipe=Recipe(families=index_family_names()))
+        model = train(index, topics, qrels, estimate=False).model
+        rerank(index, model, topics)

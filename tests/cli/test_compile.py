@@ -1,4 +1,4 @@
-"""Compiling ahead: the parts reach every kernel, with the types of its arguments, that a study calls."""
+"""Compiling ahead reaches every kernel, with the types of its arguments, that a study calls."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ import pytest
 # What a study calls, in a separate process: Numba's dispatchers list the types that their kernels were called with.
 STUDY = """
 import gc, json, sys
+from pathlib import Path
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 from rerank.features.recipe import index_family_names
 from rerank.features.recipe import Recipe
 from rerank.history.history import History
 from rerank.rankers.boosted import LambdaMART
-from rerank.pipeline.compile import PARTS
+from rerank.cli.compile import compile_features, compile_training
 from rerank.index.index import Index
 
 def called():
@@ -26,12 +27,12 @@ def called():
     return {f"{found.__module__}.{found.__name__}{types}" for found in ours for types in found.signatures
             if found.__module__.startswith("rerank.")}
 
-for compile_part in PARTS.values():
-    compile_part()
+compile_training()
+compile_features(Path(sys.argv[1]) / "compiled")
 ahead = called()
 words = ["ranking", "queries", "documents", "indexes", "learning", "trees"]
 texts = [f"{first} {second} of {third}" for first in words for second in words for third in words]
-index = Index.build(({"id": f"d{n}", "contents": text} for n, text in enumerate(texts)), sys.argv[1])
+index = Index.build(({"id": f"d{n}", "contents": text} for n, text in enumerate(texts)), f"{sys.argv[1]}/index")
 topics = {f"q{n}": text for n, text in enumerate(texts[::8])}
 qrels = {query_id: {f"d{n}": n % 3 for n in range(len(texts))} for query_id in topics}
 history = History.learn(index, topics, qrels)
@@ -47,8 +48,8 @@ print(json.dumps([len(ahead), sorted(called() - ahead)]))
 
 
 @pytest.mark.slow("8 s: processes")
-def test_parts_compile_every_kernel_of_a_study(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", STUDY, str(tmp_path / "index")]
+def test_compile_reaches_every_kernel_of_a_study(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", STUDY, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     n_kernels, missed = json.loads(done.stdout.splitlines()[-1])
     assert n_kernels > 25
