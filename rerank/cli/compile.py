@@ -1,7 +1,7 @@
 """`rerank compile`: kernels ahead of their first use, and the archive of Java's classes.
 
 Numba compiles a kernel at its first call, for the types of its arguments: a small collection of random words is
-indexed, trained on and ranked. Kernels of other rankers than the default compile at their first use, which takes seconds.
+indexed, trained on and ranked. Kernels of other rankers than the default compile at their first use.
 """
 
 from __future__ import annotations
