@@ -417,8 +417,12 @@ class BoostedTrees(ForestRanker):
 
         grown_on  queries that trees are grown on; None: all
         """
-        if self.data_sample_strategy == MVS:
-            self._check_sampling()
+        samples_rows = self.data_sample_strategy == MVS
+        place = "data_sample_strategy: expected"
+        if samples_rows and self.subsample >= 1.0:
+            raise InvalidInputError(f"{place} subsample below 1 beside 'mvs', got 1. Set e.g. subsample=0.1.")
+        if samples_rows and self.split != "newton":
+            raise InvalidInputError(f"{place} split='newton' beside 'mvs', got {self.split!r}. Leave split out.")
         sizes = self._sizes
         limits = TreeLimits(
             sizes.num_leaves,
@@ -439,7 +443,7 @@ class BoostedTrees(ForestRanker):
             self.subsample,
             self.colsample_bytree,
             self._seed(),
-            self.data_sample_strategy == MVS,
+            samples_rows,
             grown_on,
             self.averages,
             None if self.split == "newton" else of_rows * (train.row_weights if len(train.row_weights) else 1.0),
@@ -447,14 +451,6 @@ class BoostedTrees(ForestRanker):
             self._constraints(train, data.columns.bins.is_category),
         )
         return Booster(task, self._gradients(objective), numba.get_num_threads())
-
-    def _check_sampling(self) -> None:
-        """Raise InvalidInputError where rows cannot be drawn by their gradients."""
-        place = "data_sample_strategy: expected"
-        if self.subsample >= 1.0:
-            raise InvalidInputError(f"{place} subsample below 1 beside 'mvs', got 1. Set e.g. subsample=0.1.")
-        if self.split != "newton":
-            raise InvalidInputError(f"{place} split='newton' beside 'mvs', got {self.split!r}. Leave split out.")
 
     def _constraints(self, train: TrainingSet, is_category: NDArray[np.bool_]) -> SplitConstraints | None:
         """Return the constraints of the features, None without any."""
@@ -707,14 +703,15 @@ class GBRank(BoostedTrees):
         They fill grad (n_rows,) with the negative sum of each row's targets and hess with their number, so that leaves
         become the means of the targets.
         """
-        earlier: list[Floats] = [np.zeros(0), np.zeros(0)]  # sums and numbers of the targets of earlier trees
+        earlier: list[tuple[Floats, Floats]] = []  # sums and numbers of the targets of the trees so far
 
         def fill(scores: Floats, grad: Floats, hess: Floats) -> None:
             objective.gradients(scores, grad, hess)
             grad -= hess * scores
             if self.keep_pairs:
-                grad += earlier[0] if len(earlier[0]) else 0.0
-                hess += earlier[1] if len(earlier[1]) else 0.0
-                earlier[:] = grad.copy(), hess.copy()
+                for sums, numbers in earlier:
+                    grad += sums
+                    hess += numbers
+                earlier[:] = [(grad.copy(), hess.copy())]
 
         return fill

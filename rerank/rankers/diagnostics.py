@@ -154,5 +154,5 @@ def local_optimality(
     rises = int((values > value + ROUNDING).sum())
     falls = int((values < value - ROUNDING).sum())
     confidence = 0.0 if rises else 1.0 - (1.0 - p0) ** falls
-    unchanged = n - rises - falls
-    return LocalOptimality(measure.name, value, n, rises, falls, unchanged, float(values.max()), p0, confidence, step)
+    best = float(values.max())
+    return LocalOptimality(measure.name, value, n, rises, falls, n - rises - falls, best, p0, confidence, step)

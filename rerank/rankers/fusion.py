@@ -525,8 +525,7 @@ class _Problem:
         objective = PlackettLuceObjective(
             train.query_ptr, train.weights / relevant / max(float(train.weights.sum()), 1e-30), train.labels
         )
-        grad = np.empty(len(self.inputs))
-        hess = np.empty(len(self.inputs))
+        grad, hess = np.empty((2, len(self.inputs)))
 
         def cost(at: Floats) -> float:
             away = at - self.start

@@ -386,8 +386,7 @@ def _slope(objective: LabelCost, base: Floats) -> float:
     """
     if not base.any():
         return 1.0
-    grad = np.empty_like(base)
-    hess = np.empty_like(base)
+    grad, hess = np.empty((2, len(base)))
 
     def value_and_gradient(change: Floats) -> tuple[float, Floats]:
         scores = (1.0 + change[0]) * base + change[1]
@@ -429,8 +428,7 @@ class Cost:
         self._start = start
         self._objective = objective
         self._C = C
-        self._grad = np.empty(len(start))
-        self._hess = np.empty(len(start))
+        self._grad, self._hess = np.empty((2, len(start)))
         self.n_weights = inputs.shape[1] + intercept
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:

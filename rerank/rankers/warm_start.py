@@ -580,6 +580,10 @@ class WeightedBase:
         _, means = self._tried(learned, 1.0)
         return self._weight(RATIOS[int(np.argmax(means))], 1.0, means)
 
+    def chosen(self, learned: Floats, is_validation: bool) -> BaseWeight:
+        """Return the weight beside learned scores: the best one for validation data, else that of `averaged`."""
+        return self.best(learned) if is_validation else self.averaged(learned)
+
     def equal(self, learned: Floats) -> BaseWeight:
         """Return the weight of equal spreads, where no queries are held out."""
         return self._weight(1.0, self._spread_of(learned), np.empty(0))
