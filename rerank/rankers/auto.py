@@ -398,15 +398,11 @@ class Auto(Combination):
         together = len(means) - 1
         best = int(np.argmax(means[1:])) + 1
         best = best if better(best, together, ERRORS) else together
-        if self._prefers_base(data, mixtures[best]) and not better(best, 0):
+        added = replace(data, start_scores=mixtures[best] - data.start_scores)
+        is_known = isinstance(self.base_, NoBase) or data.base_worth > 0.0
+        if not is_known and spread_at_the_top(data) > spread_at_the_top(added) and not better(best, 0):
             best = 0
         return best, means
-
-    def _prefers_base(self, data: TrainingSet, mixture: Floats) -> bool:
-        """Return whether the base's scores spread more than what is added to them."""
-        added = replace(data, start_scores=mixture - data.start_scores)
-        never = isinstance(self.base_, NoBase) or data.base_worth > 0.0
-        return not never and spread_at_the_top(data) > spread_at_the_top(added)
 
     def _learned_nothing(self) -> str:
         if not self.members_:

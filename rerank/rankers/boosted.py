@@ -369,7 +369,8 @@ class BoostedTrees(ForestRanker):
                 check_codes(rows.X, np.flatnonzero(mask), train.names, MOST_CATEGORIES, what)
         return mask
 
-    def _sized_by_queries(self, n_queries: int) -> bool:
+    def learns_from_all(self, n_queries: int) -> bool:
+        """Return whether the ranker needs no validation data to end its training; see `Ranker.learns_from_all`."""
         return self.n_estimators is None and n_queries < FEW
 
     def _keeps_directions(self) -> bool:
@@ -615,23 +616,22 @@ class MART(BoostedTrees):
     objective: str = parameter("least-squares", Choice(known_objectives), "Name of the cost function to minimise.")
 
     def _objective(self, train: TrainingSet) -> Objective:
-        if train.pairs is None:
-            kind = objective_class(self.objective)
-            if len(train.row_weights) and not kind.weighs_rows:
-                able = ", ".join(name for name, objective in known_objectives().items() if objective.weighs_rows)
-                raise InvalidInputError(
-                    f"objective: expected {able} beside weights of rows, got {self.objective!r}. Choose one of them, "
-                    "or give all rows of a query one weight."
-                )
-            of_labels = kind(train.query_ptr, train.weights, train.labels, documents=train.row_weights)
-            return replace(of_labels, seed=self._seed()) if isinstance(of_labels, RandomObjective) else of_labels
-        if self.objective not in OF_PAIRS:
+        if train.pairs is not None and self.objective not in OF_PAIRS:
             raise InvalidInputError(
                 f"objective: expected {' or '.join(OF_PAIRS)} beside preferences, got {self.objective!r}. Choose one "
                 "of them."
             )
-        objective: Objective = OF_PAIRS[self.objective](*train.weighted_pairs(evenly=False))
-        return objective
+        if train.pairs is not None:
+            return OF_PAIRS[self.objective](*train.weighted_pairs(evenly=False))
+        kind = objective_class(self.objective)
+        if len(train.row_weights) and not kind.weighs_rows:
+            able = ", ".join(name for name, objective in known_objectives().items() if objective.weighs_rows)
+            raise InvalidInputError(
+                f"objective: expected {able} beside weights of rows, got {self.objective!r}. Choose one of them, "
+                "or give all rows of a query one weight."
+            )
+        of_labels = kind(train.query_ptr, train.weights, train.labels, documents=train.row_weights)
+        return replace(of_labels, seed=self._seed()) if isinstance(of_labels, RandomObjective) else of_labels
 
     def _gradients(self, objective: Objective) -> Gradients:
         return objective.of_trees() if isinstance(objective, RandomObjective) else objective.gradients

@@ -400,5 +400,4 @@ class ImportedWeights(Imported):
 
 def _known_values(X: NDArray[np.float32]) -> Floats:
     """Return values as float64, 0 where they are missing."""
-    values: Floats = np.nan_to_num(X.astype(np.float64)).clip(-LARGEST_VALUE, LARGEST_VALUE)
-    return values
+    return np.nan_to_num(X.astype(np.float64)).clip(-LARGEST_VALUE, LARGEST_VALUE)

@@ -24,10 +24,10 @@ from rerank.rankers.parameters import (
     NORMALIZE,
     SEED,
     Jobs,
+    Metric,
     base_parameter,
     parameter,
     stopping_parameter,
-    trained_metric,
     watched_metric,
 )
 from rerank.rankers.ranker import PROGRESS, register
@@ -305,7 +305,7 @@ class LambdaRank(NetRanker):
 
     """
 
-    metric: Any = trained_metric()
+    metric: Any = parameter("nDCG@10", Metric(), "Measure to optimise, also used for early stopping.")
     truncation_level: int = parameter(
         30,
         Whole(1, 1_000_000),

@@ -241,11 +241,6 @@ def watched_metric() -> Any:
     return parameter("nDCG@10", Metric(), "Measure for early stopping.")
 
 
-def trained_metric() -> Any:
-    """Return the declaration of `metric` of a ranker that is trained for the measure."""
-    return parameter("nDCG@10", Metric(), "Measure to optimise, also used for early stopping.")
-
-
 def stopping_parameter(rounds: int, unit: str) -> Any:
     """Return the declaration of `early_stopping_rounds`, counted in `unit`."""
     text = f"Training stops after this number of {unit} without an improvement on the validation data."

@@ -71,9 +71,13 @@ class PreferenceRows(NamedTuple):
         preferences = Preferences.of(
             read_preferences(preferences) if isinstance(preferences, str | Path) else preferences
         )
-        row_of = _rows_by_id(preferences, data)
-        columns = (preferences.query_ids, preferences.better, preferences.worse)
-        pairs = zip(*(column.tolist() for column in columns), strict=True)
+        queries = preferences.query_ids.tolist()
+        row_of = {
+            (query, doc_id): row
+            for query in set(queries).intersection(data)
+            for row, doc_id in enumerate(data.doc_ids[data.rows(query)].tolist(), data.rows(query).start)
+        }
+        pairs = zip(queries, preferences.better.tolist(), preferences.worse.tolist(), strict=True)
         rows = np.array([(row_of.get((query, x), -1), row_of.get((query, y), -1)) for query, x, y in pairs])
         found = np.flatnonzero((rows >= 0).all(axis=1))
         if not len(found):
@@ -262,15 +266,11 @@ def check_training_data(data: RankingData, what: str) -> None:
     data.check_values(what)
     for weights in (data.weights, data.row_weights):
         if weights is not None:
-            _check_size(what, weights, "weights")
+            check_size(what, weights, "weights")
 
 
-def check_start(scores: Floats) -> None:
-    """Refuse base scores (n_rows,) whose size float64 cannot square, or float32 cannot hold."""
-    _check_size("base", scores, "scores")
-
-
-def _check_size(what: str, values: Floats, noun: str) -> None:
+def check_size(what: str, values: Floats, noun: str) -> None:
+    """Refuse weights or base scores whose size float64 cannot square, or float32 cannot hold."""
     largest = float(np.abs(values).max(initial=0.0))
     if largest > 0.0 and not SMALLEST_BASE <= largest <= LARGEST_BASE:
         raise InvalidInputError(
@@ -372,17 +372,6 @@ def _insert_best(scores, labels, ranked):  # type: ignore[no-untyped-def]
         best[rank] = scores[row]
         ranked[rank] = labels[row]
         n_best = min(n_best + 1, depth)
-
-
-def _rows_by_id(preferences: Preferences, data: RankingData) -> dict[tuple[str, str], int]:
-    """Return the row of each (query id, document id) of the queries that have preferences."""
-    row_of: dict[tuple[str, str], int] = {}
-    for query_id in set(preferences.query_ids.tolist()).intersection(data):
-        rows = data.rows(query_id)
-        row_of.update(
-            ((query_id, doc_id), rows.start + number) for number, doc_id in enumerate(data.doc_ids[rows].tolist())
-        )
-    return row_of
 
 
 ROW_BYTES = 176  # of a training row without its codes: scores, gradients, order, labels, the workspace of a tree
