@@ -79,6 +79,7 @@ from rerank.rankers.warm_start import (
     run_scores,
 )
 from rerank.runtime.codec import (
+    Anything,
     Choice,
     Field,
     Flag,
@@ -954,33 +955,25 @@ ranker_class = _REGISTRY.get
 R = TypeVar("R", bound="type[Ranker]")
 
 
-def register(name: str) -> Callable[[R], R]:
-    """Return a decorator that registers a ranker's class, a dataclass, under a name.
+def register(name: str, *, is_trained: bool = True) -> Callable[[R], R]:
+    """Return a decorator that registers a ranker's class under the name that model files use.
 
-    It also sets what follows from the declared hyper-parameters: `parameter_fields`, and the section `Parameters` of
-    the class's docstring.
+    A class that is trained here, a dataclass, gets what follows from the declared hyper-parameters: `parameter_fields`,
+    and the section `Parameters` of its docstring. Only such classes are known by name where rankers are trained.
     """
 
     def add(ranker: R) -> R:
-        parameters = declared_parameters(ranker)
         ranker.kind = name
+        if not is_trained:
+            return _FITTED.register(name)(ranker)
+        parameters = declared_parameters(ranker)
         ranker.parameter_fields = {
-            key: declared.field for key, declared in parameters.items() if declared.field is not None
+            key: declared.field for key, declared in parameters.items() if not isinstance(declared.field, Anything)
         }
         text, heading, references = inspect.cleandoc(ranker.__doc__ or "").partition("References\n----------\n")
         sections = (text.rstrip(), documentation(parameters.values()), f"{heading}{references}".rstrip())
         ranker.__doc__ = "\n\n".join(filter(None, sections)) + "\n"
         return _REGISTRY.register(name)(ranker)
-
-    return add
-
-
-def register_fitted(name: str) -> Callable[[R], R]:
-    """Return a decorator that registers a ranker that is never trained here, under the name that model files use."""
-
-    def add(ranker: R) -> R:
-        ranker.kind = name
-        return _FITTED.register(name)(ranker)
 
     return add
 
