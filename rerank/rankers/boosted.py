@@ -370,7 +370,19 @@ class BoostedTrees(ForestRanker):
         return mask
 
     def learns_from_all(self, n_queries: int) -> bool:
-        """Return whether the ranker needs no validation data to end its training; see `Ranker.learns_from_all`."""
+        """Return whether the number of trees follows from few queries, none of which is spared for stopping.
+
+        Parameters
+        ----------
+        n_queries : int
+            Number of training queries.
+
+        Returns
+        -------
+        bool
+            True for fewer than 300 queries, where n_estimators is None.
+
+        """
         return self.n_estimators is None and n_queries < FEW
 
     def _keeps_directions(self) -> bool:

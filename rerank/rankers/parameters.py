@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Self
 
 from rerank.errors import InvalidInputError, UnknownParameterError, shown, suggestion
 from rerank.metrics.registry import measure_name
-from rerank.runtime.codec import Anything, Field, SchemaError, Sizes, Text, Whole
+from rerank.runtime.codec import Anything, Field, Record, SchemaError, Sizes, Text, Whole
 from rerank.types.query_table import html_folded
 
 SAME = {  # other names of parameters of rankers
@@ -245,13 +245,7 @@ def plain_parameters(ranker: Estimator) -> dict[str, Any]:
 
 def read_parameters(fields: Mapping[str, Field], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given parameters as plain values; raises SchemaError for one that cannot be used."""
-    values = {}
-    for name, value in parameters.items():
-        try:
-            values[name] = fields[name].read(value, {})
-        except SchemaError as error:
-            raise error.within(name) from None
-    return values
+    return Record(fields, partial=True).read(parameters, {})
 
 
 def read_value(text: str) -> Any:

@@ -251,10 +251,6 @@ class Ranker(Estimator):
         """Return why the model gives all documents the same score, as an error has it; empty where it does not."""
         return "" if getattr(self, "weights_", np.empty(0)).any() else self.nothing_learned
 
-    def _learned(self) -> dict[str, Any]:
-        """Return what was learned as plain JSON values."""
-        return {name: plain(getattr(self, f"{name}_")) for name in self.learned}
-
     def _restore(self, learned: Mapping[str, Any]) -> None:
         """Set the attributes of what was learned."""
         for name, value in learned.items():
@@ -773,7 +769,7 @@ class Ranker(Estimator):
             **retriever_members(self.retriever_, self.run_retrievers_),
             "columns": self._columns_named,
             "base": self.base_.to_dict(),
-            "learned": self._learned(),
+            "learned": {name: plain(getattr(self, f"{name}_")) for name in self.learned},
             "calibration": plain(self.calibration_),
             "history": plain(self.history_),
             "categories": plain(self.categories_),
