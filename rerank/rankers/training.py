@@ -38,8 +38,6 @@ from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query
 from rerank.types.ranking_data import Preferences, folds_of_groups, numbered_groups
 
 log = logging.getLogger("rerank")
-SMALLEST_BASE = 1e-30
-LARGEST_BASE = 1e30
 FEW_FEATURES = 8
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
 
@@ -143,8 +141,6 @@ class TrainingSet:
     @classmethod
     def of(cls, data: RankingData, start_scores: Floats, pairs: PreferenceRows | None = None) -> TrainingSet:
         """Put labelled data, their base scores (n_rows,) and preference pairs in canonical order."""
-        if data.labels is None:
-            raise InvalidInputError("training data: expected labels, got none. Make the data with qrels.")
         rows = [
             first + np.argsort(data.stored_ids[first:last], kind="stable")[::-1]
             for first, last in pairwise(data.query_ptr.tolist())
@@ -158,7 +154,7 @@ class TrainingSet:
         return cls(
             data.X,
             order,
-            data.labels[order],
+            data.labels[order],  # type: ignore[index]
             pointers(np.diff(data.query_ptr)[queries]),
             weights[queries],
             ideal_labels[ideal_rows],
@@ -211,8 +207,7 @@ class TrainingSet:
         evenly  the pairs of a query share its weight; otherwise each pair has it
         Raises InvalidInputError where no pair has a weight.
         """
-        if self.pairs is None:
-            raise ValueError("expected preference pairs, got none")
+        assert self.pairs is not None
         better, worse, probabilities = self.pairs
         query = query_rows(self.query_ptr)[better]
         counts = np.bincount(query, minlength=len(self.weights)) if evenly else np.ones(len(self.weights))
@@ -264,19 +259,6 @@ def check_training_data(data: RankingData, what: str) -> None:
     if data.labels is None:
         raise InvalidInputError(f"{what}: expected labels, got none. Make the data with qrels.")
     data.check_values(what)
-    for weights in (data.weights, data.row_weights):
-        if weights is not None:
-            check_size(what, weights, "weights")
-
-
-def check_size(what: str, values: Floats, noun: str) -> None:
-    """Refuse weights or base scores whose size float64 cannot square, or float32 cannot hold."""
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest > 0.0 and not SMALLEST_BASE <= largest <= LARGEST_BASE:
-        raise InvalidInputError(
-            f"{what}: expected {noun} whose largest size is from {SMALLEST_BASE:g} to {LARGEST_BASE:g}, or 0, got "
-            f"{largest:.3g}. Multiply them by a constant."
-        )
 
 
 def check_pairs(train: TrainingSet) -> None:
