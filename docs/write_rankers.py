@@ -38,7 +38,8 @@ def page() -> str:
 
 def row(parameter: Parameter) -> str:
     """Return a parameter as a row of a table: its name, what it does and accepts, its default."""
-    accepted = f"{parameter.type_name}: {parameter.accepts}" if parameter.accepts else parameter.type_name
+    accepts = parameter.field.accepts()
+    accepted = f"{parameter.field.type_name}: {accepts}" if accepts else parameter.field.type_name
     text = f"{parameter.help} Accepted: {accepted}."
     if parameter.search:
         text += f" Tuned over: {', '.join(map(str, parameter.search))}."

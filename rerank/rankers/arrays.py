@@ -11,13 +11,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads
+from numba import prange
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
 from rerank.runtime.codec import SchemaError, first_repeated
 from rerank.runtime.kernels import kernel
-from rerank.runtime.threads import in_threads, row_parts
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData, pointers
 from rerank.types.frames import is_missing, number_of, refuse_categories, unmasked
@@ -168,7 +167,14 @@ def feature_matrix(X: Any, unlisted: float = 0.0) -> NDArray[np.float32]:
     if values.ndim != 2:
         raise InvalidInputError(f"X: expected two dimensions (rows, features), got {values.ndim}. Reshape your data.")
     matrix = np.ascontiguousarray(values)
-    _check_finite(matrix, column_names(X))
+    cell = first_infinite(matrix)
+    if cell is not None:
+        row, column = cell
+        name = (column_names(X) or numbered_names(matrix.shape[1]))[column]
+        raise InvalidInputError(
+            f"X: expected finite features (as float32) or NaN, got {matrix[row, column]} at row {row} in column "
+            f"{name!r}. Put NaN where a value is missing."
+        )
     return matrix
 
 
@@ -258,18 +264,6 @@ def numbers(what: str, values: object, column: object = None) -> NDArray[Any]:
     return converted
 
 
-def _check_finite(X: NDArray[np.float32], names: tuple[str, ...] | None) -> None:
-    """Refuse infinite features, as the readers of files do; NaN is a missing value."""
-    cell = first_infinite(X)
-    if cell is not None:
-        row, column = cell
-        name = numbered_names(X.shape[1])[column] if names is None else names[column]
-        raise InvalidInputError(
-            f"X: expected finite features (as float32) or NaN, got {X[row, column]} at row {row} in column {name!r}. "
-            "Put NaN where a value is missing."
-        )
-
-
 def number_column(what: str, values: object, n_rows: int, unit: str = "number") -> Floats:
     """Return one finite number for each row, (n_rows,) float64; `unit` is what messages call one.
 
@@ -357,21 +351,15 @@ def _content_ids(X: NDArray[np.float32], y: Floats | None) -> Ids:
     """Return 16 hexadecimal digits made from each row's values: an order that the input's order cannot change."""
     hashes = np.empty(len(X), dtype=np.uint64)
     labels = np.zeros(len(X)) if y is None else y
-    words = X.view(np.uint32)
-    bits = labels.view(np.uint64)
-
-    def fill(here: slice) -> None:
-        _hash_rows(words[here], bits[here], hashes[here])
-
-    in_threads(fill, row_parts(len(X), get_num_threads()), get_num_threads())
+    _hash_rows(X.view(np.uint32), labels.view(np.uint64), hashes)
     pairs = np.array([f"{byte:02x}" for byte in range(256)])
     return pairs[hashes.astype(">u8").view(np.uint8)].view("U16")
 
 
-@kernel()
+@kernel(parallel=True)
 def _hash_rows(words, labels, out):  # type: ignore[no-untyped-def]
     """Fill out (n_rows,) uint64 with FNV-1a over each row's words, with a last mixing step."""
-    for row in range(words.shape[0]):
+    for row in prange(words.shape[0]):
         value = np.uint64(0xCBF29CE484222325) ^ labels[row]
         for column in range(words.shape[1]):
             value = (value ^ np.uint64(words[row, column])) * np.uint64(0x100000001B3)

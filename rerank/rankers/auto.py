@@ -311,22 +311,26 @@ class Auto(Combination):
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         members = [learner_of(self, member) for member in self._new_members(len(train.weights))]
         cold = binned_for(members, without_start(train))
-        judged = valid or train
-        added = self._cross_validated(cold, members) if valid is None else _added(members, cold, without_start(valid))
-        candidates = _candidates(len(members))
-        mixtures, weights, stopping = self._tried(candidates, judged, added, valid is not None, context)
+        columns = range(len(members))
+        together = [list(columns)] if len(members) > 1 else []
+        candidates = [[], *([column] for column in columns), *together]  # the base ranker, each member, all of them
         if valid is None:
-            best, metrics = self._best(judged, mixtures)
+            added = self._cross_validated(cold, members)
+            mixtures, weights, stopping = self._tried(candidates, train, added, False, context)
+            best, metrics = self._best(train, mixtures)
             self.cross_validated_ = metrics[best]
         else:
+            for member in members:
+                member._learn(cold, without_start(valid))
+            added = np.column_stack([member._scores(valid.X)[valid.order] for member in members])
+            mixtures, weights, stopping = self._tried(candidates, valid, added, True, context)
             best = stopping.best
             metrics = stopping.history
-        chosen = candidates[best]
         self.best_iteration_ = best
         self.evals_result_ = stopping.results()
-        self.chosen_ = _name(chosen)
+        self.chosen_ = _name(candidates[best])
         self.choices_ = dict(zip(map(_name, candidates), metrics, strict=False))
-        self.members_ = [members[column] for column in chosen]
+        self.members_ = [members[column] for column in candidates[best]]
         self.weights_ = weights[best]
         for member in self.members_:
             if valid is None:
@@ -372,8 +376,7 @@ class Auto(Combination):
             own = np.ascontiguousarray(added[:, candidate])
             mixing = _mixing(judged, own)
             if base is not None:
-                learned = product(own, mixing)
-                mixing *= (base.best(learned) if validates else base.averaged(learned)).factor
+                mixing *= base.chosen(product(own, mixing), validates).factor
             weights.append(mixing)
             mixtures.append(judged.start_scores + product(own, mixing))
             stopping.add(mixtures[-1])
@@ -395,15 +398,11 @@ class Auto(Combination):
         together = len(means) - 1
         best = int(np.argmax(means[1:])) + 1
         best = best if better(best, together, ERRORS) else together
-        if self._prefers_base(data, mixtures[best]) and not better(best, 0):
+        added = replace(data, start_scores=mixtures[best] - data.start_scores)
+        is_known = isinstance(self.base_, NoBase) or data.base_worth > 0.0
+        if not is_known and spread_at_the_top(data) > spread_at_the_top(added) and not better(best, 0):
             best = 0
         return best, means
-
-    def _prefers_base(self, data: TrainingSet, mixture: Floats) -> bool:
-        """Return whether the base's scores spread more than what is added to them."""
-        added = replace(data, start_scores=mixture - data.start_scores)
-        never = isinstance(self.base_, NoBase) or data.base_worth > 0.0
-        return not never and spread_at_the_top(data) > spread_at_the_top(added)
 
     def _learned_nothing(self) -> str:
         if not self.members_:
@@ -423,21 +422,8 @@ class Auto(Combination):
             raise SchemaError(f"{len(self.members_)} values", str(len(self.weights_)), path="weights")
 
 
-def _candidates(n_members: int) -> list[list[int]]:
-    """Return the columns of the base ranker (none), of each member, and of all members together, which is the last."""
-    singles = [[column] for column in range(n_members)]
-    return [[], *singles, *([list(range(n_members))] if n_members > 1 else [])]
-
-
 def _name(candidate: list[int]) -> str:
     return " + ".join(f"member {column + 1}" for column in candidate) or "base"
-
-
-def _added(members: Sequence[Ranker], train: TrainingSet, valid: TrainingSet) -> Floats:
-    """Let the members learn, and return their scores of the validation rows, (n_rows, n_members)."""
-    for member in members:
-        member._learn(train, valid)
-    return np.column_stack([member._scores(valid.X)[valid.order] for member in members])
 
 
 def _is_open(member: Ranker) -> bool:
@@ -470,8 +456,7 @@ def _centred(train: TrainingSet) -> tuple[Floats, Floats]:
 def newton_step(objective: LambdaRankObjective | BlockLambdaRankObjective, inputs: Floats, weights: Floats) -> Floats:
     """Return (H + ridge)^-1 g of a linear stage for inputs (n_rows, n_inputs) at weights (n_inputs,), both float64."""
     scores = product(inputs, weights)
-    grad = np.empty(len(inputs))
-    hess = np.empty(len(inputs))
+    grad, hess = np.empty((2, len(inputs)))
     objective.gradients(scores, grad, hess)
     curvature = gram(inputs, hess)
     sizes = np.sqrt(np.diag(curvature))
@@ -617,8 +602,7 @@ class Ensemble(Combination):
             weights = weights - self.learning_rate * newton_step(objective, inputs, weights)
             weights[rising] = np.maximum(weights[rising], 0.0)
         if base is not None:
-            learned = product(held_out, self.weights_)
-            self.weights_ *= (base.averaged(learned) if valid is None else base.best(learned)).factor
+            self.weights_ *= base.chosen(product(held_out, self.weights_), valid is not None).factor
         self.best_iteration_ = stopping.best
         self.evals_result_ = stopping.results() if valid else {}
 

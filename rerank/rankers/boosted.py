@@ -369,7 +369,20 @@ class BoostedTrees(ForestRanker):
                 check_codes(rows.X, np.flatnonzero(mask), train.names, MOST_CATEGORIES, what)
         return mask
 
-    def _sized_by_queries(self, n_queries: int) -> bool:
+    def learns_from_all(self, n_queries: int) -> bool:
+        """Return whether the number of trees follows from few queries, none of which is spared for stopping.
+
+        Parameters
+        ----------
+        n_queries : int
+            Number of training queries.
+
+        Returns
+        -------
+        bool
+            True for fewer than 300 queries, where n_estimators is None.
+
+        """
         return self.n_estimators is None and n_queries < FEW
 
     def _keeps_directions(self) -> bool:
@@ -417,8 +430,12 @@ class BoostedTrees(ForestRanker):
 
         grown_on  queries that trees are grown on; None: all
         """
-        if self.data_sample_strategy == MVS:
-            self._check_sampling()
+        samples_rows = self.data_sample_strategy == MVS
+        place = "data_sample_strategy: expected"
+        if samples_rows and self.subsample >= 1.0:
+            raise InvalidInputError(f"{place} subsample below 1 beside 'mvs', got 1. Set e.g. subsample=0.1.")
+        if samples_rows and self.split != "newton":
+            raise InvalidInputError(f"{place} split='newton' beside 'mvs', got {self.split!r}. Leave split out.")
         sizes = self._sizes
         limits = TreeLimits(
             sizes.num_leaves,
@@ -439,7 +456,7 @@ class BoostedTrees(ForestRanker):
             self.subsample,
             self.colsample_bytree,
             self._seed(),
-            self.data_sample_strategy == MVS,
+            samples_rows,
             grown_on,
             self.averages,
             None if self.split == "newton" else of_rows * (train.row_weights if len(train.row_weights) else 1.0),
@@ -447,14 +464,6 @@ class BoostedTrees(ForestRanker):
             self._constraints(train, data.columns.bins.is_category),
         )
         return Booster(task, self._gradients(objective), numba.get_num_threads())
-
-    def _check_sampling(self) -> None:
-        """Raise InvalidInputError where rows cannot be drawn by their gradients."""
-        place = "data_sample_strategy: expected"
-        if self.subsample >= 1.0:
-            raise InvalidInputError(f"{place} subsample below 1 beside 'mvs', got 1. Set e.g. subsample=0.1.")
-        if self.split != "newton":
-            raise InvalidInputError(f"{place} split='newton' beside 'mvs', got {self.split!r}. Leave split out.")
 
     def _constraints(self, train: TrainingSet, is_category: NDArray[np.bool_]) -> SplitConstraints | None:
         """Return the constraints of the features, None without any."""
@@ -619,23 +628,22 @@ class MART(BoostedTrees):
     objective: str = parameter("least-squares", Choice(known_objectives), "Name of the cost function to minimise.")
 
     def _objective(self, train: TrainingSet) -> Objective:
-        if train.pairs is None:
-            kind = objective_class(self.objective)
-            if len(train.row_weights) and not kind.weighs_rows:
-                able = ", ".join(name for name, objective in known_objectives().items() if objective.weighs_rows)
-                raise InvalidInputError(
-                    f"objective: expected {able} beside weights of rows, got {self.objective!r}. Choose one of them, "
-                    "or give all rows of a query one weight."
-                )
-            of_labels = kind(train.query_ptr, train.weights, train.labels, documents=train.row_weights)
-            return replace(of_labels, seed=self._seed()) if isinstance(of_labels, RandomObjective) else of_labels
-        if self.objective not in OF_PAIRS:
+        if train.pairs is not None and self.objective not in OF_PAIRS:
             raise InvalidInputError(
                 f"objective: expected {' or '.join(OF_PAIRS)} beside preferences, got {self.objective!r}. Choose one "
                 "of them."
             )
-        objective: Objective = OF_PAIRS[self.objective](*train.weighted_pairs(evenly=False))
-        return objective
+        if train.pairs is not None:
+            return OF_PAIRS[self.objective](*train.weighted_pairs(evenly=False))
+        kind = objective_class(self.objective)
+        if len(train.row_weights) and not kind.weighs_rows:
+            able = ", ".join(name for name, objective in known_objectives().items() if objective.weighs_rows)
+            raise InvalidInputError(
+                f"objective: expected {able} beside weights of rows, got {self.objective!r}. Choose one of them, "
+                "or give all rows of a query one weight."
+            )
+        of_labels = kind(train.query_ptr, train.weights, train.labels, documents=train.row_weights)
+        return replace(of_labels, seed=self._seed()) if isinstance(of_labels, RandomObjective) else of_labels
 
     def _gradients(self, objective: Objective) -> Gradients:
         return objective.of_trees() if isinstance(objective, RandomObjective) else objective.gradients
@@ -707,14 +715,15 @@ class GBRank(BoostedTrees):
         They fill grad (n_rows,) with the negative sum of each row's targets and hess with their number, so that leaves
         become the means of the targets.
         """
-        earlier: list[Floats] = [np.zeros(0), np.zeros(0)]  # sums and numbers of the targets of earlier trees
+        earlier: list[tuple[Floats, Floats]] = []  # sums and numbers of the targets of the trees so far
 
         def fill(scores: Floats, grad: Floats, hess: Floats) -> None:
             objective.gradients(scores, grad, hess)
             grad -= hess * scores
             if self.keep_pairs:
-                grad += earlier[0] if len(earlier[0]) else 0.0
-                hess += earlier[1] if len(earlier[1]) else 0.0
-                earlier[:] = grad.copy(), hess.copy()
+                for sums, numbers in earlier:
+                    grad += sums
+                    hess += numbers
+                earlier[:] = [(grad.copy(), hess.copy())]
 
         return fill

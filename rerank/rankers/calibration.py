@@ -83,8 +83,7 @@ class LogisticMap:
         """Return the probability of each row, (n_rows,): it does not fall where the ordered inputs rise."""
         margins = _margins(inputs, self.coefficients)
         shares = np.interp(margins, self.margins, self.shares) if len(self.margins) else logistic(margins)
-        clipped: Floats = np.clip(shares, LOWEST, 1.0 - LOWEST)
-        return clipped
+        return np.asarray(np.clip(shares, LOWEST, 1.0 - LOWEST))
 
     def check(self) -> None:
         """Raise SchemaError unless the points rise."""
@@ -98,8 +97,7 @@ class LogisticMap:
 def logistic(margins: Floats) -> Floats:
     """Return 1 / (1 + exp(-margin)) of each margin."""
     small = array_exp(-np.abs(margins))
-    shares: Floats = np.where(margins >= 0.0, 1.0, small) / (1.0 + small)
-    return shares
+    return np.asarray(np.where(margins >= 0.0, 1.0, small) / (1.0 + small))
 
 
 def _margins(inputs: Floats, coefficients: Floats) -> Floats:
@@ -107,8 +105,7 @@ def _margins(inputs: Floats, coefficients: Floats) -> Floats:
     margins = np.zeros(len(inputs))
     for column, coefficient in zip(inputs.T, coefficients[:-1], strict=True):
         margins = margins + coefficient * column
-    clipped: Floats = np.clip(margins + coefficients[-1], -LARGEST, LARGEST)
-    return clipped
+    return np.asarray(np.clip(margins + coefficients[-1], -LARGEST, LARGEST))
 
 
 def _coefficients(
@@ -367,11 +364,8 @@ class Calibration:
         as_texts = np.full(len(sizes), self.texts is not None) & (texts | (sizes <= FIRST))
         for maps, chosen in ((self.candidates, ~as_texts), (self.texts, as_texts)):
             if maps is not None and chosen.any():
-                rows = chosen[query_rows(data.query_ptr)]
-                some = lists
-                if not chosen.all():
-                    some = lists.select(np.flatnonzero(chosen))
-                of_documents[rows], of_lists[chosen] = maps.probabilities(some)
+                of_chosen = maps.probabilities(lists.select(np.flatnonzero(chosen)))
+                of_documents[chosen[query_rows(data.query_ptr)]], of_lists[chosen] = of_chosen
         return Probabilities(in_order_of(scores, data.query_ptr, of_documents), of_lists)
 
     def check(self) -> None:

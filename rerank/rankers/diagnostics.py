@@ -27,38 +27,26 @@ class LocalOptimality:
 
     Attributes
     ----------
-    metric : str
-        The measure's name.
     value : float
-        Its mean at the model's own weights.
-    directions : int
-        Number of directions.
+        The measure's mean at the model's own weights.
     rises, falls : int
         Directions along which the measure rose, and fell.
     unchanged : int
         Directions along which it did neither; they are no evidence of an optimum.
     best : float
         The highest mean along any direction.
-    p0 : float
-        Share of rising directions that was to be ruled out.
     confidence : float
         That fewer than p0 of the directions in which the measure changes are rising ones: 1 - (1 - p0)^falls where
         none rose, else 0.
-    step : float
-        Length of each move, relative to the weights' length.
 
     """
 
-    metric: str
     value: float
-    directions: int
     rises: int
     falls: int
     unchanged: int
     best: float
-    p0: float
     confidence: float
-    step: float
 
 
 def directions_needed(confidence: float = 0.99, p0: float = 0.01) -> int:
@@ -132,11 +120,10 @@ def local_optimality(
     if n < 1 or not 0.0 < step < math.inf:
         raise InvalidInputError(f"n, step: expected finite numbers above 0, got {n} and {step}.")
     directions_needed(p0=p0)
-    measure = parse_measure(metric)
     weights = model.weights()
     check_training_data(data, "data")
     rows = TrainingSet.of(data, np.zeros(data.n_rows))
-    validation = Validation(rows, measure)
+    validation = Validation(rows, parse_measure(metric))
 
     def value_at(moved: Floats) -> float:
         return validation.value(model.with_weights(moved).predict(data, base=base)[rows.order])
@@ -154,5 +141,4 @@ def local_optimality(
     rises = int((values > value + ROUNDING).sum())
     falls = int((values < value - ROUNDING).sum())
     confidence = 0.0 if rises else 1.0 - (1.0 - p0) ** falls
-    unchanged = n - rises - falls
-    return LocalOptimality(measure.name, value, n, rises, falls, unchanged, float(values.max()), p0, confidence, step)
+    return LocalOptimality(value, rises, falls, n - rises - falls, float(values.max()), confidence)

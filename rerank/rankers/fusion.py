@@ -59,7 +59,7 @@ from rerank.objectives.listwise import PlackettLuceObjective
 from rerank.rankers.auto import Auto, complete_member
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.imported import ImportedWeights
-from rerank.rankers.ranker import Ranker, fitted_model, register_fitted
+from rerank.rankers.ranker import Ranker, fitted_model, register
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries
 from rerank.rankers.warm_start import ModelBase, deviation_in_queries, mean_and_error
 from rerank.retrieval.fusion import (
@@ -347,7 +347,7 @@ def _learned_queries(data: RankingData) -> Ints:
     return known
 
 
-@register_fitted("fusion")
+@register("fusion", is_trained=False)
 class Fusion(Auto):
     """A learned fusion: weights of the runs as the base, trees that start from them, and judged queries.
 
@@ -525,8 +525,7 @@ class _Problem:
         objective = PlackettLuceObjective(
             train.query_ptr, train.weights / relevant / max(float(train.weights.sum()), 1e-30), train.labels
         )
-        grad = np.empty(len(self.inputs))
-        hess = np.empty(len(self.inputs))
+        grad, hess = np.empty((2, len(self.inputs)))
 
         def cost(at: Floats) -> float:
             away = at - self.start

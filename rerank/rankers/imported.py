@@ -15,7 +15,7 @@ from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.rankers.arrays import column_names, feature_matrix, is_sparse, numbered_names
 from rerank.rankers.boosted import ForestRanker
 from rerank.rankers.parameters import Jobs, jobs_parameter
-from rerank.rankers.ranker import PROGRESS, Ranker, register_fitted
+from rerank.rankers.ranker import PROGRESS, Ranker, register
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet
 from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
 from rerank.runtime.codec import LARGEST, Choice, Field, Names, Number, Plain, SchemaError, Whole, at
@@ -62,7 +62,7 @@ class Untrained(Ranker):
         )
 
 
-@register_fitted(UNSUPERVISED)
+@register(UNSUPERVISED, is_trained=False)
 @dataclass(eq=False, repr=False)
 class Unsupervised(Untrained):
     """The sum of a document's standardised scores, which needs no judgements: nothing is learned from the labels.
@@ -168,7 +168,7 @@ class Imported(Untrained):
             )
 
 
-@register_fitted("imported")
+@register("imported", is_trained=False)
 @dataclass(eq=False, repr=False)
 class ImportedTrees(ForestRanker, Imported):
     """Trees of another library, created by `rerank.import_model`, not by `fit`.
@@ -326,7 +326,7 @@ class ImportedTrees(ForestRanker, Imported):
         self.forest_ = replace(self.forest_, leaf_value=self.forest_.leaf_value.astype(SUMS[self.sums_]))
 
 
-@register_fitted("importedlinear")
+@register("importedlinear", is_trained=False)
 @dataclass(eq=False, repr=False)
 class ImportedWeights(Imported):
     """Weights of features that another system learned; made by `rerank.import_model`, not by `fit`.
@@ -400,5 +400,4 @@ class ImportedWeights(Imported):
 
 def _known_values(X: NDArray[np.float32]) -> Floats:
     """Return values as float64, 0 where they are missing."""
-    values: Floats = np.nan_to_num(X.astype(np.float64)).clip(-LARGEST_VALUE, LARGEST_VALUE)
-    return values
+    return np.nan_to_num(X.astype(np.float64)).clip(-LARGEST_VALUE, LARGEST_VALUE)

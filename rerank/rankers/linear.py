@@ -118,6 +118,22 @@ def _share_out(products, offsets, tolerance, most_moves, shares):  # type: ignor
 
 
 @helper()
+def _solve(system, values):  # type: ignore[no-untyped-def]
+    """Replace values (n,) by the solution of system (n, n), by Gaussian elimination; by 0 where nothing curves."""
+    n = values.shape[0]
+    for i in range(n):
+        for j in range(i + 1, n):
+            factor = system[j, i] / system[i, i] if system[i, i] > 0.0 else 0.0
+            values[j] -= factor * values[i]
+            for k in range(i, n):
+                system[j, k] -= factor * system[i, k]
+    for i in range(n - 1, -1, -1):
+        for k in range(i + 1, n):
+            values[i] -= system[i, k] * values[k]
+        values[i] = values[i] / system[i, i] if system[i, i] > 0.0 else 0.0
+
+
+@helper()
 def _settle(products, slopes, low, shares):  # type: ignore[no-untyped-def]
     """Move towards the minimum over the tangents that have a share, until one of them has none left.
 
@@ -137,16 +153,7 @@ def _settle(products, slopes, low, shares):  # type: ignore[no-untyped-def]
         largest = max(largest, system[i, i])
     for i in range(n):
         system[i, i] += RIDGE * largest
-    for i in range(n):  # Gaussian elimination; without a curvature there is no move
-        for j in range(i + 1, n):
-            factor = system[j, i] / system[i, i] if system[i, i] > 0.0 else 0.0
-            moves[j] -= factor * moves[i]
-            for k in range(i, n):
-                system[j, k] -= factor * system[i, k]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            moves[i] -= system[i, k] * moves[k]
-        moves[i] = moves[i] / system[i, i] if system[i, i] > 0.0 else 0.0
+    _solve(system, moves)
     total = 0.0
     length = 1.0
     blocked = -1
@@ -331,10 +338,8 @@ class LinearRanker(StandardizedRanker):
 
         The weight of the input that says whether the feature is missing is added.
         """
-        n_features = self.n_features_in_
-        sizes = np.abs(self.weights_)
-        importances: Floats = sizes[:n_features].copy()
-        importances[self.standardizer_.missing] += sizes[n_features:]
+        importances, of_missing = np.split(np.abs(self.weights_), [self.n_features_in_])
+        importances[self.standardizer_.missing] += of_missing
         return importances
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
@@ -386,8 +391,7 @@ def _slope(objective: LabelCost, base: Floats) -> float:
     """
     if not base.any():
         return 1.0
-    grad = np.empty_like(base)
-    hess = np.empty_like(base)
+    grad, hess = np.empty((2, len(base)))
 
     def value_and_gradient(change: Floats) -> tuple[float, Floats]:
         scores = (1.0 + change[0]) * base + change[1]
@@ -429,8 +433,7 @@ class Cost:
         self._start = start
         self._objective = objective
         self._C = C
-        self._grad = np.empty(len(start))
-        self._hess = np.empty(len(start))
+        self._grad, self._hess = np.empty((2, len(start)))
         self.n_weights = inputs.shape[1] + intercept
 
     def value_and_gradient(self, weights: Floats) -> tuple[float, Floats]:

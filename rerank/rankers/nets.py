@@ -8,6 +8,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -23,10 +24,10 @@ from rerank.rankers.parameters import (
     NORMALIZE,
     SEED,
     Jobs,
+    Metric,
     base_parameter,
     parameter,
     stopping_parameter,
-    trained_metric,
     watched_metric,
 )
 from rerank.rankers.ranker import PROGRESS, register
@@ -96,9 +97,7 @@ class Net:
 
     def scaled(self, factor: float) -> Net:
         """Return the net whose scores are `factor` times these."""
-        weights = self.weights.copy()
-        weights[-self.n_hidden :] *= factor
-        return Net(weights, self.n_hidden)
+        return Net(np.append(self.weights[: -self.n_hidden], factor * self.output), self.n_hidden)
 
 
 @kernel()
@@ -188,13 +187,13 @@ class NetRanker(StandardizedRanker):
 
     def _queries(self, train: TrainingSet, unit: float) -> list[_Query]:
         inputs = self.standardizer_.inputs(train.X, train.order, np.float32)
-        queries, (start, _) = [], start_in_units(train, unit, by_query=True)
-        for number, query in enumerate(train.queries()):
+        start, _ = start_in_units(train, unit, by_query=True)
+        queries = []
+        for query, (first, last) in zip(train.queries(), pairwise(train.query_ptr.tolist()), strict=True):
             has_weight = len(query.labels) > 1 and query.weights[0] > 0.0
             objective = self._objective(query) if has_weight else None
             if objective is not None:
-                rows = slice(int(train.query_ptr[number]), int(train.query_ptr[number + 1]))
-                queries.append(_Query(inputs[rows], start[rows], objective))
+                queries.append(_Query(inputs[first:last], start[first:last], objective))
         return queries
 
     def _train(self, queries: list[_Query], stopping: EarlyStopping, held_out: Callable[[Net], Floats]) -> Net:
@@ -214,8 +213,7 @@ class NetRanker(StandardizedRanker):
     def _gradient(self, net: Net, query: _Query) -> Floats:
         """Return dC/dw of one query, and that of the penalty reg_lambda / 2 |w|^2."""
         activations = net.activations(query.inputs)
-        lambdas = np.empty(len(activations))
-        curvatures = np.empty(len(activations))
+        lambdas, curvatures = np.empty((2, len(activations)))
         query.objective.gradients(query.start + product(activations, net.output), lambdas, curvatures)
         return net.gradient(query.inputs, activations, lambdas) + self.reg_lambda * net.weights
 
@@ -244,9 +242,9 @@ class Adam:
     def __init__(self, n_weights: int) -> None:
         """Start with no gradient."""
         self.count = 0
-        self._mean = np.zeros(n_weights)
-        self._square = np.zeros(n_weights)
-        self._no_mean, self._no_square = 1.0, 1.0  # shares of the running means that are of no gradient
+        self._mean, self._square = np.zeros((2, n_weights))
+        self._no_mean = 1.0  # shares of the running means that are of no gradient
+        self._no_square = 1.0
 
     def next(self, weights: Floats, gradient: Floats, rate: float) -> Floats:
         """Return the weights (n_weights,) after one step of this learning rate."""
@@ -262,8 +260,7 @@ class Adam:
 
 def net_scores(net: Net, inputs: NDArray[np.float32]) -> Floats:
     """Return the scores of stored inputs (n_rows, n_inputs), (n_rows,) float64."""
-    parts = [net.scores(inputs[first : first + BLOCK]) for first in range(0, len(inputs), BLOCK)]
-    return np.concatenate(parts)
+    return np.concatenate([net.scores(inputs[first : first + BLOCK]) for first in range(0, len(inputs), BLOCK)])
 
 
 @register("ranknet")
@@ -308,7 +305,7 @@ class LambdaRank(NetRanker):
 
     """
 
-    metric: Any = trained_metric()
+    metric: Any = parameter("nDCG@10", Metric(), "Measure to optimise, also used for early stopping.")
     truncation_level: int = parameter(
         30,
         Whole(1, 1_000_000),

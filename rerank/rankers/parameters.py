@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Self
 
 from rerank.errors import InvalidInputError, UnknownParameterError, shown, suggestion
 from rerank.metrics.registry import measure_name
-from rerank.runtime.codec import Field, SchemaError, Sizes, Text, Whole
+from rerank.runtime.codec import Anything, Field, Record, SchemaError, Sizes, Text, Whole
 from rerank.types.query_table import html_folded
 
 SAME = {  # other names of parameters of rankers
@@ -122,8 +122,8 @@ class Parameter:
     ----------
     name : str
         Its name, which is that of the constructor's argument.
-    field : Field or None
-        What checks the value; None for `base`, which is checked when it is applied.
+    field : Field
+        What checks the value; `Anything` for `base`, which is checked when it is applied.
     default : object
         Its default.
     help : str
@@ -134,23 +134,13 @@ class Parameter:
     """
 
     name: str
-    field: Field | None
+    field: Field
     default: Any
     help: str
     search: tuple[Any, ...]
 
-    @property
-    def type_name(self) -> str:
-        """Python's type of the value."""
-        return "object" if self.field is None else self.field.type_name
 
-    @property
-    def accepts(self) -> str:
-        """The accepted range or choices."""
-        return "" if self.field is None else self.field.accepts()
-
-
-def parameter(default: Any, field: Field | None, help: str, search: Sequence[Any] = ()) -> Any:
+def parameter(default: Any, field: Field, help: str, search: Sequence[Any] = ()) -> Any:
     """Return the declaration of a hyper-parameter, as the value of a dataclass's field."""
     return dataclasses.field(default=default, metadata={_DECLARED: (field, help, tuple(search))})
 
@@ -169,8 +159,9 @@ def documentation(parameters: Iterable[Parameter]) -> str:
     """Return the hyper-parameters as the section `Parameters` of a docstring (numpydoc)."""
     lines = ["Parameters", "----------"]
     for declared in parameters:
-        lines.append(f"{declared.name} : {declared.type_name}, default={declared.default!r}")
-        text = f"{declared.help} Accepted: {declared.accepts}." if declared.accepts else declared.help
+        lines.append(f"{declared.name} : {declared.field.type_name}, default={declared.default!r}")
+        accepts = declared.field.accepts()
+        text = f"{declared.help} Accepted: {accepts}." if accepts else declared.help
         lines += [f"    {line}" for line in wrap(text, _WIDTH, break_on_hyphens=False)]
     return "\n".join(lines)
 
@@ -225,7 +216,7 @@ def base_parameter() -> Any:
     """Return the declaration of `base`."""
     return parameter(
         None,
-        None,
+        Anything(),
         'Ranker to start from: "run" (the scores of the candidates), "feature:NAME", "run:FILE", "model:FILE", a run, '
         "or a fitted ranker. None trains from scratch.",
     )
@@ -241,11 +232,6 @@ def watched_metric() -> Any:
     return parameter("nDCG@10", Metric(), "Measure for early stopping.")
 
 
-def trained_metric() -> Any:
-    """Return the declaration of `metric` of a ranker that is trained for the measure."""
-    return parameter("nDCG@10", Metric(), "Measure to optimise, also used for early stopping.")
-
-
 def stopping_parameter(rounds: int, unit: str) -> Any:
     """Return the declaration of `early_stopping_rounds`, counted in `unit`."""
     text = f"Training stops after this number of {unit} without an improvement on the validation data."
@@ -259,13 +245,7 @@ def plain_parameters(ranker: Estimator) -> dict[str, Any]:
 
 def read_parameters(fields: Mapping[str, Field], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the given parameters as plain values; raises SchemaError for one that cannot be used."""
-    values = {}
-    for name, value in parameters.items():
-        try:
-            values[name] = fields[name].read(value, {})
-        except SchemaError as error:
-            raise error.within(name) from None
-    return values
+    return Record(fields, partial=True).read(parameters, {})
 
 
 def read_value(text: str) -> Any:

@@ -116,8 +116,7 @@ class RankBoost(ForestRanker):
     ) -> list[Tree]:
         """Add weak rankers until the number is reached, none agrees with D, or the validation no longer rises."""
         trees: list[Tree] = []
-        grad = np.empty_like(scores)
-        hess = np.empty_like(scores)
+        grad, hess = np.empty((2, len(scores)))
         valid_scores = np.empty(0) if valid is None else valid.start_scores.copy()
         before = objective.cost(scores)
         for _ in stopping.iterations(self.n_estimators, "weak rankers"):
@@ -129,7 +128,7 @@ class RankBoost(ForestRanker):
             step = self.learning_rate * self._alpha(objective, scores, chosen, weak.agreement)
             scores = scores + step * chosen
             after = objective.cost(scores)
-            trees.append(search.tree(weak, step * unit, float(array_log(before / after))))
+            trees.append(search.tree(weak, chosen, step * unit, float(array_log(before / after))))
             before = after
             if valid is not None:
                 valid_scores += score_rows(Forest.of([trees[-1]]), valid.X)[valid.order]
@@ -196,8 +195,7 @@ class _Search:
         potentials  (n_rows,) float64: of each document, the share of D that it should win less that it should lose
         """
         _sum_by_byte(self._blocks, potentials, self._sums)
-        found = (self._best_edge(feature) for feature in self._columns.features.tolist())
-        best = max(found, key=lambda weak: abs(weak.agreement))
+        best = max(map(self._best_edge, self._columns.features.tolist()), key=lambda weak: abs(weak.agreement))
         return best if abs(best.agreement) > LEAST_AGREEMENT else None
 
     def _best_edge(self, feature: int) -> _Weak:
@@ -217,8 +215,8 @@ class _Search:
         codes = self._blocks[column // WIDTH][:, column % WIDTH]
         return np.where(codes == MISSING, weak.missing, codes > weak.edge)
 
-    def tree(self, weak: _Weak, step: float, gain: float) -> Tree:
-        """Return the weak ranker as a tree of two leaves, 0 and `step`."""
+    def tree(self, weak: _Weak, chosen: NDArray[np.bool_], step: float, gain: float) -> Tree:
+        """Return the weak ranker, h of each row `chosen`, as a tree of two leaves, 0 and `step`."""
         last = weak.edge >= self._bins.n_bins[weak.feature] - 1
         edge = np.finfo(np.float32).max if last else self._bins.edges[weak.feature, weak.edge]
         return Tree(
@@ -229,14 +227,13 @@ class _Search:
             right=np.array([~1], np.int32),
             gain=np.array([gain]),
             leaf_value=np.array([0.0, step]),
-            leaf_count=np.bincount(self.chosen(weak), minlength=2).astype(np.int64),
+            leaf_count=np.bincount(chosen, minlength=2).astype(np.int64),
         )
 
 
 def _least(objective: PairwiseExponential | ExponentialPairs, scores: Floats, h: Floats | NDArray[np.bool_]) -> float:
     """Return the alpha with Z'(alpha) = 0: Z is convex, and its slope is the gradient along h."""
-    grad = np.empty_like(scores)
-    hess = np.empty_like(scores)
+    grad, hess = np.empty((2, len(scores)))
 
     def slope(alpha: float) -> float:
         objective.gradients(scores + alpha * h, grad, hess)

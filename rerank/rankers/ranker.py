@@ -62,7 +62,6 @@ from rerank.rankers.training import (
     TrainingContext,
     TrainingSet,
     Validation,
-    check_start,
     check_training_data,
 )
 from rerank.rankers.warm_start import (
@@ -80,6 +79,7 @@ from rerank.rankers.warm_start import (
     run_scores,
 )
 from rerank.runtime.codec import (
+    Anything,
     Choice,
     Field,
     Flag,
@@ -231,11 +231,7 @@ class Ranker(Estimator):
             True for a ranker that cross-validates, and for trees whose number follows from few queries.
 
         """
-        return self.cross_validates or self._sized_by_queries(n_queries)
-
-    def _sized_by_queries(self, n_queries: int) -> bool:
-        """Return whether the length of the training follows from few queries, none of which is spared for stopping."""
-        return False
+        return self.cross_validates
 
     def _weights(self) -> Floats:
         """Return the weights of the fitted model, (n_weights,) float64, not copied."""
@@ -257,10 +253,6 @@ class Ranker(Estimator):
     def _learned_nothing(self) -> str:
         """Return why the model gives all documents the same score, as an error has it; empty where it does not."""
         return "" if getattr(self, "weights_", np.empty(0)).any() else self.nothing_learned
-
-    def _learned(self) -> dict[str, Any]:
-        """Return what was learned as plain JSON values."""
-        return {name: plain(getattr(self, f"{name}_")) for name in self.learned}
 
     def _restore(self, learned: Mapping[str, Any]) -> None:
         """Set the attributes of what was learned."""
@@ -417,7 +409,6 @@ class Ranker(Estimator):
         self._describe(data.feature_names, data.recipe, data.fingerprint, retriever, data.run_retrievers, origin)
         note_unknown_start(self)
         validation = None if valid is None else self._validation_set(valid, base)
-        check_start(start)
         with kernel_threads(self.n_jobs):
             train = replace(TrainingSet.of(data, start, pairs), base_worth=origin.worth)
             self._learn(train, validation, context)
@@ -564,7 +555,7 @@ class Ranker(Estimator):
             )
         ids = np.zeros(len(array), dtype="U1")
         rows = np.array(["q"]), np.array([0, len(array)]), ids, array
-        return RankingData(*rows, tuple(self.feature_names_), zeros=zeros_of(X))
+        return RankingData(*rows, self.feature_names_, zeros=zeros_of(X))
 
     def score(
         self,
@@ -781,7 +772,7 @@ class Ranker(Estimator):
             **retriever_members(self.retriever_, self.run_retrievers_),
             "columns": self._columns_named,
             "base": self.base_.to_dict(),
-            "learned": self._learned(),
+            "learned": {name: plain(getattr(self, f"{name}_")) for name in self.learned},
             "calibration": plain(self.calibration_),
             "last_stage": plain(self.last_stage_),
             "history": plain(self.history_),
@@ -869,11 +860,10 @@ class Ranker(Estimator):
             check_retrievers(self, X.retriever, X.run_retrievers, "validation data", scores is None)
         else:
             self._check_columns(data.X, column_names(X), "eval_set")
-            data = replace(data, feature_names=tuple(self.feature_names_))
+            data = replace(data, feature_names=self.feature_names_)
         check_training_data(data, "validation data")
         if scores is None:
             scores = run_scores(base, data) if isinstance(base, Run) else self.base_.scores(data)
-        check_start(scores)
         return TrainingSet.of(data, scores)
 
     def _start(self, data: RankingData, init_score: ArrayLike | None, base: Any) -> Floats:
@@ -888,24 +878,22 @@ class Ranker(Estimator):
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
         """Names of the features (n_features,), as scikit-learn has them; none where X had no names."""
-        names = tuple(self.feature_names_)
-        if names == numbered_names(len(names)):
+        if self.feature_names_ == numbered_names(self.n_features_in_):
             raise AttributeError(f"{type(self).__name__} was fitted without feature names")
-        return np.array(names, dtype=object)
+        return np.array(self.feature_names_, dtype=object)
 
     def _check_columns(self, X: NDArray[np.float32], names: tuple[str, ...] | None, what: str) -> None:
         """Refuse columns that are not those of training; warn as scikit-learn does where one side has no names."""
         kind = type(self).__name__
-        trained = tuple(self.feature_names_)
         names = None if names is None else self._as_trained(names)
         if names is None and not self.ordered_:
             raise ModelMismatchError(
                 f"{what}: expected columns with names (a data frame, RankingData), got an array: the file of the model "
                 "does not say the order of its features. Import it with feature_names, in the order of training."
             )
-        if names is not None and names != trained:
-            if hasattr(self, "feature_names_in_") or not set(names).isdisjoint(trained):
-                raise ModelMismatchError(f"{what}: {_difference(trained, names)}")
+        if names is not None and names != self.feature_names_:
+            if hasattr(self, "feature_names_in_") or not set(names).isdisjoint(self.feature_names_):
+                raise ModelMismatchError(f"{what}: {_difference(self.feature_names_, names)}")
             warnings.warn(f"X has feature names, but {kind} was fitted without feature names", UserWarning, 4)
         if X.shape[1] != self.n_features_in_:
             raise ModelMismatchError(
@@ -934,7 +922,7 @@ class Ranker(Estimator):
         """Return the data with the model's features in the model's order; features are known by name."""
         _check_recipe(self.recipe_, data.recipe)
         names = self._as_trained(data.feature_names)
-        if names == tuple(self.feature_names_):
+        if names == self.feature_names_:
             return data
         column_of = {name: column for column, name in enumerate(names)}
         missing = [name for name in self.feature_names_ if name not in column_of and not name.startswith(HISTORY)]
@@ -966,33 +954,25 @@ ranker_class = _REGISTRY.get
 R = TypeVar("R", bound="type[Ranker]")
 
 
-def register(name: str) -> Callable[[R], R]:
-    """Return a decorator that registers a ranker's class, a dataclass, under a name.
+def register(name: str, *, is_trained: bool = True) -> Callable[[R], R]:
+    """Return a decorator that registers a ranker's class under the name that model files use.
 
-    It also sets what follows from the declared hyper-parameters: `parameter_fields`, and the section `Parameters` of
-    the class's docstring.
+    A class that is trained here, a dataclass, gets what follows from the declared hyper-parameters: `parameter_fields`,
+    and the section `Parameters` of its docstring. Only such classes are known by name where rankers are trained.
     """
 
     def add(ranker: R) -> R:
-        parameters = declared_parameters(ranker)
         ranker.kind = name
+        if not is_trained:
+            return _FITTED.register(name)(ranker)
+        parameters = declared_parameters(ranker)
         ranker.parameter_fields = {
-            key: declared.field for key, declared in parameters.items() if declared.field is not None
+            key: declared.field for key, declared in parameters.items() if not isinstance(declared.field, Anything)
         }
         text, heading, references = inspect.cleandoc(ranker.__doc__ or "").partition("References\n----------\n")
         sections = (text.rstrip(), documentation(parameters.values()), f"{heading}{references}".rstrip())
         ranker.__doc__ = "\n\n".join(filter(None, sections)) + "\n"
         return _REGISTRY.register(name)(ranker)
-
-    return add
-
-
-def register_fitted(name: str) -> Callable[[R], R]:
-    """Return a decorator that registers a ranker that is never trained here, under the name that model files use."""
-
-    def add(ranker: R) -> R:
-        ranker.kind = name
-        return _FITTED.register(name)(ranker)
 
     return add
 

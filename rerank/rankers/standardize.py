@@ -52,15 +52,9 @@ class Standardizer:
     def learn(cls, X: NDArray[np.float32], rows: Ints) -> Standardizer:
         """Learn from X[rows], float32, in canonical order, NaN where missing.
 
-        Raises InvalidInputError for an infinite value, and where no feature has two different values.
+        Raises InvalidInputError where no feature has two different values.
         """
         present, total, _ = _sums(X, rows, np.zeros(X.shape[1]))
-        infinite = ~np.isfinite(total)
-        if infinite.any():
-            raise InvalidInputError(
-                "training data: expected finite or missing values, got infinity in column "
-                f"{int(np.argmax(infinite)) + 1}. Correct the feature."
-            )
         means = total / np.maximum(present, 1)
         squares = _sums(X, rows, means)[2]
         deviations = np.sqrt(squares / np.maximum(present, 1))

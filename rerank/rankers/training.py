@@ -38,8 +38,6 @@ from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query
 from rerank.types.ranking_data import Preferences, folds_of_groups, numbered_groups
 
 log = logging.getLogger("rerank")
-SMALLEST_BASE = 1e-30
-LARGEST_BASE = 1e30
 FEW_FEATURES = 8
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
 
@@ -71,9 +69,13 @@ class PreferenceRows(NamedTuple):
         preferences = Preferences.of(
             read_preferences(preferences) if isinstance(preferences, str | Path) else preferences
         )
-        row_of = _rows_by_id(preferences, data)
-        columns = (preferences.query_ids, preferences.better, preferences.worse)
-        pairs = zip(*(column.tolist() for column in columns), strict=True)
+        queries = preferences.query_ids.tolist()
+        row_of = {
+            (query, doc_id): row
+            for query in set(queries).intersection(data)
+            for row, doc_id in enumerate(data.doc_ids[data.rows(query)].tolist(), data.rows(query).start)
+        }
+        pairs = zip(queries, preferences.better.tolist(), preferences.worse.tolist(), strict=True)
         rows = np.array([(row_of.get((query, x), -1), row_of.get((query, y), -1)) for query, x, y in pairs])
         found = np.flatnonzero((rows >= 0).all(axis=1))
         if not len(found):
@@ -139,8 +141,6 @@ class TrainingSet:
     @classmethod
     def of(cls, data: RankingData, start_scores: Floats, pairs: PreferenceRows | None = None) -> TrainingSet:
         """Put labelled data, their base scores (n_rows,) and preference pairs in canonical order."""
-        if data.labels is None:
-            raise InvalidInputError("training data: expected labels, got none. Make the data with qrels.")
         rows = [
             first + np.argsort(data.stored_ids[first:last], kind="stable")[::-1]
             for first, last in pairwise(data.query_ptr.tolist())
@@ -154,7 +154,7 @@ class TrainingSet:
         return cls(
             data.X,
             order,
-            data.labels[order],
+            data.labels[order],  # type: ignore[index]
             pointers(np.diff(data.query_ptr)[queries]),
             weights[queries],
             ideal_labels[ideal_rows],
@@ -207,8 +207,7 @@ class TrainingSet:
         evenly  the pairs of a query share its weight; otherwise each pair has it
         Raises InvalidInputError where no pair has a weight.
         """
-        if self.pairs is None:
-            raise ValueError("expected preference pairs, got none")
+        assert self.pairs is not None
         better, worse, probabilities = self.pairs
         query = query_rows(self.query_ptr)[better]
         counts = np.bincount(query, minlength=len(self.weights)) if evenly else np.ones(len(self.weights))
@@ -260,23 +259,6 @@ def check_training_data(data: RankingData, what: str) -> None:
     if data.labels is None:
         raise InvalidInputError(f"{what}: expected labels, got none. Make the data with qrels.")
     data.check_values(what)
-    for weights in (data.weights, data.row_weights):
-        if weights is not None:
-            _check_size(what, weights, "weights")
-
-
-def check_start(scores: Floats) -> None:
-    """Refuse base scores (n_rows,) whose size float64 cannot square, or float32 cannot hold."""
-    _check_size("base", scores, "scores")
-
-
-def _check_size(what: str, values: Floats, noun: str) -> None:
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest > 0.0 and not SMALLEST_BASE <= largest <= LARGEST_BASE:
-        raise InvalidInputError(
-            f"{what}: expected {noun} whose largest size is from {SMALLEST_BASE:g} to {LARGEST_BASE:g}, or 0, got "
-            f"{largest:.3g}. Multiply them by a constant."
-        )
 
 
 def check_pairs(train: TrainingSet) -> None:
@@ -372,17 +354,6 @@ def _insert_best(scores, labels, ranked):  # type: ignore[no-untyped-def]
         best[rank] = scores[row]
         ranked[rank] = labels[row]
         n_best = min(n_best + 1, depth)
-
-
-def _rows_by_id(preferences: Preferences, data: RankingData) -> dict[tuple[str, str], int]:
-    """Return the row of each (query id, document id) of the queries that have preferences."""
-    row_of: dict[tuple[str, str], int] = {}
-    for query_id in set(preferences.query_ids.tolist()).intersection(data):
-        rows = data.rows(query_id)
-        row_of.update(
-            ((query_id, doc_id), rows.start + number) for number, doc_id in enumerate(data.doc_ids[rows].tolist())
-        )
-    return row_of
 
 
 ROW_BYTES = 176  # of a training row without its codes: scores, gradients, order, labels, the workspace of a tree

@@ -45,7 +45,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
@@ -75,11 +75,6 @@ SCORES = {  # with the family of each
     "lsi_200.contents": "lsi",
     "encoder.cosine": "encoder",
 }
-
-
-def columns_read(names: Iterable[str]) -> tuple[str, ...]:
-    """Return those of some features that the sum reads: scores, and the rank among the candidates."""
-    return tuple(name for name in names if name in SCORES or name == RANK)
 
 
 def standardised(data: RankingData, names: Sequence[str]) -> dict[str, Floats]:
@@ -232,7 +227,7 @@ class UnsupervisedBase(Base):
                 f"base unsupervised: expected features that it sums ({', '.join(SCORES)}), got none of them. Compute "
                 "them, or start from another base (none: a cold start)."
             )
-        return cls(columns_read(names))
+        return cls(tuple(name for name in names if name in SCORES or name == RANK))
 
     def scores(self, data: RankingData) -> Floats:
         """Return the sum of every row."""
@@ -388,8 +383,7 @@ class StoredBase(Field):
         names = [field.name for field in fields(kinds[kind])] if isinstance(kind, str) and kind in kinds else []
         record = Record({"kind": Choice(lambda: kinds), **{name: self._fields[name] for name in names}})
         stored = record.read(value, sizes)
-        base: Base = kinds[stored.pop("kind")](**stored)
-        return base
+        return kinds[stored.pop("kind")](**stored)  # type: ignore[no-any-return]
 
 
 log = logging.getLogger("rerank")
@@ -580,6 +574,10 @@ class WeightedBase:
         _, means = self._tried(learned, 1.0)
         return self._weight(RATIOS[int(np.argmax(means))], 1.0, means)
 
+    def chosen(self, learned: Floats, is_validation: bool) -> BaseWeight:
+        """Return the weight beside learned scores: the best one for validation data, else that of `averaged`."""
+        return self.best(learned) if is_validation else self.averaged(learned)
+
     def equal(self, learned: Floats) -> BaseWeight:
         """Return the weight of equal spreads, where no queries are held out."""
         return self._weight(1.0, self._spread_of(learned), np.empty(0))
@@ -605,7 +603,7 @@ def deviation_in_queries(scores: Floats, query_ptr: Ints) -> float:
     """Return the root of the mean squared distance of scores (n_rows,) from their query's mean."""
     query = query_rows(query_ptr)
     sizes = np.maximum(np.diff(query_ptr), 1)
-    means: Floats = np.bincount(query, scores, len(sizes)) / sizes
+    means = np.bincount(query, scores, len(sizes)) / sizes
     return float(np.sqrt(np.mean((scores - means[query]) ** 2)))
 
 

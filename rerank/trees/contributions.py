@@ -129,8 +129,10 @@ def contribution_forest(forest: Forest) -> ContributionForest:
     n_points = -(-np.maximum(deepest, 1) // 2)
     table_ptr = np.concatenate([[0], np.cumsum(n_edges * n_points)])
     factor, ratio, weight = _tables(edge_ptr, table_ptr, n_points, share, share_above)
-    expected = _expected(forest, leaf_count)
-    return ContributionForest(edge_ptr, edges, n_points, table_ptr, factor, ratio, weight, expected)
+    trees = np.repeat(np.arange(forest.n_trees), np.diff(forest.leaf_ptr))
+    totals = np.bincount(trees, leaf_count, forest.n_trees)
+    expected = np.bincount(trees, leaf_count * forest.leaf_value, forest.n_trees) / totals
+    return ContributionForest(edge_ptr, edges, n_points, table_ptr, factor, ratio, weight, float(expected.sum()))
 
 
 def _tables(
@@ -161,14 +163,6 @@ def _tables(
     return factor, ratio, weight
 
 
-def _expected(forest: Forest, leaf_count: Floats) -> float:
-    """Return the sum over the trees of the mean leaf value of their training rows."""
-    trees = np.repeat(np.arange(forest.n_trees), np.diff(forest.leaf_ptr))
-    totals = np.bincount(trees, leaf_count, forest.n_trees)
-    weighted = np.bincount(trees, leaf_count * forest.leaf_value, forest.n_trees)
-    return float((weighted / totals).sum())
-
-
 @kernel()
 def _lay_out(ptr, arrays, leaf_count, edges, per_edge):  # type: ignore[no-untyped-def]
     """Fill the edges of all trees, parents first, with their shares of the training rows.
@@ -189,41 +183,37 @@ def _lay_out(ptr, arrays, leaf_count, edges, per_edge):  # type: ignore[no-untyp
         n_nodes = node_ptr[tree + 1] - first_node
         if n_nodes == 0:
             continue
-        # Nodes in the order in which their edges are listed: a parent before its children.
-        order = np.empty(n_nodes, np.int64)
+        order = np.empty(n_nodes, np.int64)  # nodes as their edges are listed: a parent before its children
         above = np.zeros(n_nodes, np.int64)  # the edge that leads to a node, plus 1
         order[0], n_listed = 0, 1
         for position in range(n_nodes):
-            node = order[position]
             for side in range(2):
-                child = left[first_node + node] if side == 0 else right[first_node + node]
-                edge = edges[first_edge + 2 * position + side]
-                edge["parent"], edge["node"], edge["is_left"] = above[node], first_node + node, side == 0
-                edge["leaf"] = -1 if child >= 0 else first_leaf + ~child
+                child = (left if side == 0 else right)[first_node + order[position]]
                 if child >= 0:
                     order[n_listed], above[child] = child, 2 * position + side + 1
                     n_listed += 1
-        count = np.empty(n_nodes)
+        count = np.zeros(n_nodes)
         for position in range(n_nodes - 1, -1, -1):
             node = order[position]
-            count[node] = 0.0
             for child in (left[first_node + node], right[first_node + node]):
                 count[node] += count[child] if child >= 0 else leaf_count[first_leaf + ~child]
-        for position in range(n_nodes):
-            node = order[position]
-            for side in range(2):
-                number = first_edge + 2 * position + side
-                child = left[first_node + node] if side == 0 else right[first_node + node]
-                reached = count[child] if child >= 0 else leaf_count[first_leaf + ~child]
-                fraction = reached / count[node]
-                same = above[node]
-                while same > 0 and feature[edges[first_edge + same - 1]["node"]] != feature[first_node + node]:
-                    same = edges[first_edge + same - 1]["parent"]
-                parent = above[node]
-                edges[number]["same"] = same
-                depth[number] = (depth[first_edge + parent - 1] if parent > 0 else 0) + (1 if same == 0 else 0)
-                share_above[number] = share[first_edge + same - 1] if same > 0 else 1.0
-                share[number] = share_above[number] * fraction
+        for number in range(2 * n_nodes):
+            node = order[number // 2]
+            is_left = number % 2 == 0
+            child = (left if is_left else right)[first_node + node]
+            edge = edges[first_edge + number]
+            parent = above[node]
+            same = parent
+            while same > 0 and feature[edges[first_edge + same - 1]["node"]] != feature[first_node + node]:
+                same = edges[first_edge + same - 1]["parent"]
+            edge["parent"], edge["node"], edge["is_left"] = parent, first_node + node, is_left
+            edge["leaf"], edge["same"] = -1 if child >= 0 else first_leaf + ~child, same
+            before = depth[first_edge + parent - 1] if parent > 0 else 0
+            depth[first_edge + number] = before + (1 if same == 0 else 0)
+            reached = count[child] if child >= 0 else leaf_count[first_leaf + ~child]
+            fraction = reached / count[node]
+            share_above[first_edge + number] = share[first_edge + same - 1] if same > 0 else 1.0
+            share[first_edge + number] = share_above[first_edge + number] * fraction
 
 
 @kernel()

@@ -200,6 +200,13 @@ def _decrease(grad, hess, step):  # type: ignore[no-untyped-def]
 
 
 @helper()
+def _best_decrease(grad, hess, limits, totals):  # type: ignore[no-untyped-def]
+    """Return twice the decrease of the loss by the bounded step of a sum of gradients and one of hessians."""
+    grad = _towards_zero(grad, limits.reg_alpha)
+    return _decrease(grad, hess, _bounded_step(grad, hess, totals))
+
+
+@helper()
 def _fill_bounded_gains(running, missing, least_hess, limits, direction, task, totals, gains):  # type: ignore[no-untyped-def]
     """Do what `_fill_gains` does with bounds and reg_alpha; 0 where the children's steps contradict the direction.
 
@@ -211,9 +218,7 @@ def _fill_bounded_gains(running, missing, least_hess, limits, direction, task, t
     reg_lambda = limits.reg_lambda
     total_grad = totals["grad"]
     total_hess = totals["hess"]
-    grad = _towards_zero(total_grad, reg_alpha)
-    hess = total_hess + reg_lambda
-    before = _decrease(grad, hess, _bounded_step(grad, hess, totals))
+    before = _best_decrease(total_grad, total_hess + reg_lambda, limits, totals)
     for b in range(np.uint64(gains.shape[0])):
         gains[b] = 0.0
         left = running[b] + missing
@@ -321,9 +326,7 @@ def _find_best_set(histogram, feature, task, limits, totals, scratch, split):  #
     n = _order_categories(histogram, feature["n_bins"], least_of_one, task, scratch[1].view(np.float64), order)
     group_hess = 0.0 if alone else (MIN_DATA_PER_GROUP - 0.5) * row_hess
     reg_lambda = limits.reg_lambda + (0.0 if alone else CAT_L2)
-    grad = _towards_zero(total_grad, limits.reg_alpha)
-    hess = total_hess + limits.reg_lambda
-    before = _decrease(grad, hess, _bounded_step(grad, hess, totals))
+    before = _best_decrease(total_grad, total_hess + limits.reg_lambda, limits, totals)
     best_gain = max(limits.min_split_gain, 0.0)
     n_tried = n if alone else min((n + 1) // 2, MAX_CAT_THRESHOLD)
     for from_end in range(1 if alone else 2):
@@ -341,17 +344,12 @@ def _find_best_set(histogram, feature, task, limits, totals, scratch, split):  #
             if right_hess < max(least_hess, group_hess):
                 continue
             hess_before = 0.0 if alone else left_hess
-            grad = _towards_zero(left_grad, limits.reg_alpha)
-            hess = left_hess + reg_lambda
-            gain = _decrease(grad, hess, _bounded_step(grad, hess, totals)) - before
-            grad = _towards_zero(right_grad, limits.reg_alpha)
-            hess = right_hess + reg_lambda
-            gain += _decrease(grad, hess, _bounded_step(grad, hess, totals))
+            gain = _best_decrease(left_grad, left_hess + reg_lambda, limits, totals) - before
+            gain += _best_decrease(right_grad, right_hess + reg_lambda, limits, totals)
             if gain > best_gain:
                 best_gain = gain
                 split["gain"], split["left_grad"], split["left_hess"] = gain, left_grad, left_hess
-                for word in range(split["left_bins"].shape[0]):
-                    split["left_bins"][word] = np.uint64(0)
+                split["left_bins"][:] = np.uint64(0)
                 for i in range(k if alone else 0, k + 1):
                     b = order[n - 1 - i if from_end else i]
                     split["left_bins"][b >> 6] |= np.uint64(1) << np.uint64(b & 63)

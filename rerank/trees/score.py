@@ -81,7 +81,7 @@ class BitForest(NamedTuple):
 
 
 def bit_forest(forest: Forest) -> BitForest:
-    """Return a forest arranged for `add_scores_by_bits`."""
+    """Return a forest arranged for `_add_scores_by_bits`."""
     n_leaves = np.diff(forest.leaf_ptr)
     tree_words = pointers(-(-n_leaves // WORD_BITS))
     left_leaves = np.empty((len(forest.feature), 2), dtype=np.int64)
@@ -171,20 +171,10 @@ def _number_leaves(node_ptr, leaf_ptr, left, right, left_leaves, number):  # typ
                 n_waiting += 2
 
 
-def add_scores_by_bits(forest: BitForest, X: NDArray[np.float32], out: Floats, n_threads: int = 1) -> None:
-    """Add the value of every tree to the scores of some rows, in the order of the trees.
-
-    Shapes: X float32 (n_rows, n_features); out float64 (n_rows,).
-    """
-    parts = row_parts(len(X), n_threads) if n_threads > 1 else [slice(0, len(X))]
-    in_threads(lambda rows: _add_scores_by_bits(X[rows], *forest, out[rows]), parts, n_threads)
-
-
 @kernel()
-def _add_scores_by_bits(  # type: ignore[no-untyped-def]
-    X, columns, category_bits, tree_words, test_ptr, column, threshold, mask, leaf_value, out
-):
-    """Add every tree's value to out (n_rows,) float64; the arrays are a `BitForest`'s."""
+def _add_scores_by_bits(X, forest, out):  # type: ignore[no-untyped-def]
+    """Add every tree's value to out (n_rows,) float64, in the order of the trees; forest is a `BitForest`."""
+    columns, category_bits, tree_words, test_ptr, column, threshold, mask, leaf_value = forest
     values = np.zeros((columns.shape[0], LANES), np.float32)
     bits = np.empty(LANES, np.int32)
     leaf = np.empty(LANES, np.int32)
@@ -238,7 +228,7 @@ class WalkForest(NamedTuple):
     roots : int32 array of shape (n_groups, 8)
         Position of the root of each tree; position 0 is a leaf of value 0, which fills up the last group.
     steps : int32 array of shape (n_positions, 2)
-        Which of a row's values is tested (see `_add_scores`), position of the left child.
+        Which of a row's values is tested (see `_add_walked_scores`), position of the left child.
     threshold : float32 array of shape (n_positions,)
         Greater values go right; infinite at a leaf.
     value : float64 array of shape (n_positions,)
@@ -253,7 +243,7 @@ class WalkForest(NamedTuple):
 
 
 def walk_forest(forest: Forest) -> WalkForest:
-    """Return a forest arranged for `add_walked_scores`."""
+    """Return a forest arranged for `_add_walked_scores`."""
     n_groups = -(-forest.n_trees // TREES_AT_ONCE)
     n_positions = 1 + len(forest.feature) + len(forest.leaf_value)
     walk = WalkForest(
@@ -269,23 +259,16 @@ def walk_forest(forest: Forest) -> WalkForest:
     return walk
 
 
-def add_walked_scores(forest: WalkForest, X: NDArray[np.float32], out: Floats) -> None:
-    """Add the value of every tree to the scores of some rows, in the order of the trees.
-
-    Shapes: X float32 (n_rows, n_features); out float64 (n_rows,).
-    """
-    _add_scores(X, forest.roots, forest.steps, forest.threshold, forest.value, out)
-
-
 @kernel()
-def _add_scores(X, roots, steps, threshold, value, out):  # type: ignore[no-untyped-def]
-    """Add every tree's value to out (n_rows,) float64; the arrays are those of `WalkForest`.
+def _add_walked_scores(X, forest, out):  # type: ignore[no-untyped-def]
+    """Add every tree's value to out (n_rows,) float64, in the order of the trees; forest is a `WalkForest`.
 
     Each row is copied into 1 + 2 * n_features values, so that one comparison decides at every node. Value 0 is -inf: a
     leaf compares it with its threshold, infinity, and stays at its position. Values 2f + 1 and 2f + 2 are feature f:
     the first has -inf in place of NaN, for nodes that send missing values left; the second keeps NaN, which is not <=
     any threshold, for nodes that send them right.
     """
+    roots, steps, threshold, value = forest
     n_features = X.shape[1]
     spread = np.empty(1 + 2 * n_features, np.float32)
     spread[0] = -np.inf
@@ -353,14 +336,11 @@ def score_rows(forest: Forest, X: NDArray[np.float32]) -> Floats:
     out = np.zeros(len(X), dtype=forest.leaf_value.dtype)
     if len(X) <= FEW_ROWS and forest.category_words is None:
         layout = _WALKS.get(forest) or _WALKS.setdefault(forest, walk_forest(forest))
-        add_walked_scores(layout, X, out)
+        _add_walked_scores(X, layout, out)
     else:
         bits = _BITS.get(forest) or _BITS.setdefault(forest, bit_forest(forest))
-        add_scores_by_bits(bits, X, out, _threads_worth(bits, len(X)))
+        n_tests = len(X) * (len(bits.mask) + TESTS_A_COLUMN * len(bits.columns))
+        n_threads = numba.get_num_threads() if n_tests >= PARALLEL_TESTS else 1
+        parts = row_parts(len(X), n_threads) if n_threads > 1 else [slice(None)]
+        in_threads(lambda rows: _add_scores_by_bits(X[rows], bits, out[rows]), parts, n_threads)
     return out.astype(np.float64, copy=False)
-
-
-def _threads_worth(bits: BitForest, n_rows: int) -> int:
-    """Return how many threads to use."""
-    n_tests = n_rows * (len(bits.mask) + TESTS_A_COLUMN * len(bits.columns))
-    return numba.get_num_threads() if n_tests >= PARALLEL_TESTS else 1

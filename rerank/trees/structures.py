@@ -309,36 +309,22 @@ class SplitConstraints:
         cls, names: Sequence[str], directions: _Directions | None = None, groups: _Groups | None = None
     ) -> SplitConstraints:
         """Return the constraints of features by their names; raise InvalidInputError for unknown ones."""
-        return cls(_direction(names, directions), _groups(names, groups))
-
-
-def _direction(names: Sequence[str], directions: _Directions | None) -> Ints:
-    """Return the direction of each feature, (n_features,) int64."""
-    out = np.zeros(len(names), dtype=np.int64)
-    if directions is None:
-        return out
-    if isinstance(directions, Mapping):
-        for name, direction in directions.items():
-            out[feature_number(names, name, "monotone_constraints")] = direction
-    elif len(directions) == len(names):
-        out[:] = directions
-    else:
-        raise InvalidInputError(
-            f"monotone_constraints: expected a direction for each of {len(names)} features, got {len(directions)}. "
-            "Give a mapping of names to directions."
-        )
-    return out
-
-
-def _groups(names: Sequence[str], groups: _Groups | None) -> NDArray[np.uint64]:
-    """Return the groups of each feature as bits, (n_features,) uint64."""
-    if groups is None:
-        return np.full(len(names), ALL_GROUPS)
-    out = np.zeros(len(names), dtype=np.uint64)
-    for bit, group in enumerate(groups):
-        for feature in group:
-            out[feature_number(names, feature, "interaction_constraints")] |= np.uint64(1 << bit)
-    return out
+        direction = np.zeros(len(names), dtype=np.int64)
+        if isinstance(directions, Mapping):
+            for name, value in directions.items():
+                direction[feature_number(names, name, "monotone_constraints")] = value
+        elif directions is not None and len(directions) != len(names):
+            raise InvalidInputError(
+                f"monotone_constraints: expected a direction for each of {len(names)} features, got {len(directions)}. "
+                "Give a mapping of names to directions."
+            )
+        elif directions is not None:
+            direction[:] = directions
+        allowed = np.full(len(names), ALL_GROUPS if groups is None else 0, dtype=np.uint64)
+        for bit, group in enumerate(groups or ()):
+            for feature in group:
+                allowed[feature_number(names, feature, "interaction_constraints")] |= np.uint64(1 << bit)
+        return cls(direction, allowed)
 
 
 def feature_number(names: Sequence[str], feature: str | int, place: str) -> int:

@@ -51,8 +51,10 @@ def test_parameters_of_a_ranker_are_listed_with_default_accepted_values_and_help
     assert (done.code, done.err) == (0, "")
     told = " ".join(done.out.split())
     for name, each in declared_parameters(ranker_class(ranker)).items():
-        assert (f" {name} : {each.type_name}, default={each.default!r} {each.help}" in told) == (name not in ELSEWHERE)
-        assert name in ELSEWHERE or not each.accepts or f"Accepted: {each.accepts}." in told
+        assert (f" {name} : {each.field.type_name}, default={each.default!r} {each.help}" in told) == (
+            name not in ELSEWHERE
+        )
+        assert name in ELSEWHERE or not each.field.accepts() or f"Accepted: {each.field.accepts()}." in told
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -35,7 +35,7 @@ def _fit(X: Any = A, y: Any = Y, qid: Any = QID, **more: Any) -> LambdaMART:
     return LambdaMART(**SMALL).fit(X, y, qid=qid, **more)
 
 
-EXPECTED = _fit()._learned()
+EXPECTED = _fit().to_dict()["learned"]
 
 
 @pytest.mark.parametrize(
@@ -57,14 +57,14 @@ EXPECTED = _fit()._learned()
 def test_every_kind_of_array_gives_the_model_of_a_plain_one(X) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert _fit(X)._learned() == EXPECTED
+        assert _fit(X).to_dict()["learned"] == EXPECTED
 
 
 @pytest.mark.parametrize("kind", ["csr_matrix", "csc_array", "coo_array", "dok_array"])
 def test_sparse_features_are_those_of_the_dense_matrix(kind) -> None:
     dense = np.where(RANDOM.random(A.shape) < 0.5, 0, np.nan_to_num(A)).astype(np.float32)
     sparse = getattr(scipy.sparse, kind)(dense.astype(np.float64))
-    assert _fit(sparse)._learned() == _fit(dense)._learned()
+    assert _fit(sparse).to_dict()["learned"] == _fit(dense).to_dict()["learned"]
     np.testing.assert_array_equal(feature_matrix(sparse), dense)
 
 
@@ -72,7 +72,7 @@ def test_other_frames_have_names_too() -> None:
     polars = pytest.importorskip("polars")
     model = _fit(polars.DataFrame(A, schema=NAMES), polars.Series(Y), polars.Series(QID))
     assert model.feature_names_ == tuple(NAMES)
-    assert model._learned() == EXPECTED
+    assert model.to_dict()["learned"] == EXPECTED
     with pytest.raises(ModelMismatchError, match="expected the columns in the order of training"):
         model.predict(polars.DataFrame(A, schema=NAMES[::-1]))
 
@@ -91,11 +91,11 @@ def test_other_frames_have_names_too() -> None:
     ids=["list", "series", "category", "nullable", "object", "text", "other index"],
 )
 def test_labels_and_queries_of_every_kind_give_the_same_model(y, qid) -> None:
-    assert _fit(FRAME, y, qid)._learned() == EXPECTED
+    assert _fit(FRAME, y, qid).to_dict()["learned"] == EXPECTED
 
 
 def test_labels_may_be_truth_values() -> None:
-    assert _fit(y=Y > 1)._learned() == _fit(y=(Y > 1).astype(int))._learned()
+    assert _fit(y=Y > 1).to_dict()["learned"] == _fit(y=(Y > 1).astype(int)).to_dict()["learned"]
 
 
 def test_columns_are_known_by_name_as_in_scikit_learn(tmp_path) -> None:

@@ -46,7 +46,7 @@ def test_ensemble_is_the_same_for_any_order_of_queries_and_threads(train) -> Non
     one = Ensemble(**SMALL).fit(train)
     two = Ensemble(**{**SMALL, "n_jobs": 2}).fit(train.select(order))
     np.testing.assert_allclose(one.weights_, two.weights_, rtol=1e-9)
-    assert one.members_[0]._learned() == two.members_[0]._learned()
+    assert one.members_[0].to_dict()["learned"] == two.members_[0].to_dict()["learned"]
 
 
 def test_second_stage_learns_from_held_out_scores(train) -> None:
@@ -150,7 +150,7 @@ def test_parameters_that_cannot_be_are_refused(train, parameters, message) -> No
 
 def test_members_of_a_warm_started_ensemble_are_those_of_a_cold_one(train) -> None:
     warm, cold = (Ensemble("lambdamart(n_estimators=2)", base=base, n_jobs=1).fit(train) for base in ("run", None))
-    assert warm.members_[0]._learned() == cold.members_[0]._learned()
+    assert warm.members_[0].to_dict()["learned"] == cold.members_[0].to_dict()["learned"]
 
 
 def test_the_winner_of_the_yahoo_challenge_can_be_expressed(train, valid, test, tmp_path) -> None:
@@ -164,6 +164,8 @@ def test_the_winner_of_the_yahoo_challenge_can_be_expressed(train, valid, test, 
     assert [member.kind for member in model.members_].count("lambdarank") == 2
     assert [member.kind for member in model.members_].count("logisticregression") == 2
     assert model.weights_.shape == (12,)
-    assert len({str(member._learned()) for member in model.members_}) >= 11  # the logistic regressions are one
+    assert (
+        len({str(member.to_dict()["learned"]) for member in model.members_}) >= 11
+    )  # the logistic regressions are one
     model.save(tmp_path / "model.json")
     np.testing.assert_array_equal(read_model(tmp_path / "model.json").predict(test), model.predict(test))

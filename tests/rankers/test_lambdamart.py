@@ -30,7 +30,7 @@ def test_lambdamart_learns_what_one_feature_does_not_tell(train, test) -> None:
 
 def test_lambdamart_is_the_same_for_any_number_of_threads(train, test) -> None:
     one, two = (LambdaMART(**SMALL, n_jobs=n).fit(train) for n in (1, 2))
-    assert one._learned() == two._learned()
+    assert one.to_dict()["learned"] == two.to_dict()["learned"]
     np.testing.assert_array_equal(one.predict(test), two.predict(test))
 
 
@@ -47,12 +47,16 @@ def test_lambdamart_is_the_same_for_any_order_of_rows(strategy: str, train, test
         X, y, qid = _shuffled_arrays(train, seed)
         drawn = {"data_sample_strategy": strategy, "subsample": 0.7, "colsample_bytree": 0.5}
         models.append(LambdaMART(**SMALL, **drawn).fit(X, y, qid=qid))
-    assert models[0]._learned() == models[1]._learned()
+    assert models[0].to_dict()["learned"] == models[1].to_dict()["learned"]
 
 
 def test_lambdamart_on_rows_drawn_by_gradient_learns_what_one_feature_does_not_tell(train, test) -> None:
     models = [LambdaMART(**SMALL, data_sample_strategy="mvs", subsample=0.4, n_jobs=n).fit(train) for n in (1, 2)]
-    assert models[0]._learned() == models[1]._learned() != LambdaMART(**SMALL).fit(train)._learned()
+    assert (
+        models[0].to_dict()["learned"]
+        == models[1].to_dict()["learned"]
+        != LambdaMART(**SMALL).fit(train).to_dict()["learned"]
+    )
     assert ndcg(test, models[0].predict(test)) > ndcg(test, test.base_scores) + 0.03
 
 
@@ -66,14 +70,17 @@ def test_rows_cannot_be_drawn_by_gradient_all_of_them_or_for_least_squares(train
 def test_lambdamart_is_the_same_for_any_order_of_queries_in_a_record(train) -> None:
     order = np.random.default_rng(0).permutation(len(train))
     one, two = LambdaMART(**SMALL).fit(train), LambdaMART(**SMALL).fit(train.select(order))
-    assert one._learned() == two._learned()
+    assert one.to_dict()["learned"] == two.to_dict()["learned"]
 
 
 def test_lambdamart_gives_the_same_model_twice(train) -> None:
     parameters = {**SMALL, "subsample": 0.5, "colsample_bytree": 0.5, "random_state": 7}
-    assert LambdaMART(**parameters).fit(train)._learned() == LambdaMART(**parameters).fit(train)._learned()
+    assert (
+        LambdaMART(**parameters).fit(train).to_dict()["learned"]
+        == LambdaMART(**parameters).fit(train).to_dict()["learned"]
+    )
     other = LambdaMART(**{**parameters, "random_state": 8}).fit(train)
-    assert other._learned() != LambdaMART(**parameters).fit(train)._learned()
+    assert other.to_dict()["learned"] != LambdaMART(**parameters).fit(train).to_dict()["learned"]
 
 
 def test_lambdamart_stops_early_at_the_best_validation_measure(train, valid) -> None:

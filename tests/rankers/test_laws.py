@@ -188,7 +188,10 @@ def test_trees_without_a_split_are_said(name, train, test, caplog) -> None:
 
 @ALL
 def test_ranker_is_the_same_for_any_number_of_threads(name, train) -> None:
-    assert _ranker(name, n_jobs=1).fit(train)._learned() == _ranker(name, n_jobs=2).fit(train)._learned()
+    assert (
+        _ranker(name, n_jobs=1).fit(train).to_dict()["learned"]
+        == _ranker(name, n_jobs=2).fit(train).to_dict()["learned"]
+    )
 
 
 @ALL
@@ -198,7 +201,7 @@ def test_ranker_is_the_same_for_any_order_of_rows_and_names_of_queries(name, tra
         random = np.random.default_rng(seed)
         order, names = random.permutation(train.n_rows), random.permutation(np.arange(5, len(train) + 5)).astype(str)
         model = _ranker(name, **({"subsample": 0.5} if "subsample" in _ranker(name).get_params() else {}))
-        learned.append(model.fit(train.X[order], train.labels[order], qid=names[query[order]])._learned())
+        learned.append(model.fit(train.X[order], train.labels[order], qid=names[query[order]]).to_dict()["learned"])
     assert learned[0] == learned[1]
 
 
@@ -338,7 +341,7 @@ def test_group_sizes_are_another_way_to_give_the_queries(name, train) -> None:
         {"group": sizes, "eval_set": [(X, y)], "eval_group": [sizes]},
         {"group": sizes.tolist(), "eval_set": (X, y), "eval_qid": qid},
     ):
-        assert _ranker(name, FEW_ROUNDS).fit(X, y, **given)._learned() == by_qid._learned()
+        assert _ranker(name, FEW_ROUNDS).fit(X, y, **given).to_dict()["learned"] == by_qid.to_dict()["learned"]
     with pytest.raises(InvalidInputError, match="group: expected no qid beside it, got both"):
         _ranker(name, FEW_ROUNDS).fit(X, y, qid=qid, group=sizes)
 
@@ -353,7 +356,7 @@ def test_callbacks_follow_each_iteration_and_can_stop_the_training(name, train, 
         history[: number + 2] for number in range(len(kept))
     ]
     assert vars(whole).keys() == vars(_ranker(name, FEW_ROUNDS).fit(train, eval_set=valid)).keys()
-    assert _ranker(name, FEW_ROUNDS).fit(train, eval_set=valid)._learned() == whole._learned()
+    assert _ranker(name, FEW_ROUNDS).fit(train, eval_set=valid).to_dict()["learned"] == whole.to_dict()["learned"]
     for data in (None, valid):
         stopped = _ranker(name, FEW_ROUNDS).fit(train, eval_set=data, callbacks=[lambda progress: progress.stop()])
         assert stopped.best_iteration_ <= 1

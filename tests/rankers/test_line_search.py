@@ -69,7 +69,7 @@ def _tree(forest: Forest, number: int) -> Forest:
 
 def test_line_search_is_the_same_for_any_number_of_threads_and_comes_back(train, test, tmp_path) -> None:
     one, two = (LambdaMART(**{**SMALL, "n_jobs": n}, step="line-search").fit(train) for n in (1, 2))
-    assert one._learned() == two._learned()
+    assert one.to_dict()["learned"] == two.to_dict()["learned"]
     one.save(tmp_path / "model.json")
     np.testing.assert_array_equal(read_model(tmp_path / "model.json").predict(test), one.predict(test))
 

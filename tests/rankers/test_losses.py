@@ -27,7 +27,7 @@ def test_models_learn_what_one_feature_does_not_tell(name: str, train, test) -> 
 @pytest.mark.parametrize("name", RANDOM)
 def test_random_losses_depend_on_the_seed_and_not_on_threads(name: str, train) -> None:
     one, two, other = (
-        MART(**SMALL, objective=name, n_jobs=n, random_state=seed).fit(train)._learned()
+        MART(**SMALL, objective=name, n_jobs=n, random_state=seed).fit(train).to_dict()["learned"]
         for n, seed in ((1, 0), (2, 0), (1, 1))
     )
     assert one == two != other

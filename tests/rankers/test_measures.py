@@ -80,7 +80,7 @@ def test_sigma_makes_no_difference_to_the_model(name, normalize, sparse) -> None
 @pytest.mark.parametrize("name", ["AP", "PairAccuracy"])
 def test_model_is_the_same_for_any_number_of_threads(name, sparse) -> None:
     one, two = (LambdaMART(**{**SMALL, "n_jobs": n}, metric=name).fit(sparse) for n in (1, 2))
-    assert one._learned() == two._learned()
+    assert one.to_dict()["learned"] == two.to_dict()["learned"]
 
 
 def test_custom_measure_trains_as_its_twin_and_is_saved_by_name(sparse, valid, tmp_path) -> None:

@@ -131,8 +131,8 @@ def test_nets_learn_what_one_feature_does_not_tell(ranker, train, test) -> None:
 @BOTH
 def test_random_state_fixes_the_net(ranker, train, test) -> None:
     one, two, other = (ranker(**SMALL, random_state=seed).fit(train) for seed in (3, 3, 4))
-    assert one._learned() == two._learned()
-    assert one._learned() != other._learned()
+    assert one.to_dict()["learned"] == two.to_dict()["learned"]
+    assert one.to_dict()["learned"] != other.to_dict()["learned"]
 
 
 @BOTH

@@ -56,4 +56,4 @@ def test_declaration_is_that_of_the_constructor(name: str) -> None:
             for value in (each.default, *each.search):
                 assert each.field.read(value, {}) == value
         assert not each.search or each.default is None or each.default in each.search
-        assert f"\n{each.name} : {each.type_name}, default={each.default!r}\n" in str(ranker.__doc__)
+        assert f"\n{each.name} : {each.field.type_name}, default={each.default!r}\n" in str(ranker.__doc__)

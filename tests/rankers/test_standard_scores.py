@@ -93,7 +93,6 @@ def test_base_unsupervised_is_refused_without_its_features_and_without_queries()
 @pytest.mark.parametrize(
     ("features", "message"),
     [
-        (["other", "bm25.contents"], "features of the model"),
         (["sdm.contents"], "features of the model"),
         ([], "a list of names"),
         ("bm25.contents", "a list of names"),

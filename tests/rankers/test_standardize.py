@@ -71,11 +71,6 @@ def test_standardizer_comes_back_from_json(X) -> None:
     np.testing.assert_array_equal(again.inputs(X), standardizer.inputs(X))
 
 
-def test_features_that_cannot_be_standardized_are_refused(X) -> None:
-    X[7, 1] = np.inf
-    with pytest.raises(
-        InvalidInputError, match=r"training data: expected finite or missing values, got inf.* column 2"
-    ):
-        _learned(X)
+def test_features_that_cannot_be_standardized_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="got only constant ones"):
         _learned(np.ones((3, 2), np.float32))

@@ -75,7 +75,7 @@ def test_bare_scores_follow_their_rows_in_any_order(train) -> None:
     two = LambdaMART(**SMALL).fit(
         train.X[order], train.labels[order], qid=qid[order], init_score=train.base_scores[order]
     )
-    assert one._learned() == two._learned()
+    assert one.to_dict()["learned"] == two.to_dict()["learned"]
 
 
 def test_a_document_that_the_base_run_lacks_starts_at_its_querys_lowest_score(train) -> None:
