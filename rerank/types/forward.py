@@ -1,6 +1,6 @@
 """Forward arrays: the terms of each document, field by field, as flat memory-mapped arrays.
 
-Looking up many terms in the vocabulary of an index at once.
+Documents are looked up by a hash table of their ids.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.types.ids import ODD, Floats, Ids, Ints
+from rerank.types.ids import Floats, Ids, Ints, find_in_slots, hash_slots, row_codes
 
 _BLOCK = 1 << 18  # ids hashed at a time
 
@@ -96,44 +96,14 @@ class ForwardIndex:
 
     def doc_numbers(self, doc_ids: Ids) -> Ints:
         """Return the number of each document id, -1 for an id that is not in the index."""
-        slot = _slots(doc_ids, len(self.doc_slots))
-        numbers = self.doc_slots[slot].astype(np.int64)
-        rows = np.flatnonzero(numbers >= 0)
-        while len(rows := rows[self.doc_ids[numbers[rows]] != doc_ids[rows]]):
-            slot[rows] = (slot[rows] + 1) & (len(self.doc_slots) - 1)
-            numbers[rows] = self.doc_slots[slot[rows]]
-            rows = rows[numbers[rows] >= 0]
-        return numbers
+        codes = row_codes(np.zeros(len(doc_ids), np.int64), doc_ids)
+        return find_in_slots(self.doc_slots, codes, lambda numbers, rows: self.doc_ids[numbers] == doc_ids[rows])
 
 
 def document_slots(doc_ids: Ids) -> NDArray[np.int32]:
-    """Return an open-addressing hash table of document numbers: a lookup reads about two slots.
-
-    The size is a power of two and over twice the number of ids. A document is in the slot of its id's hash or, if that
-    slot is taken, in the next free one (linear probing); -1 marks a free slot. Of equal ids, the lowest document number
-    comes first. The empty id (of a deleted document) has no slot.
-    """
-    slots = np.full(1 << (2 * len(doc_ids)).bit_length(), -1, dtype=np.int32)
-    numbers = np.flatnonzero(doc_ids != "")[::-1]  # NumPy keeps the last value assigned to a slot
-    slot = np.empty(len(doc_ids), dtype=np.int64)
-    for first in range(0, len(doc_ids), _BLOCK):
-        slot[first : first + _BLOCK] = _slots(doc_ids[first : first + _BLOCK], len(slots))
-    slot = slot[numbers]
-    while len(numbers):
-        free = slots[slot] < 0
-        slots[slot[free]] = numbers[free]
-        unplaced = slots[slot] != numbers
-        numbers = numbers[unplaced]
-        slot = (slot[unplaced] + 1) & (len(slots) - 1)
-    return slots
-
-
-def _slots(doc_ids: Ids, n_slots: int) -> Ints:
-    """Return the first slot to probe for each id; the hash does not depend on the width of the array."""
-    width = doc_ids.dtype.itemsize // 4
-    characters = np.ascontiguousarray(doc_ids).view(np.uint32).reshape(len(doc_ids), width)
-    factors = np.cumprod(np.full(width, ODD))
-    hashes: NDArray[np.uint64] = np.einsum("ij,j->i", characters, factors, dtype=np.uint64, casting="unsafe")
-    hashes ^= hashes >> np.uint64(32)
-    hashes *= ODD
-    return (hashes >> np.uint64(32)).astype(np.int64) & (n_slots - 1)
+    """Return a hash table of document numbers, see `hash_slots`; the empty id (of a deleted document) has no slot."""
+    numbers = np.flatnonzero(doc_ids != "")
+    blocks = [doc_ids[numbers[first : first + _BLOCK]] for first in range(0, len(numbers), _BLOCK)]
+    codes = [row_codes(np.zeros(len(block), np.int64), block) for block in blocks]
+    slots = hash_slots(np.concatenate([np.empty(0, np.uint64), *codes]))
+    return np.append(numbers, -1)[slots].astype(np.int32)
