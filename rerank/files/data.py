@@ -51,7 +51,7 @@ from rerank.runtime import store
 from rerank.runtime.codec import Record, at
 from rerank.runtime.mapped_rows import RowFile, row_blocks
 from rerank.runtime.output import whole_file
-from rerank.runtime.store import Blocks, Kind, Stored, offsets
+from rerank.runtime.store import Blocks, Kind, Stored
 from rerank.types import RankingData, query_rows
 from rerank.types.frames import DOC_ID, LABEL, QUERY_ID, MappingFrame
 from rerank.types.ids import id_array, id_bytes
@@ -75,14 +75,14 @@ def _kind(mapped: bool) -> Kind:
         "query_ids": Stored(np.str_, ("n_queries",)),
         "doc_ids": Stored(np.str_, ("n_rows",)),
         "feature_names": Stored(np.str_, ("n_features",)),
-        "query_ptr": offsets("n_queries", "n_rows"),
+        "query_ptr": Stored(np.int64, ("n_queries+1",)),
         "labels": numbers(("n_rows",)),
         "base_scores": numbers(("n_rows",)),
         "weights": numbers(("n_queries",)),
         "row_weights": numbers(("n_rows",)),
         "query_groups": Stored(np.int64, ("n_queries",), optional=True),
         "ideal_labels": numbers(("n_ideal",)),
-        "ideal_ptr": offsets("n_queries", "n_ideal", optional=True),
+        "ideal_ptr": Stored(np.int64, ("n_queries+1",), optional=True),
         "X": Stored(np.float32, ("n_rows", "n_features"), mapped=mapped),
     }
     about = Record(STORED, NOT_STORED)

@@ -47,19 +47,28 @@ def read_vectors(path: str | Path) -> tuple[Ids, NDArray[np.float32]]:
     path = check_file(path, "a file of vectors")
     if path.suffix not in {".npy", ".parquet"}:
         raise FileFormatError(path, None, "expected vectors in a file that ends in .npy or .parquet. Rename it.")
-    ids, values = _of_npy(path) if path.suffix == ".npy" else _of_parquet(path)
+    if path.suffix == ".parquet":
+        return of_line(path, None, checked_vectors, *_of_parquet(path))
+    try:
+        values = np.lib.format.open_memmap(path, mode="r")  # nothing in the file is executed
+    except Exception:  # a damaged header raises errors of many kinds
+        raise FileFormatError(
+            path, None, "expected an array of NumPy, got another file. Write it by np.save."
+        ) from None
+    names = check_file(path.with_suffix(".ids"), "the ids of the vectors, one a line")
+    ids = [content.strip() for _, content in filled_lines(names)]
     return of_line(path, None, checked_vectors, ids, values)
 
 
 def checked_vectors(ids: Any, values: Any) -> tuple[Ids, NDArray[np.float32]]:
     """Return ids and vectors as arrays; raise InvalidInputError for what they cannot be."""
     labels = ids.tolist() if isinstance(ids, np.ndarray) else list(ids)
-    wrong = [number for number, label in enumerate(labels) if label is None or isinstance(label, float | np.floating)]
-    if wrong:
-        raise InvalidInputError(
-            f"vectors: expected ids that are text or whole numbers, got {labels[wrong[0]]!r} at vector {wrong[0]}. "
-            "Give each vector its id."
-        )
+    for number, label in enumerate(labels):
+        if label is None or isinstance(label, float | np.floating):
+            raise InvalidInputError(
+                f"vectors: expected ids that are text or whole numbers, got {label!r} at vector {number}. Give each "
+                "vector its id."
+            )
     names = list(map(str, labels))
     array = np.asarray(values)
     if array.ndim != 2 or array.dtype.kind not in "fiu" or not 1 <= array.shape[1] <= MOST_DIMENSIONS:
@@ -87,18 +96,6 @@ def checked_vectors(ids: Any, values: Any) -> tuple[Ids, NDArray[np.float32]]:
                 "Encode it again."
             )
     return id_array(names), vectors
-
-
-def _of_npy(path: Path) -> tuple[list[str], NDArray[Any]]:
-    """Return ids and array of a file of NumPy; nothing in it is executed."""
-    try:
-        values = np.lib.format.open_memmap(path, mode="r")
-    except Exception:  # a damaged header raises errors of many kinds
-        raise FileFormatError(
-            path, None, "expected an array of NumPy, got another file. Write it by np.save."
-        ) from None
-    ids = check_file(path.with_suffix(".ids"), "the ids of the vectors, one a line")
-    return [content.strip() for _, content in filled_lines(ids)], values
 
 
 def _of_parquet(path: Path) -> tuple[list[Any], NDArray[Any]]:

@@ -126,9 +126,9 @@ def first_broken_query(names: list[str]) -> str | None:
 def hash_slots(hashes: Words) -> NDArray[np.int32]:
     """Return an open-addressing hash table of the numbers of some hashes: a lookup reads one slot or two.
 
-    The size is a power of two and over four times the number of hashes. A number is in the slot of its hash's leading bits
-    or, if that slot is taken, in the next free one (linear probing); -1 marks a free slot. Of equal hashes, the lowest
-    number comes first.
+    The size is a power of two and over four times the number of hashes. A number is in the slot of its hash's leading
+    bits or, if that slot is taken, in the next free one (linear probing); -1 marks a free slot. Of equal hashes, the
+    lowest number comes first.
     """
     slots = np.full(1 << (4 * len(hashes)).bit_length(), -1, dtype=np.int32)
     numbers = np.arange(len(hashes))[::-1]  # NumPy keeps the last value assigned to a slot

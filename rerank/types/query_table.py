@@ -188,8 +188,7 @@ class QueryTable(Shown):
             Numbers of the queries, from 0, in the given order.
 
         """
-        numbers = [self._positions[query_id] for query_id in query_ids if query_id in self._positions]
-        return np.array(numbers, dtype=np.int64)
+        return np.array([self._positions[query] for query in query_ids if query in self._positions], dtype=np.int64)
 
     def matches(self, query_ids: Ids, query_ptr: Ints, doc_ids: NDArray[Any]) -> tuple[Ints, Ints]:
         """Return which of other rows the table has, and their rows in the table.
