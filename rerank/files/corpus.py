@@ -476,26 +476,23 @@ def _documents(path: Path, encoding: str) -> Iterator[SgmlDocument]:
     parts: list[str] = []
     first_line = 1  # of the parts
     n_letters = 0  # in the parts
-    line = 0
     for line, content in text_lines(path, encoding):
-        end = 0
-        for tag in _DOC.finditer(content) if "<" in content else ():
-            parts.append(content[end : tag.start()])
-            end = tag.end()
-            if tag[1] and open_line is None:
+        before, *tags = _DOC.split(content) if "<" in content else [content]  # then a tag's slash, and what follows it
+        parts.append(before)
+        for slash, after in zip(tags[::2], tags[1::2], strict=True):
+            if open_line is None and slash:
                 raise FileFormatError(path, line, "expected <DOC> before </DOC>, got none. Add it.")
-            if tag[1] and open_line is not None:
-                yield _document(path, open_line, "".join(parts))
-                open_line = None
-            elif open_line is not None:
-                raise _not_closed(path, open_line, f"<DOC> on line {line}")
-            else:
+            if open_line is None:
                 refuse_stray(path, first_line, "".join(parts), *_WITHIN)
-                open_line = line
-            parts = []
+            elif slash:
+                yield _document(path, open_line, "".join(parts))
+            else:
+                raise _not_closed(path, open_line, f"<DOC> on line {line}")
+            open_line = None if slash else line
+            parts = [after]
             first_line = line
-        parts += (content[end:], "\n")
-        n_letters = 0 if end else n_letters
+            n_letters = 0
+        parts.append("\n")
         n_letters += len(content)
         if n_letters > MOST_BYTES:
             raise FileFormatError(
