@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, shown
-from rerank.files.rows import all_distinct, refuse_repeats
+from rerank.files.rows import refuse_repeats
 from rerank.files.source import LineFault, check_file, check_ids, chunks, is_header, of_line, text
 from rerank.runtime.threads import NUMPY_THREADS
 from rerank.types import Floats, Ints, pointers
@@ -143,12 +143,11 @@ def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES)
     query_of_group = np.array([numbers.setdefault(name, len(numbers)) for name in rows.names], dtype=np.int64)
     names = list(numbers)
     query_ptr = pointers(np.bincount(query_of_group, rows.lengths, len(names)).astype(np.int64))
-    is_grouped = bool(np.all(query_of_group[1:] >= query_of_group[:-1]))
-    if not (is_grouped and all_distinct(query_ptr, rows.codes)):
-        query = np.repeat(query_of_group, rows.lengths)
-        codes = rows.codes + query.astype(np.uint64) * ODD
-        refuse_repeats(path, names, query, rows.doc_ids, chain.from_iterable(rows.lines), codes, layout.once)
-        order = slice(None) if is_grouped else np.argsort(query, kind="stable")
+    query = np.repeat(query_of_group, rows.lengths)
+    codes = rows.codes + query.astype(np.uint64) * ODD
+    refuse_repeats(path, names, query, rows.doc_ids, chain.from_iterable(rows.lines), codes, layout.once)
+    if (query_of_group[1:] < query_of_group[:-1]).any():
+        order = np.argsort(query, kind="stable")
         rows = replace(rows, doc_ids=rows.doc_ids[order], values=rows.values[order])
     return id_array(names), query_ptr, rows
 

@@ -55,7 +55,7 @@ from rerank.files.source import (
     json_objects,
     of_line,
     open_source,
-    stray_text,
+    refuse_stray,
     text_lines,
 )
 from rerank.types import Qrels, query_rows
@@ -88,7 +88,8 @@ _DOC = re.compile(r"<(/?)doc(?:\s[^<>]*)?>", re.IGNORECASE)
 _DOCNO_BEGIN = re.compile(r"<docno(?:\s[^<>]*)?>", re.IGNORECASE)
 _DOCNO_END = re.compile(r"</docno\s*>", re.IGNORECASE)
 _TAG = re.compile(rf"<(/?)({'|'.join(ELEMENTS)})(?:\s[^<>]*)?>", re.IGNORECASE)
-_BLANKS = " \t\r\n\x1a"  # 0x1a is the end of file in DOS
+# What stray text is refused with; the blanks have 0x1a, the end of file in DOS.
+_WITHIN = ("text within <DOC> and </DOC>", "Enclose or remove it", " \t\r\n\x1a")
 
 
 def data_set_name(path: str | Path) -> str | None:
@@ -475,26 +476,23 @@ def _documents(path: Path, encoding: str) -> Iterator[SgmlDocument]:
     parts: list[str] = []
     first_line = 1  # of the parts
     n_letters = 0  # in the parts
-    line = 0
     for line, content in text_lines(path, encoding):
-        end = 0
-        for tag in _DOC.finditer(content) if "<" in content else ():
-            parts.append(content[end : tag.start()])
-            end = tag.end()
-            if tag[1] and open_line is None:
+        before, *tags = _DOC.split(content) if "<" in content else [content]  # then a tag's slash, and what follows it
+        parts.append(before)
+        for slash, after in zip(tags[::2], tags[1::2], strict=True):
+            if open_line is None and slash:
                 raise FileFormatError(path, line, "expected <DOC> before </DOC>, got none. Add it.")
-            if tag[1] and open_line is not None:
+            if open_line is None:
+                refuse_stray(path, first_line, "".join(parts), *_WITHIN)
+            elif slash:
                 yield _document(path, open_line, "".join(parts))
-                open_line = None
-            elif open_line is not None:
-                raise _not_closed(path, open_line, f"<DOC> on line {line}")
             else:
-                _refuse_outside(path, first_line, "".join(parts))
-                open_line = line
-            parts = []
+                raise _not_closed(path, open_line, f"<DOC> on line {line}")
+            open_line = None if slash else line
+            parts = [after]
             first_line = line
-        parts += (content[end:], "\n")
-        n_letters = 0 if end else n_letters
+            n_letters = 0
+        parts.append("\n")
         n_letters += len(content)
         if n_letters > MOST_BYTES:
             raise FileFormatError(
@@ -504,22 +502,11 @@ def _documents(path: Path, encoding: str) -> Iterator[SgmlDocument]:
             )
     if open_line is not None:
         raise _not_closed(path, open_line, "the end of the file")
-    _refuse_outside(path, first_line, "".join(parts))
+    refuse_stray(path, first_line, "".join(parts), *_WITHIN)
 
 
 def _not_closed(path: Path, line: int, got: str) -> FileFormatError:
     return FileFormatError(path, line, f"expected </DOC> for this <DOC>, got {got}. Add it, or fetch the file anew.")
-
-
-def _refuse_outside(path: Path, line: int, between: str) -> None:
-    """Refuse text between documents other than comments and tags."""
-    stray = stray_text(between, _BLANKS)
-    if stray is not None:
-        raise FileFormatError(
-            path,
-            line + between.count("\n", 0, stray[0]),
-            f"expected text within <DOC> and </DOC>, got {shown(stray[1])}. Enclose or remove it.",
-        )
 
 
 def _document(path: Path, line: int, block: str) -> SgmlDocument:
@@ -532,8 +519,5 @@ def _document(path: Path, line: int, block: str) -> SgmlDocument:
         )
     rest = block[: opening[0].start()] + "\n" + block[closing.end() :]
     doc_id = block[opening[0].end() : closing.start()].strip()
-    return SgmlDocument(doc_id, _TAG.sub(_on_its_own_line, rest), path, line)
-
-
-def _on_its_own_line(tag: re.Match[str]) -> str:
-    return f"</{tag[2].upper()}>\n" if tag[1] else f"\n<{tag[2].upper()}>"
+    lines = _TAG.sub(lambda tag: f"</{tag[2].upper()}>\n" if tag[1] else f"\n<{tag[2].upper()}>", rest)
+    return SgmlDocument(doc_id, lines, path, line)

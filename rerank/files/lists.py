@@ -77,10 +77,8 @@ def read_names(path: str | Path) -> tuple[str, ...]:
     """
     path = check_file(path, "a file of feature names")
     names: dict[str, int] = {}
-    lines = [text.strip() for _, text in text_lines(path)]
-    while lines and not lines[-1]:
-        lines.pop()
-    for line, name in enumerate(lines, 1):
+    content = "\n".join(text.strip() for _, text in text_lines(path)).rstrip("\n")
+    for line, name in enumerate(content.split("\n") if content else (), 1):
         if not name:
             raise FileFormatError(path, line, "expected a name, got a blank line. Each line is the name of a feature.")
         if names.setdefault(name, line) != line:

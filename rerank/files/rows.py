@@ -21,9 +21,9 @@ from rerank.files.source import checked_path
 from rerank.runtime.codec import Array, Choice, Field, Flag, Names, Plain, Record, Table, Whole
 from rerank.runtime.mapped_rows import RowFile, is_mapped, release, row_blocks
 from rerank.runtime.threads import memory_limit
-from rerank.types import Floats, Ints, RankingData, pointers, query_blocks
+from rerank.types import Floats, Ints, RankingData, pointers
 from rerank.types.frames import LABEL
-from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, repeated_row
+from rerank.types.ids import Ids, Words, id_array, id_bytes, repeated_row
 from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, grouped_members, weight_members, weights_of_rows
 from rerank.types.retriever import RETRIEVERS
 
@@ -73,16 +73,6 @@ def refuse_repeats(
             f"expected each document once in a query, got {shown(docs[row].item())} again in query "
             f"{shown(str(names[query[row]]))}{where}. Remove one of the two {what}{remedy}.",
         )
-
-
-def all_distinct(query_ptr: Ints, codes: Words) -> bool:
-    """Return whether no query has two equal codes; False is possible, but improbable, if none has."""
-    for first, last in query_blocks(query_ptr, 1 << 12):
-        query = np.repeat(np.arange(first, last, dtype=np.uint64), np.diff(query_ptr[first : last + 1]))
-        ordered = np.sort(codes[query_ptr[first] : query_ptr[last]] + query * ODD)
-        if (ordered[1:] == ordered[:-1]).any():
-            return False
-    return True
 
 
 @dataclass

@@ -337,11 +337,13 @@ def without_markup(text: str) -> str:
     return _COMMENT_OR_TAG.sub(_blanked, closed + mark) + _TAG.sub(_blanked, rest)
 
 
-def stray_text(between: str, blanks: str | None = None) -> tuple[int, str] | None:
-    """Return where text other than comments, tags and blanks begins, and its first line; None if there is none."""
+def refuse_stray(path: Path, line: int, between: str, expected: str, remedy: str, blanks: str | None = None) -> None:
+    """Refuse text other than comments, tags and blanks in what begins in a line."""
     bare = without_markup(between)
     stray = bare.lstrip(blanks)
-    return (len(bare) - len(stray), stray.splitlines()[0]) if stray else None
+    if stray:
+        first = line + bare.count("\n", 0, len(bare) - len(stray))
+        raise FileFormatError(path, first, f"expected {expected}, got {shown(stray.splitlines()[0])}. {remedy}.")
 
 
 def _blanked(markup: re.Match[str]) -> str:

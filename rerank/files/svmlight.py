@@ -165,7 +165,8 @@ def _features(path: Path, chunk: bytes, lines: list[int], pairs: list[bytes]) ->
     if not ascending.all():  # features may be in any order, but none twice
         order = np.lexsort((features, row))
         again = (features[order][1:] == features[order][:-1]) & (row[order][1:] == row[order][:-1])
-        for pair in order[1:][again].tolist():
+        if again.any():
+            pair = order[1:][again][0]
             message = (
                 f"expected each feature once in a row, got feature {features[pair]} again. Keep one of its values."
             )
@@ -222,8 +223,11 @@ def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
         rows = _rows(path, first, chunk, header, not lines)
         if rows:
             some_lines, labels, queries, docs, bases, weights, some_words, pairs = map(list, zip(*rows, strict=True))
-            _refuse_long(path, some_lines, queries)
-            _refuse_long(path, some_lines, docs)
+            for ids in (queries, docs):
+                if max(map(len, ids)) > MOST_LETTERS:
+                    row = next(row for row, name in enumerate(ids) if len(name) > MOST_LETTERS)
+                    message = f"expected ids {ID_RULE}, got {len(ids[row])}. Shorten it."
+                    raise FileFormatError(path, some_lines[row], message)
             X, n_pairs = _features(path, chunk, some_lines, pairs)
             numbers = {LABEL: np.array(labels), BASE_SCORE: np.array(bases), WEIGHT: np.array(weights)}
             table.append(queries, docs, numbers, X)
@@ -243,12 +247,6 @@ def read_svmlight(path: str | Path, mapped: bool = False) -> RankingData:
         about = {**about, "zeros": LISTED if n_listed == len(lines) * table.width else zeros}
     names = of_line(path, header.line, header.names, max(table.width, len(header.feature_names or ())))
     return of_line(path, header.line, table.record, path, names, about, _document_ids(table, words), np.array(lines))
-
-
-def _refuse_long(path: Path, lines: list[int], ids: list[str]) -> None:
-    if max(map(len, ids)) > MOST_LETTERS:
-        line, name = next((line, name) for line, name in zip(lines, ids, strict=True) if len(name) > MOST_LETTERS)
-        raise FileFormatError(path, line, f"expected ids {ID_RULE}, got {len(name)}. Shorten it.")
 
 
 def write_svmlight(data: RankingData, path: str | Path, blocks: Iterable[NDArray[np.float32]] | None = None) -> None:

@@ -33,7 +33,7 @@ from rerank.files.source import (
     objects_of_lines,
     of_line,
     refuse_header,
-    stray_text,
+    refuse_stray,
     text_lines,
     without_markup,
 )
@@ -45,6 +45,7 @@ from rerank.types.ids import WHITE_SPACE
 _log = logging.getLogger("rerank")
 ID_KEYS = ("id", "qid", "query_id", "_id")
 TEXT_KEYS = ("text", "query", "title", "input")
+_WITHIN = ("topics within <top> and </top>", "Remove it")
 XML_TEXTS = ("query", "title", "summary")  # elements of a topic, the first that it has
 Entry = tuple[int | None, str, str]  # line, query id, text
 # A tag ends before the next one begins: tags without their ends are then read once, not once for each.
@@ -133,7 +134,7 @@ def _marked_up(path: Path, text: str) -> Iterator[Entry]:
     line = 1
     for topic in _TOPICS["topic" if is_xml else "top"].finditer(text):
         if not is_xml:
-            _refuse_stray(path, line, text[end : topic.start()])
+            refuse_stray(path, line, text[end : topic.start()], *_WITHIN)
         line += text.count("\n", end, topic.start())
         yield line, *of_line(path, line, entry, topic[1], topic[2])
         line += text.count("\n", topic.start(), topic.end())
@@ -145,15 +146,7 @@ def _marked_up(path: Path, text: str) -> Iterator[Entry]:
             path, line, f"expected <top>, got {shown(first.splitlines()[0].strip())}. Name a TREC topics file."
         )
     if not is_xml:
-        _refuse_stray(path, line, text[end:])
-
-
-def _refuse_stray(path: Path, line: int, between: str) -> None:
-    """Refuse text between topics other than comments and tags; it begins in a line."""
-    stray = stray_text(between)
-    if stray is not None:
-        message = f"expected topics within <top> and </top>, got {shown(stray[1])}. Remove it."
-        raise FileFormatError(path, line + between.count("\n", 0, stray[0]), message)
+        refuse_stray(path, line, text[end:], *_WITHIN)
 
 
 def _collected(path: Path, entries: Iterable[Entry]) -> dict[str, str]:

@@ -46,7 +46,6 @@ from rerank.types import Qrels, RankingData, Run, Topics
 from rerank.types.ids import QUERY, id_array
 from rerank.types.passages import Passages
 from rerank.types.retriever import BM25, CONTENTS, K1, B
-from rerank.types.vocabulary import find_terms
 from rerank.vectors.space import ENCODER
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
     from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
     from rerank.types import Ints
-    from rerank.types.forward import ForwardIndex
+    from rerank.types.forward import ForwardIndex, find_terms
     from rerank.vectors.encoder import Encoded, EncodedDocuments, Encoder
     from rerank.vectors.vectors import Vectors
 

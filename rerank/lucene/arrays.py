@@ -121,7 +121,7 @@ def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Non
         raise Fault("sizes of shards that do not add up")
 
 
-KIND = _Kind("rerank forward arrays", 6, "", "", _HEADER, _declared, _check)
+KIND = _Kind("rerank forward arrays", 7, "", "", _HEADER, _declared, _check)
 
 
 def write_arrays(index: Path, folder: Path, made_with_index: bool) -> Ids:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rerank.errors import InvalidInputError
-from rerank.files.vectors import checked_vectors, read_vectors
+from rerank.files.data import checked_vectors, read_vectors
 from rerank.retrieval.sources.nearest import nearest_hits
 from rerank.types import Run, pointers
 from rerank.types.ids import Ids

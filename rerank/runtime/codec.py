@@ -295,19 +295,15 @@ class Array(Field):
         if not isinstance(value, list):
             raise SchemaError("a list", shown(value))
         kind = np.dtype(self.dtype).kind
-        types = set(map(type, value))
         what, allowed, wide = _KINDS[kind]
-        if not types <= allowed:
+        if not set(map(type, value)) <= allowed:
             number = next(number for number, entry in enumerate(value) if type(entry) not in allowed)
             raise SchemaError(what, shown(value[number]), path=f"[{number}]")
         if kind == "b":
             return np.array(value, dtype=np.bool_)
-        low = self.low
-        high = self.high
-        if kind in "iu":
-            limits = np.iinfo(self.dtype)
-            low = max(low, limits.min)
-            high = min(high, limits.max)
+        limits: Any = np.finfo(self.dtype) if kind == "f" else np.iinfo(self.dtype)
+        low = max(self.low, limits.min)
+        high = min(self.high, limits.max)
         try:
             array = np.array(value, dtype=wide)
             bad = ~((array >= low) & (array <= high))
@@ -542,28 +538,28 @@ def _field_of(kind: Any) -> Field:
     return _LEAVES.get(kind) or _Object(kind)
 
 
+@dataclass(frozen=True)
 class _Optional(Field):
     """None, or a value of a field."""
 
-    def __init__(self, field: Field) -> None:
-        self._field = field
+    field: Field
 
     def read(self, value: Any, sizes: Sizes) -> Any:
         """Return the value."""
-        return None if value is None else self._field.read(value, sizes)
+        return None if value is None else self.field.read(value, sizes)
 
 
+@dataclass(frozen=True)
 class _Object(Field):
     """A dataclass, or a class with `_restored`."""
 
-    def __init__(self, kind: Any) -> None:
-        self._kind = kind
+    kind: Any
 
     def read(self, value: Any, sizes: Sizes) -> Any:
         """Return the object, checked."""
-        if hasattr(self._kind, "_restored"):
-            return self._kind._restored(value, sizes)
-        found = self._kind(**_record(self._kind).read(value, sizes))
+        if hasattr(self.kind, "_restored"):
+            return self.kind._restored(value, sizes)
+        found = self.kind(**_record(self.kind).read(value, sizes))
         if hasattr(found, "check"):
             found.check()
         return found

@@ -63,11 +63,6 @@ class Stored:
         Its NumPy type; np.str_ for text.
     *shape : str
         Its lengths: a number, or the name of a size, which the first array with it sets; "n+1" is one more than "n".
-    low, high : float, optional
-        Bounds of the values, both included; `high` may be the name of a size, which the values are below. A mapped
-        array is not compared with them.
-    end : str
-        Name of a size: the values rise from 0 to it.
     mapped : bool
         Whether it is memory-mapped; its content is checked by the kind of file.
     optional : bool
@@ -77,9 +72,6 @@ class Stored:
 
     dtype: Any
     shape: tuple[str, ...]
-    low: float | None = None
-    high: float | str = np.inf
-    end: str = ""
     mapped: bool = False
     optional: bool = False
 
@@ -96,22 +88,6 @@ class Stored:
         if not fits:
             lengths = ", ".join(str(sizes.get(length, length)) for length in self.shape)
             raise SchemaError(f"shape ({lengths})", f"shape {shape}")
-
-    def check_values(self, array: NDArray[Any], sizes: Sizes) -> None:
-        """Raise SchemaError for values that the declaration excludes."""
-        if self.dtype is np.str_ and not are_characters(array):
-            raise SchemaError("text", "what is none")
-        high = sizes[self.high] - 1 if isinstance(self.high, str) else self.high
-        if self.low is not None and not ((array >= self.low) & (array <= high)).all():
-            raise SchemaError(f"numbers from {self.low:g} to {high:g}", "others")
-        end = sizes.get(self.end, 0)
-        if self.end and (array[0] != 0 or array[-1] != end or (array[1:] < array[:-1]).any()):
-            raise SchemaError(f"numbers that rise from 0 to {end}", "others")
-
-
-def offsets(n: str, end: str, *, optional: bool = False) -> Stored:
-    """Return the declaration of offsets of `n` groups of values, which rise from 0 to `end`: both names of sizes."""
-    return Stored(np.int64, (f"{n}+1",), end=end, optional=optional)
 
 
 @dataclass(frozen=True)
@@ -162,17 +138,13 @@ def write(path: str | Path, kind: Kind, values: Mapping[str, Any], arrays: Mappi
             start = handle.tell() + _LOCAL + len(info.filename.encode()) + 4 + _ZIP64
             info.extra = struct.pack("<HH", _ALIGNMENT_FIELD, -start % _ALIGNMENT) + bytes(-start % _ALIGNMENT)
             with archive.open(info, "w", force_zip64=True) as entry:
-                _write_array(entry, array)
-
-
-def _write_array(entry: IO[bytes], array: Blocks) -> None:
-    dtype = np.dtype(array.dtype).newbyteorder("<")
-    descr = np.lib.format.dtype_to_descr(dtype)
-    np.lib.format.write_array_header_1_0(entry, {"descr": descr, "fortran_order": False, "shape": array.shape})
-    step = max(1, _AT_ONCE // max(dtype.itemsize * prod(array.shape[1:]), 1))
-    for block in array.blocks:
-        for first in range(0, len(block), step):
-            entry.write(np.ascontiguousarray(block[first : first + step], dtype=dtype).tobytes())
+                dtype = np.dtype(array.dtype).newbyteorder("<")
+                header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": array.shape}
+                np.lib.format.write_array_header_1_0(entry, header)
+                step = max(1, _AT_ONCE // max(dtype.itemsize * prod(array.shape[1:]), 1))
+                for block in array.blocks:
+                    for first in range(0, len(block), step):
+                        entry.write(np.ascontiguousarray(block[first : first + step], dtype=dtype).tobytes())
 
 
 def read(path: Path, kind: Kind, notes: Sequence[Path] = ()) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -208,7 +180,11 @@ def _opened(path: Path, kind: Kind) -> Iterator[tuple[zipfile.ZipFile, dict[str,
     """Yield the archive and the values of its header; any fault is raised as the kind's error."""
     try:
         with zipfile.ZipFile(path) as archive:
-            about = _header(path, archive)
+            if "about.npy" not in archive.NameToInfo:
+                raise Fault("arrays of something else")
+            with at("about"):
+                text = _array(path, archive, "about", Stored(np.uint8, ("bytes",)), {}, False).tobytes()
+            about = parse_json(text)
             if not isinstance(about, dict) or about.pop("format", None) != kind.name:
                 raise Fault("arrays of something else")
             version = about.pop("version", None)
@@ -219,23 +195,14 @@ def _opened(path: Path, kind: Kind) -> Iterator[tuple[zipfile.ZipFile, dict[str,
             yield archive, values
     except Fault as fault:
         raise kind.error(path, fault) from None
+    except ParseFault as fault:
+        raise kind.error(path, f"arrays of something else (about: {fault})") from None
     except SchemaError as error:
         raise kind.error(path, f"{error.path}: expected {error.expected}, got {error.got}") from None
     except _DAMAGE as fault:
         if isinstance(fault, RerankError):
             raise
         raise kind.error(path, "something else or a damaged file") from fault
-
-
-def _header(path: Path, archive: zipfile.ZipFile) -> Any:
-    """Return the JSON value of the header of an archive."""
-    if "about.npy" not in archive.NameToInfo:
-        raise Fault("arrays of something else")
-    try:
-        with at("about"):
-            return parse_json(_array(path, archive, "about", Stored(np.uint8, ("bytes",)), {}, False).tobytes())
-    except ParseFault as fault:
-        raise Fault(f"arrays of something else (about: {fault})") from None
 
 
 def _array(
@@ -260,7 +227,8 @@ def _array(
     with archive.open(entry) as member:
         array: NDArray[Any] = np.lib.format.read_array(member)
         member.read(1)  # at its end the checksum is compared
-    field.check_values(array, sizes)
+    if field.dtype is np.str_ and not are_characters(array):
+        raise SchemaError("text", "what is none")
     array.flags.writeable = not field.mapped
     return array
 

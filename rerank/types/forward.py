@@ -1,18 +1,20 @@
 """Forward arrays: the terms of each document, field by field, as flat memory-mapped arrays.
 
-Looking up many terms in the vocabulary of an index at once.
+Documents are looked up by a hash table of their ids, terms by binary search in the vocabulary.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.types.ids import ODD, Floats, Ids, Ints
+from rerank.runtime.kernels import helper, kernel
+from rerank.runtime.mapped_rows import read_only_view
+from rerank.types.ids import Floats, Ids, Ints, find_in_slots, hash_slots, pointers, row_codes
 
 _BLOCK = 1 << 18  # ids hashed at a time
 
@@ -96,44 +98,60 @@ class ForwardIndex:
 
     def doc_numbers(self, doc_ids: Ids) -> Ints:
         """Return the number of each document id, -1 for an id that is not in the index."""
-        slot = _slots(doc_ids, len(self.doc_slots))
-        numbers = self.doc_slots[slot].astype(np.int64)
-        rows = np.flatnonzero(numbers >= 0)
-        while len(rows := rows[self.doc_ids[numbers[rows]] != doc_ids[rows]]):
-            slot[rows] = (slot[rows] + 1) & (len(self.doc_slots) - 1)
-            numbers[rows] = self.doc_slots[slot[rows]]
-            rows = rows[numbers[rows] >= 0]
-        return numbers
+        codes = row_codes(np.zeros(len(doc_ids), np.int64), doc_ids)
+        return find_in_slots(self.doc_slots, codes, lambda numbers, rows: self.doc_ids[numbers] == doc_ids[rows])
 
 
 def document_slots(doc_ids: Ids) -> NDArray[np.int32]:
-    """Return an open-addressing hash table of document numbers: a lookup reads about two slots.
+    """Return a hash table of document numbers, see `hash_slots`; the empty id (of a deleted document) has no slot."""
+    numbers = np.flatnonzero(doc_ids != "")
+    blocks = [doc_ids[numbers[first : first + _BLOCK]] for first in range(0, len(numbers), _BLOCK)]
+    codes = [row_codes(np.zeros(len(block), np.int64), block) for block in blocks]
+    slots = hash_slots(np.concatenate([np.empty(0, np.uint64), *codes]))
+    return np.append(numbers, -1)[slots].astype(np.int32)
 
-    The size is a power of two and over twice the number of ids. A document is in the slot of its id's hash or, if that
-    slot is taken, in the next free one (linear probing); -1 marks a free slot. Of equal ids, the lowest document number
-    comes first. The empty id (of a deleted document) has no slot.
+
+def find_terms(forward: ForwardIndex, terms: Sequence[bytes]) -> Ints:
+    """Return the number of each term (UTF-8), (n_terms,) int64; -1 where no field of the index holds it."""
+    numbers = np.empty(len(terms), dtype=np.int64)
+    _find_terms(
+        read_only_view(np.frombuffer(b"".join(terms), dtype=np.uint8)),
+        pointers([len(term) for term in terms]),
+        read_only_view(forward.vocabulary),
+        read_only_view(forward.term_ptr),
+        numbers,
+    )
+    return numbers
+
+
+@kernel()
+def _find_terms(terms, terms_ptr, vocabulary, term_ptr, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_terms,) with the number of each term, -1 for an unknown one, by a binary search each.
+
+    terms, vocabulary    concatenated bytes of terms; the terms of the vocabulary ascend
+    terms_ptr, term_ptr  first byte of each term
     """
-    slots = np.full(1 << (2 * len(doc_ids)).bit_length(), -1, dtype=np.int32)
-    numbers = np.flatnonzero(doc_ids != "")[::-1]  # NumPy keeps the last value assigned to a slot
-    slot = np.empty(len(doc_ids), dtype=np.int64)
-    for first in range(0, len(doc_ids), _BLOCK):
-        slot[first : first + _BLOCK] = _slots(doc_ids[first : first + _BLOCK], len(slots))
-    slot = slot[numbers]
-    while len(numbers):
-        free = slots[slot] < 0
-        slots[slot[free]] = numbers[free]
-        unplaced = slots[slot] != numbers
-        numbers = numbers[unplaced]
-        slot = (slot[unplaced] + 1) & (len(slots) - 1)
-    return slots
+    for number in range(len(out)):
+        low = 0
+        high = len(term_ptr) - 1
+        term = terms[terms_ptr[number] : terms_ptr[number + 1]]
+        out[number] = -1
+        while low < high:
+            middle = (low + high) >> 1
+            order = _compare(vocabulary[term_ptr[middle] : term_ptr[middle + 1]], term)
+            if order == 0:
+                out[number] = middle
+                break
+            if order < 0:
+                low = middle + 1
+            else:
+                high = middle
 
 
-def _slots(doc_ids: Ids, n_slots: int) -> Ints:
-    """Return the first slot to probe for each id; the hash does not depend on the width of the array."""
-    width = doc_ids.dtype.itemsize // 4
-    characters = np.ascontiguousarray(doc_ids).view(np.uint32).reshape(len(doc_ids), width)
-    factors = np.cumprod(np.full(width, ODD))
-    hashes: NDArray[np.uint64] = np.einsum("ij,j->i", characters, factors, dtype=np.uint64, casting="unsafe")
-    hashes ^= hashes >> np.uint64(32)
-    hashes *= ODD
-    return (hashes >> np.uint64(32)).astype(np.int64) & (n_slots - 1)
+@helper()
+def _compare(left, right):  # type: ignore[no-untyped-def]
+    """Return a number below 0 where `left` (bytes) sorts before `right`, 0 where they are equal, else above 0."""
+    for index in range(min(len(left), len(right))):
+        if left[index] != right[index]:
+            return np.int64(left[index]) - np.int64(right[index])
+    return len(left) - len(right)

@@ -209,12 +209,6 @@ def id_column(what: str, frame: Frame, column: str) -> Ids:
     return id_array(ids)
 
 
-def query_ids(what: str, table: Mapping[Any, Any]) -> Ids:
-    """Return the query ids of `{query id: {document id: value}}`, also of those without a document."""
-    names = np.fromiter(table, dtype=object, count=len(table))
-    return id_column(what, MappingFrame({QUERY_ID: names, DOC_ID: names}), QUERY_ID)
-
-
 def _first_wrong(ids: list[str]) -> int | None:
     """Return the position of the first id that is empty, or has NUL, which NumPy drops, or half a surrogate pair."""
     joined = "".join(ids)

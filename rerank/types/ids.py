@@ -11,8 +11,7 @@ file, sort by merging or keep the earlier row). Texts without ids are known by t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -124,50 +123,42 @@ def first_broken_query(names: list[str]) -> str | None:
     return first_broken(names) if with_mark is None else with_mark
 
 
-@dataclass(frozen=True, eq=False)
-class QueryDocIndex:
-    """Index of rows by query number and document id.
+def hash_slots(hashes: Words) -> NDArray[np.int32]:
+    """Return an open-addressing hash table of the numbers of some hashes: a lookup reads one slot or two.
 
-    codes  (n_rows,) uint64 hashes of `row_codes`, ascending
-    order  (n_rows,) int64 row of each hash
-    first  position in `codes` of the first hash with the given leading bits; -1 if there is none
+    The size is a power of two and over four times the number of hashes. A number is in the slot of its hash's leading
+    bits or, if that slot is taken, in the next free one (linear probing); -1 marks a free slot. Of equal hashes, the
+    lowest number comes first.
     """
+    slots = np.full(1 << (4 * len(hashes)).bit_length(), -1, dtype=np.int32)
+    numbers = np.arange(len(hashes))[::-1]  # NumPy keeps the last value assigned to a slot
+    slot = _first_slots(hashes, slots)[::-1]
+    while len(numbers):
+        free = slots[slot] < 0
+        slots[slot[free]] = numbers[free]
+        unplaced = slots[slot] != numbers
+        numbers = numbers[unplaced]
+        slot = (slot[unplaced] + 1) & (len(slots) - 1)
+    return slots
 
-    query: NDArray[np.int64]
-    doc_ids: NDArray[Any]
-    codes: Words
-    order: NDArray[np.int64]
-    first: NDArray[np.int32]
 
-    @classmethod
-    def of(cls, query: NDArray[np.int64], doc_ids: NDArray[Any]) -> QueryDocIndex:
-        """Index rows (n_rows,) of query numbers and document ids, text or bytes."""
-        codes = row_codes(query, doc_ids)
-        order = np.argsort(codes, kind="stable")
-        codes, bits = codes[order], len(codes).bit_length() + 2
-        first = np.full(1 << bits, -1, dtype=np.int32)
-        first[(codes >> np.uint64(64 - bits))[::-1]] = np.arange(len(codes), dtype=np.int32)[::-1]
-        return cls(query, doc_ids, codes, order, first)
+def find_in_slots(slots: NDArray[np.int32], hashes: Words, is_same: Callable[[Ints, Ints], NDArray[np.bool_]]) -> Ints:
+    """Return the number of each hash in a table of `hash_slots`, -1 for one that is not there.
 
-    def find(self, query: NDArray[np.int64], doc_ids: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return which of other rows are indexed, ascending, and the indexed row of each."""
-        codes = row_codes(query, doc_ids)
-        position = self.first[codes >> np.uint64(65 - len(self.first).bit_length())].astype(np.int64)
-        rows = np.flatnonzero(position >= 0)
-        position = position[rows]
-        matches = np.full(len(codes), -1)
-        while len(rows):
-            indexed = self.order[position]
-            equal = np.flatnonzero((self.codes[position] == codes[rows]) & (self.query[indexed] == query[rows]))
-            equal = equal[id_bytes(self.doc_ids[indexed[equal]]) == id_bytes(doc_ids[rows[equal]])]
-            matches[rows[equal]] = indexed[equal]
-            position += 1
-            next_codes = self.codes.take(position, mode="clip")
-            more = (matches[rows] < 0) & (next_codes <= codes[rows]) & (position < len(self.codes))
-            rows = rows[more]
-            position = position[more]
-        rows = np.flatnonzero(matches >= 0)
-        return rows, matches[rows]
+    is_same(numbers, rows) returns whether numbers of the table are those of the rows of `hashes`
+    """
+    slot = _first_slots(hashes, slots)
+    numbers = slots[slot].astype(np.int64)
+    rows = np.flatnonzero(numbers >= 0)
+    while len(rows := rows[~is_same(numbers[rows], rows)]):
+        slot[rows] = (slot[rows] + 1) & (len(slots) - 1)
+        numbers[rows] = slots[slot[rows]]
+        rows = rows[numbers[rows] >= 0]
+    return numbers
+
+
+def _first_slots(hashes: Words, slots: NDArray[np.int32]) -> Ints:
+    return (hashes >> np.uint64(65 - len(slots).bit_length())).astype(np.int64)
 
 
 def query_rows(query_ptr: Ints) -> Ints:

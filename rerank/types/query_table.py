@@ -19,13 +19,17 @@ from rerank.runtime.threads import in_threads
 from rerank.types.ids import (
     Ids,
     Ints,
-    QueryDocIndex,
+    Words,
     are_pointers,
+    find_in_slots,
+    hash_slots,
+    id_bytes,
     id_texts,
     joined_rows,
     pointers,
     query_blocks,
     query_rows,
+    row_codes,
     sort_keys,
 )
 
@@ -184,8 +188,7 @@ class QueryTable(Shown):
             Numbers of the queries, from 0, in the given order.
 
         """
-        numbers = [self._positions[query_id] for query_id in query_ids if query_id in self._positions]
-        return np.array(numbers, dtype=np.int64)
+        return np.array([self._positions[query] for query in query_ids if query in self._positions], dtype=np.int64)
 
     def matches(self, query_ids: Ids, query_ptr: Ints, doc_ids: NDArray[Any]) -> tuple[Ints, Ints]:
         """Return which of other rows the table has, and their rows in the table.
@@ -208,22 +211,37 @@ class QueryTable(Shown):
 
         """
         numbers = self._numbers(query_ids)
-        index = self._index
+        own_query, own_codes, slots = self._index
 
         def find(block: tuple[int, int]) -> tuple[Ints, Ints]:
             first, last = block
             start = int(query_ptr[first])
             end = int(query_ptr[last])
             query = np.repeat(numbers[first:last], np.diff(query_ptr[first : last + 1]))
-            rows, own_rows = index.find(query, doc_ids[start:end])
-            return rows + start, own_rows
+            docs = doc_ids[start:end]
+            codes = row_codes(query, docs)
+
+            def is_same(own_rows: Ints, rows: Ints) -> NDArray[np.bool_]:
+                same: NDArray[np.bool_] = own_codes[own_rows] == codes[rows]
+                alike = np.flatnonzero(same)
+                own, other = own_rows[alike], rows[alike]
+                are_docs = id_bytes(self.stored_ids[own]) == id_bytes(docs[other])
+                same[alike] = are_docs & (own_query[own] == query[other])
+                return same
+
+            own_rows = find_in_slots(slots, codes, is_same)
+            rows = np.flatnonzero(own_rows >= 0)
+            return rows + start, own_rows[rows]
 
         parts = [(np.empty(0, np.int64), np.empty(0, np.int64)), *in_threads(find, query_blocks(query_ptr))]
         return np.concatenate([rows for rows, _ in parts]), np.concatenate([own_rows for _, own_rows in parts])
 
     @cached_property
-    def _index(self) -> QueryDocIndex:
-        return QueryDocIndex.of(query_rows(self.query_ptr), self.stored_ids)
+    def _index(self) -> tuple[Ints, Words, NDArray[np.int32]]:
+        """The query of each row, its hash, and the hash table of the rows."""
+        query = query_rows(self.query_ptr)
+        codes = row_codes(query, self.stored_ids)
+        return query, codes, hash_slots(codes)
 
     def _numbers(self, query_ids: Ids) -> Ints:
         """Return the number of each query in the table, -1 if it does not have it."""

@@ -346,13 +346,7 @@ def _wrong_name(names: tuple[Any, ...]) -> list[Any]:
 def _row(data: RankingData, row: int) -> str:
     """Return the description of a row in messages."""
     query = data.query_ids[np.searchsorted(data.query_ptr, row, side="right") - 1]
-    return f"row {row} (query {_name(query)}, document {_name(data.doc_ids[row])})"
-
-
-def _name(identifier: str) -> str:
-    """Return an id as messages write it: as it is, or quoted if it does not print on one line."""
-    text = str(identifier)
-    return text if text.isprintable() and len(text) <= 60 else shown(text)
+    return f"row {row} (query {shown(str(query))}, document {shown(str(data.doc_ids[row]))})"
 
 
 def _check_column(
@@ -393,17 +387,25 @@ def grouped_members(
     rows = slice(None) if order is None else order
     query_ptr = pointers(np.bincount(query, minlength=len(names)))
     columns = {name: values[rows] for name, values in numbers.items()}
-    ideal_labels, ideal_ptr = ideal_arrays(ideal, names)
     members = dict(
         query_ids=names,
         query_ptr=query_ptr,
         doc_ids=docs[rows],
         labels=columns.get(LABEL),
         base_scores=columns.get(BASE_SCORE),
-        ideal_labels=ideal_labels,
-        ideal_ptr=ideal_ptr,
         **weight_members(columns.get(WEIGHT), query_ptr),
     )
+    if ideal is not None:
+        missing = next((name for name in names.tolist() if name not in ideal), None)
+        if missing is not None:
+            raise InvalidInputError(
+                f"data: expected ideal labels of every query, got none for query {shown(missing)}. Write the data anew."
+            )
+        labels = [np.asarray(ideal[name], dtype=np.float64) for name in names.tolist()]
+        members |= {
+            "ideal_labels": np.concatenate([np.empty(0), *labels]),
+            "ideal_ptr": pointers([len(of_query) for of_query in labels]),
+        }
     return members, order
 
 
@@ -450,7 +452,14 @@ def read_pairs(
 
     The features are all other columns unless they are named.
     """
-    names = feature_columns(frame, features)
+    others = [column_name("data", frame, column, column in (QUERY_ID, DOC_ID)) for column in NOT_FEATURES]
+    present = dict.fromkeys(frame.columns)
+    names = [name for name in present if name not in others] if features is None else list(features)
+    for name in names:
+        if not isinstance(name, str) or name not in present:
+            raise InvalidInputError(
+                f"data: expected feature columns with names of text, got {shown(name)}. Rename or add the column."
+            )
     X = np.empty((len(frame[column_name("data", frame, QUERY_ID)]), len(names)), dtype=np.float32)
     for column, name in enumerate(names):
         refuse_categories("data", frame[name], name)
@@ -468,19 +477,6 @@ def read_pairs(
     return query_ids, id_column("data", frame, DOC_ID), X, tuple(names), numbers
 
 
-def feature_columns(frame: Frame, features: Sequence[str] | None = None) -> list[str]:
-    """Return the names of the feature columns."""
-    others = [column_name("data", frame, column, column in (QUERY_ID, DOC_ID)) for column in NOT_FEATURES]
-    present = dict.fromkeys(frame.columns)
-    columns = [name for name in present if name not in others] if features is None else list(features)
-    for name in columns:
-        if not isinstance(name, str) or name not in present:
-            raise InvalidInputError(
-                f"data: expected feature columns with names of text, got {shown(name)}. Rename or add the column."
-            )
-    return columns
-
-
 def weight_members(weights: Floats | None, query_ptr: Ints) -> dict[str, Any]:
     """Return weights (n_rows,) as the member `weights` where they are equal in each query, else as `row_weights`."""
     if weights is None:
@@ -495,20 +491,6 @@ def weight_members(weights: Floats | None, query_ptr: Ints) -> dict[str, Any]:
 def weights_of_rows(data: RankingData) -> Floats | None:
     """Return the weight of each row, its own or that of its query, (n_rows,) float64; None without weights."""
     return data.row_weights if data.weights is None else data.weights[query_rows(data.query_ptr)]
-
-
-def ideal_arrays(stored: Mapping[str, Any] | None, names: Ids) -> tuple[Floats | None, Ints | None]:
-    """Return the ideal labels of the queries, best first, and their `ideal_ptr`, of labels that are stored by query."""
-    if stored is None:
-        return None, None
-    missing = next((name for name in names.tolist() if name not in stored), None)
-    if missing is not None:
-        raise InvalidInputError(
-            f"data: expected ideal labels of every query, got none for query {shown(missing)}. Write the data anew, or "
-            "clear frame.attrs."
-        )
-    labels = [np.asarray(stored[name], dtype=np.float64) for name in names.tolist()]
-    return np.concatenate([np.empty(0), *labels]), pointers([len(of_query) for of_query in labels])
 
 
 def folds_of_groups(groups: Ints, order: Ints, n_folds: int) -> Ints:
@@ -602,7 +584,15 @@ class Preferences:
         if isinstance(pairs, cls):
             return pairs
         rows = [(*row, 1.0) if isinstance(row, Iterable) else (row,) for row in pairs]  # type: ignore[union-attr]
-        invalid = next((row for row in rows if len(row) not in (4, 5) or not _is_probability(row[3])), None)
+        numbers = int | float | np.integer | np.floating
+        invalid = next(
+            (
+                row
+                for row in rows
+                if len(row) not in (4, 5) or not isinstance(row[3], numbers) or not 0.0 <= row[3] <= 1.0
+            ),
+            None,
+        )
         if invalid is not None or not rows:
             got = "none" if invalid is None else shown(invalid[:-1] or invalid)
             raise InvalidInputError(
@@ -611,7 +601,3 @@ class Preferences:
             )
         queries, better, worse = (id_array([str(row[column]) for row in rows]) for column in range(3))
         return cls(queries, better, worse, np.array([float(row[3]) for row in rows]))
-
-
-def _is_probability(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and bool(0.0 <= value <= 1.0)

@@ -598,7 +598,8 @@ class Run(QueryTable):
         filled = cls.from_frame(frames.frame_of("run", frames.SCORE, run))
         if not isinstance(run, Mapping) or len(filled) == len(run):
             return filled
-        query_ids = frames.query_ids("run", run)  # also those without a document
+        names = np.fromiter(run, dtype=object, count=len(run))  # also of queries without a document
+        query_ids = frames.id_column("run", frames.MappingFrame({frames.QUERY_ID: names}, 0), frames.QUERY_ID)
         counts = dict(zip(filled, np.diff(filled.query_ptr).tolist(), strict=True))
         query_ptr = pointers([counts.get(name, 0) for name in query_ids.tolist()])
         return replace(filled, query_ids=query_ids, query_ptr=query_ptr)

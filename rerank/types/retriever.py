@@ -15,7 +15,7 @@ from dataclasses import field as dataclass_field
 from typing import Any, Self
 from urllib.parse import quote, unquote
 
-from rerank.runtime.codec import Field, Record, Sizes, Table, Text, Whole
+from rerank.runtime.codec import Field, Sizes, Table, Text, Whole
 
 BM25 = "bm25"
 CONTENTS = "contents"
@@ -112,12 +112,3 @@ class Tag(Field):
 
 
 RETRIEVERS: dict[str, Field] = {"retriever": Tag(), "run_retrievers": Table(Tag())}
-
-
-def stored_retrievers(members: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `retriever` and `run_retrievers` of the output of `retriever_members`; older files have neither.
-
-    Raises SchemaError for anything but tags.
-    """
-    known = {name: members[name] for name in RETRIEVERS if name in members}
-    return {"retriever": None, "run_retrievers": {}, **Record(RETRIEVERS, partial=True).read(known, {})}

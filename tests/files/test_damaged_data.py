@@ -24,7 +24,10 @@ from tests.files.test_svmlight import small_data
 INFINITE = np.array([[1, 2, np.inf], [3, 4, 5]], np.float32)
 DEEP = np.frombuffer(b"[" * 100_000, np.uint8)
 VALUES: list[tuple[dict[str, Any], str]] = [
-    ({"X": INFINITE}, r"expected finite features, .* got inf in feature 'age' at row 0 \(query q1, document d1\). C"),
+    (
+        {"X": INFINITE},
+        r"expected finite features, .* got inf in feature 'age' at row 0 \(query 'q1', document 'd1'\). C",
+    ),
     ({"X": np.full((2, 3), 1e300)}, "got X: expected type float32, got type float64"),
     ({"X": np.zeros((2, 3), complex)}, "got X: expected type float32, got type complex128"),
     ({"X": np.array([[{}] * 3] * 2)}, "got X: expected type float32, got type object"),

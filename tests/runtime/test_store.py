@@ -15,7 +15,7 @@ import pytest
 from rerank.errors import FileFormatError
 from rerank.runtime import store
 from rerank.runtime.codec import Record, Text
-from rerank.runtime.store import Blocks, Kind, Stored, offsets
+from rerank.runtime.store import Blocks, Kind, Stored
 
 N_LARGE = 1 << 16
 ARRAYS: dict[str, Any] = {
@@ -29,7 +29,7 @@ DECLARED: dict[str, Stored] = {
     "a": Stored(np.float32, ("n", "4"), mapped=True),
     "b": Stored(np.int32, ("m", "n+1")),
     "c": Stored(np.int64, ("n",), 0, 2),
-    "ptr": offsets("n", "n"),
+    "ptr": Stored(np.int64, ("n+1",)),
     "names": Stored(np.str_, ("n",)),
 }
 KIND = Kind("tests", 1, "a test", "Make it anew.", Record({"name": Text()}), lambda values: DECLARED)
@@ -128,7 +128,7 @@ def test_arrays_that_are_not_those_declared_are_refused(file: Path) -> None:
         (declaring(b=Stored(np.int32, ("n", "4"))), r"got b: expected shape \(3, 4\), got shape \(0, 4\)"),
         (declaring(c=Stored(np.int64, ("n",), 0, 1)), "got c: expected numbers from 0 to 1, got others"),
         (declaring(c=Stored(np.int64, ("n",), 0, "m")), "got c: expected numbers from 0 to -1, got others"),
-        (declaring(c=offsets("n", "n")), r"got c: expected shape \(n\+1\), got shape \(3,\)"),
+        (declaring(c=Stored(np.int64, ("n+1",))), r"got c: expected shape \(n\+1\), got shape \(3,\)"),
         (declaring(ptr=Stored(np.int64, ("k",), 1, 3)), "got ptr: expected numbers from 1 to 3, got others"),
     ):
         with pytest.raises(FileFormatError, match=text):

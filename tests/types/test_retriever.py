@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rerank.errors import InvalidInputError
+from rerank.runtime.codec import restored
 from rerank.types import Run
-from rerank.types.retriever import UNNAMED, Retriever, retriever_members, stored_retrievers
+from rerank.types.retriever import RETRIEVERS, UNNAMED, Retriever, retriever_members
 
 positive = st.floats(0, allow_nan=False, allow_infinity=False)
 
@@ -41,12 +42,11 @@ def test_members_of_files_come_back() -> None:
     made, others = Retriever.bm25(2, 0), {"dense": Retriever("dense-v1")}
     members = retriever_members(made, others)
     assert members == {"retriever": "bm25-k1=2.0-b=0.0", "run_retrievers": {"dense": "dense-v1"}}
-    assert stored_retrievers(members) == {"retriever": made, "run_retrievers": others}
+    assert restored(RETRIEVERS, members) == {"retriever": made, "run_retrievers": others}
     assert retriever_members(None, {}) == {}
-    assert stored_retrievers({}) == {"retriever": None, "run_retrievers": {}}
 
 
 @pytest.mark.parametrize("members", [{"retriever": 3}, {"run_retrievers": ["x"]}, {"run_retrievers": {"x": None}}])
 def test_members_that_are_no_tags_are_refused(members: dict) -> None:
     with pytest.raises(InvalidInputError, match=r"retrievers?[.x]*: expected (an object|text of 1 to)"):
-        stored_retrievers(members)
+        restored(RETRIEVERS, {"retriever": "a", "run_retrievers": {}, **members})
