@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from rerank.cluster.connect import FAILED, LOST, connect, dask_distributed, one_line
 from rerank.errors import ClusterError, InvalidInputError, RerankError
@@ -27,7 +27,7 @@ POLL_SECONDS = 1.0
 STEP_SECONDS = 0.05  # between two questions to the scheduler
 
 
-class Cluster:
+class Cluster(AbstractContextManager["Cluster"]):
     """A Dask cluster that retrieves, computes features, reranks and trains.
 
     Runs and features are identical to those of a single process, for any number of workers, even if some are lost.
@@ -68,9 +68,6 @@ class Cluster:
         except ClusterError:
             self.close()
             raise
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
