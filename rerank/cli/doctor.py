@@ -28,8 +28,7 @@ def command(files: tuple[Path, ...], strict: bool, **kinds: tuple[Path, ...]) ->
     `warning` (results may be misleading) or `note`. The exit code is 0 even if there are findings, unless --strict is
     given.
     """
-    from rerank.doctor.checks import as_text, examine
-    from rerank.doctor.reading import read_sources
+    from rerank.doctor import as_text, examine, read_sources
 
     named = [(None, path) for path in files] + [(kind, path) for kind, paths in kinds.items() for path in paths]
     if not named:

@@ -14,7 +14,7 @@ from warnings import catch_warnings
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.cluster.cluster import FAILED, LOST, dask_distributed, not_installed, one_line
+from rerank.cluster.connect import FAILED, LOST, dask_distributed, not_installed, one_line
 from rerank.errors import ClusterError, InvalidInputError
 from rerank.exchange.models import import_model
 from rerank.metrics.ndcg import NDCG

@@ -11,11 +11,11 @@ posting   one term in one document; `docs` has the document, `freqs` the number 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,17 +75,14 @@ class RawField:
     def blocks(self) -> Iterator[_Block]:
         """Yield all postings."""
         posting_ptr = pointers(self.doc_freq)
-        first = 0
         token = 0
-        while first < len(self.doc_freq):
-            last = max(int(np.searchsorted(posting_ptr, posting_ptr[first] + _BLOCK, side="right")) - 1, first + 1)
+        for first, last in _ranges(posting_ptr, _BLOCK):
             start = int(posting_ptr[first])
-            count = int(posting_ptr[last] - posting_ptr[first])
+            count = int(posting_ptr[last]) - start
             docs, freqs = (self._read(name, start, count) for name in ("docs", "freqs"))
             n_tokens = int(freqs.sum(dtype=np.int64)) if self.positions else 0
             yield _Block(first, self.doc_freq[first:last], docs, freqs, self._read("positions", token, n_tokens))
-            first = last
-            token = token + n_tokens
+            token += n_tokens
 
     def _read(self, name: str, start: int, count: int) -> NDArray[np.int32]:
         if not count:
@@ -132,10 +129,12 @@ def _write_postings(field: RawField, folder: Path, order: Ints, doc_ptr: Ints, p
     names = ("terms", "freqs", "positions") if field.positions else ("terms", "freqs")
     ends = {"terms": doc_ptr, "freqs": doc_ptr, "positions": position_ptr}
     with ExitStack() as stack:
-        files = [
-            stack.enter_context(_new_file(folder / f"{field.number}.{name}.npy", int(ends[name][-1]))) for name in names
-        ]
-        for first, last in _parts(8 * doc_ptr + 4 * position_ptr * field.positions):
+        files = []
+        for name in names:
+            files.append(stack.enter_context(open(folder / f"{field.number}.{name}.npy", "wb")))
+            header = {"descr": np.dtype(np.int32).str, "fortran_order": False, "shape": (int(ends[name][-1]),)}
+            np.lib.format.write_array_header_1_0(files[-1], header)
+        for first, last in _ranges(8 * doc_ptr + 4 * position_ptr * field.positions, _PART):
             # Not a map of the file: the system would write each page many times while it is filled in random order.
             out = [np.empty(ends[name][last] - ends[name][first], np.int32) for name in names]
             next_row, next_token = (ptr[first:last] - ptr[first] for ptr in (doc_ptr, position_ptr))
@@ -149,25 +148,16 @@ def _write_postings(field: RawField, folder: Path, order: Ints, doc_ptr: Ints, p
                 file.write(values.data)
 
 
-def _parts(sizes: Ints) -> Iterator[tuple[int, int]]:
-    """Yield ranges of documents [first, last) of at most `_PART` bytes, or of one document.
+def _ranges(ptr: Ints, most: int) -> Iterator[tuple[int, int]]:
+    """Yield ranges [first, last) of items whose sizes add up to `most` at the most, or of one item.
 
-    sizes  (n_docs + 1,) bytes of the arrays of all documents before each
+    ptr  (n_items + 1,) sizes of all items before each
     """
     first = 0
-    while first < len(sizes) - 1:
-        last = max(int(np.searchsorted(sizes, sizes[first] + _PART, side="right")) - 1, first + 1)
+    while first < len(ptr) - 1:
+        last = max(int(np.searchsorted(ptr, ptr[first] + most, side="right")) - 1, first + 1)
         yield first, last
         first = last
-
-
-@contextmanager
-def _new_file(path: Path, length: int) -> Iterator[BinaryIO]:
-    """Open a .npy file of int32 values, behind its header."""
-    with open(path, "wb") as file:
-        header = {"descr": np.dtype(np.int32).str, "fortran_order": False, "shape": (length,)}
-        np.lib.format.write_array_header_1_0(file, header)
-        yield file
 
 
 @kernel()

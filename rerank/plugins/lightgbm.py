@@ -15,11 +15,12 @@ import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import lightgbm
 import lightgbm.callback
 import numpy as np
+from lightgbm import EvalResult
 from numpy.typing import ArrayLike
 
 from rerank.errors import InvalidInputError, shown
@@ -87,24 +88,6 @@ OF_RANKER = OWN.split()  # parameters of LambdaMART that mean the same here
 SIZES = {"n_estimators": 100, "num_leaves": 31, "min_child_samples": 20}  # where they are None
 STOPS = 30  # order of LightGBM's callbacks that stop a training
 KNOWN = (*OF_RANKER, *ONLY, *READ.split(), *WITHOUT_EFFECT.split())
-
-
-class EvalResult(NamedTuple):
-    """A figure of an eval set after an iteration."""
-
-    dataset_name: str
-    metric_name: str
-    metric_value: float
-    maximize: bool
-
-    @property
-    def metric_std_dev(self) -> None:
-        """No deviation: there are no folds."""
-        return
-
-    def is_cv_result(self) -> bool:
-        """Return False."""
-        return False
 
 
 @dataclass(frozen=True)
@@ -406,7 +389,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
     def fit(  # type: ignore[override]
         self,
         X: Any,
-        y: ArrayLike,
+        y: Any,
         sample_weight: ArrayLike | None = None,
         init_score: ArrayLike | None = None,
         group: ArrayLike | None = None,
@@ -473,7 +456,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
         if categories and not isinstance(feature_name, str | None):  # names that the ranker gets afterwards
             numbers_of = {name: number for number, name in enumerate(feature_name)}
             categories["categorical_feature"] = [numbers_of.get(name, name) for name in categorical_feature]
-        labels = _label_column("y", y)
+        labels = number_column("y", y, len(y))
         pairs = _eval_pairs(eval_set, eval_X, eval_y)
         training = [number for number, pair in enumerate(pairs) if pair[0] is X and pair[1] is y]
         names = _eval_names(eval_names, len(pairs), training)
@@ -515,7 +498,10 @@ class LGBMRanker(lightgbm.LGBMRanker):
         kind = LambdaMART if isinstance(trained, LambdaMART) else MART
         ranker: BoostedTrees = kind.from_dict(trained.to_dict())  # without the callbacks
         if not isinstance(feature_name, str) and feature_name is not None:
-            _check_feature_names(feature_name, ranker.n_features_in_)
+            if len(set(feature_name)) != len(feature_name) or len(feature_name) != ranker.n_features_in_:
+                raise InvalidInputError(
+                    f"feature_name: expected {ranker.n_features_in_} different names, got {shown(list(feature_name))}."
+                )
             ranker.feature_names_ = tuple(map(str, feature_name))
         booster = lightgbm.Booster(model_str=model_text(tree_model(ranker, "lightgbm"), "lightgbm"))
         n_earlier = booster.num_trees() - ranker.forest_.n_trees
@@ -538,7 +524,7 @@ def _eval_set(
     name: str, pair: tuple[Any, Any], group: Any, weights: Any, init_score: Any, settings: Settings
 ) -> EvalSet:
     """Return an eval set, checked."""
-    labels = _label_column("eval_set", pair[1])
+    labels = number_column("eval_set", pair[1], len(pair[1]))
     ptr = pointers(_sizes("eval_group", group))
     if ptr[-1] != len(labels):
         raise InvalidInputError(
@@ -572,21 +558,10 @@ def _joined_rows(parts: Sequence[Any], categories: Mapping[str, list[Any]]) -> A
         return np.concatenate([feature_matrix(part) for part in parts])
     import pandas as pd
 
-    same = []
     for part in parts:
         coded(part, categories)  # refuses a column that has none
-        rows = part.copy(deep=False)
-        for column in [name for name in part.columns if str(name) in categories]:
-            rows[column] = part[column].cat.set_categories(categories[str(column)])
-        same.append(rows)
-    return pd.concat(same, ignore_index=True)
-
-
-def _label_column(what: str, labels: Any) -> Floats:
-    """Return labels (n_rows,), also of one column (n_rows, 1)."""
-    if getattr(labels, "shape", ())[1:] == (1,):
-        labels = np.asarray(labels)[:, 0]
-    return number_column(what, labels, len(labels))
+    kinds = {name: pd.CategoricalDtype(categories[str(name)]) for name in parts[0] if str(name) in categories}
+    return pd.concat([part.astype(kinds) for part in parts], ignore_index=True)
 
 
 def _eval_pairs(eval_set: Any, eval_X: Any, eval_y: Any) -> list[tuple[Any, Any]]:
@@ -611,11 +586,6 @@ def _sizes(what: str, group: Any) -> Any:
     sizes = numbers(what, group)
     whole = sizes.astype(np.int64)
     return whole if (whole == sizes).all() else sizes
-
-
-def _check_feature_names(names: Sequence[str], n_features: int) -> None:
-    if len(set(names)) != len(names) or len(names) != n_features:
-        raise InvalidInputError(f"feature_name: expected {n_features} different names, got {shown(list(names))}.")
 
 
 def __getattr__(name: str) -> Any:

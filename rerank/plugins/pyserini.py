@@ -125,8 +125,6 @@ class RerankSearcher:
     @property
     def num_docs(self) -> int:
         """Number of documents of the index."""
-        if self._searcher is not None:
-            return int(self._searcher.num_docs)
         return int(self.index.searcher.statistics()["documents"])
 
     def set_bm25(self, k1: float = 0.9, b: float = 0.4) -> None:
@@ -201,10 +199,8 @@ class RerankSearcher:
             hits[query] = [Hit(*values) for values in zip(*columns, strict=True)]
         return hits
 
-    def doc(self, docid: str | int) -> Any:
+    def doc(self, docid: str | int) -> Document | None:
         """Return a document by its id or Lucene's number; None if there is none."""
-        if self._searcher is not None:
-            return self._searcher.doc(docid)
         forward = self.index.forward
         number = docid
         if isinstance(docid, str):
@@ -215,11 +211,8 @@ class RerankSearcher:
             return None
         return Document(str(ids[int(number)]), self.index.searcher.documents([int(number)])[0])
 
-    def batch_doc(self, docids: Sequence[str], threads: int = 1) -> dict[str, Any]:
+    def batch_doc(self, docids: Sequence[str], threads: int = 1) -> dict[str, Document]:
         """Return documents by their ids; those that are not in the index are left out."""
-        if self._searcher is not None:
-            documents: dict[str, Any] = self._searcher.batch_doc(docids, threads)
-            return documents
         found = {docid: self.doc(docid) for docid in docids}
         return {docid: document for docid, document in found.items() if document is not None}
 

@@ -34,7 +34,16 @@ from rerank.errors import RerankError
 from rerank.runtime.threads import resident_bytes
 from rerank.service.bodies import RERANK_PATHS, Job, json_bytes
 from rerank.service.engine import Engine, load_rankings
-from rerank.service.settings import LOOPBACK, Limits, ServiceError, Settings, internal, overloaded, too_late
+from rerank.service.settings import (
+    LOOPBACK,
+    Limits,
+    ServiceError,
+    Settings,
+    internal,
+    is_loopback,
+    overloaded,
+    too_late,
+)
 
 log = logging.getLogger("rerank")
 Message = MutableMapping[str, Any]
@@ -99,20 +108,15 @@ class Batcher:
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="rerank-kernels")
         self._answer = answer
         self._limits = limits
-        self._queue: deque[tuple[Job, asyncio.Future[None]]] = deque()
+        self.queue: deque[tuple[Job, asyncio.Future[None]]] = deque()  # jobs that wait
         self._working: asyncio.Task[None] | None = None
         self._computed = 0  # jobs that are being computed
         self._seconds = 0.0  # recent mean for a request
 
-    @property
-    def waiting(self) -> int:
-        """Number of jobs that wait."""
-        return len(self._queue)
-
     def check(self) -> None:
         """Raise ServiceError where a further job would wait too long; one may always wait."""
-        expected = (self.waiting + self._computed) * self._seconds if self.waiting else 0.0
-        if self.waiting >= self._limits.waiting or expected > self._limits.wait_seconds:
+        expected = (len(self.queue) + self._computed) * self._seconds if self.queue else 0.0
+        if len(self.queue) >= self._limits.waiting or expected > self._limits.wait_seconds:
             REFUSED.labels("queue").inc()
             raise overloaded()
 
@@ -123,7 +127,7 @@ class Batcher:
         """
         self.check()
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._queue.append((job, done))
+        self.queue.append((job, done))
         if self._working is None or self._working.done():
             self._working = asyncio.create_task(self._work())
         awaited = [done] if gone is None else [done, gone]
@@ -144,7 +148,7 @@ class Batcher:
     async def _work(self) -> None:
         """Compute what waits, batch after batch."""
         loop = asyncio.get_running_loop()
-        while self._queue:
+        while self.queue:
             batch = self._next_batch()
             self._computed = len(batch)
             begin = loop.time()
@@ -154,15 +158,15 @@ class Batcher:
             self._computed = 0
             end = loop.time()
             self._seconds += _NEWEST * ((end - begin) / len(batch) - self._seconds)
-            while 1 < len(batch) > self.waiting and loop.time() < end + _LINGER:
+            while 1 < len(batch) > len(self.queue) and loop.time() < end + _LINGER:
                 await asyncio.sleep(_STEP)
 
     def _next_batch(self) -> list[tuple[Job, asyncio.Future[None]]]:
         """Take jobs from the queue, up to the rows of a batch; one job may have more."""
-        batch = [self._queue.popleft()]
+        batch = [self.queue.popleft()]
         rows = batch[0][0].rows
-        while self._queue and rows + self._queue[0][0].rows <= self._limits.batch_rows:
-            batch.append(self._queue.popleft())
+        while self.queue and rows + self.queue[0][0].rows <= self._limits.batch_rows:
+            batch.append(self.queue.popleft())
             rows += batch[-1][0].rows
         return batch
 
@@ -218,7 +222,7 @@ class Service:
         taken = seen = self._model_file()
         supervisor = multiprocessing.parent_process()
         while True:
-            WAITING.set(self.batcher.waiting)
+            WAITING.set(len(self.batcher.queue))
             RESIDENT.set(resident_bytes())
             await asyncio.sleep(_TICK)
             if supervisor is not None and not supervisor.is_alive():
@@ -324,7 +328,7 @@ class Guard:
         self._batcher = service.batcher
         self._prefix, self._numbers = secrets.token_hex(4), count(1)  # of the ids that are made here
         self._token = None if settings.token is None else f"Bearer {settings.token}".encode()
-        self._hosts = frozenset((*LOOPBACK, settings.host, *settings.hosts)) if settings.is_local else None
+        self._hosts = frozenset((*LOOPBACK, settings.host, *settings.hosts)) if is_loopback(settings.host) else None
         app.add_exception_handler(HTTPException, answer_error)
         app.add_exception_handler(ClientDisconnect, answer_nobody)
         app.add_exception_handler(Exception, answer_error)

@@ -21,7 +21,6 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
-    PlainValidator,
     Tag,
     ValidationError,
     model_validator,
@@ -48,6 +47,7 @@ NORMAL_CANDIDATES = 100  # that a model reorders where a request does not say
 PARAMETERS = ("compare", "assign")  # of the address
 _ONE = "q"  # id of the query of a body that has one
 _TEXT = "text"
+_FORMS: dict[type, str] = {list: "[]", dict: "{}", str: "''"}  # tags of forms by JSON type
 _EXPECTED = {  # type of pydantic's error -> what was expected
     "refused": "{expected}",
     "missing": "the key {key}",
@@ -60,7 +60,7 @@ _EXPECTED = {  # type of pydantic's error -> what was expected
     "list_type": "a list",
     "too_short": "at least {min_length} entries",
     "too_long": "at most {max_length} entries",
-    "union_tag_not_found": "a list of texts, or an object of texts by id",
+    "string_pattern_mismatch": "text without NUL, and a query of more than white space",
     "greater_than_equal": "at least {ge}",
     "less_than_equal": "at most {le}",
 }
@@ -147,55 +147,15 @@ def _refused(expected: str, found: str, remedy: str = REMEDY) -> PydanticCustomE
 def _fault(error: ValidationError) -> ServiceError:
     """Return the answer for the first error of a body."""
     first = error.errors(include_url=False)[0]
-    steps = [step for step in first["loc"] if step not in ("[]", "{}")]  # which name a form
+    steps = [step for step in first["loc"] if step not in _FORMS.values()]
     values = first.get("ctx", {})
     kind = first["type"]
     if kind == "missing":
         values = {"key": steps.pop(), "found": "none", "remedy": "Add it."}
     expected = _EXPECTED[kind].format(**values) if kind in _EXPECTED else first["msg"]
-    found = values.get("found") or values.get("actual_length") or shown(first["input"])
+    found = values.get("found") or (len(first["input"]) if kind.endswith("too_long") else shown(first["input"]))
     place = "body" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
     return ServiceError(422, place, expected, str(found), values.get("remedy", REMEDY))
-
-
-def _check_members(value: Mapping[str, Any]) -> None:
-    if len(value) > MOST_MEMBERS:
-        raise _refused(f"at most {MOST_MEMBERS} keys", str(len(value)), "Leave out those that are not needed.")
-
-
-def _plain_text(text: str) -> str:
-    """Return a text that Java can hold."""
-    if "\0" in text:
-        raise _refused("text without NUL", shown(text), "Remove the character.")
-    return text
-
-
-def _words(text: str) -> str:
-    """Return the text of a query."""
-    if not text.strip():
-        raise _refused("text that is not all white space", shown(text))
-    return _plain_text(text)
-
-
-def _document_text(text: str) -> str:
-    """Return a text that is not too long."""
-    if len(text) > TEXT_CHARACTERS:
-        raise _refused(f"at most {TEXT_CHARACTERS} characters", str(len(text)), "Cut the text.")
-    return _plain_text(text)
-
-
-def _checked_document(value: object) -> Any:
-    """Return a text, or an object whose texts are not too long."""
-    if isinstance(value, str):
-        return _document_text(value)
-    if not isinstance(value, dict):
-        raise _refused("text, or an object with a text or an id", shown(value))
-    _check_members(value)
-    for member in value.values():
-        for text in member if isinstance(member, list) else [member]:
-            if isinstance(text, str):
-                _document_text(text)
-    return value
 
 
 def _checked_ids(queries: Any) -> Any:
@@ -206,23 +166,27 @@ def _checked_ids(queries: Any) -> Any:
     return queries
 
 
+def _form(value: object) -> str | None:
+    """Return the tag of a value's form."""
+    return _FORMS.get(type(value))
+
+
 Least = Annotated[float, Field(ge=0, le=1)]
 Name = Annotated[str, Field(min_length=1, max_length=MOST_LETTERS)]
 Names = Annotated[list[Name], Field(max_length=MOST_FIELDS)]
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
-Query = Annotated[
-    str,
-    Field(min_length=1, max_length=QUERY_CHARACTERS, json_schema_extra={"pattern": r"\S"}),
-    AfterValidator(_words),
-]
+Query = Annotated[str, Field(min_length=1, max_length=QUERY_CHARACTERS, pattern=r"^[^\x00]*[^\x00\s][^\x00]*$")]
 Queries = Annotated[
     Annotated[list[Query], Field(min_length=1, max_length=MOST_QUERIES), Tag("[]")]
     | Annotated[dict[str, Query], Field(min_length=1, max_length=MOST_QUERIES), Tag("{}")],
-    Discriminator(lambda value: {list: "[]", dict: "{}"}.get(type(value))),
+    Discriminator(_form, "form", "a list of texts, or an object of texts by id"),
     AfterValidator(_checked_ids),
 ]
-Document = Annotated[Any, PlainValidator(_checked_document, json_schema_input_type=str | dict[str, Any])]
-Text = Annotated[str, AfterValidator(_document_text)]
+Text = Annotated[str, Field(max_length=TEXT_CHARACTERS, pattern=r"^[^\x00]*$")]
+Document = Annotated[
+    Annotated[Text, Tag("''")] | Annotated[dict[str, Any], Field(max_length=MOST_MEMBERS), Tag("{}")],
+    Discriminator(_form, "form", "text, or an object with a text or an id"),
+]
 
 
 class Body(BaseModel):
@@ -238,7 +202,8 @@ class Body(BaseModel):
     def _check_keys(cls, value: object) -> Any:
         if not isinstance(value, dict):
             raise _refused("an object", shown(value))
-        _check_members(value)
+        if len(value) > MOST_MEMBERS:
+            raise _refused(f"at most {MOST_MEMBERS} keys", str(len(value)), "Leave out those that are not needed.")
         for key in value:
             if key in cls.model_fields or key in cls.ignored:
                 continue

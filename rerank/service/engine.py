@@ -134,17 +134,12 @@ def _load_ranking(index: Index, name: str, path: Path | None) -> Ranking:
     recipe = model_recipe(model)
     candidates = model_candidates(model)
     index_of(index, model)
-    file = next(iter(run_names(candidates.sources)), None)
-    if file is not None:
-        raise ModelMismatchError(
-            f"{path}: expected candidates that the service can retrieve, got the run {file}. Train a model "
-            "without the run."
-        )
-    others = set(recipe.runs) - ({part.name for part in candidates.sources} if not candidates.is_single else set())
+    own = set() if candidates.is_single else {part.name for part in candidates.sources}
+    others = {*run_names(candidates.sources), *(set(recipe.runs) - own)}
     if others:
         raise ModelMismatchError(
-            f"{path}: expected a model whose features the service can compute, got one that needs the scores "
-            f"of other runs ({', '.join(sorted(others))}). Train one without."
+            f"{path}: expected a model whose candidates and features the service can compute, got one that needs "
+            f"other runs ({', '.join(sorted(others))}). Train one without."
         )
     checksum = "" if path is None else sha256(path.read_bytes()).hexdigest()[:16]
     ranking = Ranking(name, model, recipe, candidates, checksum=checksum)

@@ -20,7 +20,7 @@ import orjson
 from fastapi import Depends, FastAPI, Query
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 from starlette.requests import Request
 from starlette.responses import Response
@@ -178,13 +178,11 @@ async def ready() -> Response:
 
 async def metrics() -> Response:
     """Return counters in Prometheus' text format, summed over the processes."""
+    registry = REGISTRY
     if METRICS_FOLDER in os.environ:
         registry = CollectorRegistry()
         MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        text = generate_latest(registry)
-    else:
-        text = generate_latest()
-    return Response(text, media_type="text/plain; version=0.0.4")
+    return Response(generate_latest(registry), media_type="text/plain; version=0.0.4")
 
 
 async def _file(content: bytes, kind: str) -> Response:

@@ -135,11 +135,6 @@ class Settings:
             return self.model_names[0]
         return UNSUPERVISED if self.model is None else name_of(self.model)
 
-    @property
-    def is_local(self) -> bool:
-        """Whether only this machine can connect."""
-        return is_loopback(self.host)
-
 
 _MESSAGE = re.compile(r"(?P<place>.*?): expected (?P<expected>.*?), got (?P<found>.*?)\. (?P<remedy>.*)", re.DOTALL)
 STATUSES = {

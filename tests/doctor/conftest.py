@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rerank.doctor.checks import Finding, examine
-from rerank.doctor.reading import read_sources
+from rerank.doctor import Finding, examine, read_sources
 
 Examine = Callable[..., list[Finding]]
 

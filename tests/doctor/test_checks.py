@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rerank.doctor.checks import Finding, as_text, examine
-from rerank.doctor.reading import kind_of, read_sources
+from rerank.doctor import Finding, as_text, examine, kind_of, read_sources
 from rerank.files.data import write_data
 from rerank.types import RankingData
 from tests.doctor.conftest import Examine, only

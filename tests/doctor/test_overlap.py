@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rerank.doctor.checks import Finding, examine, nearest_by_relevant, nearest_by_words
-from rerank.doctor.reading import read_sources
+from rerank.doctor import Finding, examine, nearest_queries, read_sources
 
 
 def cosine(left: str, right: str, texts: list[str]) -> float:
@@ -34,20 +33,15 @@ def test_nearest_queries_are_those_of_the_definition(seed: int) -> None:
         for _ in range(12)
     ]
     train, test = texts[:7], texts[7:]
-    values, nearest = nearest_by_words(train, test)
+    words = [[re.findall(r"\w+", text.lower()) for text in part] for part in (train, test)]
+    values, nearest = nearest_queries(*words)
     table = np.array([[cosine(left, right, texts) for right in train] for left in test])
-    np.testing.assert_allclose(values, table.max(axis=1), atol=1e-12)
-    np.testing.assert_allclose(table[np.arange(len(test)), nearest], values, atol=1e-12)
-    sets = [set(draw.sample("abcdef", draw.randint(0, 4))) for _ in texts]
-    values, nearest = nearest_by_relevant(sets[:7], sets[7:])
-    table = np.array([[len(a & b) / max(len(a | b), 1) for b in sets[:7]] for a in sets[7:]])
     np.testing.assert_allclose(values, table.max(axis=1), atol=1e-12)
     np.testing.assert_allclose(table[np.arange(len(test)), nearest], values, atol=1e-12)
 
 
 def test_no_training_queries_are_near_none() -> None:
-    for values, _ in (nearest_by_words([], ["a"]), nearest_by_relevant([], [["d1"]])):
-        assert values.tolist() == [0.0]
+    assert nearest_queries([], [["a"]])[0].tolist() == [0.0]
 
 
 def found(folder: Path, files: dict[str, str], kinds: list[tuple[str | None, str]]) -> list[Finding]:
@@ -71,8 +65,8 @@ def test_near_duplicates_of_training_queries_are_warnings(tmp_path: Path) -> Non
     assert words.message.endswith("; 1 of 2 queries are above 0.5")
     assert relevant.severity == "warning"
     assert relevant.message == (
-        f"query 'q4' is near 'q2' of {tmp_path}/train.txt (Jaccard coefficient of the relevant documents 1.00); "
-        "1 of 2 queries are above 0.3"
+        f"query 'q4' is near 'q2' of {tmp_path}/train.txt (cosine of the relevant documents 1.00); "
+        "1 of 2 queries are above 0.5"
     )
 
 

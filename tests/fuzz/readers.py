@@ -25,8 +25,7 @@ import numpy as np
 
 import rerank
 from rerank.clicks.reading import read_clicks, write_clicks
-from rerank.doctor.checks import as_text, examine
-from rerank.doctor.reading import read_sources
+from rerank.doctor import as_text, examine, read_sources
 from rerank.errors import IndexFolderError, RerankError
 from rerank.experiments.study import Study, read_settings
 from rerank.features.base import template

@@ -84,14 +84,14 @@ def test_many_requests_at_once_on_one_connection_do_not_stop_others(guarded: Run
     assert guarded.client.get("/health").status_code == 200
 
 
-@pytest.mark.parametrize("place", ["body", "body.documents[0]"])
-def test_objects_of_many_keys_are_refused(server: Running, place: str) -> None:
+@pytest.mark.parametrize(("place", "what"), [("body", "keys"), ("body.documents[0]", "entries")])
+def test_objects_of_many_keys_are_refused(server: Running, place: str, what: str) -> None:
     many = {f"key{number}": 1 for number in range(10_000)}
     document = {"text": "amber", **many} if place != "body" else "amber"
     body = {"query": "amber", "documents": [document], **(many if place == "body" else {})}
     answer = server.post("/rerank", body)
     assert answer.status_code == 422
-    assert answer.json()["message"].startswith(f"{place}: expected at most 256 keys, got 100")
+    assert answer.json()["message"].startswith(f"{place}: expected at most 256 {what}, got 100")
 
 
 def test_an_answer_of_large_documents_is_refused_with_the_remedy(settings: Settings, index: rerank.Index) -> None:

@@ -1,40 +1,139 @@
-"""The checks, of a file and across files, and their findings.
+"""Checks of files of judgements, runs, topics and features, and of index folders: one by one, and across files.
 
 To add a check, write a function that takes a source of each of its kinds and yields findings, and list it in `CHECKS`.
 
 Figures on test queries that training has seen in another form are those of memory. They say little about new queries.
-Near duplicates are found by the words of the queries and by their relevant documents:
-
-    cos(p, q)      cosine of the counts of the queries' words (lower case), each word weighted by ln((1 + N) / df)
-    Jaccard(p, q)  documents relevant to both, divided by those relevant to one of the two
+Near duplicates are found by the words of the queries (lower case) and by their relevant documents: by the cosine of
+their counts, each word or document weighted by ln((1 + N) / df).
 """
 
 from __future__ import annotations
 
 import re
+import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from itertools import product
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rerank.doctor.reading import Source
-from rerank.errors import shown
+from rerank.errors import FileFormatError, IndexFolderError, InvalidInputError, shown
+from rerank.files.corpus import data_set_name
+from rerank.files.data import DATA_ENDINGS, read_data
+from rerank.files.source import check_file, file_mode, finite_number, open_source
+from rerank.files.svmlight import read_svmlight
+from rerank.files.topics import read_topics
+from rerank.files.trec import QRELS, RUN, parse_label, read_qrels, read_run
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, pointers, query_rows
 from rerank.types.ids import Ids
 
+if TYPE_CHECKING:
+    from rerank.types.forward import ForwardIndex
+
+FIRST_BYTES = 1 << 16  # read from a file to detect its kind
+FIRST_LINES = 100
+BINARY_ENDINGS = (".npz", ".parquet")
 SEVERITIES = ("error", "warning", "note")
 HIGHEST = 10  # grades of test collections end at 4, those of a few at 10
 NAMED = 10  # features that a finding lists
 DEPTH = 10  # documents of a query whose judgements are counted
 COSINE = 0.5  # above which a test query is a near duplicate of a training query
-JACCARD = 0.3
 _BLOCK = 256  # test queries that are compared with all training queries at once
 _WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file or an index folder that was read: its kind, path and content; without content, the error of its reader."""
+
+    kind: str
+    path: str
+    content: Any
+    error: str = ""
+
+
+def read_sources(named: Sequence[tuple[str | None, str | Path]]) -> list[Source]:
+    """Read files by the readers of all commands; a kind that is None is detected by their content."""
+    return [_read(kind, Path(path)) for kind, path in named]
+
+
+def _read(kind: str | None, path: Path) -> Source:
+    if kind is None and path.is_dir():
+        kind = "index"
+    elif kind != "index" and data_set_name(path) is None:
+        check_file(path, "a file to examine")
+    of_content = kind_of(path) if kind in (None, "train", "test") else str(kind)
+    name = of_content if kind in (None, of_content) else f"{kind}_{of_content}"
+    try:
+        return Source(name, str(path), READERS[of_content](path))
+    except (FileFormatError, InvalidInputError, IndexFolderError) as error:
+        return Source(name, str(path), None, str(error).rstrip("."))
+
+
+def kind_of(path: Path) -> str:
+    """Return the kind of a file, detected by its name and its first lines."""
+    if not stat.S_ISREG(file_mode(path, "a file to examine")):
+        raise FileFormatError(path, None, "expected a file, got a pipe or device. Write it to a file first.")
+    if path.name.endswith(BINARY_ENDINGS):
+        return "data"
+    with open_source(path) as handle:
+        beginning = handle.read(FIRST_BYTES)
+    lines = [line for line in beginning.splitlines()[:FIRST_LINES] if line.strip() and not line.startswith(b"#")]
+    kinds = Counter(kind for kind in map(_kind, lines) if kind)
+    if not kinds:
+        first = shown(lines[0].strip()) if lines else "none"
+        message = f"expected rows of qrels, a run, topics or features, got {first}. "
+        raise FileFormatError(path, None, f"{message}Say what it is with --qrels, --run, --topics or --data.")
+    return kinds.most_common(1)[0][0]
+
+
+def _kind(line: bytes) -> str | None:
+    """Return the kind of file that a line fits."""
+    fields = line.split()
+    if line.lstrip().startswith((b"{", b"<")):
+        return "topics"
+    if len(fields) > 1 and b":" in fields[1] and finite_number(fields[0]) is not None:
+        return "data"
+    if line.count(b"\t") == 1:
+        return "topics"
+    if len(fields) == len(QRELS.columns) and parse_label(fields[QRELS.value]) is not None:
+        return "qrels"
+    if len(fields) >= len(RUN.columns) and finite_number(fields[RUN.value]) is not None:
+        return "run"
+    return None
+
+
+def _read_features(path: Path) -> RankingData:
+    """Read ranking data; a file of another ending is text."""
+    return read_data(path) if path.name.endswith(DATA_ENDINGS) else read_svmlight(path)
+
+
+def _read_arrays(path: Path) -> ForwardIndex | None:
+    """Return the forward arrays that are kept in an index folder, None without them; Java does not start."""
+    from rerank.lucene.arrays import read_arrays, read_header
+    from rerank.lucene.folder import SUBFOLDER, check_index_folder, commit_hash
+
+    commit = commit_hash(check_index_folder(path))
+    header = read_header(path / SUBFOLDER)
+    if header is None:
+        return None
+    if header["commit"] != commit:
+        raise IndexFolderError(f"{path / SUBFOLDER}: expected forward arrays of {path}, got those of another state")
+    return read_arrays(path / SUBFOLDER, again=True)
+
+
+READERS: dict[str, Callable[[Path], Any]] = {
+    "qrels": read_qrels,
+    "run": read_run,
+    "topics": read_topics,
+    "data": _read_features,
+    "index": _read_arrays,
+}
 
 
 @dataclass(frozen=True)
@@ -275,88 +374,63 @@ def _row_bytes(data: RankingData, width: int) -> list[bytes]:
 
 def _near_topics(train: Source, test: Source) -> Iterator[Finding]:
     """Test queries whose words are nearly those of a training query."""
-    nearest = nearest_by_words(list(train.content.values()), list(test.content.values()))
-    yield from _near(train, test, nearest, COSINE, "cosine of the words")
+    words = [[_WORD.findall(text.lower()) for text in source.content.values()] for source in (train, test)]
+    yield from _near(train, test, "words", *words)
 
 
 def _near_judgements(train: Source, test: Source) -> Iterator[Finding]:
     """Test queries whose relevant documents are nearly those of a training query."""
-    nearest = nearest_by_relevant(_relevant(train.content), _relevant(test.content))
-    yield from _near(train, test, nearest, JACCARD, "Jaccard coefficient of the relevant documents")
+    relevant = [
+        [[doc_id for doc_id, label in labels.items() if label > 0] for _, labels in source.content.items()]
+        for source in (train, test)
+    ]
+    yield from _near(train, test, "relevant documents", *relevant)
 
 
-def _near(train: Source, test: Source, found: tuple[Floats, Ints], least: float, what: str) -> Iterator[Finding]:
-    """Yield one finding about the test queries whose value is above `least`; those of equal ids are not counted."""
-    values, nearest = found
+def _near(
+    train: Source, test: Source, what: str, of_train: list[list[str]], of_test: list[list[str]]
+) -> Iterator[Finding]:
+    """Yield one finding about the test queries that are near a training query; those of equal ids are not counted."""
+    values, nearest = nearest_queries(of_train, of_test)
     queries = list(train.content)
     near = [
-        f"query {shown(query_id)} is near {shown(queries[number])} of {train.path} ({what} {value:.2f})"
+        f"query {shown(query_id)} is near {shown(queries[number])} of {train.path} (cosine of the {what} {value:.2f})"
         for query_id, value, number in zip(test.content, values.tolist(), nearest.tolist(), strict=True)
-        if value > least and queries[number] != query_id
+        if value > COSINE and queries[number] != query_id
     ]
     if near:
-        message = f"{near[0]}; {len(near)} of {len(test.content)} queries are above {least}"
+        message = f"{near[0]}; {len(near)} of {len(test.content)} queries are above {COSINE}"
         effect = "figures on such queries say little about new ones: report those on the others beside them"
         yield Finding("warning", test.path, len(near), message, effect)
 
 
-def _relevant(qrels: Qrels) -> list[list[str]]:
-    """Return the ids of the relevant documents of each query."""
-    return [[doc_id for doc_id, label in labels.items() if label > 0] for _, labels in qrels.items()]
-
-
-def nearest_by_words(train: Sequence[str], test: Sequence[str]) -> tuple[Floats, Ints]:
+def nearest_queries(train: Sequence[Iterable[str]], test: Sequence[Iterable[str]]) -> tuple[Floats, Ints]:
     """Return the greatest cosine of each test query with a training query, and the number of that training query.
+
+    train, test  words, or ids of documents, of each query
 
     Shapes: cosines float64 (n_test,); nearest int64 (n_test,).
     """
-    counters = [Counter(_WORD.findall(text.lower())) for text in (*train, *test)]
-    vectors = _sparse([list(counter.items()) for counter in counters])
-    doc_freq = np.bincount(vectors.indices, minlength=vectors.shape[1])
-    vectors.data *= np.log((1.0 + len(counters)) / np.maximum(doc_freq, 1))[vectors.indices]
-    rows = query_rows(vectors.indptr)
-    norms = np.sqrt(np.bincount(rows, vectors.data**2, len(counters)))
-    vectors.data /= np.where(norms > 0, norms, 1.0)[rows]
-    return _greatest(vectors[len(train) :], vectors[: len(train)], None)
-
-
-def nearest_by_relevant(train: Sequence[Iterable[str]], test: Sequence[Iterable[str]]) -> tuple[Floats, Ints]:
-    """Return the greatest Jaccard coefficient of each test query with a training query, and that query's number.
-
-    Shapes: coefficients float64 (n_test,); nearest int64 (n_test,).
-    """
-    sets = _sparse([[(doc_id, 1) for doc_id in sorted(set(docs))] for docs in (*train, *test)])
-    sizes = np.diff(sets.indptr).astype(np.float64)
-    return _greatest(sets[len(train) :], sets[: len(train)], (sizes[len(train) :], sizes[: len(train)]))
-
-
-def _greatest(left: Any, right: Any, sizes: tuple[Floats, Floats] | None) -> tuple[Floats, Ints]:
-    """Return for each row of `left` the greatest product with a row of `right`, and that row's number.
-
-    With the sizes of the rows of both, products p become p / (size of the left row + size of the right row - p).
-    """
-    values = np.zeros(left.shape[0])
-    rows = np.zeros(left.shape[0], dtype=np.int64)
-    transposed = right.T.tocsr()
-    for first in range(0, left.shape[0] if right.shape[0] else 0, _BLOCK):
-        products = (left[first : first + _BLOCK] @ transposed).toarray()
-        if sizes is not None:
-            total = sizes[0][first : first + _BLOCK, None] + sizes[1][None, :] - products
-            products = products / np.where(total > 0, total, 1.0)
-        rows[first : first + _BLOCK] = products.argmax(axis=1)
-        values[first : first + _BLOCK] = products.max(axis=1, initial=0.0)
-    return values, rows
-
-
-def _sparse(rows: Sequence[Sequence[tuple[str, int]]]) -> Any:
-    """Return rows of (name, value) as a sparse matrix with a column for each name."""
     from scipy.sparse import csr_array
 
+    counters = [Counter(names) for names in (*train, *test)]
     number: dict[str, int] = {}
-    columns = [number.setdefault(name, len(number)) for row in rows for name, _ in row]
-    values = np.array([value for row in rows for _, value in row], dtype=np.float64)
-    indices = np.array(columns, dtype=np.int64)
-    return csr_array((values, indices, pointers([len(row) for row in rows])), shape=(len(rows), max(len(number), 1)))
+    columns = np.array([number.setdefault(name, len(number)) for counter in counters for name in counter], np.int64)
+    values = np.array([count for counter in counters for count in counter.values()], np.float64)
+    values *= np.log((1.0 + len(counters)) / np.bincount(columns))[columns]
+    ptr = pointers(list(map(len, counters)))
+    rows = query_rows(ptr)
+    norms = np.sqrt(np.bincount(rows, values**2, len(counters)))
+    values /= np.where(norms > 0, norms, 1.0)[rows]
+    vectors = csr_array((values, columns, ptr), shape=(len(counters), max(len(number), 1)))
+    of_train = vectors[: len(train)].T.tocsr()
+    cosines = np.zeros(len(test))
+    nearest = np.zeros(len(test), np.int64)
+    for first in range(0, len(test) if len(train) else 0, _BLOCK):
+        products = (vectors[len(train) + first :][:_BLOCK] @ of_train).toarray()
+        nearest[first : first + _BLOCK] = products.argmax(axis=1)
+        cosines[first : first + _BLOCK] = products.max(axis=1)
+    return cosines, nearest
 
 
 _NOT_COUNTED = "with `evaluate -c` it counts 0, else it does not count"
