@@ -43,6 +43,7 @@ from rerank.runtime.output import whole_file
 from rerank.runtime.progress import InOrder
 from rerank.runtime.store import cache_folder
 from rerank.types import Qrels, RankingData, Run, Topics
+from rerank.types.forward import ForwardIndex, find_terms
 from rerank.types.ids import QUERY, id_array
 from rerank.types.passages import Passages
 from rerank.types.retriever import BM25, CONTENTS, K1, B
@@ -51,11 +52,9 @@ from rerank.vectors.space import ENCODER
 if TYPE_CHECKING:
     from rerank.history.history import History
     from rerank.history.judged import IndexHistory, Neighbours
-    from rerank.index.scorer import Scorer
     from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
     from rerank.types import Ints
-    from rerank.types.forward import ForwardIndex, find_terms
     from rerank.vectors.encoder import Encoded, EncodedDocuments, Encoder
     from rerank.vectors.vectors import Vectors
 
