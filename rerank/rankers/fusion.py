@@ -415,11 +415,13 @@ def _check_coverage(data: RankingData) -> None:
 
 def _informative(data: RankingData) -> NDArray[np.bool_]:
     """Return whether each run says something, (n_runs,): not where several documents are equal in all queries."""
-    found = []
-    for name in source_names(count_sources(data.feature_names)):
-        ranks, deviations = (data.column(f"{name}.{feature}") for feature in (OF_SOURCE[0], BOTH[0]))
-        found.append(bool((deviations == 0.0).any() or np.nan_to_num(ranks).max() <= 1.0))
-    return np.array(found)
+    return np.array(
+        [
+            bool((data.column(f"{name}.{BOTH[0]}") == 0.0).any())
+            or np.nan_to_num(data.column(f"{name}.{OF_SOURCE[0]}")).max() <= 1.0
+            for name in source_names(count_sources(data.feature_names))
+        ]
+    )
 
 
 def apply_fusion(model: Ranker | str | Path, runs: Sequence[RunLike], name: str = "fusion") -> Run:

@@ -17,7 +17,6 @@ import ast
 import copy
 import dataclasses
 import inspect
-import sys
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -442,15 +441,12 @@ class Estimator:
         return self
 
 
-def not_fitted(message: str) -> InvalidInputError:
-    """Return the error for an estimator that is not fitted: scikit-learn's NotFittedError too, where it is imported."""
-    exceptions = sys.modules.get("sklearn.exceptions")
-    return (InvalidInputError if exceptions is None else _not_fitted_error(exceptions.NotFittedError))(message)
-
-
 @cache
-def _not_fitted_error(error: Any) -> type[InvalidInputError]:
-    return type("NotFittedError", (InvalidInputError, error), {"__doc__": "An estimator that is not fitted."})
+def not_fitted_error() -> type[InvalidInputError]:
+    """Return the error for an estimator that is not fitted; it is scikit-learn's NotFittedError, too."""
+    from sklearn.exceptions import NotFittedError
+
+    return type("NotFittedError", (InvalidInputError, NotFittedError), {"__doc__": "An estimator that is not fitted."})
 
 
 def _names(kind: type) -> tuple[str, ...]:

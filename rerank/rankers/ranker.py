@@ -51,7 +51,7 @@ from rerank.rankers.parameters import (
     check_parameters,
     declared_parameters,
     documentation,
-    not_fitted,
+    not_fitted_error,
     plain_parameters,
 )
 from rerank.rankers.training import (
@@ -941,7 +941,8 @@ class Ranker(Estimator):
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "base_"):
-            raise not_fitted(f"{type(self).__name__}: expected a fitted model, got a new one. Call fit first.")
+            error = not_fitted_error() if "sklearn.exceptions" in sys.modules else InvalidInputError
+            raise error(f"{type(self).__name__}: expected a fitted model, got a new one. Call fit first.")
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "base_")

@@ -403,10 +403,17 @@ class Columns:
 
     def records(self) -> NDArray[np.void]:
         """Return the FEATURE record of each feature, shape (n_features,)."""
+        columns = {
+            "column": self.column,
+            "n_digits": self.n_digits,
+            "missing_digit": self.missing_digit,
+            "n_bins": self.bins.n_bins,
+            "has_missing": self.bins.missing,
+            "is_category": self.bins.is_category,
+        }
         records = np.empty(len(self.column), dtype=FEATURE)
-        records["column"], records["n_digits"] = self.column, self.n_digits
-        records["missing_digit"], records["n_bins"] = self.missing_digit, self.bins.n_bins
-        records["has_missing"], records["is_category"] = self.bins.missing, self.bins.is_category
+        for name, values in columns.items():
+            records[name] = values
         return records
 
     def blocks(self, X: NDArray[np.float32], rows: Ints, n_threads: int) -> NDArray[np.uint8]:

@@ -114,8 +114,7 @@ def contribution_forest(forest: Forest) -> ContributionForest:
     n_edges = 2 * np.diff(forest.node_ptr)
     edge_ptr = np.concatenate([[0], np.cumsum(n_edges)])
     edges = np.zeros(int(edge_ptr[-1]), dtype=EDGE)
-    share = np.ones(len(edges))
-    share_above = np.ones(len(edges))
+    share, share_above = np.ones((2, len(edges)))
     depth = np.zeros(len(edges), dtype=np.int64)
     _lay_out(
         (forest.node_ptr, forest.leaf_ptr, edge_ptr),

@@ -33,11 +33,18 @@ LOADS = {
 }
 
 
+def named_rows(model: ImportedTrees, X: np.ndarray) -> rerank.RankingData:
+    """Rows of one query, with the names of the model's features."""
+    return rerank.RankingData(
+        np.array(["q"]), np.array([0, len(X)]), np.zeros(len(X), "U1"), X, tuple(model.feature_names_)
+    )
+
+
 @pytest.mark.parametrize("file", LOADS)
 def test_real_files_load(file: str, real_models: Path, tmp_path: Path) -> None:
     model = rerank.import_model(real_models / file)
     assert (model.source_, model.forest_.n_trees, model.n_features_in_) == LOADS[file]
-    rows = model._rows(boundary_rows(model.forest_, model.n_features_in_, 300))
+    rows = named_rows(model, boundary_rows(model.forest_, model.n_features_in_, 300))
     model.save(tmp_path / "model.json")
     again = rerank.read_model(tmp_path / "model.json")
     np.testing.assert_array_equal(again.predict(rows), model.predict(rows))
@@ -115,7 +122,7 @@ def test_real_files_score_as_their_owner_documents(file: str, real_models: Path)
     readers: dict[str, Any] = {"lightgbm": walks.lightgbm}
     readers["xgboost-dump"] = lambda dump: walks.xgboost_dump(dump, model.feature_names_)
     X = boundary_rows(model.forest_, model.n_features_in_, 2000)
-    np.testing.assert_array_equal(model.predict(model._rows(X)), readers[model.source_](content).score(X))
+    np.testing.assert_array_equal(model.predict(named_rows(model, X)), readers[model.source_](content).score(X))
 
 
 @pytest.mark.parametrize("parameters", [{}, {"zero_as_missing": True}, {"use_missing": False}])
