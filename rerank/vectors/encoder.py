@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +41,7 @@ from rerank.runtime.registry import exception_text, named_function
 from rerank.runtime.store import Blocks, Kind, Stored, cache_folder, note_path
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ints
-from rerank.vectors.space import ENCODER
-from rerank.vectors.vectors import IDENTITY, MOST_DIMENSIONS, check_finite, identity
-
-if TYPE_CHECKING:
-    from rerank.vectors.vectors import Vectors
-
+from rerank.vectors.vectors import ENCODER, IDENTITY, MOST_DIMENSIONS, Vectors, check_finite, identity
 
 EXTRA = "wordllama"  # the package, and the extra, that brings an encoder
 Texts = Callable[[Ints], Sequence[str]]
