@@ -28,7 +28,7 @@ from benchmarks.registry import Options, Row, benchmark
 
 K, THREADS, QUERIES, NEAREST = 1000, 2, 64, 1000
 LSI = (
-    "import sys; from rerank.lucene.arrays import open_forward; from rerank.vectors.space import learn_lsi; "
+    "import sys; from rerank.lucene.arrays import open_forward; from rerank.vectors.vectors import learn_lsi; "
     "learn_lsi(open_forward(sys.argv[1]).fields['contents'])"
 )
 

@@ -43,11 +43,10 @@ from rerank.types.forward import ForwardIndex
 from rerank.types.ids import query_blocks
 from rerank.types.passages import Passages
 from rerank.vectors.encoder import query_vectors
-from rerank.vectors.space import ENCODER, LSI
+from rerank.vectors.vectors import ENCODER, LSI, Vectors
 
 if TYPE_CHECKING:
     from rerank.vectors.encoder import Encoded
-    from rerank.vectors.vectors import Vectors
 
 PASSAGES = "passages"  # the family
 _REMEDIES = {

@@ -24,7 +24,7 @@ from rerank.runtime.numerics import array_log
 from rerank.types import Floats, Ints, pointers, query_rows
 from rerank.types.forward import ForwardIndex, find_terms
 from rerank.types.retriever import CONTENTS
-from rerank.vectors.space import log_idf
+from rerank.vectors.vectors import log_idf
 
 NEAR = 0.8  # least cosine of near-duplicate queries
 _BLOCK = 512  # queries that are compared with all others at once

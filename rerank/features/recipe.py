@@ -128,7 +128,7 @@ class _Normalisation(Table):
 
 _FIELDS: dict[str, Field] = {
     "fields": Names(),
-    "families": Names(each=Choice(known_families)),
+    "families": Names(Choice(known_families)),
     "features": Names(),
     "normalisation": _Normalisation(Choice(lambda: NORMALISATIONS)),
     "numbers": Names(may_be_empty=True),

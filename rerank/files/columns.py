@@ -195,10 +195,17 @@ def _split_fast(line: int, chunk: bytes, layout: Layout) -> Rows | None:
     if bounds is None:
         return None
     starts, lengths = bounds
-    windows = np.ndarray((len(chunk) + WIDEST,), "<u8", padded, 0, (1,))  # the word that begins at each byte
-    values = _values(padded, windows, starts[:, layout.value], lengths[:, layout.value], layout)
-    if values is None or lengths[:, (QUERY, layout.doc)].max() > WIDEST:
+    if lengths[:, (QUERY, layout.doc, layout.value)].max() > WIDEST:
         return None
+    windows = np.ndarray((len(chunk) + WIDEST,), "<u8", padded, 0, (1,))  # the word that begins at each byte
+    number = starts[:, layout.value], lengths[:, layout.value]
+    values, parsed = parse_decimals(windows, *number, layout.dtype is np.int64)
+    others = np.flatnonzero(~parsed)
+    for row, start, length in np.column_stack([others, number[0][others], number[1][others]]).tolist():
+        value = layout.parse(padded[start : start + length])
+        if value is None:
+            return None
+        values[row] = value
     queries = _words(windows, starts[:, QUERY], lengths[:, QUERY])
     docs = _words(windows, starts[:, layout.doc], lengths[:, layout.doc])
     changed = np.zeros(len(queries), dtype=np.bool_)
@@ -254,21 +261,6 @@ def _words(windows: Words, starts: Ints, lengths: Ints) -> Words:
 
 def _as_bytes(words: Words) -> Bytes:
     return words.view(f"S{8 * words.shape[1]}")[:, 0]
-
-
-def _values(padded: bytes, windows: Words, starts: Ints, lengths: Ints, layout: Layout) -> NDArray[Any] | None:
-    """Return the column of numbers, or None where one is not a number."""
-    if lengths.max() > WIDEST:
-        return None
-    values, parsed = parse_decimals(windows, starts, lengths, layout.dtype is np.int64)
-    others = np.flatnonzero(~parsed)
-    bounds = np.column_stack([others, starts[others], lengths[others]]).tolist()
-    for row, start, length in bounds:
-        value = layout.parse(padded[start : start + length])
-        if value is None:
-            return None
-        values[row] = value
-    return values
 
 
 def _split_by_line(path: Path, first_line: int, chunk: bytes, layout: Layout) -> Rows:

@@ -138,7 +138,22 @@ def _default_text(entry: Any) -> str:
 
 def _entries(name: str, part: str) -> Iterator[Any]:
     """Return an iterator over a part of a data set; errors of the library are raised as one-line errors."""
-    data_set = _data_set(name)
+    try:
+        import ir_datasets
+    except ModuleNotFoundError as error:
+        if error.name != "ir_datasets":
+            raise
+        raise InvalidInputError(
+            f"{PREFIX}{name}: expected the package ir_datasets, got none. Run `{INSTALL}`."
+        ) from None
+    try:
+        data_set = ir_datasets.load(name)
+    except KeyError:
+        near = suggestion(name, list(ir_datasets.registry))
+        remedy = near if near.startswith("Did") else "See the catalogue of ir_datasets, `ir_datasets list`."
+        raise InvalidInputError(
+            f"{PREFIX}{name}: expected the name of a data set of ir_datasets, got {shown(name)}. {remedy}"
+        ) from None
     if not data_set.has(part):
         parts = [text for other, text in _HAS.items() if data_set.has(other)]
         raise InvalidInputError(
@@ -163,27 +178,6 @@ def _read(name: str, part: str, data_set: Any) -> Iterator[Any]:
         ) from error
     if is_empty:
         raise InvalidInputError(f"{PREFIX}{name}: expected {_HAS[part]}, got none. Name another data set.")
-
-
-def _data_set(name: str) -> Any:
-    """Return a data set; raise InvalidInputError, with the nearest name, for an unknown one."""
-    try:
-        import ir_datasets
-    except ModuleNotFoundError as error:
-        if error.name != "ir_datasets":
-            raise
-        raise InvalidInputError(
-            f"{PREFIX}{name}: expected the package ir_datasets, got none. Run `{INSTALL}`."
-        ) from None
-    try:
-        return ir_datasets.load(name)
-    except KeyError:
-        known = list(ir_datasets.registry)
-        near = suggestion(name, known)
-        remedy = near if near.startswith("Did") else "See the catalogue of ir_datasets, `ir_datasets list`."
-        raise InvalidInputError(
-            f"{PREFIX}{name}: expected the name of a data set of ir_datasets, got {shown(name)}. {remedy}"
-        ) from None
 
 
 class CorpusDocument(dict[str, Any]):

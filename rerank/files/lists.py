@@ -58,8 +58,6 @@ from rerank.types.ids import id_array
 from rerank.types.ranking_data import Preferences
 from rerank.types.records import SubtopicQrels
 
-QUERY_KEY = "qid"
-DOCUMENT_KEY = "id"
 TEXT_KEY = "text"
 PERSON = "person"
 _VERSION = 1
@@ -204,9 +202,7 @@ def read_texts(path: str | Path, queries: Collection[str], fields: Collection[st
     read = TextsFile({}, {})
     path = Path(path)
     for line, members in json_objects(path):
-        query_id, doc_id = (
-            of_line(path, line, id_text, key, members.pop(key, None)) for key in (QUERY_KEY, DOCUMENT_KEY)
-        )
+        query_id, doc_id = (of_line(path, line, id_text, key, members.pop(key, None)) for key in ("qid", "id"))
         if query_id not in queries:
             raise FileFormatError(
                 path, line, f"expected a query of the topics, got {shown(query_id)}. Add it to the topics."

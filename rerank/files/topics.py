@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from html import unescape
 from pathlib import Path
 
@@ -87,7 +87,23 @@ def read_topics(path: str | Path) -> Topics:
     name = data_set_name(path)
     source = Path(path) if name is not None else check_file(path, "a topics file")
     entries = _entries(source) if name is None else ((None, *entry) for entry in data_set_topics(name))
-    return Topics(_collected(source, entries))
+    topics: dict[str, str] = {}
+    blank: list[FileFormatError] = []
+    for line, query_id, text in entries:
+        of_line(source, line, check_ids, "", [query_id])
+        if query_id in topics:
+            message = f"expected each query once, got {shown(query_id)} again. Remove one of the two."
+            raise FileFormatError(source, line, message)
+        if text.strip():
+            topics[query_id] = text.strip()
+        else:
+            message = f"expected a text for query {shown(query_id)}, got none. Write it or drop the query."
+            blank.append(FileFormatError(source, line, message))
+    if blank and not topics:
+        raise blank[0]
+    if blank:  # a topic without text is left out
+        _log.warning("topics without text are left out: %d; the first: %s", len(blank), blank[0])
+    return Topics(topics)
 
 
 def write_topics(topics: Topics | Mapping[str, str], path: str | Path) -> None:
@@ -147,27 +163,6 @@ def _marked_up(path: Path, text: str) -> Iterator[Entry]:
         )
     if not is_xml:
         refuse_stray(path, line, text[end:], *_WITHIN)
-
-
-def _collected(path: Path, entries: Iterable[Entry]) -> dict[str, str]:
-    """Return the text of each topic, without white space around it; those without text are left out."""
-    topics: dict[str, str] = {}
-    blank: list[FileFormatError] = []
-    for line, query_id, text in entries:
-        of_line(path, line, check_ids, "", [query_id])
-        if query_id in topics:
-            message = f"expected each query once, got {shown(query_id)} again. Remove one of the two."
-            raise FileFormatError(path, line, message)
-        if text.strip():
-            topics[query_id] = text.strip()
-        else:
-            message = f"expected a text for query {shown(query_id)}, got none. Write it or drop the query."
-            blank.append(FileFormatError(path, line, message))
-    if blank and not topics:
-        raise blank[0]
-    if blank:
-        _log.warning("topics without text are left out: %d; the first: %s", len(blank), blank[0])
-    return topics
 
 
 def _tab_entry(content: str) -> tuple[str, str]:

@@ -47,7 +47,7 @@ from rerank.types.forward import ForwardIndex, find_terms
 from rerank.types.ids import QUERY, id_array
 from rerank.types.passages import Passages
 from rerank.types.retriever import BM25, CONTENTS, K1, B
-from rerank.vectors.space import ENCODER
+from rerank.vectors.vectors import ENCODER, Vectors
 
 if TYPE_CHECKING:
     from rerank.history.history import History
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from rerank.rankers.ranker import Ranker
     from rerank.types import Ints
     from rerank.vectors.encoder import Encoded, EncodedDocuments, Encoder
-    from rerank.vectors.vectors import Vectors
 
 
 VECTORS = "vectors"
@@ -275,8 +274,6 @@ class BoundIndex(InOrder):
     @cached_property
     def vectors(self) -> Vectors | None:
         """The vectors of the index; None if it has none."""
-        from rerank.vectors.vectors import Vectors
-
         vectors = self._resource("vectors", VECTORS)
         return Vectors.read(vectors, self) if isinstance(vectors, str | Path) else vectors
 

@@ -35,7 +35,7 @@ from rerank.rankers.warm_start import (
 from rerank.retrieval.base import DEPTH, Candidates
 from rerank.types import RankingData, Run, pointers, query_rows
 from rerank.types.retriever import CONTENTS, Retriever
-from rerank.vectors.space import ENCODER, LSI
+from rerank.vectors.vectors import ENCODER, LSI
 
 if TYPE_CHECKING:
     from rerank.index.bound import BoundIndex

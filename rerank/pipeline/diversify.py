@@ -40,7 +40,7 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import dot
 from rerank.types import Floats, Ints, Run
 from rerank.types.retriever import CONTENTS
-from rerank.vectors.space import ENCODER, LSI
+from rerank.vectors.vectors import ENCODER, LSI
 
 DEPTH = 100
 MOST_DOCUMENTS = 1_000  # of a query: time grows with their square

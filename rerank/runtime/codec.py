@@ -380,14 +380,14 @@ class Items(Field):
     """A list of values, all of one field; an empty one only where it `may_be_empty`."""
 
     what: ClassVar[str] = "a list of values"
-    each: Field
+    entry: Field
     may_be_empty: bool = False
 
     def read(self, value: Any, sizes: Sizes) -> list[Any]:
         """Return each value."""
         if not isinstance(value, list | tuple) or not (value or self.may_be_empty):
             raise SchemaError(f"{self.what}{'' if self.may_be_empty else ', at least one'}", shown(value))
-        return [_inside(f"[{number}]", self.each, inner, sizes) for number, inner in enumerate(value)]
+        return [_inside(f"[{number}]", self.entry, inner, sizes) for number, inner in enumerate(value)]
 
 
 @dataclass(frozen=True)
@@ -395,7 +395,7 @@ class Names(Items):
     """A list of different texts, each read by a field; an empty one only where it `may_be_empty`."""
 
     what: ClassVar[str] = "a list of names"
-    each: Field = Text()
+    entry: Field = Text()
 
     def read(self, value: Any, sizes: Sizes) -> tuple[str, ...]:  # type: ignore[override]
         """Return the names."""

@@ -81,9 +81,11 @@ def frame_of(what: str, column: str, table: Any) -> Frame:
             f"{what}: expected a {what} object or {{query id: {{document id: {column}}}}}, got {shown(wrong[0])} "
             f"({type(wrong[0]).__name__}). Read one with rerank.read_{what}."
         )
-    rows = [(query, doc, value) for query, documents in table.items() for doc, value in documents.items()]
-    cells = np.fromiter((cell for row in rows for cell in row), dtype=object, count=3 * len(rows)).reshape(-1, 3)
-    return MappingFrame(dict(zip((QUERY_ID, DOC_ID, column), cells.T, strict=True)))
+    queries = [query_id for query_id, documents in table.items() for _ in documents]
+    docs = [doc_id for documents in table.values() for doc_id in documents]
+    values = [value for documents in table.values() for value in documents.values()]
+    columns = {QUERY_ID: queries, DOC_ID: docs, column: values}
+    return MappingFrame({name: np.fromiter(cells, dtype=object, count=len(cells)) for name, cells in columns.items()})
 
 
 def place(frame: Frame, row: Any) -> str:

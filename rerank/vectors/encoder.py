@@ -21,13 +21,13 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +41,7 @@ from rerank.runtime.registry import exception_text, named_function
 from rerank.runtime.store import Blocks, Kind, Stored, cache_folder, note_path
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ints
-from rerank.vectors.space import ENCODER
-from rerank.vectors.vectors import IDENTITY, MOST_DIMENSIONS, check_finite, identity
-
-if TYPE_CHECKING:
-    from rerank.vectors.vectors import Vectors
-
+from rerank.vectors.vectors import ENCODER, IDENTITY, MOST_DIMENSIONS, Vectors, check_finite, identity
 
 EXTRA = "wordllama"  # the package, and the extra, that brings an encoder
 Texts = Callable[[Ints], Sequence[str]]
@@ -178,8 +173,11 @@ def encoded_documents(
                 return EncodedDocuments(encoder, stored)
         _log.info("%s: the encoder has changed; all documents are encoded again.", path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    blocks = _blocks(encoder, forward.n_docs, texts, again.shape[1])
-    store.write(path, KIND, values, {"vectors": Blocks(np.float32, (forward.n_docs, again.shape[1]), blocks)})
+    shape = forward.n_docs, again.shape[1]
+    starts = track(range(0, forward.n_docs, _BATCH), f"vectors of {encoder.name}")
+    batches = (np.arange(first, min(first + _BATCH, forward.n_docs)) for first in starts)
+    blocks = (encoder.encode(texts(batch), shape[1]) for batch in batches)
+    store.write(path, KIND, values, {"vectors": Blocks(np.float32, shape, blocks)})
     return EncodedDocuments(encoder, _read(path, values))
 
 
@@ -216,11 +214,6 @@ def _agree(stored: NDArray[np.float32], probes: Ints, again: NDArray[np.float32]
         return not left.any()
     distance = np.linalg.norm(left - again, axis=1)
     return bool((distance <= _TOLERANCE * np.maximum(np.linalg.norm(again.astype(np.float64), axis=1), 1e-30)).all())
-
-
-def _blocks(encoder: Encoder, n_docs: int, texts: Texts, dimensions: int) -> Iterator[NDArray[np.float32]]:
-    for first in track(range(0, n_docs, _BATCH), f"vectors of {encoder.name}"):
-        yield encoder.encode(texts(np.arange(first, min(first + _BATCH, n_docs))), dimensions)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import rerank
 from rerank.cli.vectors import command as vectors_command
-from rerank.vectors.space import DIMENSIONS
-from rerank.vectors.vectors import MOST_DIMENSIONS
+from rerank.vectors.vectors import DIMENSIONS, MOST_DIMENSIONS
 from tests.cli.conftest import Command
 
 

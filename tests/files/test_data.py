@@ -84,11 +84,11 @@ def about(**members: object) -> np.ndarray:
         ({"labels": np.zeros(3)}, r"got labels: expected shape \(2\), got shape \(3,\)"),
         ({"X": np.zeros((2, 2), np.float32)}, r"got X: expected shape \(2, 3\), got shape \(2, 2\)"),
         ({"X": np.full((2, 3), "a")}, "got X: expected type float32, got type <U1"),
-        ({"query_ptr": np.array([0, 3])}, "got query_ptr: expected numbers that rise from 0 to 2, got others"),
+        ({"query_ptr": np.array([0, 3])}, "expected query_ptr of 2 whole numbers that rise from 0 to 2, got others"),
         ({"ideal_labels": np.ones(1)}, "expected ideal_labels and ideal_ptr, got one of them"),
         (
             {"ideal_labels": np.ones(1), "ideal_ptr": np.array([0, 2])},
-            "ideal_ptr: expected numbers that rise from 0 to 1, got others",
+            "expected ideal_ptr of 2 whole numbers that rise from 0 to 1, got others",
         ),
         ({"labels": np.array([{}, {}])}, "got labels: expected type float64, got type object"),
     ],

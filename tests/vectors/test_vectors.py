@@ -56,7 +56,7 @@ def test_texts_without_a_known_term_have_the_zero_vector(vectors: Vectors, forwa
 
 
 def test_learning_more_documents_than_a_sample_uses_the_sample(forward: ForwardIndex) -> None:
-    from rerank.vectors.space import learn_lsi, sampled_documents
+    from rerank.vectors.vectors import learn_lsi, sampled_documents
 
     docs = sampled_documents(forward.n_docs, 20)
     assert len(docs) == 20

@@ -29,7 +29,7 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import dot
 from rerank.types import Ints
-from rerank.vectors.space import ENCODER, LSI
+from rerank.vectors.vectors import ENCODER, LSI
 
 cosine_feature = partial(Feature, unit="cosine", low=-1.0 - 1e-6, high=1.0 + 1e-6)
 LEVELS = (100, 200, 400)

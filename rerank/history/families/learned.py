@@ -19,7 +19,7 @@ Cetintas, Si & Yuan, JASIST 2011 (past queries for retrieval); Metzler et al., S
 
 The nearest judged queries of a query by latent semantic indexing, and the documents that are relevant to them.
 
-    cos(q, p)   cosine of the queries' vectors in the space `lsi` of the index's vectors (`rerank.vectors.space`)
+    cos(q, p)   cosine of the queries' vectors in the space `lsi` of the index's vectors (`rerank.vectors.vectors`)
     near(q, n)  the n queries of the history with the greatest cosine above 0, ties by query id
 
 References
@@ -33,7 +33,7 @@ How often a document was judged relevant, whatever the query.
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,10 +46,7 @@ from rerank.history.judged import HistoryQuery, IndexHistory
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
 from rerank.types.ids import by_number
-from rerank.vectors.space import LSI
-
-if TYPE_CHECKING:
-    from rerank.vectors.vectors import Vectors
+from rerank.vectors.vectors import LSI, Vectors
 
 K1 = 0.9
 B = 0.4

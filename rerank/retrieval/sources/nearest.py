@@ -47,7 +47,7 @@ from rerank.runtime.store import Kind, Stored, cache_folder, note_path
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.types import Floats, Ints, Run
 from rerank.types.ids import Ids
-from rerank.vectors.space import LSI
+from rerank.vectors.vectors import LSI
 
 EXACT = 50_000  # documents up to which all are compared
 RECALL = 0.96
