@@ -112,7 +112,7 @@ def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Non
     names = [field["name"] for field in values["fields"]]
     if first_repeated(names) is not None or first_repeated(values["numbers"]) is not None:
         raise Fault("two fields or numbers of one name")
-    from rerank.lucene.checks import check_arrays
+    from rerank.lucene.postings import check_arrays
 
     check_arrays(_forward(values, arrays))
     if values["fingerprint"] != _fingerprint(values, arrays):
@@ -130,7 +130,7 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool) -> Ids:
     Shapes: ids str (n_docs,), in the order of documents.
     """
     commit = commit_hash(index)
-    from rerank.lucene.transpose import RawField, write_field
+    from rerank.lucene.postings import RawField, write_field
 
     raw = folder / "raw"
     parts = folder / "parts"

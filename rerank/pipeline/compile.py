@@ -81,7 +81,7 @@ def _rank_and_score() -> None:
 def _extract_default() -> None:
     """Compute the families of the default recipe."""
     from rerank.features.recipe import default_family_names
-    from rerank.lucene.checks import check_arrays
+    from rerank.lucene.postings import check_arrays
 
     _extract(default_family_names())
     check_arrays(_forward())
@@ -173,7 +173,7 @@ def _forward() -> ForwardIndex:
 def _field() -> FieldArrays:
     import numpy as np
 
-    from rerank.lucene import transpose as invert
+    from rerank.lucene import postings as invert
     from rerank.types import pointers
     from rerank.types.forward import FieldArrays
 
