@@ -169,24 +169,24 @@ def check_arrays(forward: ForwardIndex) -> None:
     """Raise Fault for forward arrays, of the right shapes and types, that kernels cannot read."""
     doc_ids = forward.doc_ids
     if not are_characters(doc_ids):
-        raise Fault("doc_ids.npy holds ids that are not text")
+        raise Fault("doc_ids.npy with ids that are not text")
     if not (doc_ids[1:] >= doc_ids[:-1]).all():
-        raise Fault("doc_ids.npy is not in order")
+        raise Fault("doc_ids.npy out of order")
     if not np.array_equal(np.sort(forward.lucene_docs), np.arange(forward.n_docs)):
-        raise Fault("lucene_docs.npy does not hold each document once")
+        raise Fault("lucene_docs.npy without each document once")
     if not np.array_equal(forward.doc_slots, document_slots(doc_ids)):
-        raise Fault("doc_slots.npy does not fit doc_ids.npy")
+        raise Fault("doc_slots.npy that does not fit doc_ids.npy")
     if not _are_pointers(forward.term_ptr, len(forward.vocabulary)):
-        raise Fault("term_ptr.npy does not rise from 0 to the length of vocabulary.npy")
+        raise Fault("term_ptr.npy that does not rise from 0 to the length of vocabulary.npy")
     try:
         bytes(forward.vocabulary).decode("utf8")
     except UnicodeDecodeError:
-        raise Fault("vocabulary.npy is no UTF-8") from None
+        raise Fault("vocabulary.npy that is no UTF-8") from None
     starts = forward.vocabulary[forward.term_ptr[:-1][np.diff(forward.term_ptr) > 0]]
     if (starts & 0xC0 == 0x80).any():
-        raise Fault("term_ptr.npy divides a character of vocabulary.npy")
+        raise Fault("term_ptr.npy that divides a character of vocabulary.npy")
     if any(np.isinf(column).any() for column in forward.numbers.values()):
-        raise Fault("numbers.npy holds infinity")
+        raise Fault("numbers.npy with infinity")
     for number, field in enumerate(forward.fields.values()):
         with read_in_order(field.terms, field.freqs, field.positions):
             _check_field(field, f"{number}.", len(forward.term_ptr) - 1)
@@ -195,22 +195,22 @@ def check_arrays(forward: ForwardIndex) -> None:
 def _check_field(field: FieldArrays, name: str, n_terms: int) -> None:
     """Raise Fault for arrays of a field that kernels cannot read; their names begin with `name`."""
     if not _are_pointers(field.doc_ptr, len(field.terms)):
-        raise Fault(f"{name}doc_ptr.npy does not rise from 0 to the number of postings")
+        raise Fault(f"{name}doc_ptr.npy that does not rise from 0 to the number of postings")
     if field.position_ptr[0] != 0 or not np.array_equal(np.diff(field.position_ptr), field.lengths):
-        raise Fault(f"{name}position_ptr.npy does not fit {name}lengths.npy")
+        raise Fault(f"{name}position_ptr.npy that does not fit {name}lengths.npy")
     doc_freq = np.zeros(n_terms, np.int64)
     collection_freq = np.zeros(n_terms, np.int64)
     positions = np.empty(0, np.int32) if field.positions is None else field.positions
     if field.positions is not None and len(positions) != field.position_ptr[-1]:
-        raise Fault(f"{name}positions.npy holds positions of another number of tokens")
+        raise Fault(f"{name}positions.npy of another number of tokens")
     doc_ptr, terms, freqs, lengths, positions = (
         read_only_view(array) for array in (field.doc_ptr, field.terms, field.freqs, field.lengths, positions)
     )
     if not _count_terms(doc_ptr, terms, freqs, lengths, positions, doc_freq, collection_freq):
-        raise Fault(f"{name}terms.npy, {name}freqs.npy or {name}positions.npy holds what no document can")
+        raise Fault(f"{name}terms.npy, {name}freqs.npy or {name}positions.npy with what no document has")
     for array, counted in (("doc_freq", doc_freq), ("collection_freq", collection_freq)):
         if not np.array_equal(getattr(field, array), counted):
-            raise Fault(f"{name}{array}.npy does not fit the postings")
+            raise Fault(f"{name}{array}.npy of other postings")
 
 
 def _are_pointers(ptr: NDArray[Any], end: int) -> bool:
