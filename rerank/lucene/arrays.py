@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import IndexFolderError, RerankError
+from rerank.errors import FileFormatError, IndexFolderError
 from rerank.lucene.folder import (
     ARRAYS,
     ARRAYS_NOTE,
@@ -65,19 +65,6 @@ _HEADER = Record(
 _log = logging.getLogger("rerank")
 
 
-class DamagedArraysError(IndexFolderError):
-    """Forward arrays that are not those that were made."""
-
-
-class _Kind(Kind):
-    def error(self, path: Path, fault: object) -> RerankError:
-        """Return the error for a damaged file."""
-        return DamagedArraysError(
-            f"{path.parent}: expected whole forward arrays, got damaged ones ({fault}). Delete this folder, "
-            "it is made again when the index is opened."
-        )
-
-
 def _declared(values: Mapping[str, Any]) -> dict[str, Stored]:
     def mapped(dtype: Any, *shape: str) -> Stored:
         return Stored(dtype, shape, mapped=True)
@@ -112,7 +99,7 @@ def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Non
     names = [field["name"] for field in values["fields"]]
     if first_repeated(names) is not None or first_repeated(values["numbers"]) is not None:
         raise Fault("two fields or numbers of one name")
-    from rerank.lucene.checks import check_arrays
+    from rerank.lucene.postings import check_arrays
 
     check_arrays(_forward(values, arrays))
     if values["fingerprint"] != _fingerprint(values, arrays):
@@ -121,7 +108,15 @@ def _check(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Non
         raise Fault("sizes of shards that do not add up")
 
 
-KIND = _Kind("rerank forward arrays", 7, "", "", _HEADER, _declared, _check)
+KIND = Kind(
+    "rerank forward arrays",
+    7,
+    "whole forward arrays",
+    "Delete the file, it is made again when the index is opened.",
+    _HEADER,
+    _declared,
+    _check,
+)
 
 
 def write_arrays(index: Path, folder: Path, made_with_index: bool) -> Ids:
@@ -130,7 +125,7 @@ def write_arrays(index: Path, folder: Path, made_with_index: bool) -> Ids:
     Shapes: ids str (n_docs,), in the order of documents.
     """
     commit = commit_hash(index)
-    from rerank.lucene.transpose import RawField, write_field
+    from rerank.lucene.postings import RawField, write_field
 
     raw = folder / "raw"
     parts = folder / "parts"
@@ -179,7 +174,7 @@ def read_header(folder: Path) -> dict[str, Any] | None:
 def read_arrays(folder: Path, again: bool = False) -> ForwardIndex:
     """Return the forward arrays of a folder as read-only memory maps.
 
-    Raises DamagedArraysError; `again` checks the content even if it was checked in this state of the file.
+    Raises FileFormatError; `again` checks the content even if it was checked in this state of the file.
     """
     path = folder / ARRAYS
     values, arrays = store.read(path, KIND, () if again else (folder / ARRAYS_NOTE, note_path(folder)))
@@ -355,7 +350,7 @@ def _current(index: Path, arrays: Path, commit: str) -> ForwardIndex | None:
             _log.info("%s: the index has changed; its forward arrays are rebuilt.", arrays)
             return None
         return read_arrays(arrays)
-    except DamagedArraysError as error:
+    except FileFormatError as error:
         _log.warning("%s They are rebuilt now.", error)
         return None
 
@@ -378,7 +373,7 @@ def _arrays_folder(index: Path, commit: str) -> Path:
     inside = index / SUBFOLDER
     if os.access(index, os.W_OK):
         return inside
-    with suppress(DamagedArraysError):
+    with suppress(FileFormatError):
         header = read_header(inside)
         if header is not None and header["commit"] == commit:
             return inside

@@ -1,4 +1,7 @@
-"""Building Lucene indexes with Anserini, including forward arrays; a failed build leaves nothing."""
+"""Building Lucene indexes with Anserini, including forward arrays; a failed build leaves nothing.
+
+The list of Java's classes for the archive of `rerank.lucene.jvm`: those that a build and a search load.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,8 @@ from rerank.files.corpus import ELEMENTS, SgmlDocument, SgmlFiles, check_encodin
 from rerank.lucene.arrays import write_arrays
 from rerank.lucene.documents import ID_EXPECTED, CorpusFiles, is_id, write_documents
 from rerank.lucene.folder import SUBFOLDER, check_target, shard_names, staged_folder
-from rerank.lucene.jvm import ENGLISH, ask_json, check_language
-from rerank.lucene.search import java_threads
+from rerank.lucene.jvm import ENGLISH, add_options, ask_json, check_language
+from rerank.lucene.search import Searcher, java_threads
 from rerank.runtime.progress import progress_bar, track
 
 _log = logging.getLogger("rerank")
@@ -209,3 +212,15 @@ def _finish(staging: Path, target: Path, overwrite: bool) -> None:
     if unusable is not None:
         raise InvalidInputError(f"documents: {ID_EXPECTED}, got {unusable[:80]!r}. Rename it.")
     check_target(target, overwrite)
+
+
+def load_classes(class_list: str, folder: str) -> None:
+    """Index and search in this process, whose Java writes the names of the classes that it loads to a file."""
+    add_options("-Xshare:off", f"-XX:DumpLoadedClassList={class_list}")
+    index = Path(folder) / "index"
+    build_index(({"id": f"d{number}", "title": "a title", "body": "the words of a body"} for number in range(9)), index)
+    with Searcher(index) as searcher:
+        searcher.search({"q": "title words"}, 10)
+        searcher.search({"q": "title words", "r": "body"}, 10)
+        searcher.analyze(["some words"])
+        searcher.documents([0])

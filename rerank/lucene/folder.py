@@ -64,10 +64,7 @@ def lucene_commit(folder: Path) -> str:
     commit = commit_file(folder)
     if commit is None:
         raise IndexFolderError(f"{folder}: expected a Lucene index, got none. Build it anew.")
-    try:
-        return hashlib.sha256(commit.read_bytes()).hexdigest()
-    except OSError as error:
-        raise damaged_lucene(folder, f"{commit.name} cannot be read: {error.strerror}") from error
+    return hashlib.sha256(commit.read_bytes()).hexdigest()
 
 
 def damaged_lucene(folder: Path | str, damage: str) -> IndexFolderError:
@@ -129,15 +126,12 @@ def _compared_blocks(folder: Path, files: Sequence[Path]) -> Iterator[None]:
     for path in files:
         checksum = 0
         end = b""
-        try:
-            with open(path, "rb", buffering=0) as file:
-                while block := file.read(_BLOCK):
-                    block = end + block
-                    checksum = zlib.crc32(memoryview(block)[:-_CHECKSUM], checksum)
-                    end = block[-_CHECKSUM:]
-                    yield
-        except OSError as error:
-            raise damaged_lucene(folder, f"{path.relative_to(folder)} cannot be read: {error.strerror}") from error
+        with open(path, "rb", buffering=0) as file:
+            while block := file.read(_BLOCK):
+                block = end + block
+                checksum = zlib.crc32(memoryview(block)[:-_CHECKSUM], checksum)
+                end = block[-_CHECKSUM:]
+                yield
         if end != checksum.to_bytes(_CHECKSUM, "big"):
             raise damaged_lucene(folder, f"{path.relative_to(folder)} does not fit its checksum")
 
@@ -272,8 +266,9 @@ def check_target(target: Path, overwrite: bool) -> None:
     """Refuse a folder that exists and is not empty, unless it is an index without other files, to be overwritten."""
     if not os.path.lexists(target) or (target.is_dir() and not any(target.iterdir())):
         return
-    is_index = target.is_dir() and ((target / MARKER).exists() or _is_built(target))
-    if not is_index:
+    # not a folder of several indexes, but those of one build
+    is_built = target.is_dir() and (commit_file(target) is not None or bool(shards_of_build(target)))
+    if not is_built and not (target / MARKER).exists():
         raise IndexFolderError(
             f"{target}: expected a new folder or an index, got something else there. Choose another folder."
         )
@@ -301,11 +296,6 @@ def foreign_files(folder: Path) -> Iterator[Path]:
                 yield from foreign_files(path)
         elif not (path.name in _OWN or is_lucene_file(path) or path.parent.name == RESOURCES):
             yield path
-
-
-def _is_built(folder: Path) -> bool:
-    """Return whether a folder has a Lucene index, or the shards of one build: not a folder of several indexes."""
-    return commit_file(folder) is not None or bool(shards_of_build(folder))
 
 
 @contextmanager

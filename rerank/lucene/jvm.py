@@ -35,7 +35,7 @@ from rerank.runtime.output import FULL
 from rerank.runtime.store import cache_folder, file_state
 
 _FORMAT = 1
-_PROGRAM = "import sys; from rerank.lucene.class_list import load_classes; load_classes(*sys.argv[1:])"
+_PROGRAM = "import sys; from rerank.lucene.build import load_classes; load_classes(*sys.argv[1:])"
 JAVA_VERSION = 21
 VECTOR_MODULE = "jdk.incubator.vector"
 JAR_VARIABLE = "ANSERINI_JAR"

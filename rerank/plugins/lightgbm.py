@@ -256,13 +256,18 @@ class EvalSet:
         return result if isinstance(result, list) else [result]
 
 
-class Watcher:
-    """Measures the eval sets after each iteration, and calls the callbacks, which see it as the model."""
+class Watcher(EarlyStopping):
+    """Measures the eval sets after each iteration, and calls the callbacks, which see it as the model.
+
+    All trees are kept, or those up to the best iteration of the callbacks.
+    """
 
     def __init__(
         self, sets: list[EvalSet], metrics: list[Any], callbacks: Iterable[Any], params: dict[str, Any], training: str
     ) -> None:
         """Take the eval sets; training is the name of the one that is the training data, "" for none."""
+        super().__init__(None, parse_measure(EXPONENTIAL), 1)
+        self.valid: TrainingSet | None = None  # which has the rows of the eval sets
         self.boosters = [self]  # as `reset_parameter` of LightGBM asks for them
         self._sets = sets
         self._metrics = metrics
@@ -274,7 +279,7 @@ class Watcher:
         self._before = [callback for callback in called if getattr(callback, "before_iteration", False)]
         self._after = [callback for callback in called if not getattr(callback, "before_iteration", False)]
         self.learning_rate: float = params["learning_rate"]
-        self.best_iteration = self._iteration = 0
+        self.best_iteration = 0
 
     def reset_parameter(self, params: Mapping[str, Any]) -> Watcher:
         """Change the learning rate; no other parameter changes while trees are grown."""
@@ -295,17 +300,20 @@ class Watcher:
             self._call(callback, None)
         return self.learning_rate
 
-    def after(self, scores: Floats) -> bool:
-        """Take the scores of all rows of the eval sets after one more iteration; return whether training ends."""
+    def add(self, scores: Floats) -> bool:
+        """Take the scores of all rows of the eval sets, in canonical order, after one more iteration."""
+        by_row = np.empty(len(scores))
+        by_row[slice(None) if self.valid is None else self.valid.order] = scores
         results = []
         first = 0
         for of_set in self._sets:
             last = first + len(of_set.labels)
-            results += of_set.results(self._metrics, scores[first:last])
+            results += of_set.results(self._metrics, by_row[first:last])
             first = last
-        stopped = any(self._call(callback, results) for callback in self._after)
+        self._stopped = any(self._call(callback, results) for callback in self._after)
         self._iteration += 1
-        return stopped
+        self.best = self.best_iteration or self._iteration
+        return True
 
     def _call(self, callback: Any, results: Any) -> bool:
         """Return whether a callback ends the training."""
@@ -327,36 +335,17 @@ class Watcher:
         return False
 
 
-class WatchedStopping(EarlyStopping):
-    """Hands the scores of the eval sets on; all trees are kept, or those up to the best iteration of the callbacks."""
-
-    def __init__(self, valid: TrainingSet | None, watcher: Watcher, metric: str) -> None:
-        super().__init__(None, parse_measure(metric), 1)
-        self._valid = valid
-        self._watcher = watcher
-
-    def add(self, scores: Floats) -> bool:
-        """Take the scores after one more iteration, in canonical order."""
-        self._iteration += 1
-        self.best = self._iteration
-        by_row = np.empty(len(scores))
-        by_row[slice(None) if self._valid is None else self._valid.order] = scores
-        self._stopped = self._watcher.after(by_row)
-        self.best = self._watcher.best_iteration or self._iteration
-        return True
-
-
 class WatchedTrees(BoostedTrees):
     """Boosted trees whose training a `Watcher` follows: the only callback that they are given."""
 
     def _stopping(self, valid: TrainingSet | None, context: TrainingContext, judged: Any = None) -> EarlyStopping:
         watcher: Any = context.callbacks[0]
-        self._watcher = watcher
-        return WatchedStopping(valid, watcher, self.metric)
+        self._watcher: Watcher = watcher
+        watcher.valid = valid
+        return self._watcher
 
     def _step_length(self, train: TrainingSet) -> StepLength | None:
-        step: StepLength | None = self._watcher.step_length
-        return step
+        return self._watcher.step_length
 
 
 class WatchedLambdaMART(WatchedTrees, LambdaMART):

@@ -31,6 +31,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from rerank.errors import RerankError
+from rerank.runtime.store import file_state
 from rerank.runtime.threads import resident_bytes
 from rerank.service.bodies import RERANK_PATHS, Job, json_bytes
 from rerank.service.engine import Engine, load_rankings
@@ -235,27 +236,20 @@ class Service:
                 self.reload_asked = False
                 await self._reload()
 
-    def _model_file(self) -> tuple[int, ...] | None:
-        """Return what differs between two versions of the models' files; None if one is missing at the moment."""
+    def _model_file(self) -> list[list[int]] | None:
+        """Return the states of the models' files; None if one is missing at the moment."""
         with suppress(OSError):
-            if self.settings.model is not None:
-                states = [path.stat() for path in (self.settings.model, *self.settings.others)]
-                return tuple(value for state in states for value in (state.st_ino, state.st_size, state.st_mtime_ns))
+            return [file_state(path) for path in (self.settings.model, *self.settings.others) if path is not None]
         return None
 
     async def _reload(self) -> None:
         """Serve the model that is now in the file; a model that cannot be served is logged, and the old one stays."""
-        if self.settings.model is None:
-            return
         try:
             rankings = await asyncio.to_thread(load_rankings, self.settings, self.engine.index)
             await asyncio.get_running_loop().run_in_executor(self.batcher.thread, self.engine.take, rankings)
         except Exception as error:
-            expected = isinstance(error, RerankError | OSError)
-            cause = f": {error}" if expected else ""
-            log.warning(
-                "the new model is refused; the old one stays in use%s", cause, exc_info=None if expected else error
-            )
+            trace = None if isinstance(error, RerankError | OSError) else error
+            log.warning("the new model is refused; the old one stays in use: %s", error, exc_info=trace)
             RELOADS.labels("refused").inc()
             return
         RELOADS.labels("taken").inc()

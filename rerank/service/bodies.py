@@ -377,7 +377,7 @@ class Rerank(Ranked):
         """Return the request as a job; raises ServiceError.
 
         most   documents that it may have
-        names  of the fields and numbers that they may have, scores in other runs among them
+        names  of the fields and numbers that they may have
         field  of the index that plain texts fill
         """
         place = "body.documents" if self.texts is None else "body.texts"

@@ -234,11 +234,6 @@ class Engine:
         """Names of the text fields and numbers that documents may have."""
         return (*self.index.forward.fields, *self.index.forward.numbers)
 
-    def run_names(self, model: str) -> tuple[str, ...]:
-        """Return the names of the runs whose scores a ranking reads, which texts may have as numbers."""
-        recipe = self.rankings[model].recipe if model in self.rankings else None
-        return () if recipe is None else recipe.runs or ()
-
     def warmed(self, ranking: Ranking) -> Ranking:
         """Return a ranking that has answered requests of each kind; raises RerankError where it cannot."""
         forward = self.index.forward

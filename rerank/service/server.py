@@ -126,8 +126,7 @@ async def rerank(body: Rerank, request: Request) -> Response:
     service: Service = request.app.state.service
     engine = service.engine
     served = service.settings.served_name
-    names = (*engine.field_names, *engine.run_names(body.model or served))
-    job = body.job(service.limits.documents, served, names, engine.text_field)
+    job = body.job(service.limits.documents, served, engine.field_names, engine.text_field)
     await service.answer(request, job)
     return json_response(body.answer(job, request.scope["path"]))
 

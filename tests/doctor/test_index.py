@@ -74,7 +74,7 @@ def test_damaged_arrays_are_found(copy: Path, damage: str) -> None:
     )
     (finding,) = findings(copy)
     assert (finding.severity, finding.path) == ("error", str(copy))
-    assert finding.message.startswith(f"{folder}: expected whole forward arrays, got damaged ones (")
+    assert finding.message.startswith(f"{folder / ARRAYS}: expected whole forward arrays, got ")
 
 
 def test_arrays_of_another_index_are_found(copy: Path, tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rerank.errors import IndexFolderError
+from rerank.errors import FileFormatError, IndexFolderError
 from rerank.lucene import arrays as postings
-from rerank.lucene.arrays import KIND, DamagedArraysError, open_forward, read_arrays, read_header
+from rerank.lucene.arrays import KIND, open_forward, read_arrays, read_header
 from rerank.lucene.folder import ARRAYS, ARRAYS_NOTE
 from rerank.runtime import store
 from rerank.runtime.store import cache_folder
@@ -56,10 +56,10 @@ def forge(index: Path, values: Mapping[str, Any], arrays: Mapping[str, Any]) -> 
 
 def refusal(index: Path) -> str:
     """Read the forward arrays, which must be refused as damaged; return the message."""
-    with pytest.raises(DamagedArraysError) as error:
+    with pytest.raises(FileFormatError) as error:
         read_arrays(index / "rerank")
     message = str(error.value)
-    assert message.startswith(f"{index}/rerank: expected whole forward arrays, got damaged ones (")
+    assert message.startswith(f"{index}/rerank/{ARRAYS}: expected whole forward arrays, got ")
     assert len(message.splitlines()) == 1
     return message
 
@@ -184,7 +184,7 @@ def test_characters_that_are_none_are_refused(index: Path, content: Any) -> None
     doc_ids = arrays["doc_ids"].copy()
     doc_ids.view(np.uint32)[0] = 0x110000
     forge(index, values, {**arrays, "doc_ids": doc_ids})
-    assert "(doc_ids.npy holds ids that are not text)" in refusal(index)
+    assert "got doc_ids.npy with ids that are not text." in refusal(index)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_headers_that_are_damaged_are_refused(index: Path, header: str) -> None:
         with zipfile.ZipFile(path, "w") as archive:
             for each, part in (parts | {name: forged}).items():
                 archive.writestr(each, part)
-        assert f"({name.removesuffix('.npy')}" in refusal(index)
+        assert f"got {name.removesuffix('.npy')}" in refusal(index)
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_headers_with_a_part_missing_or_wrong_are_refused(
 ) -> None:
     values, arrays = content
     forge(index, {**values, **changes}, arrays)
-    assert f"({damage}" in refusal(index)
+    assert f"got {damage}" in refusal(index)
 
 
 def test_counts_of_another_field_are_refused(index: Path, content: Any) -> None:
