@@ -31,8 +31,9 @@ from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import LINE, array_log1p, prefetch
 from rerank.types import Floats, Ints, pointers, query_rows
-from rerank.types.forward import FieldArrays, ForwardIndex, find_terms
+from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.ids import Ids, sort_keys
+from rerank.types.vocabulary import find_terms
 
 Documents = Callable[[Ints], Sequence[str | None]]
 Result = TypeVar("Result")

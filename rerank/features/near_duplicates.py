@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from rerank.features.match import cached_by_field
 from rerank.runtime.numerics import array_log
 from rerank.types import Floats, Ints, pointers, query_rows
-from rerank.types.forward import ForwardIndex, find_terms
+from rerank.types.forward import ForwardIndex
 from rerank.types.retriever import CONTENTS
+from rerank.types.vocabulary import find_terms
 from rerank.vectors.vectors import log_idf
 
 NEAR = 0.8  # least cosine of near-duplicate queries
