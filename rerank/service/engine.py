@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
@@ -148,14 +149,6 @@ def _load_ranking(index: Index, name: str, path: Path | None) -> Ranking:
     return ranking
 
 
-def explains(ranking: Ranking, data: RankingData) -> bool:
-    """Return whether the model has contributions: nets and ensembles have none."""
-    try:
-        return ranking.model is not None and len(strongest_features(ranking, data)) == data.n_rows
-    except InvalidInputError:
-        return False
-
-
 def strongest_features(ranking: Ranking, data: RankingData) -> list[list[dict[str, Any]]]:
     """Return the features that add or take most of each row's score, the strongest first.
 
@@ -252,7 +245,10 @@ class Engine:
         data = self._features(run, topics, ranking)
         ranking.model.predict(data)
         ranking.model.predict(data.of_rows([0]))
-        return replace(ranking, explains=explains(ranking, data.of_rows(np.arange(min(3, data.n_rows)))))
+        with suppress(InvalidInputError):  # nets and ensembles have no contributions
+            strongest_features(ranking, data.of_rows(np.arange(min(3, data.n_rows))))
+            return replace(ranking, explains=True)
+        return ranking
 
     def close(self) -> None:
         """Close the index, and write what the log has."""

@@ -202,7 +202,9 @@ class QueryLog(Appender):
             Lines(EVENTS, _lines(events)),
         ]
         if self._settings.log_features and data is not None:
-            header, rows = svmlight_text(_of_queries(data, ids))
+            own = data.select([number for number, query_id in enumerate(data.query_ids.tolist()) if query_id in ids])
+            names_in_log = id_array([ids[query_id] for query_id in own.query_ids.tolist()])
+            header, rows = svmlight_text(replace(own, query_ids=names_in_log))
             entry.append(Lines(f"features-{hashlib.sha256(header).hexdigest()[:8]}.svm", rows, header))
         return entry
 
@@ -291,12 +293,6 @@ def _run_lines(run: Run, names: Mapping[str, str]) -> Iterator[str]:
     for own, name in names.items():
         for rank, (doc_id, score) in enumerate(run[own].items(), start=1):
             yield f"{name} Q0 {doc_id} {rank} {score!r} {run.name}\n"
-
-
-def _of_queries(data: RankingData, names: Mapping[str, str]) -> RankingData:
-    """Return the rows of some queries, under their names in the log."""
-    rows = data.select([number for number, query_id in enumerate(data.query_ids.tolist()) if query_id in names])
-    return replace(rows, query_ids=id_array([names[query_id] for query_id in rows.query_ids.tolist()]))
 
 
 def _size(entry: Sequence[Lines]) -> int:
