@@ -38,6 +38,8 @@ from rerank.types import Floats, Ints, RankingData, joined_rows, pointers, query
 from rerank.types.ranking_data import Preferences, folds_of_groups, numbered_groups
 
 log = logging.getLogger("rerank")
+SMALLEST_BASE = 1e-30
+LARGEST_BASE = 1e30
 FEW_FEATURES = 8
 DEEPEST_INSERTION = 100  # down to here keeping the best rows in order beats sorting the whole list
 
@@ -259,6 +261,16 @@ def check_training_data(data: RankingData, what: str) -> None:
     if data.labels is None:
         raise InvalidInputError(f"{what}: expected labels, got none. Make the data with qrels.")
     data.check_values(what)
+
+
+def check_start(scores: Floats) -> None:
+    """Refuse base scores (n_rows,) whose size float64 cannot square, or float32 cannot hold."""
+    largest = float(np.abs(scores).max(initial=0.0))
+    if largest > 0.0 and not SMALLEST_BASE <= largest <= LARGEST_BASE:
+        raise InvalidInputError(
+            f"base: expected scores whose largest size is from {SMALLEST_BASE:g} to {LARGEST_BASE:g}, or 0, got "
+            f"{largest:.3g}. Multiply them by a constant."
+        )
 
 
 def check_pairs(train: TrainingSet) -> None:

@@ -210,9 +210,8 @@ def _lay_out(ptr, arrays, leaf_count, edges, per_edge):  # type: ignore[no-untyp
             before = depth[first_edge + parent - 1] if parent > 0 else 0
             depth[first_edge + number] = before + (1 if same == 0 else 0)
             reached = count[child] if child >= 0 else leaf_count[first_leaf + ~child]
-            fraction = reached / count[node]
             share_above[first_edge + number] = share[first_edge + same - 1] if same > 0 else 1.0
-            share[first_edge + number] = share_above[first_edge + number] * fraction
+            share[first_edge + number] = share_above[first_edge + number] * (reached / count[node])
 
 
 @kernel()

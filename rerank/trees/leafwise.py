@@ -319,8 +319,7 @@ def _find_best_set(histogram, feature, task, limits, totals, scratch, split):  #
     if total_hess <= 0.0:
         return
     row_hess = total_hess / totals["n_rows"]
-    least_rows_hess = (limits.min_child_samples - 0.5) * row_hess
-    least_hess = max(limits.min_child_weight, least_rows_hess, LEAST_HESSIAN)
+    least_hess = max(limits.min_child_weight, (limits.min_child_samples - 0.5) * row_hess, LEAST_HESSIAN)
     alone = feature["n_bins"] <= MAX_CAT_TO_ONEHOT
     least_of_one = LEAST_HESSIAN if alone else (CAT_SMOOTH - 0.5) * row_hess
     n = _order_categories(histogram, feature["n_bins"], least_of_one, task, scratch[1].view(np.float64), order)
