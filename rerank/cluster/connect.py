@@ -19,11 +19,7 @@ _ADDRESS = re.compile(r"([a-z][a-z0-9+-]*://)?[^\s/]+:\d{1,5}")
 
 
 def connect(address: str, security: Any = None) -> list[Any]:
-    """Return a client of the scheduler at an address, and the new processes of `local:N`, in the order of closing.
-
-    Users of a machine share its loopback, and who reaches a scheduler runs code: each side of `local:N` shows a
-    temporary certificate.
-    """
+    """Return a client of the scheduler at an address, and the new processes of `local:N`, in the order of closing."""
     distributed = dask_distributed()
     # Lost workers are reported by this package, or repaired.
     for name in ("distributed", "distributed.worker", "distributed.nanny", "distributed.scheduler"):
@@ -44,19 +40,7 @@ def connect(address: str, security: Any = None) -> list[Any]:
         if local is not None:
             expected = "processes that start"
             remedy = "Start fewer, or look for what ends them"
-            processes.append(
-                distributed.LocalCluster(
-                    n_workers=int(local[1]),
-                    threads_per_worker=1,
-                    processes=True,
-                    security=distributed.Security.temporary(),
-                    host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",  # of Dask's HTTP server, which always starts
-                    scheduler_kwargs={"dashboard": False},
-                    memory_limit=None,
-                    silence_logs=logging.CRITICAL,
-                )
-            )
+            processes.append(_local_cluster(distributed, int(local[1])))
         client = distributed.Client(
             *(processes or [address]), timeout=CONNECT_SECONDS, security=security, set_as_default=False, name="rerank"
         )
@@ -65,6 +49,25 @@ def connect(address: str, security: Any = None) -> list[Any]:
     except (*FAILED, ValueError, TypeError) as error:
         raise ClusterError(f"{address}: expected {expected}, got {one_line(error)}. {remedy}.") from error
     return [client, *processes]
+
+
+def _local_cluster(distributed: Any, n_workers: int) -> Any:
+    """Return new processes.
+
+    Users of a machine share its loopback, and who reaches a scheduler runs code: each side shows a temporary
+    certificate.
+    """
+    return distributed.LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        processes=True,
+        security=distributed.Security.temporary(),
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",  # of Dask's HTTP server, which always starts
+        scheduler_kwargs={"dashboard": False},
+        memory_limit=None,
+        silence_logs=logging.CRITICAL,
+    )
 
 
 def dask_distributed() -> Any:

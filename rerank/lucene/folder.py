@@ -192,11 +192,11 @@ def check_alike(folder: Path, shards: Sequence[Path], opened: Sequence[Mapping[s
     opened  what Java says of each shard: `language`, `fields` and `shard`, see Bridge.java
     """
     first = opened[0]
-    builds = [None if each["shard"] is None else json.loads(each["shard"])["build"] for each in opened]
-    for shard, each, build in zip(shards, opened, builds, strict=True):
+    builds = [None if index["shard"] is None else json.loads(index["shard"])["build"] for index in opened]
+    for shard, index, build in zip(shards, opened, builds, strict=True):
         for what, name in (("language", "language"), ("list of fields", "fields")):
-            if each[name] != first[name]:
-                raise _not_alike(shard, f"the {what} {first[name]} of {shards[0].name}", each[name])
+            if index[name] != first[name]:
+                raise _not_alike(shard, f"the {what} {first[name]} of {shards[0].name}", index[name])
         if build != builds[0]:
             raise _not_alike(shard, f"a shard of the build of {shards[0].name}", "one of another build")
     n_shards = len(shards) if first["shard"] is None else json.loads(first["shard"])["shards"]
