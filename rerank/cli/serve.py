@@ -39,7 +39,6 @@ LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `L
     help="Serve an example: the docstrings of your Python installation, with a model trained on them.",
 )
 @click.option("--workers", type=Whole(), default=1, show_default=True, metavar="N", help="Number of processes.")
-@click.option("--threads", type=Whole(), metavar="N", help="Threads per process.  [default: cores / workers]")
 @path_option("--token-file", text="File with the token that requests must send (Authorization: Bearer).")
 @click.option("--no-token", is_flag=True, help="Allow an address other than the loopback without a token.")
 @click.option(
@@ -77,7 +76,6 @@ def command(
     index: Path | None,
     models: tuple[Path, ...],
     demo: bool,
-    threads: int | None,
     token_file: Path | None,
     no_token: bool,
     log: str | None,
@@ -119,7 +117,7 @@ def command(
             model=models[0] if models else None,
             others=models[1:],
             token=token,
-            threads=threads or max(1, thread_count(None) // settings["workers"]),
+            threads=max(1, thread_count(None) // settings["workers"]),
             log_queries=folder,
             log_features=kind in ("features", "hashed"),
             log_hashes=kind == "hashed",
