@@ -62,7 +62,7 @@ from rerank.rankers.training import (
     TrainingContext,
     TrainingSet,
     Validation,
-    check_start,
+    check_size,
     check_training_data,
 )
 from rerank.rankers.warm_start import (
@@ -410,7 +410,7 @@ class Ranker(Estimator):
         self._describe(data.feature_names, data.recipe, data.fingerprint, retriever, data.run_retrievers, origin)
         note_unknown_start(self)
         validation = None if valid is None else self._validation_set(valid, base)
-        check_start(start)
+        check_size("base", start, "scores")
         with kernel_threads(self.n_jobs):
             train = replace(TrainingSet.of(data, start, pairs), base_worth=origin.worth)
             self._learn(train, validation, context)
@@ -866,7 +866,7 @@ class Ranker(Estimator):
         check_training_data(data, "validation data")
         if scores is None:
             scores = run_scores(base, data) if isinstance(base, Run) else self.base_.scores(data)
-        check_start(scores)
+        check_size("base", scores, "scores")
         return TrainingSet.of(data, scores)
 
     def _start(self, data: RankingData, init_score: ArrayLike | None, base: Any) -> Floats:

@@ -261,14 +261,17 @@ def check_training_data(data: RankingData, what: str) -> None:
     if data.labels is None:
         raise InvalidInputError(f"{what}: expected labels, got none. Make the data with qrels.")
     data.check_values(what)
+    for weights in (data.weights, data.row_weights):
+        if weights is not None:
+            check_size(what, weights, "weights")
 
 
-def check_start(scores: Floats) -> None:
-    """Refuse base scores (n_rows,) whose size float64 cannot square, or float32 cannot hold."""
-    largest = float(np.abs(scores).max(initial=0.0))
+def check_size(what: str, values: Floats, noun: str) -> None:
+    """Refuse scores or weights whose size float64 cannot square, or float32 cannot hold."""
+    largest = float(np.abs(values).max(initial=0.0))
     if largest > 0.0 and not SMALLEST_BASE <= largest <= LARGEST_BASE:
         raise InvalidInputError(
-            f"base: expected scores whose largest size is from {SMALLEST_BASE:g} to {LARGEST_BASE:g}, or 0, got "
+            f"{what}: expected {noun} whose largest size is from {SMALLEST_BASE:g} to {LARGEST_BASE:g}, or 0, got "
             f"{largest:.3g}. Multiply them by a constant."
         )
 

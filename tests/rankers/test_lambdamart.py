@@ -206,7 +206,7 @@ def test_parameters_that_cannot_be_are_refused(train, parameters, message) -> No
 def test_data_that_cannot_be_learned_from_are_refused(train) -> None:
     labels = train.labels.copy()
     labels[3] = np.nan
-    with pytest.raises(InvalidInputError, match=r"expected a finite label in every row, got nan at row 3 \(query q0"):
+    with pytest.raises(InvalidInputError, match=r"expected a finite label in every row, got nan at row 3 \(query 'q0'"):
         LambdaMART(**SMALL).fit(replace(train, labels=labels))
     with pytest.raises(InvalidInputError, match="expected labels, got none"):
         LambdaMART(**SMALL).fit(replace(train, labels=None))
