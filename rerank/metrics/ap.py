@@ -57,7 +57,7 @@ class AP(BinaryMeasure):
 
         scales = inverse(n_relevant(lists, self.rel))
         cutoff = measure_depth(lists.query_ptr, self.cutoff)
-        fill_ap(self.relevant(lists.labels), lists.query_ptr, scales, cutoff, depth, out, out_ptr)
+        fill_ap(self.relevant(lists.labels), lists.query_ptr, scales, cutoff, out, out_ptr)
 
     def prefix_sum(self, lists: RankedLists) -> PrefixSum:
         """Return the prefix-sum form: (1 + relevant documents above) / rank for each relevant document."""
@@ -109,7 +109,7 @@ class RR(BinaryMeasure):
         from rerank.metrics.swaps import fill_rr
 
         cutoff = measure_depth(lists.query_ptr, self.cutoff)
-        fill_rr(self.relevant(lists.labels), lists.query_ptr, cutoff, depth, out, out_ptr)
+        fill_rr(self.relevant(lists.labels), lists.query_ptr, cutoff, out, out_ptr)
 
     def prefix_sum(self, lists: RankedLists) -> PrefixSum:
         """Return the prefix-sum form: 1 / rank for a relevant document without a relevant one above it."""
@@ -146,7 +146,7 @@ class ERR(Measure):
 
         stopping = self.stopping(lists.labels)
         cutoff = measure_depth(lists.query_ptr, self.cutoff)
-        fill_err(stopping, lists.query_ptr, self.scales(lists), cutoff, depth, out, out_ptr)
+        fill_err(stopping, lists.query_ptr, self.scales(lists), cutoff, out, out_ptr)
 
     def prefix_sum(self, lists: RankedLists) -> PrefixSum:
         """Return the prefix-sum form: R / rank for each document, times the probability that the user reaches it."""

@@ -141,12 +141,6 @@ class PrefixSum:
     norms: Floats
     initial: float = 1.0
 
-    @classmethod
-    def of_weights(cls, weights: SwapWeights) -> PrefixSum:
-        """Return a separable measure."""
-        rows = len(weights.gains)
-        return cls(weights.gains, np.zeros(rows), np.ones(rows), weights.discounts, weights.inverse_norms)
-
 
 def reciprocal_ranks(query_ptr: Ints, cutoff: int | None) -> Floats:
     """Return 1 / rank by 0-based rank up to the longest list, 0 beyond the cutoff."""
@@ -419,8 +413,12 @@ class Measure(ABC):
 
         The labels of `lists` are in the order of the data, not of a ranking.
         """
-        weights = self.swap_weights(lists)
-        return None if weights is None else PrefixSum.of_weights(weights)
+        swap = self.swap_weights(lists)
+        if swap is None:
+            return None
+        return PrefixSum(
+            swap.gains, np.zeros_like(swap.gains), np.ones_like(swap.gains), swap.discounts, swap.inverse_norms
+        )
 
 
 @dataclass(frozen=True)
@@ -465,11 +463,11 @@ def fill_by_recomputing(scores: Scores, lists: RankedLists, depth: int, out: Flo
         upper, lower = np.nonzero(np.triu(np.not_equal.outer(labels[: len(block)], labels), 1))
         block[:] = 0.0
         at_once = max(1, LABELS_AT_ONCE // len(labels))
-        for part in (slice(first, first + at_once) for first in range(0, len(upper), at_once)):
-            deltas = np.abs(_after_swaps(scores, labels, ideal, upper[part], lower[part]) - before)
-            block[upper[part], lower[part]] = deltas
-            mirrored = lower[part] < len(block)
-            block[lower[part][mirrored], upper[part][mirrored]] = deltas[mirrored]
+        for first in range(0, len(upper), at_once):
+            i = upper[first : first + at_once]
+            j = lower[first : first + at_once]
+            block[i, j] = np.abs(_after_swaps(scores, labels, ideal, i, j) - before)
+        block[:, : len(block)] += block[:, : len(block)].T.copy()  # below the diagonal it is 0
 
 
 def _blocks(query_ptr: Ints, depth: int, out: Floats, out_ptr: Ints) -> Iterator[tuple[int, slice, Floats]]:

@@ -14,10 +14,10 @@ import numpy as np
 from rerank.metrics.base import (
     GEOMETRIC,
     REL,
-    BinaryMeasure,
     Measure,
     PrefixSum,
     RankedLists,
+    declared,
     has_judgement,
     inverse,
     measure_depth,
@@ -32,7 +32,7 @@ from rerank.metrics.registry import measure, register
 from rerank.types import Floats, Ints, query_rows
 
 
-def pairs_in_order(lists: RankedLists) -> tuple[Floats, Floats]:
+def _pairs_in_order(lists: RankedLists) -> tuple[Floats, Floats]:
     """Return the number of pairs in the right order and of all pairs of each query, (n_queries,) float64 each."""
     in_order = np.zeros(lists.n_queries)
     n_pairs = np.zeros(lists.n_queries)
@@ -43,14 +43,6 @@ def pairs_in_order(lists: RankedLists) -> tuple[Floats, Floats]:
     return in_order, n_pairs
 
 
-def fill_pair_deltas(lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
-    """Fill out with |change| of the share of pairs in the right order; see `Measure.fill_swap_deltas`."""
-    from rerank.metrics.swaps import fill_pairs
-
-    _, n_pairs = pairs_in_order(lists)
-    fill_pairs(lists.labels, _balances(lists), lists.query_ptr, inverse(n_pairs), depth, out, out_ptr)
-
-
 def _balances(lists: RankedLists) -> Floats:
     """Return the number of worse minus better documents above each document, (n_rows,) float64."""
     balances = np.zeros(len(lists.labels))
@@ -59,45 +51,6 @@ def _balances(lists: RankedLists) -> Floats:
         below, above = (relevant_so_far(some, lists.query_ptr) for some in (lists.labels < label, lists.labels > label))
         balances[equal] = (below - above)[equal]
     return balances
-
-
-@register("AUC")
-@dataclass(frozen=True)
-class AUC(BinaryMeasure):
-    """Share of the pairs of a relevant and a retrieved non-relevant document with the relevant one above the other.
-
-    If all n0 relevant documents are retrieved, this is (S0 - n0 (n0 + 1) / 2) / (n0 n1), where n1 documents are not
-    relevant and S0 is the sum of the ranks of the relevant ones, counted from the bottom, from 1. A relevant document
-    that is not retrieved is below all retrieved ones. Documents of equal score keep their ranks in the run; they do
-    not count as half a pair. A query without such a pair has 0.
-
-    References
-    ----------
-    D. Hand and R. Till, A Simple Generalisation of the Area Under the ROC Curve for Multiple Class Classification
-    Problems, Machine Learning 45, 2001, section 2.
-
-    """
-
-    takes_cutoff: ClassVar[bool] = False
-
-    def scores(self, lists: RankedLists) -> Floats:
-        """Return the area of every query."""
-        return ratio(*pairs_in_order(self._binary(lists)))
-
-    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
-        """Fill out with |ΔAUC|."""
-        fill_pair_deltas(self._binary(lists), depth, out, out_ptr)
-
-    def prefix_sum(self, lists: RankedLists) -> PrefixSum:
-        """Return the prefix-sum form: minus the number of non-relevant documents above each relevant one."""
-        relevant = self.relevant(lists.labels).astype(np.float64)
-        pairs = sums(1.0 - relevant, lists.query_ptr) * n_relevant(lists, self.rel)
-        discounts = np.ones(measure_depth(lists.query_ptr, None))
-        return PrefixSum(-relevant, 1.0 - relevant, np.ones(len(relevant)), discounts, inverse(pairs), initial=0.0)
-
-    def _binary(self, lists: RankedLists) -> RankedLists:
-        labels, ideal_labels = (self.relevant(some).astype(np.float64) for some in (lists.labels, lists.ideal_labels))
-        return replace(lists, labels=labels, ideal_labels=ideal_labels)
 
 
 @register("PairAccuracy")
@@ -118,27 +71,55 @@ class PairAccuracy(Measure):
 
     takes_cutoff: ClassVar[bool] = False
 
+    def grades(self, labels: Floats) -> Floats:
+        """Return what tells the documents of a pair apart, for labels."""
+        return np.maximum(labels, 0.0)
+
     def scores(self, lists: RankedLists) -> Floats:
         """Return the share of every query."""
-        return ratio(*pairs_in_order(_graded(lists)))
+        return ratio(*_pairs_in_order(self._graded(lists)))
 
     def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
         """Fill out with |Δ| of the share."""
-        fill_pair_deltas(_graded(lists), depth, out, out_ptr)
+        from rerank.metrics.swaps import fill_pairs
+
+        lists = self._graded(lists)
+        scales = inverse(_pairs_in_order(lists)[1])
+        fill_pairs(lists.labels, _balances(lists), lists.query_ptr, scales, out, out_ptr)
+
+    def _graded(self, lists: RankedLists) -> RankedLists:
+        return replace(lists, labels=self.grades(lists.labels), ideal_labels=self.grades(lists.ideal_labels))
 
 
-def _graded(lists: RankedLists) -> RankedLists:
-    return replace(lists, labels=np.maximum(lists.labels, 0.0))
+@register("AUC")
+@dataclass(frozen=True)
+class AUC(PairAccuracy):
+    """Share of the pairs of a relevant and a retrieved non-relevant document with the relevant one above the other.
 
+    If all n0 relevant documents are retrieved, this is (S0 - n0 (n0 + 1) / 2) / (n0 n1), where n1 documents are not
+    relevant and S0 is the sum of the ranks of the relevant ones, counted from the bottom, from 1. A relevant document
+    that is not retrieved is below all retrieved ones. Documents of equal score keep their ranks in the run; they do
+    not count as half a pair. A query without such a pair has 0.
 
-def _bpref(lists: RankedLists, rel: int) -> Floats:
-    hits = np.flatnonzero(lists.labels >= rel)
-    query = query_rows(lists.query_ptr)[hits]
-    all_relevant = n_relevant(lists, rel)
-    not_relevant = n_judged_zero(lists) + np.diff(lists.ideal_ptr) - all_relevant
-    above = relevant_so_far(has_judgement(lists) & (lists.labels < rel), lists.query_ptr)[hits]
-    wrong = ratio(np.minimum(above, all_relevant[query]), np.minimum(not_relevant[query], all_relevant[query]))
-    return ratio(totals(query, 1.0 - wrong, lists.n_queries), all_relevant)
+    References
+    ----------
+    D. Hand and R. Till, A Simple Generalisation of the Area Under the ROC Curve for Multiple Class Classification
+    Problems, Machine Learning 45, 2001, section 2.
+
+    """
+
+    rel: int = declared(REL)
+
+    def grades(self, labels: Floats) -> Floats:
+        """Return whether each document is relevant."""
+        return (labels >= self.rel).astype(np.float64)
+
+    def prefix_sum(self, lists: RankedLists) -> PrefixSum:
+        """Return the prefix-sum form: minus the number of non-relevant documents above each relevant one."""
+        relevant = self.grades(lists.labels)
+        pairs = sums(1.0 - relevant, lists.query_ptr) * n_relevant(lists, self.rel)
+        discounts = np.ones(measure_depth(lists.query_ptr, None))
+        return PrefixSum(-relevant, 1.0 - relevant, np.ones(len(relevant)), discounts, inverse(pairs), initial=0.0)
 
 
 @measure("Bpref", trec="bpref", aliases={"BPref": {}}, asks_judged=True)  # only documents that are judged count
@@ -154,10 +135,16 @@ def bpref(lists: RankedLists, rel: int = REL) -> Floats:
     trec_eval.
 
     """
-    return _bpref(lists, rel)
+    hits = np.flatnonzero(lists.labels >= rel)
+    query = query_rows(lists.query_ptr)[hits]
+    all_relevant = n_relevant(lists, rel)
+    not_relevant = n_judged_zero(lists) + np.diff(lists.ideal_ptr) - all_relevant
+    above = relevant_so_far(has_judgement(lists) & (lists.labels < rel), lists.query_ptr)[hits]
+    wrong = ratio(np.minimum(above, all_relevant[query]), np.minimum(not_relevant[query], all_relevant[query]))
+    return ratio(totals(query, 1.0 - wrong, lists.n_queries), all_relevant)
 
 
 @measure("GMBpref", trec="gm_bpref", asks_judged=True, averaging=GEOMETRIC)
 def geometric_bpref(lists: RankedLists, rel: int = REL) -> Floats:
     """Geometric mean of bpref; values below 0.00001 are raised to it (trec_eval)."""
-    return _bpref(lists, rel)
+    return bpref(rel=rel).scores(lists)  # type: ignore[no-any-return]
