@@ -144,8 +144,8 @@ class PrefixSum:
 
 def reciprocal_ranks(query_ptr: Ints, cutoff: int | None) -> Floats:
     """Return 1 / rank by 0-based rank up to the longest list, 0 beyond the cutoff."""
-    ranks = np.arange(np.diff(query_ptr).max(initial=0))
-    return np.where(ranks < (len(ranks) if cutoff is None else cutoff), 1.0 / (ranks + 1.0), 0.0)
+    rank = np.arange(np.diff(query_ptr).max(initial=0))
+    return np.where(rank < measure_depth(query_ptr, cutoff), 1.0 / (rank + 1.0), 0.0)
 
 
 def ranks(query_ptr: Ints) -> Ints:

@@ -30,6 +30,7 @@ from rerank.metrics.base import (
     has_judgement,
     hit_positions,
     inverse,
+    measure_depth,
     n_judged_zero,
     n_relevant,
     ranks,
@@ -84,8 +85,7 @@ class DiscountedMeasure(Measure):
 
     def _by_rank(self, query_ptr: Ints) -> Floats:
         rank = np.arange(np.diff(query_ptr).max(initial=0))
-        discounts = self.discount_of(rank)
-        return discounts if self.cutoff is None else np.where(rank < self.cutoff, discounts, 0.0)
+        return np.where(rank < measure_depth(query_ptr, self.cutoff), self.discount_of(rank), 0.0)
 
 
 @register("DCG")

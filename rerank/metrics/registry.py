@@ -23,10 +23,9 @@ from rerank.runtime.registry import Registry
 FILES = {
     symbol: file
     for file, symbols in {
-        "ap": ("AP", "ERR", "GMAP", "RR", "infAP", "nERR"),
+        "ap": ("AP", "AUC", "Bpref", "ERR", "GMAP", "GMBpref", "PairAccuracy", "RR", "infAP", "nERR"),
         "diversity": ("ERR_IA", "StRecall", "alpha_DCG", "alpha_nDCG", "nERR_IA"),
         "ndcg": ("DCG", "G", "RBP", "RBPResidual", "RnDCG", "binG", "nDCG", "nDCGrel"),
-        "pairs": ("AUC", "Bpref", "GMBpref", "PairAccuracy"),
         "precision": (
             *("AvgIPrec", "IPrec", "Judged", "NumNonrelRet", "NumQ", "NumRel", "NumRet", "P", "R", "RelP"),
             *("RelString", "Rprec", "SetAP", "SetF", "SetP", "SetR", "Success", "Unjudged", "Utility"),

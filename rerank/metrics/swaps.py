@@ -56,20 +56,6 @@ def fill_ap(relevant, query_ptr, scales, cutoff, out, out_ptr):  # type: ignore[
 
 
 @helper()
-def _first_two(relevant, first, n):  # type: ignore[no-untyped-def]
-    """Return the 0-based ranks of the first two relevant documents; n if there is none."""
-    best = n
-    second = n
-    for rank in range(n):
-        if relevant[first + rank]:
-            if best < n:
-                second = rank
-                break
-            best = rank
-    return best, second
-
-
-@helper()
 def _value(rank, n, cutoff):  # type: ignore[no-untyped-def]
     """Return 1 / rank, for ranks from 0; 0 beyond the list or the cutoff."""
     return 1.0 / (rank + 1) if rank < min(n, cutoff) else 0.0
@@ -89,7 +75,9 @@ def fill_rr(relevant, query_ptr, cutoff, out, out_ptr):  # type: ignore[no-untyp
         first = query_ptr[q]
         n = query_ptr[q + 1] - query_ptr[q]
         block = _zeros(out[out_ptr[q] : out_ptr[q + 1]], n)
-        best, second = _first_two(relevant, first, n)
+        hits = np.flatnonzero(relevant[first : first + n])
+        best = hits[0] if len(hits) > 0 else n  # ranks from 0 of the first two relevant documents; n if there is none
+        second = hits[1] if len(hits) > 1 else n
         before = _value(best, n, cutoff)
         for i in range(min(len(block), best + 1)):
             for j in range(i + 1, n):
