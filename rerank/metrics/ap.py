@@ -56,13 +56,19 @@ class AP(BinaryMeasure):
         query, rank, number = hit_positions(self.hits(lists), lists.query_ptr)
         return ratio(totals(query, number / rank, lists.n_queries), n_relevant(lists, self.rel))
 
-    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+    def fill_swap_deltas(self, lists: RankedLists, out: Floats, out_ptr: Ints) -> None:
         """Fill out with |ΔAP|."""
         from rerank.metrics.swaps import fill_ap
 
         scales = inverse(n_relevant(lists, self.rel))
-        cutoff = measure_depth(lists.query_ptr, self.cutoff)
-        fill_ap(self.relevant(lists.labels), lists.query_ptr, scales, cutoff, out, out_ptr)
+        fill_ap(
+            self.relevant(lists.labels),
+            lists.query_ptr,
+            scales,
+            measure_depth(lists.query_ptr, self.cutoff),
+            out,
+            out_ptr,
+        )
 
     def prefix_sum(self, lists: RankedLists) -> PrefixSum:
         """Return the prefix-sum form: (1 + relevant documents above) / rank for each relevant document."""
@@ -109,12 +115,11 @@ class RR(BinaryMeasure):
         query, rank, number = hit_positions(self.hits(lists), lists.query_ptr)
         return totals(query, (number == 1) / rank, lists.n_queries)
 
-    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+    def fill_swap_deltas(self, lists: RankedLists, out: Floats, out_ptr: Ints) -> None:
         """Fill out with |ΔRR|."""
         from rerank.metrics.swaps import fill_rr
 
-        cutoff = measure_depth(lists.query_ptr, self.cutoff)
-        fill_rr(self.relevant(lists.labels), lists.query_ptr, cutoff, out, out_ptr)
+        fill_rr(self.relevant(lists.labels), lists.query_ptr, measure_depth(lists.query_ptr, self.cutoff), out, out_ptr)
 
     def prefix_sum(self, lists: RankedLists) -> PrefixSum:
         """Return the prefix-sum form: 1 / rank for a relevant document without a relevant one above it."""
@@ -145,13 +150,19 @@ class ERR(Measure):
         """Return the expected reciprocal rank of every query."""
         return self.expected(lists.labels, lists.query_ptr)
 
-    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+    def fill_swap_deltas(self, lists: RankedLists, out: Floats, out_ptr: Ints) -> None:
         """Fill out with |ΔERR|, all pairs of a list in quadratic time (Burges 2010, section 3)."""
         from rerank.metrics.swaps import fill_err
 
-        stopping = self.stopping(lists.labels)
-        cutoff = measure_depth(lists.query_ptr, self.cutoff)
-        fill_err(stopping, lists.query_ptr, self.scales(lists), cutoff, out, out_ptr)
+        scales = self.scales(lists)
+        fill_err(
+            self.stopping(lists.labels),
+            lists.query_ptr,
+            scales,
+            measure_depth(lists.query_ptr, self.cutoff),
+            out,
+            out_ptr,
+        )
 
     def prefix_sum(self, lists: RankedLists) -> PrefixSum:
         """Return the prefix-sum form: R / rank for each document, times the probability that the user reaches it."""
@@ -252,7 +263,7 @@ class PairAccuracy(Measure):
         """Return the share of every query."""
         return ratio(*_pairs_in_order(self._graded(lists)))
 
-    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+    def fill_swap_deltas(self, lists: RankedLists, out: Floats, out_ptr: Ints) -> None:
         """Fill out with |Δ| of the share."""
         from rerank.metrics.swaps import fill_pairs
 

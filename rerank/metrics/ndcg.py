@@ -185,7 +185,10 @@ class Gains:
         """Return gains as they are, or made of a plain `{label: gain}`."""
         if isinstance(gains, cls):
             return gains
-        if not isinstance(gains, Mapping) or not all(_is_pair(label, gain) for label, gain in gains.items()):
+        if not isinstance(gains, Mapping) or not all(
+            isinstance(label, int) and isinstance(gain, int | float) and np.isfinite(gain)
+            for label, gain in gains.items()
+        ):
             raise InvalidInputError(f"gains: expected {{label: gain}}, got {gains!r}. Write e.g. gains={{1:3,2:9}}.")
         return cls(tuple(sorted(gains.items())))
 
@@ -224,10 +227,6 @@ def graded(lists: RankedLists, gains: Gains) -> tuple[Floats, Floats, Ints]:
     query = query[ideal > 0]
     ideal = ideal[ideal > 0]
     return gained, ideal[np.lexsort((-ideal, query))], pointers(np.bincount(query, minlength=lists.n_queries))
-
-
-def _is_pair(label: object, gain: object) -> bool:
-    return isinstance(label, int) and isinstance(gain, int | float) and bool(np.isfinite(gain))
 
 
 @measure("G", trec="G", **GRADED)

@@ -173,8 +173,7 @@ COUNT: dict[str, Any] = {"refuses_training": True, "averaging": TOTAL}
 
 def _counts(lists: RankedLists, rel: int) -> tuple[Floats, Floats, Floats]:
     """Return the relevant documents retrieved, those retrieved, and the relevant ones of each query."""
-    n_hits = sums(lists.labels >= rel, lists.query_ptr)
-    return n_hits, np.diff(lists.query_ptr).astype(np.float64), n_relevant(lists, rel)
+    return _n_hits(lists, None, rel), np.diff(lists.query_ptr).astype(np.float64), n_relevant(lists, rel)
 
 
 RELATIVE: Any = Parameter(False, "relative=True or False", choices=(True, False))
@@ -195,8 +194,7 @@ def set_precision(lists: RankedLists, rel: int = REL, relative: bool = RELATIVE)
 @measure("SetR", trec="set_recall", **ORDER_FREE)
 def set_recall(lists: RankedLists, rel: int = REL) -> Floats:
     """Share of relevant documents that are retrieved."""
-    n_hits, _, relevant = _counts(lists, rel)
-    return ratio(n_hits, relevant)
+    return ratio(_n_hits(lists, None, rel), n_relevant(lists, rel))
 
 
 @measure("SetAP", trec="set_map", **ORDER_FREE)
