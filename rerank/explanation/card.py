@@ -220,8 +220,6 @@ def _measures(model: Ranker, data: RankingData | None, measures: Iterable[Any]) 
 
 def _constraints(model: Ranker) -> list[Row]:
     monotone, groups = (getattr(model, f"{name}_constraints", None) for name in ("monotone", "interaction"))
-    if monotone is None and groups is None:
-        return [("constraints", "none")]
     rows = []
     if isinstance(monotone, str) and monotone == FEATURES:
         monotone = directions(model.recipe_, model.feature_names_)
@@ -230,7 +228,8 @@ def _constraints(model: Ranker) -> list[Row]:
         words = {1: "may not fall", -1: "may not rise"}
         what = "the score" if isinstance(model.base_, NoBase) else "what the model adds to its base"
         rows += [(str(name), f"{what} {words[sign]} with it") for name, sign in pairs if sign]
-    return rows + [("features that split together", ", ".join(map(str, group))) for group in groups or ()]
+    rows += [("features that split together", ", ".join(map(str, group))) for group in groups or ()]
+    return rows or [("constraints", "none")]
 
 
 def _calibration(model: Ranker) -> list[Row]:

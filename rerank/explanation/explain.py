@@ -517,8 +517,8 @@ def _documents(documents: str | Sequence[str], candidates: Run, query: str) -> l
     known = set(candidates.doc_ids.tolist())
     chosen = [documents] if isinstance(documents, str) else list(documents)
     if len(chosen) == 1 and chosen[0] not in known:
-        commas = [position for position, letter in enumerate(chosen[0]) if letter == ","]
-        pairs = [[chosen[0][:comma], chosen[0][comma + 1 :]] for comma in commas]
+        text = chosen[0]
+        pairs = [[text[:place], text[place + 1 :]] for place, letter in enumerate(text) if letter == ","]
         chosen = next((pair for pair in pairs if known.issuperset(pair)), pairs[0] if pairs else chosen)
     missing = [doc_id for doc_id in chosen if doc_id not in known]
     if missing:

@@ -96,13 +96,12 @@ def inferred_ap(lists: RankedLists, rel: int = REL) -> Floats:
     E. Yilmaz and J. Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM 2006.
 
     """
-    hits = np.flatnonzero(lists.labels >= rel)
-    query = query_rows(lists.query_ptr)[hits]
-    above = ranks(lists.query_ptr)[hits]
-    rows = (in_pool(lists), lists.labels >= rel, has_judgement(lists))
-    pooled, relevant, judged = (relevant_so_far(some, lists.query_ptr)[hits] - 1 for some in rows)
-    share = (relevant + EPSILON) / (judged + 2 * EPSILON)
-    return ratio(totals(query, (1.0 + pooled * share) / (above + 1), lists.n_queries), n_relevant(lists, rel))
+    hits = lists.labels >= rel
+    query, rank, number = hit_positions(hits, lists.query_ptr)
+    rows = (in_pool(lists), has_judgement(lists))
+    pooled, judged = (relevant_so_far(some, lists.query_ptr)[hits] - 1 for some in rows)
+    share = (number - 1 + EPSILON) / (judged + 2 * EPSILON)
+    return ratio(totals(query, (1.0 + pooled * share) / rank, lists.n_queries), n_relevant(lists, rel))
 
 
 @register("RR", trec="recip_rank", aliases={"MRR": {}})

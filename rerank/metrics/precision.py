@@ -292,8 +292,7 @@ def label_string(lists: RankedLists, cutoff: int = 10) -> Ids:
     The character is the label from 0 to 9, `>` for a larger one, `.` for a negative one (in the pool, not judged) and
     `-` for a document that is not in the qrels.
     """
-    letters = np.where(lists.labels > 9, ">", np.maximum(lists.labels, 0).astype(np.int64).astype("U1"))
-    letters = np.where(lists.labels < 0, ".", letters)
-    letters = np.where(in_pool(lists), letters, "-").tolist()
+    digits = np.maximum(lists.labels, 0).astype(np.int64).astype("U1")
+    letters = np.select([~in_pool(lists), lists.labels < 0, lists.labels > 9], ["-", ".", ">"], digits).tolist()
     bounds = pairwise(lists.query_ptr.tolist())
     return np.array(["".join(letters[start : min(end, start + cutoff)]) for start, end in bounds], dtype=np.str_)
