@@ -201,9 +201,9 @@ def _features(model: Ranker) -> list[Row]:
 def _measures(model: Ranker, data: RankingData | None, measures: Iterable[Any]) -> list[Row]:
     """Return what the model was trained for, its values in the training, and those on given data with labels."""
     rows = [("trained for", str(model.metric))]
-    for measure, history in model.evals_result_.get("valid", {}).items():
+    for name, history in model.evals_result_.get("valid", {}).items():
         best = f"{history[model.best_iteration_]:.4f} after {counted(model.best_iteration_, 'iteration')}"
-        rows.append((f"{measure} on the queries that ended the training", f"{best}, {history[0]:.4f} before"))
+        rows.append((f"{name} on the queries that ended the training", f"{best}, {history[0]:.4f} before"))
     value = getattr(model, "cross_validated_", None)
     if value is not None:
         rows.append(("by cross-validation of the training queries", f"{value:.4f}"))
