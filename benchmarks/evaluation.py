@@ -23,7 +23,7 @@ from ranx import Qrels, Run, evaluate
 qrels, run = Qrels.from_file(sys.argv[1], kind="trec"), Run.from_file(sys.argv[2], kind="trec")
 print(json.dumps({name: float(value) for name, value in evaluate(qrels, run, sys.argv[3:]).items()}))
 """
-SWAPPED, TRUNCATION = ("nDCG", "AP", "RR", "ERR", "nERR", "AUC", "PairAccuracy"), 30
+SWAPPED, TRUNCATION = ("AP", "RR", "ERR", "nERR", "AUC", "PairAccuracy"), 30
 
 
 @benchmark(
@@ -149,4 +149,4 @@ def _filling(fill: Callable[..., None], n_docs: int, n_rows: int) -> Callable[[]
     labels = np.where(random.random(n_docs) < 0.1, random.integers(1, 5, n_docs), 0).astype(np.float64)
     ideal = np.sort(labels[labels > 0])[::-1]
     lists, out_ptr = RankedLists(labels, pointers([n_docs]), ideal, pointers([len(ideal)])), pointers([n_rows * n_docs])
-    return partial(fill, lists, n_rows, np.empty(out_ptr[-1]), out_ptr)
+    return partial(fill, lists, np.empty(out_ptr[-1]), out_ptr)

@@ -439,11 +439,9 @@ def examination(cells: Cells) -> Examination:
     group = _connected(moved)
     reference = int(np.argmax(clicks > 0))
     scaled = np.where(clicks > 0, theta, 0.0)
-    for each in np.unique(group):
-        inside = (group == each) & (clicks > 0)
-        if not inside.any():
-            continue
-        if each == group[reference]:
+    for number in np.unique(group[clicks > 0]):
+        inside = (group == number) & (clicks > 0)
+        if number == group[reference]:
             scaled[inside] /= theta[reference]
         else:  # the same mean attractiveness as at the reference
             rate = clicks[inside].sum() / (impressions[inside] @ theta[inside])

@@ -144,8 +144,7 @@ def off_policy_value(
     head = run.head(rules.depth)
     head = head.select(head.query_numbers(clicks.query_ids.tolist()))
     unseen = 1.0 - len(cells.matches(clicks, head)[0]) / max(head.n_rows, 1)
-    discounts = _discounts(clicks, cells, run, rules)
-    ratios, searches = _by_query(clicks, cells, cells.by_pair(counts * weights), discounts)
+    ratios, searches = _by_query(clicks, cells, cells.by_pair(counts * weights), run, rules.depth)
     refusal = _refusal(rules, effective, unseen, len(ratios))
     value = low = high = float("nan")
     if not refusal:
@@ -165,17 +164,12 @@ def _refusal(rules: ValueRules, effective: float, unseen: float, n_queries: int)
     return ""
 
 
-def _discounts(clicks: Clicks, cells: Cells, run: Run, rules: ValueRules) -> Floats:
-    """Return the discount of each pair's rank in the run, (n_pairs,)."""
+def _by_query(clicks: Clicks, cells: Cells, sums: Floats, run: Run, depth: int) -> tuple[Floats, Floats]:
+    """Return the value of each query that has a click, and its number of searches; `sums` are those of the pairs."""
     pairs, rows = cells.matches(clicks, run)
     rank = rows - run.query_ptr[query_rows(run.query_ptr)[rows]] + 1
     discounts = np.zeros(cells.n_pairs)
-    discounts[pairs] = np.where(rank <= rules.depth, 1.0 / np.log2(1.0 + rank), 0.0)
-    return discounts
-
-
-def _by_query(clicks: Clicks, cells: Cells, sums: Floats, discounts: Floats) -> tuple[Floats, Floats]:
-    """Return the value of each query that has a click, and its number of searches."""
+    discounts[pairs] = np.where(rank <= depth, 1.0 / np.log2(1.0 + rank), 0.0)
     n_queries = len(clicks.query_ids)
     whole = np.bincount(cells.query, sums, n_queries)
     found = np.flatnonzero(whole > 0)

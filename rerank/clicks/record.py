@@ -72,8 +72,7 @@ class Clicks(Shown):
     credit: Floats | None = None
 
     def __post_init__(self) -> None:
-        columns = {name: getattr(self, name) for name in COLUMNS if getattr(self, name) is not None}
-        for name, values in columns.items():
+        for name, values in self._columns().items():
             if len(values) != self.n_rows:
                 raise InvalidInputError(
                     f"Clicks: expected {self.n_rows} values of {name}, got {len(values)}. Pass one for each impression."
@@ -168,8 +167,11 @@ class Clicks(Shown):
             The rows. Queries and documents keep their numbers.
 
         """
-        columns: dict[str, Any] = {name: getattr(self, name) for name in COLUMNS if getattr(self, name) is not None}
-        return replace(self, **{name: values[rows] for name, values in columns.items()})
+        return replace(self, **{name: values[rows] for name, values in self._columns().items()})
+
+    def _columns(self) -> dict[str, Any]:
+        """Return the columns that the log has, by name."""
+        return {name: getattr(self, name) for name in COLUMNS if getattr(self, name) is not None}
 
     def summary(self) -> str:
         """Return the counts.
@@ -209,14 +211,9 @@ class Clicks(Shown):
             "position": self.position[:n].tolist(),
             "clicked": self.clicked[:n].astype(np.int64).tolist(),
         }
-        if self.session is not None:
-            columns["session"] = self.session[:n].tolist()
-        if self.time is not None:
-            columns["time"] = self.time[:n].tolist()
+        columns |= {name: values[:n].tolist() for name, values in self._columns().items() if name not in columns}
         if self.ranker is not None:
-            columns["ranker"] = [self.rankers[number] for number in self.ranker[:n].tolist()]
-        if self.credit is not None:
-            columns["credit"] = self.credit[:n].tolist()
+            columns["ranker"] = [self.rankers[number] for number in columns["ranker"]]
         return list(columns), [list(row) for row in zip(*columns.values(), strict=True)], self.n_rows
 
 
@@ -263,20 +260,18 @@ def preference_pairs(clicks: Clicks) -> tuple[Preferences, Ints]:
     """
     keys, counts = _counted_pairs(clicks)
     size = max(len(clicks.doc_ids), 1)
-    query = keys // size // size
-    first = keys // size % size
-    second = keys % size
+    query, first, second = np.unravel_index(keys, (len(clicks.query_ids), size, size))
     other = (query * size + second) * size + first
     place = np.minimum(np.searchsorted(keys, other), len(keys) - 1)
     reverse = np.where(keys[place] == other, counts[place], 0)
-    kept = np.flatnonzero(counts > reverse)
-    if not len(kept):
+    frequent = np.flatnonzero(counts > reverse)
+    if not len(frequent):
         raise InvalidInputError(
             "clicks: expected clicks below documents that were skipped, got none that agree. Give a longer log."
         )
-    total: Ints = (counts + reverse)[kept]
-    probabilities: Floats = (counts[kept] + 0.5) / (total + 1.0)
-    names = clicks.query_ids[query[kept]], clicks.doc_ids[first[kept]], clicks.doc_ids[second[kept]]
+    total: Ints = (counts + reverse)[frequent]
+    probabilities: Floats = (counts[frequent] + 0.5) / (total + 1.0)
+    names = clicks.query_ids[query[frequent]], clicks.doc_ids[first[frequent]], clicks.doc_ids[second[frequent]]
     return Preferences(*names, probabilities), total
 
 

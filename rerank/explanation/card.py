@@ -82,8 +82,11 @@ class ModelCard(Account):
             Title and sections.
 
         """
-        sections = [{"title": part.title, "text": part.text, "rows": part.rows} for part in self.sections]
-        return {"title": self.title, "sections": sections}
+        names = ("title", "text", "rows")
+        return {
+            "title": self.title,
+            "sections": [{name: getattr(part, name) for name in names} for part in self.sections],
+        }
 
 
 def model_card(
@@ -122,9 +125,9 @@ def model_card(
     sections = (
         Section("Model", rows=_about(model)),
         Section("Intended use", [_use(model)]),
-        Section("Data", rows=[*_training_data(model), *_described(data)]),
+        Section("Data", rows=_data(model, data)),
         Section("Features", rows=_features(model)),
-        Section("Measures", rows=[*_measures(model), *_measured(model, data, measures)]),
+        Section("Measures", rows=_measures(model, data, measures)),
         Section("Constraints", rows=_constraints(model)),
         Section("Calibration", rows=_calibration(model)),
         Section("Parameters", rows=_parameters(model)),
@@ -159,9 +162,9 @@ def _use(model: Ranker) -> str:
     return ". ".join(sentences) + "."
 
 
-def _training_data(model: Ranker) -> list[Row]:
+def _data(model: Ranker, data: RankingData | None) -> list[Row]:
+    """Return what the model was made from, as far as the model file says it, and what the given data are."""
     made = model.fingerprint_ or {}
-    calibration = model.calibration_
     counts_of = ", ".join(f"{made[name]:,} {name}" for name in ("documents", "terms") if made.get(name) is not None)
     rows = [
         ("collection", counts_of or NOT_STORED),
@@ -170,24 +173,19 @@ def _training_data(model: Ranker) -> list[Row]:
         ("candidates", str(model.retriever_ or NOT_STORED)),
         ("other runs", ", ".join(model.run_retrievers_)),
     ]
-    if calibration is not None:
-        rows.append(("judged queries", f"{calibration.n_queries}, {calibration.n_relevant} relevant documents"))
+    if model.calibration_ is not None:
+        judged = f"{model.calibration_.n_queries}, {model.calibration_.n_relevant} relevant documents"
+        rows.append(("judged queries", judged))
     if isinstance(model, Fusion) and model.judged_ is not None:
         rows.append(("judged queries", f"{len(model.judged_.query_ids):,}; the model file holds their labels"))
     if model.history_ is not None:
         rows.append(("history", f"{len(model.history_.query_ids):,} judged queries; the model file holds their labels"))
-    return [row for row in rows if row[1]]
-
-
-def _described(data: RankingData | None) -> list[Row]:
-    if data is None:
-        return []
-    rows = [("given data", f"{counted(len(data), 'query', 'queries')}, {counted(data.n_rows, 'document')}")]
-    if data.labels is not None:
-        labels, counts = np.unique(data.labels, return_counts=True)
-        shares = zip(labels.tolist(), counts.tolist(), strict=True)
+    if data is not None:
+        rows.append(("given data", f"{counted(len(data), 'query', 'queries')}, {counted(data.n_rows, 'document')}"))
+    if data is not None and data.labels is not None:
+        shares = zip(*np.unique(data.labels, return_counts=True), strict=True)
         rows.append(("labels", ", ".join(f"{label:g}: {count:,}" for label, count in shares)))
-    return rows
+    return [row for row in rows if row[1]]
 
 
 def _features(model: Ranker) -> list[Row]:
@@ -197,24 +195,21 @@ def _features(model: Ranker) -> list[Row]:
     for part in ("fields", "families", "functions", "numbers", "runs"):
         if recipe.get(part):
             rows.append((part, ", ".join(map(str, recipe[part]))))
-    shares = [(name, share) for name, share in importances(model).items() if share > 0][:LISTED]
-    return [*rows, *((name, f"{share:.1%} of the importance") for name, share in shares)]
+    return [*rows, *((name, f"{share:.1%} of the importance") for name, share in importances(model, LISTED).items())]
 
 
-def _measures(model: Ranker) -> list[Row]:
+def _measures(model: Ranker, data: RankingData | None, measures: Iterable[Any]) -> list[Row]:
+    """Return what the model was trained for, its values in the training, and those on given data with labels."""
     rows = [("trained for", str(model.metric))]
-    for measure, history in model.evals_result_.get("valid", {}).items():
+    for name, history in model.evals_result_.get("valid", {}).items():
         best = f"{history[model.best_iteration_]:.4f} after {counted(model.best_iteration_, 'iteration')}"
-        rows.append((f"{measure} on the queries that ended the training", f"{best}, {history[0]:.4f} before"))
+        rows.append((f"{name} on the queries that ended the training", f"{best}, {history[0]:.4f} before"))
     value = getattr(model, "cross_validated_", None)
-    return rows if value is None else [*rows, ("by cross-validation of the training queries", f"{value:.4f}")]
-
-
-def _measured(model: Ranker, data: RankingData | None, measures: Iterable[Any]) -> list[Row]:
+    if value is not None:
+        rows.append(("by cross-validation of the training queries", f"{value:.4f}"))
     if data is None or data.labels is None:
-        return []
+        return rows
     scores = model.predict(data)
-    rows = []
     for measure in parse_measures(measures or [model.metric]):
         value = f"{query_values(data, scores, measure).mean():.4f}"
         if data.base_scores is not None:
@@ -225,8 +220,6 @@ def _measured(model: Ranker, data: RankingData | None, measures: Iterable[Any]) 
 
 def _constraints(model: Ranker) -> list[Row]:
     monotone, groups = (getattr(model, f"{name}_constraints", None) for name in ("monotone", "interaction"))
-    if monotone is None and groups is None:
-        return [("constraints", "none")]
     rows = []
     if isinstance(monotone, str) and monotone == FEATURES:
         monotone = directions(model.recipe_, model.feature_names_)
@@ -235,7 +228,8 @@ def _constraints(model: Ranker) -> list[Row]:
         words = {1: "may not fall", -1: "may not rise"}
         what = "the score" if isinstance(model.base_, NoBase) else "what the model adds to its base"
         rows += [(str(name), f"{what} {words[sign]} with it") for name, sign in pairs if sign]
-    return rows + [("features that split together", ", ".join(map(str, group))) for group in groups or ()]
+    rows += [("features that split together", ", ".join(map(str, group))) for group in groups or ()]
+    return rows or [("constraints", "none")]
 
 
 def _calibration(model: Ranker) -> list[Row]:
@@ -268,14 +262,12 @@ def _figures(model: Ranker) -> list[Element]:
         best = model.best_iteration_
         title = f"{measure} on the validation data by iteration"
         line = Series(model.kind, list(enumerate(history)), 0, (best, history[best]))
-        x = Axis("iteration", ticks(0, len(history) - 1))
-        y = Axis(measure, ticks(min(history), max(history)))
-        described = f"from {history[0]:.4f} to {history[-1]:.4f}"
-        chart = line_chart("training", title, described, [line], x, y)
+        axes = Axis("iteration", ticks(0, len(history) - 1)), Axis(measure, ticks(min(history), max(history)))
+        chart = line_chart("training", title, f"from {history[0]:.4f} to {history[-1]:.4f}", [line], *axes)
         figures.append(captioned(chart, f"{title}; the dot is the final model."))
     if model.calibration_ is not None:
         figures.append(reliability_figure(model.calibration_.reliability))
-    shares = [(name, share) for name, share in importances(model).items() if share > 0][:DRAWN]
+    shares = list(importances(model, DRAWN).items())
     if shares:
         described = ", ".join(f"{name} {share:.1%}" for name, share in shares)
         caption = f"Importance of features: share of the total gain, the {len(shares)} greatest"

@@ -246,14 +246,13 @@ def _listed(parts: list[tuple[float, str]], most: int) -> str:
 
 def _ranks_sentence(explanation: Explanation) -> str:
     """Return a sentence for each document with its ranks and its score."""
-    parts = [
+    return "\n".join(
         f"{document.doc_id}: rank {document.rank_before} of the candidates, {document.rank_after} after reranking, "
         f"score {document.score:.6g}."
         if document.doc_id
         else f"Mean of the {explanation.n_candidates} candidates: score {document.score:.6g}."
         for document in explanation.documents
-    ]
-    return "\n".join(parts)
+    )
 
 
 def _evidence_sentence(explanation: Explanation) -> list[str]:
@@ -470,19 +469,17 @@ def feature_meanings(recipe: Recipe) -> dict[str, tuple[str, str, str]]:
     meanings = {}
     for group in groups:
         for name, feature in zip(group.names, group.features, strict=True):
-            form = f", {_FORMS[forms[name]]} within the query" if name in forms else ""
-            unit = "" if name in forms else feature.unit
-            evidence = group.family.evidence if group.field is None else f"{group.field} {group.family.evidence}"
-            meanings[name] = _with_field(feature.meaning.rstrip("."), group.field) + form, unit, evidence
+            meaning = feature.meaning.rstrip(".")
+            evidence = group.family.evidence
+            if group.field is not None:
+                in_field = meaning.replace("the field", f"the field {group.field}", 1)
+                meaning = in_field if in_field != meaning else f"{meaning}, field {group.field}"
+                evidence = f"{group.field} {evidence}"
+            if name in forms:
+                meanings[name] = f"{meaning}, {_FORMS[forms[name]]} within the query", "", evidence
+            else:
+                meanings[name] = meaning, feature.unit, evidence
     return meanings
-
-
-def _with_field(meaning: str, field: str | None) -> str:
-    """Return the meaning of a feature with the name of its field."""
-    if field is None:
-        return meaning
-    named = meaning.replace("the field", f"the field {field}", 1)
-    return named if named != meaning else f"{meaning}, field {field}"
 
 
 def base_in_words(base: Base) -> str:
@@ -520,8 +517,8 @@ def _documents(documents: str | Sequence[str], candidates: Run, query: str) -> l
     known = set(candidates.doc_ids.tolist())
     chosen = [documents] if isinstance(documents, str) else list(documents)
     if len(chosen) == 1 and chosen[0] not in known:
-        commas = [position for position, letter in enumerate(chosen[0]) if letter == ","]
-        pairs = [[chosen[0][:comma], chosen[0][comma + 1 :]] for comma in commas]
+        text = chosen[0]
+        pairs = [[text[:place], text[place + 1 :]] for place, letter in enumerate(text) if letter == ","]
         chosen = next((pair for pair in pairs if known.issuperset(pair)), pairs[0] if pairs else chosen)
     missing = [doc_id for doc_id in chosen if doc_id not in known]
     if missing:

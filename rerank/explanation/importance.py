@@ -10,7 +10,7 @@ J. Friedman, Greedy function approximation: a gradient boosting machine, Annals 
 
 from __future__ import annotations
 
-import time
+import timeit
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ from rerank.evaluation.page.account import Account, Section, write_account
 from rerank.evaluation.page.figures import Axis, Series, element, line_chart, ticks
 from rerank.evaluation.significance import bootstrap_intervals
 from rerank.explanation.explain import feature_meanings
-from rerank.features.base import column_groups
+from rerank.features.base import ColumnGroup, column_groups
 from rerank.features.recipe import Recipe
 from rerank.files.lists import data_of
 from rerank.index.index import Index
@@ -48,6 +48,11 @@ class Loss:
     loss: float
     low: float
     high: float
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """The loss and its interval in figures."""
+        return f"{self.loss:+.4f}", f"[{self.low:+.4f}, {self.high:+.4f}]"
 
 
 class HeldOutSplit:
@@ -137,24 +142,17 @@ class FeatureReport(Account):
             [worth.name, worth.group, f"{worth.microseconds:.3f}", f"{worth.gain:.4f}"]
             for worth in sorted(self.features, key=lambda worth: -worth.gain)
         ]
-        losses = [[loss.without, f"{loss.features}", *_of_loss(loss)] for loss in self.losses]
+        losses = [[loss.without, f"{loss.features}", *loss.words] for loss in self.losses]
         lost, chosen = f"loss of {self.measure}", self.suggestion
         text = (
             f"Under {chosen.budget:.3g} us a pair: {len(chosen.features)} features of {', '.join(chosen.groups)}; "
-            f"{chosen.microseconds:.3g} us, {lost} {' '.join(_of_loss(chosen.check))}."
+            f"{chosen.microseconds:.3g} us, {lost} {' '.join(chosen.check.words)}."
         )
         return [
-            Section("Features", (), features, _HEADER),
+            Section("Features", (), features, ("feature", "group", "us/pair", "gain")),
             Section("Without some", (), losses, ("left out", "features", lost, "95 %"), 1),
             Section("Suggested", [text]),
         ]
-
-
-_HEADER = ("feature", "group", "us/pair", "gain")
-
-
-def _of_loss(loss: Loss) -> tuple[str, str]:
-    return f"{loss.loss:+.4f}", f"[{loss.low:+.4f}, {loss.high:+.4f}]"
 
 
 def check_report_path(path: str | Path) -> Path:
@@ -189,16 +187,15 @@ def feature_groups(data: RankingData) -> dict[str, tuple[str, ...]]:
     """Return the columns of each group of data with a recipe."""
     if data.recipe is None:
         raise InvalidInputError("data: expected the recipe of the features, got none. Make it with `rerank features`.")
-    groups = {}
-    for group in column_groups(Recipe.from_dict(data.recipe)):
-        columns = tuple(column for column in group.names if column in data.feature_names)
-        if columns:
-            groups[_group_name(group.name, group.field)] = columns
-    return groups
+    groups = {
+        _group_name(group): tuple(column for column in group.names if column in data.feature_names)
+        for group in column_groups(Recipe.from_dict(data.recipe))
+    }
+    return {name: columns for name, columns in groups.items() if columns}
 
 
-def _group_name(family: str, field: str | None) -> str:
-    return family if field is None else f"{family}.{field}"
+def _group_name(group: ColumnGroup) -> str:
+    return group.name if group.field is None else f"{group.name}.{group.field}"
 
 
 def measure_costs(
@@ -217,15 +214,14 @@ def measure_costs(
     first_queries = run.select(np.arange(max(1, int(np.searchsorted(run.query_ptr, TIMED_ROWS, side="right")) - 1)))
 
     def seconds(recipe: Recipe) -> float:
-        times = []
-        for _ in range(repeats + 1):
-            start = time.perf_counter()
-            index.features(first_queries, topics, recipe=recipe)
-            times.append(time.perf_counter() - start)
-        return min(times[1:])
+        return min(
+            timeit.repeat(lambda: index.features(first_queries, topics, recipe=recipe), repeat=repeats + 1, number=1)[
+                1:
+            ]
+        )
 
     group_seconds = {
-        _group_name(group.name, group.field): seconds(
+        _group_name(group): seconds(
             replace(chosen, families=(group.name,), fields=(group.field,) if group.field else chosen.fields)
         )
         for group in track(column_groups(chosen), "costs")
@@ -278,14 +274,12 @@ def feature_report(
     return FeatureReport(split.measure.name, value, len(data), len(split.held_out), features, losses, suggested)
 
 
-def importances(model: Ranker) -> dict[str, float]:
-    """Return the share of each feature in all importances, the greatest first; empty where there are none."""
-    values = getattr(model, "feature_importances_", None)
-    if values is None or not np.abs(values).sum():
-        return {}
-    shares = np.abs(values) / np.abs(values).sum()
-    pairs = zip(model.feature_names_, shares.tolist(), strict=True)
-    return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
+def importances(model: Ranker, most: int | None = None) -> dict[str, float]:
+    """Return the shares above 0 of features in all importances, the greatest first, at most so many."""
+    values = np.abs(getattr(model, "feature_importances_", np.zeros(len(model.feature_names_))))
+    pairs = zip((values / (values.sum() or 1.0)).tolist(), model.feature_names_, strict=True)
+    order = sorted((-share, name) for share, name in pairs if share > 0)
+    return {name: -share for share, name in order[:most]}
 
 
 def _suggestion(
@@ -446,7 +440,7 @@ def dependence(model: Ranker | str | Path, data: RankingData | str | Path, featu
     present = values[~np.isnan(values)]
     if not len(present):
         raise InvalidInputError("feature: expected values in the data, got only missing ones. Give other data.")
-    grid = np.unique(np.quantile(np.sort(present), np.linspace(0, 1, N_VALUES), method="nearest"))
+    grid = np.unique(np.quantile(present, np.linspace(0, 1, N_VALUES), method="nearest"))
     counts = np.bincount(np.searchsorted((grid[1:] + grid[:-1]) / 2, present), minlength=len(grid)).tolist()
     if len(present) < len(values):
         grid = np.append(grid, np.nan)

@@ -16,7 +16,7 @@ User-defined measures in Python.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from math import inf
@@ -141,17 +141,11 @@ class PrefixSum:
     norms: Floats
     initial: float = 1.0
 
-    @classmethod
-    def of_weights(cls, weights: SwapWeights) -> PrefixSum:
-        """Return a separable measure."""
-        rows = len(weights.gains)
-        return cls(weights.gains, np.zeros(rows), np.ones(rows), weights.discounts, weights.inverse_norms)
-
 
 def reciprocal_ranks(query_ptr: Ints, cutoff: int | None) -> Floats:
     """Return 1 / rank by 0-based rank up to the longest list, 0 beyond the cutoff."""
-    ranks = np.arange(np.diff(query_ptr).max(initial=0))
-    return np.where(ranks < (len(ranks) if cutoff is None else cutoff), 1.0 / (ranks + 1.0), 0.0)
+    rank = np.arange(np.diff(query_ptr).max(initial=0))
+    return np.where(rank < measure_depth(query_ptr, cutoff), 1.0 / (rank + 1.0), 0.0)
 
 
 def ranks(query_ptr: Ints) -> Ints:
@@ -400,27 +394,28 @@ class Measure(ABC):
         """
         return None
 
-    def fill_swap_deltas(self, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
-        """Fill `out` with |ΔM_ij| of swapping ranks i and j of each query, for i among the first `depth` and any j.
+    def fill_swap_deltas(self, lists: RankedLists, out: Floats, out_ptr: Ints) -> None:
+        """Fill `out` with |ΔM_ij| of swapping ranks i and j of each query, for i among its first ranks and any j.
 
-        Shapes: out_ptr int64 (n_queries + 1,).
+        Query q with n documents has out[out_ptr[q] : out_ptr[q + 1]], a row of n numbers for each of these i; out_ptr
+        is int64 (n_queries + 1,). Training reads the swap weights of a separable measure in place of this.
 
-        A measure without a formula or swap weights is computed again after every swap of two different labels, which
-        takes tenths of a second for a list of 1,000 documents (`benchmarks swaps`).
+        A measure without a formula is computed again after every swap of two different labels, which takes tenths of a
+        second for a list of 1,000 documents (`benchmarks swaps`).
         """
-        swap = self.swap_weights(lists)
-        if swap is None:
-            fill_by_recomputing(self.scores, lists, depth, out, out_ptr)
-        else:
-            fill_from_weights(swap, lists.query_ptr, depth, out, out_ptr)
+        fill_by_recomputing(self.scores, lists, out, out_ptr)
 
     def prefix_sum(self, lists: RankedLists) -> PrefixSum | None:
         """Return the measure, up to a constant, in prefix-sum form; None if it has no such form.
 
         The labels of `lists` are in the order of the data, not of a ranking.
         """
-        weights = self.swap_weights(lists)
-        return None if weights is None else PrefixSum.of_weights(weights)
+        swap = self.swap_weights(lists)
+        if swap is None:
+            return None
+        return PrefixSum(
+            swap.gains, np.zeros_like(swap.gains), np.ones_like(swap.gains), swap.discounts, swap.inverse_norms
+        )
 
 
 @dataclass(frozen=True)
@@ -447,47 +442,33 @@ class BinaryMeasure(Measure):
         return self.relevant(lists.labels) & within(lists.query_ptr, self.cutoff)
 
 
-def fill_from_weights(swap: SwapWeights, query_ptr: Ints, depth: int, out: Floats, out_ptr: Ints) -> None:
-    """Fill out with |gain_i - gain_j| * |discount_i - discount_j| * inverse_norm, gains in rank order."""
-    for q, rows, block in _blocks(query_ptr, depth, out, out_ptr):
-        gains = swap.gains[rows]
-        discounts = swap.discounts[: block.shape[1]]
-        np.abs(np.subtract.outer(gains[: len(block)], gains), out=block)
-        block *= np.abs(np.subtract.outer(discounts[: len(block)], discounts)) * swap.inverse_norms[q]
-
-
-def fill_by_recomputing(scores: Scores, lists: RankedLists, depth: int, out: Floats, out_ptr: Ints) -> None:
+def fill_by_recomputing(scores: Scores, lists: RankedLists, out: Floats, out_ptr: Ints) -> None:
     """Fill out by computing the measure again after each swap of two different labels."""
-    for q, rows, block in _blocks(lists.query_ptr, depth, out, out_ptr):
-        labels = lists.labels[rows]
+    for q, (first, last) in enumerate(pairwise(lists.query_ptr.tolist())):
+        if first == last:
+            continue
+        labels = lists.labels[first:last]
         ideal = lists.ideal_labels[lists.ideal_ptr[q] : lists.ideal_ptr[q + 1]]
         before = scores(RankedLists.of_query(labels, ideal))[0]
-        upper, lower = np.nonzero(np.triu(np.not_equal.outer(labels[: len(block)], labels), 1))
+        block = out[out_ptr[q] : out_ptr[q + 1]].reshape(-1, len(labels))
         block[:] = 0.0
+        upper, lower = np.nonzero(np.triu(np.not_equal.outer(labels[: len(block)], labels), 1))
         at_once = max(1, LABELS_AT_ONCE // len(labels))
-        for part in (slice(first, first + at_once) for first in range(0, len(upper), at_once)):
-            deltas = np.abs(_after_swaps(scores, labels, ideal, upper[part], lower[part]) - before)
-            block[upper[part], lower[part]] = deltas
-            mirrored = lower[part] < len(block)
-            block[lower[part][mirrored], upper[part][mirrored]] = deltas[mirrored]
-
-
-def _blocks(query_ptr: Ints, depth: int, out: Floats, out_ptr: Ints) -> Iterator[tuple[int, slice, Floats]]:
-    """Yield each query with rows, its rows, and its block of out, (min(depth, n), n)."""
-    for q, (first, last) in enumerate(zip(query_ptr[:-1].tolist(), query_ptr[1:].tolist(), strict=True)):
-        if first < last:
-            block = out[out_ptr[q] : out_ptr[q + 1]].reshape(min(depth, last - first), last - first)
-            yield q, slice(first, last), block
+        for start in range(0, len(upper), at_once):
+            i = upper[start : start + at_once]
+            j = lower[start : start + at_once]
+            block[i, j] = np.abs(_after_swaps(scores, labels, ideal, i, j) - before)
+        block[:, : len(block)] += block[:, : len(block)].T.copy()  # below the diagonal it is 0
 
 
 def _after_swaps(scores: Scores, labels: Floats, ideal: Floats, i: Ints, j: Ints) -> Floats:
     """Return the measure of a list after each swap of ranks i and j, (n_swaps,) float64."""
-    n_swaps = len(i)
-    swapped = np.tile(labels, (n_swaps, 1))
-    swap = np.arange(n_swaps)
-    swapped[swap, i], swapped[swap, j] = labels[j], labels[i]
-    pointers = np.arange(n_swaps + 1)
-    return scores(RankedLists(swapped.ravel(), pointers * len(labels), np.tile(ideal, n_swaps), pointers * len(ideal)))
+    swap = np.arange(len(i))
+    swapped = np.tile(labels, (len(i), 1))
+    swapped[swap, i] = labels[j]
+    swapped[swap, j] = labels[i]
+    ptr = np.arange(len(i) + 1)
+    return scores(RankedLists(swapped.ravel(), ptr * len(labels), np.tile(ideal, len(i)), ptr * len(ideal)))
 
 
 @dataclass(frozen=True)

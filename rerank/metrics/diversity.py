@@ -145,8 +145,6 @@ def _ideal(judged: _Judged, depth: int, remaining: float) -> tuple[Ints, Ints]:
     pairs: list[Ints] = [np.zeros(0, np.int64)]
     for first, last in zip(judged.all.judged_ptr[:-1], judged.all.judged_ptr[1:], strict=True):
         own = np.flatnonzero(judged.relevant[first:last]) + first
-        if not len(own):
-            continue
         documents, row = np.unique(judged.all.documents[own], return_inverse=True)
         subtopics, column = np.unique(judged.all.subtopics[own], return_inverse=True)
         worth = np.ones(len(subtopics))

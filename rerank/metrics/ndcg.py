@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ from rerank.metrics.base import (
     has_judgement,
     hit_positions,
     inverse,
+    measure_depth,
     n_judged_zero,
     n_relevant,
     ranks,
@@ -85,8 +85,7 @@ class DiscountedMeasure(Measure):
 
     def _by_rank(self, query_ptr: Ints) -> Floats:
         rank = np.arange(np.diff(query_ptr).max(initial=0))
-        discounts = self.discount_of(rank)
-        return discounts if self.cutoff is None else np.where(rank < self.cutoff, discounts, 0.0)
+        return np.where(rank < measure_depth(query_ptr, self.cutoff), self.discount_of(rank), 0.0)
 
 
 @register("DCG")
@@ -186,7 +185,10 @@ class Gains:
         """Return gains as they are, or made of a plain `{label: gain}`."""
         if isinstance(gains, cls):
             return gains
-        if not isinstance(gains, Mapping) or not all(_is_pair(label, gain) for label, gain in gains.items()):
+        if not isinstance(gains, Mapping) or not all(
+            isinstance(label, int) and isinstance(gain, int | float) and np.isfinite(gain)
+            for label, gain in gains.items()
+        ):
             raise InvalidInputError(f"gains: expected {{label: gain}}, got {gains!r}. Write e.g. gains={{1:3,2:9}}.")
         return cls(tuple(sorted(gains.items())))
 
@@ -225,10 +227,6 @@ def graded(lists: RankedLists, gains: Gains) -> tuple[Floats, Floats, Ints]:
     query = query[ideal > 0]
     ideal = ideal[ideal > 0]
     return gained, ideal[np.lexsort((-ideal, query))], pointers(np.bincount(query, minlength=lists.n_queries))
-
-
-def _is_pair(label: object, gain: object) -> bool:
-    return isinstance(label, int) and isinstance(gain, int | float) and bool(np.isfinite(gain))
 
 
 @measure("G", trec="G", **GRADED)
@@ -296,51 +294,31 @@ class NDCG(DCG):
         return self.discounted_sums(lists.ideal_labels, lists.ideal_ptr)
 
 
-@dataclass(frozen=True, eq=False)
-class _Curves:
-    """DCG up to every rank, of the ranking and of the ideal order.
+def _dcg_at(gains: Floats, query_ptr: Ints, query: Ints, depth: Ints) -> Floats:
+    """Return the DCG of queries at depths from 1; it is constant beyond the end of a list, and 0 if that is empty."""
+    curve = np.append(running_sums(gains / log2_of(ranks(query_ptr) + 2.0), query_ptr), 0.0)
+    reached = np.minimum(depth, np.diff(query_ptr)[query])
+    return curve[np.where(reached > 0, query_ptr[query] + reached - 1, -1)]
 
-    gained, ideal  (n_rows,), (n_ideal,) float64 gains
-    """
 
-    lists: RankedLists
-    gained: Floats
-    ideal: Floats
-    ideal_ptr: Ints
-
-    @cached_property
-    def sums(self) -> list[tuple[Floats, Ints]]:
-        """The curve of the ranking and that of the ideal order, each followed by a 0, with their `query_ptr`."""
-        curves = []
-        for gains, query_ptr in ((self.gained, self.lists.query_ptr), (self.ideal, self.ideal_ptr)):
-            curve = running_sums(gains / log2_of(ranks(query_ptr) + 2.0), query_ptr)
-            curves.append((np.append(curve, 0.0), query_ptr))
-        return curves
-
-    def at(self, query: Ints, depth: Ints) -> Floats:
-        """Return the nDCG of queries at depths from 1; a curve is constant beyond its end, and 0 if it is empty."""
-        values = []
-        for curve, query_ptr in self.sums:
-            reached = np.minimum(depth, np.diff(query_ptr)[query])
-            values.append(curve[np.where(reached > 0, query_ptr[query] + reached - 1, -1)])
-        return ratio(values[0], values[1])
-
-    def final(self) -> Floats:
-        """Return DCG over ideal DCG, each of the whole list."""
-        deepest = np.maximum(np.diff(self.lists.query_ptr), np.diff(self.ideal_ptr))
-        return self.at(np.arange(self.lists.n_queries), deepest)
+def _sum_and_final(
+    lists: RankedLists, gained: Floats, ideal: Floats, ideal_ptr: Ints, query: Ints, depth: Ints
+) -> tuple[Floats, Floats]:
+    """Return the sum of the nDCG of each query over some depths of it, and the nDCG of all of its list."""
+    deepest = np.maximum(np.diff(lists.query_ptr), np.diff(ideal_ptr))
+    points = np.append(query, np.arange(lists.n_queries)), np.append(depth, deepest)
+    values = ratio(_dcg_at(gained, lists.query_ptr, *points), _dcg_at(ideal, ideal_ptr, *points))
+    return totals(query, values[: len(query)], lists.n_queries), values[len(query) :]
 
 
 @measure("nDCGrel", trec="ndcg_rel", **GRADED)
 def ndcg_of_relevant(lists: RankedLists, gains: Gains = GAINS) -> Floats:
     """Mean of nDCG over the ranks of all documents of positive gain; those not retrieved count with the final nDCG."""
-    curves = _Curves(lists, *graded(lists, gains))
-    counts = np.diff(curves.ideal_ptr)
-    hits = np.flatnonzero(curves.gained > 0)
-    query = query_rows(lists.query_ptr)[hits]
-    n_retrieved = np.bincount(query, minlength=lists.n_queries)
-    total = totals(query, curves.at(query, ranks(lists.query_ptr)[hits] + 1), lists.n_queries)
-    total += (counts - n_retrieved) * curves.final()
+    gained, ideal, ideal_ptr = graded(lists, gains)
+    query, rank, _ = hit_positions(gained > 0, lists.query_ptr)
+    total, final = _sum_and_final(lists, gained, ideal, ideal_ptr, query, rank)
+    counts = np.diff(ideal_ptr)
+    total += (counts - np.bincount(query, minlength=lists.n_queries)) * final
     return ratio(np.maximum(total, 0.0), counts.astype(np.float64))
 
 
@@ -350,13 +328,10 @@ def r_ndcg(lists: RankedLists, gains: Gains = GAINS, rel: int = REL) -> Floats:
 
     With 5 documents of gain 2 and 10 of gain 1, the ranks are 5, 15 and the last. 0 if no label is at least `rel`.
     """
-    curves = _Curves(lists, *graded(lists, gains))
-    query = query_rows(curves.ideal_ptr)
-    depth = ranks(curves.ideal_ptr) + 1
-    last = np.flatnonzero((np.diff(curves.ideal, append=0.0) != 0) | (np.diff(query, append=-1) != 0))
-    total = totals(query[last], curves.at(query[last], depth[last]), lists.n_queries)
-    points = np.bincount(query[last], minlength=lists.n_queries)
-    further = np.diff(lists.query_ptr) > np.diff(curves.ideal_ptr) + 1
-    total = total + further * curves.final()
-    points = points + further
-    return np.where(n_relevant(lists, rel) > 0, ratio(total, points.astype(np.float64)), 0.0)
+    gained, ideal, ideal_ptr = graded(lists, gains)
+    query = query_rows(ideal_ptr)
+    last = np.flatnonzero((np.diff(ideal, append=0.0) != 0) | (np.diff(query, append=-1) != 0))
+    total, final = _sum_and_final(lists, gained, ideal, ideal_ptr, query[last], ranks(ideal_ptr)[last] + 1)
+    further = np.diff(lists.query_ptr) > np.diff(ideal_ptr) + 1
+    points = np.bincount(query[last], minlength=lists.n_queries) + further
+    return np.where(n_relevant(lists, rel) > 0, ratio(total + further * final, points.astype(np.float64)), 0.0)

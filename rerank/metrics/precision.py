@@ -7,7 +7,6 @@ Shares of judged and unjudged documents in a ranking, and its labels as text.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -57,44 +56,32 @@ class P(BinaryMeasure):
 
     needs_cutoff: ClassVar[bool] = True
 
+    def sizes(self, lists: RankedLists) -> Floats:
+        """Return by what the number of relevant documents of each query is divided."""
+        return np.full(lists.n_queries, float(self.cutoff or 1))  # needs_cutoff: there is one
+
     def scores(self, lists: RankedLists) -> Floats:
-        """Return the precision of every query."""
-        return sums(self.hits(lists), lists.query_ptr) / self._depth
+        """Return the share of every query."""
+        return ratio(sums(self.hits(lists), lists.query_ptr), self.sizes(lists))
 
     def cut_for_training(self, depth: int) -> Measure:
         """Return this measure: only swaps across its own cutoff change it."""
         return self
 
     def swap_weights(self, lists: RankedLists) -> SwapWeights:
-        """Return relevance as gain, and a discount of 1 / k down to rank k."""
-        discounts = (np.arange(measure_depth(lists.query_ptr, None)) < self._depth) / self._depth
-        return SwapWeights(self.relevant(lists.labels).astype(np.float64), discounts, np.ones(lists.n_queries))
-
-    @property
-    def _depth(self) -> int:
-        return self.cutoff or 1  # needs_cutoff: there is one
+        """Return relevance as gain, a discount of 1 down to rank k, and 1 / size."""
+        discounts = (np.arange(measure_depth(lists.query_ptr, None)) < (self.cutoff or 1)).astype(np.float64)
+        return SwapWeights(self.relevant(lists.labels).astype(np.float64), discounts, inverse(self.sizes(lists)))
 
 
 @register("R", trec_cut="recall", aliases={"Recall": {}})
 @dataclass(frozen=True)
-class R(BinaryMeasure):
+class R(P):
     """Share of all relevant documents, retrieved or not, that are among the first k (trec_eval)."""
 
-    needs_cutoff: ClassVar[bool] = True
-
-    def scores(self, lists: RankedLists) -> Floats:
-        """Return the recall of every query."""
-        return ratio(sums(self.hits(lists), lists.query_ptr), n_relevant(lists, self.rel))
-
-    def cut_for_training(self, depth: int) -> Measure:
-        """Return this measure: only swaps across its own cutoff change it."""
-        return self
-
-    def swap_weights(self, lists: RankedLists) -> SwapWeights:
-        """Return relevance as gain, a discount of 1 down to rank k, and 1 / number of relevant documents."""
-        discounts = (np.arange(measure_depth(lists.query_ptr, None)) < (self.cutoff or 0)).astype(np.float64)
-        gains = self.relevant(lists.labels).astype(np.float64)
-        return SwapWeights(gains, discounts, inverse(n_relevant(lists, self.rel)))
+    def sizes(self, lists: RankedLists) -> Floats:
+        """Return the number of relevant documents of each query."""
+        return n_relevant(lists, self.rel)
 
 
 def _n_hits(lists: RankedLists, cutoff: int | None, rel: int) -> Floats:
@@ -143,7 +130,7 @@ def interpolated(lists: RankedLists, rel: int = REL, rounding: str = ROUNDING, r
     `rounding='nearest'`, the default) or up if the fraction is at least .1 (trec_eval 9, and so pytrec_eval and
     ir_measures, `rounding='up'`). The level of recall follows the `@`.
     """
-    return _mean_interpolated(lists, rel, rounding, (recall,))
+    return mean_interpolated(rel=rel, rounding=rounding, recalls=(recall,)).scores(lists)  # type: ignore[no-any-return]
 
 
 def _levels(recalls: Any) -> tuple[float, ...]:
@@ -164,11 +151,6 @@ def mean_interpolated(
     lists: RankedLists, rel: int = REL, rounding: str = ROUNDING, recalls: tuple[float, ...] = LEVELS
 ) -> Floats:
     """Mean of the interpolated precision at several levels of recall, eleven by default."""
-    return _mean_interpolated(lists, rel, rounding, recalls)
-
-
-def _mean_interpolated(lists: RankedLists, rel: int, rounding: str, recalls: Sequence[float]) -> Floats:
-    """Return the mean of each query over levels of recall; it has 0 at those that its recall does not reach."""
     query, rank, number = hit_positions(lists.labels >= rel, lists.query_ptr)
     hit_ptr = pointers(np.bincount(query, minlength=lists.n_queries))
     highest = np.append(number / rank, 0.0)  # the highest precision at or below each relevant document
@@ -176,7 +158,9 @@ def _mean_interpolated(lists: RankedLists, rel: int, rounding: str, recalls: Seq
         highest[start:end] = np.maximum.accumulate(highest[start:end][::-1])[::-1]
     all_relevant = n_relevant(lists, rel)
     total = np.zeros(lists.n_queries)
-    for recall in recalls:  # in this order, while the order of np.sum depends on the number of queries
+    for recall in (
+        recalls
+    ):  # 0 where a list does not reach it; in this order, while the order of np.sum depends on the number of queries
         n_hits = np.floor(recall * all_relevant + (0.5 if rounding == NEAREST else 0.9)).astype(np.int64)
         position = hit_ptr[:-1] + np.maximum(n_hits, 1) - 1
         total += np.where(position < hit_ptr[1:], highest[np.minimum(position, len(highest) - 1)], 0.0)
@@ -189,8 +173,7 @@ COUNT: dict[str, Any] = {"refuses_training": True, "averaging": TOTAL}
 
 def _counts(lists: RankedLists, rel: int) -> tuple[Floats, Floats, Floats]:
     """Return the relevant documents retrieved, those retrieved, and the relevant ones of each query."""
-    n_hits = sums(lists.labels >= rel, lists.query_ptr)
-    return n_hits, np.diff(lists.query_ptr).astype(np.float64), n_relevant(lists, rel)
+    return _n_hits(lists, None, rel), np.diff(lists.query_ptr).astype(np.float64), n_relevant(lists, rel)
 
 
 RELATIVE: Any = Parameter(False, "relative=True or False", choices=(True, False))
@@ -211,8 +194,7 @@ def set_precision(lists: RankedLists, rel: int = REL, relative: bool = RELATIVE)
 @measure("SetR", trec="set_recall", **ORDER_FREE)
 def set_recall(lists: RankedLists, rel: int = REL) -> Floats:
     """Share of relevant documents that are retrieved."""
-    n_hits, _, relevant = _counts(lists, rel)
-    return ratio(n_hits, relevant)
+    return ratio(_n_hits(lists, None, rel), n_relevant(lists, rel))
 
 
 @measure("SetAP", trec="set_map", **ORDER_FREE)
@@ -310,8 +292,7 @@ def label_string(lists: RankedLists, cutoff: int = 10) -> Ids:
     The character is the label from 0 to 9, `>` for a larger one, `.` for a negative one (in the pool, not judged) and
     `-` for a document that is not in the qrels.
     """
-    letters = np.where(lists.labels > 9, ">", np.maximum(lists.labels, 0).astype(np.int64).astype("U1"))
-    letters = np.where(lists.labels < 0, ".", letters)
-    letters = np.where(in_pool(lists), letters, "-").tolist()
+    digits = np.maximum(lists.labels, 0).astype(np.int64).astype("U1")
+    letters = np.select([~in_pool(lists), lists.labels < 0, lists.labels > 9], ["-", ".", ">"], digits).tolist()
     bounds = pairwise(lists.query_ptr.tolist())
     return np.array(["".join(letters[start : min(end, start + cutoff)]) for start, end in bounds], dtype=np.str_)

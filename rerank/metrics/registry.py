@@ -23,10 +23,9 @@ from rerank.runtime.registry import Registry
 FILES = {
     symbol: file
     for file, symbols in {
-        "ap": ("AP", "ERR", "GMAP", "RR", "infAP", "nERR"),
+        "ap": ("AP", "AUC", "Bpref", "ERR", "GMAP", "GMBpref", "PairAccuracy", "RR", "infAP", "nERR"),
         "diversity": ("ERR_IA", "StRecall", "alpha_DCG", "alpha_nDCG", "nERR_IA"),
         "ndcg": ("DCG", "G", "RBP", "RBPResidual", "RnDCG", "binG", "nDCG", "nDCGrel"),
-        "pairs": ("AUC", "Bpref", "GMBpref", "PairAccuracy"),
         "precision": (
             *("AvgIPrec", "IPrec", "Judged", "NumNonrelRet", "NumQ", "NumRel", "NumRet", "P", "R", "RelP"),
             *("RelString", "Rprec", "SetAP", "SetF", "SetP", "SetR", "Success", "Unjudged", "Utility"),
@@ -71,12 +70,12 @@ class TrecName:
     parameter: str | None
     cutoffs: tuple[float, ...] = ()
 
-    def parameters(self, text: str | None) -> list[Parameters] | None:
-        """Return the parameters of each measure that the name means with a suffix; None if the suffix is invalid."""
+    def parameters(self, text: str | None) -> list[Parameters]:
+        """Return the parameters of each measure that the name means with a suffix; none if the suffix is invalid."""
         if text is None:
             return [{self.parameter or "": value} for value in self.cutoffs] or [{}]
         if self.parameter is None:
-            return None
+            return []
         try:
             if "=" in text:
                 pairs = [pair.split("=") for pair in text.split(",")]
@@ -85,18 +84,10 @@ class TrecName:
             if self.parameter == "cutoff":  # `23.4` is 23, as for trec_eval
                 values = tuple(int(value) for value in values)
         except (ValueError, OverflowError):
-            return None
+            return []
         if self.cutoffs:
             return [{self.parameter: value} for value in values]
         return [{self.parameter: values if len(values) > 1 or self.parameter not in SINGLE else values[0]}]
-
-
-def split_name(name: str) -> tuple[TrecName, str | None] | None:
-    """Return the longest known name at the beginning of a text, and the suffix; None if no name is known."""
-    for end in range(len(name), 0, -1):
-        if name[:end] in _TREC_NAMES and name[end : end + 1] in ("", ".", "_"):
-            return _TREC_NAMES[name[:end]], name[end + 1 :] if end < len(name) else None
-    return None
 
 
 def register(
@@ -183,7 +174,10 @@ def each_named(measures: object) -> list[Any]:
 
 
 def _measures_of(name: object) -> list[Measure]:
-    """Return the measures of a name, which in trec_eval's names and groups may be several, or of a function."""
+    """Return the measures of a name, which in trec_eval's names and groups may be several, or of a function.
+
+    The file of a measure in the grammar of ir_measures alone is imported.
+    """
     name = named(name)
     if isinstance(name, Measure):
         return [name]
@@ -194,26 +188,26 @@ def _measures_of(name: object) -> list[Measure]:
         raise InvalidInputError(
             f"measure: expected a name of at most {MOST_LETTERS} letters, got {len(name):,}. Write e.g. nDCG@10."
         )
-    if _is_own_name(name):
+    match = _GRAMMAR.fullmatch(name)
+    symbol = match["symbol"] if match else ""
+    if symbol in FILES:
+        import_module(f"rerank.metrics.{FILES[symbol]}")
+    if symbol in _MEASURES and name not in _TREC_NAMES:  # P alone is trec_eval's
         return [_from_grammar(name)]
     known_measures()
     if name in GROUPS:
         return [measure for member in GROUPS[name] for measure in _measures_of(member)]
-    match = split_name(name)
-    parameters = match[0].parameters(match[1]) if match else None
-    if match is None or parameters is None:
-        return [_from_grammar(name)]
-    return [_make(match[0].symbol, values) for values in parameters]
+    return _from_trec(name) or [_from_grammar(name)]
 
 
-def _is_own_name(name: str) -> bool:
-    """Return whether a name is in the grammar of ir_measures; the file of that measure alone is then imported."""
-    match = _GRAMMAR.fullmatch(name)
-    symbol = match["symbol"] if match else ""
-    if symbol not in _MEASURES and symbol in FILES:
-        import_module(f"rerank.metrics.{FILES[symbol]}")
-    without_cutoff = symbol == name and getattr(_MEASURES.get(symbol), "needs_cutoff", False)  # trec_eval's P
-    return symbol in _MEASURES and not without_cutoff
+def _from_trec(name: str) -> list[Measure]:
+    """Return the measures of the longest name of trec_eval at the beginning of a text, by what follows it."""
+    for end in range(len(name), 0, -1):
+        trec = _TREC_NAMES.get(name[:end])
+        if trec is not None and name[end : end + 1] in ("", ".", "_"):
+            suffix = name[end + 1 :] if end < len(name) else None
+            return [_make(trec.symbol, values) for values in trec.parameters(suffix)]
+    return []
 
 
 def _from_grammar(name: str) -> Measure:

@@ -8,8 +8,22 @@ from numba import prange
 from rerank.runtime.kernels import helper, kernel
 
 
+@helper()
+def _zeros(out, n):  # type: ignore[no-untyped-def]
+    """Return the block of a query with n documents, set to 0: a row for each of the first ones."""
+    out[:] = 0.0
+    return out.reshape(len(out) // max(n, 1), n)
+
+
+@helper()
+def _mirror(block):  # type: ignore[no-untyped-def]
+    """Copy what is above the diagonal to below it."""
+    for i in range(len(block)):
+        block[i, :i] = block[:i, i]
+
+
 @kernel(parallel=True)
-def fill_ap(relevant, query_ptr, scales, cutoff, depth, out, out_ptr):  # type: ignore[no-untyped-def]
+def fill_ap(relevant, query_ptr, scales, cutoff, out, out_ptr):  # type: ignore[no-untyped-def]
     """Fill the blocks of |ΔAP|; a thread takes a query at a time.
 
     relevant  (n_rows,) bool in rank order
@@ -22,8 +36,7 @@ def fill_ap(relevant, query_ptr, scales, cutoff, depth, out, out_ptr):  # type: 
     for q in prange(query_ptr.shape[0] - 1):
         first = query_ptr[q]
         n = query_ptr[q + 1] - query_ptr[q]
-        start = out_ptr[q]
-        out[start : out_ptr[q + 1]] = 0.0
+        block = _zeros(out[out_ptr[q] : out_ptr[q + 1]], n)
         upper = np.zeros(n)
         lower = np.zeros(n)
         between = np.zeros(n + 1)
@@ -35,28 +48,11 @@ def fill_ap(relevant, query_ptr, scales, cutoff, depth, out, out_ptr):  # type: 
             so_far += here
             lower[rank] = so_far * counts
             between[rank + 1] = between[rank] + (counts if here else 0.0)
-        top = min(depth, n)
-        for i in range(top):
+        for i in range(len(block)):
             for j in range(i + 1, n):
                 if relevant[first + i] != relevant[first + j]:
-                    delta = abs(upper[i] + (between[j] - between[i + 1]) - lower[j]) * scales[q]
-                    out[start + i * n + j] = delta
-                    if j < top:
-                        out[start + j * n + i] = delta
-
-
-@helper()
-def _first_two(relevant, first, n):  # type: ignore[no-untyped-def]
-    """Return the 0-based ranks of the first two relevant documents; n if there is none."""
-    best = n
-    second = n
-    for rank in range(n):
-        if relevant[first + rank]:
-            if best < n:
-                second = rank
-                break
-            best = rank
-    return best, second
+                    block[i, j] = abs(upper[i] + (between[j] - between[i + 1]) - lower[j]) * scales[q]
+        _mirror(block)
 
 
 @helper()
@@ -66,7 +62,7 @@ def _value(rank, n, cutoff):  # type: ignore[no-untyped-def]
 
 
 @kernel(parallel=True)
-def fill_rr(relevant, query_ptr, cutoff, depth, out, out_ptr):  # type: ignore[no-untyped-def]
+def fill_rr(relevant, query_ptr, cutoff, out, out_ptr):  # type: ignore[no-untyped-def]
     """Fill the blocks of |ΔRR|; a thread takes a query at a time.
 
     relevant  (n_rows,) bool in rank order
@@ -78,24 +74,22 @@ def fill_rr(relevant, query_ptr, cutoff, depth, out, out_ptr):  # type: ignore[n
     for q in prange(query_ptr.shape[0] - 1):
         first = query_ptr[q]
         n = query_ptr[q + 1] - query_ptr[q]
-        start = out_ptr[q]
-        out[start : out_ptr[q + 1]] = 0.0
-        best, second = _first_two(relevant, first, n)
+        block = _zeros(out[out_ptr[q] : out_ptr[q + 1]], n)
+        hits = np.flatnonzero(relevant[first : first + n])
+        best = hits[0] if len(hits) > 0 else n  # ranks from 0 of the first two relevant documents; n if there is none
+        second = hits[1] if len(hits) > 1 else n
         before = _value(best, n, cutoff)
-        top = min(depth, n)
-        for i in range(min(top, best + 1)):
+        for i in range(min(len(block), best + 1)):
             for j in range(i + 1, n):
                 if relevant[first + i] == relevant[first + j]:
                     continue
                 after = min(second, j) if i == best else i
-                delta = abs(_value(after, n, cutoff) - before)
-                out[start + i * n + j] = delta
-                if j < top:
-                    out[start + j * n + i] = delta
+                block[i, j] = abs(_value(after, n, cutoff) - before)
+        _mirror(block)
 
 
 @kernel(parallel=True)
-def fill_err(stopping, query_ptr, scales, cutoff, depth, out, out_ptr):  # type: ignore[no-untyped-def]
+def fill_err(stopping, query_ptr, scales, cutoff, out, out_ptr):  # type: ignore[no-untyped-def]
     """Fill the blocks of |ΔERR|; a thread takes a query at a time, and n^2 steps for a list (Burges 2010, section 3).
 
     stopping  (n_rows,) float64 in rank order: R, below 1
@@ -107,16 +101,14 @@ def fill_err(stopping, query_ptr, scales, cutoff, depth, out, out_ptr):  # type:
     for q in prange(query_ptr.shape[0] - 1):
         first = query_ptr[q]
         n = query_ptr[q + 1] - query_ptr[q]
-        start = out_ptr[q]
-        out[start : out_ptr[q + 1]] = 0.0
+        block = _zeros(out[out_ptr[q] : out_ptr[q + 1]], n)
         reached, terms = np.zeros(n), np.zeros(n)  # pi_r / r, and with R_r; 0 beyond the cutoff
         going_on = 1.0
         for rank in range(min(n, cutoff)):
             reached[rank] = going_on / (rank + 1)
             terms[rank] = reached[rank] * stopping[first + rank]
             going_on *= 1.0 - stopping[first + rank]
-        top = min(depth, n)
-        for i in range(top):
+        for i in range(len(block)):
             stop_i = stopping[first + i]
             inverse = 1.0 / (1.0 - stop_i)
             between = 0.0
@@ -127,14 +119,12 @@ def fill_err(stopping, query_ptr, scales, cutoff, depth, out, out_ptr):  # type:
                 change += reached[j] * (stop_i * factor - stop_j)
                 between += terms[j]
                 if stop_i != stop_j:
-                    delta = abs(change) * scales[q]
-                    out[start + i * n + j] = delta
-                    if j < top:
-                        out[start + j * n + i] = delta
+                    block[i, j] = abs(change) * scales[q]
+        _mirror(block)
 
 
 @kernel(parallel=True)
-def fill_pairs(labels, balances, query_ptr, scales, depth, out, out_ptr):  # type: ignore[no-untyped-def]
+def fill_pairs(labels, balances, query_ptr, scales, out, out_ptr):  # type: ignore[no-untyped-def]
     """Fill the blocks of the change in pairs in the right order; a thread takes a query at a time.
 
     labels    (n_rows,) float64 in rank order
@@ -148,18 +138,14 @@ def fill_pairs(labels, balances, query_ptr, scales, depth, out, out_ptr):  # typ
     for q in prange(query_ptr.shape[0] - 1):
         first = query_ptr[q]
         n = query_ptr[q + 1] - query_ptr[q]
-        start = out_ptr[q]
-        out[start : out_ptr[q + 1]] = 0.0
+        block = _zeros(out[out_ptr[q] : out_ptr[q + 1]], n)
         risen = balances[first : first + n].copy()  # of j, over the ranks between i and j
-        top = min(depth, n)
-        for i in range(top):
+        for i in range(len(block)):
             fallen = 0.0  # of i, over the same ranks
             for j in range(i + 1, n):
                 gap = np.sign(labels[first + j] - labels[first + i])
                 risen[j] -= gap
                 if gap != 0.0:
-                    delta = abs(risen[j] - fallen + gap) * scales[q]
-                    out[start + i * n + j] = delta
-                    if j < top:
-                        out[start + j * n + i] = delta
+                    block[i, j] = abs(risen[j] - fallen + gap) * scales[q]
                 fallen -= gap
+        _mirror(block)

@@ -123,7 +123,7 @@ class BlockLambdaRankObjective(Objective):
                 ends[first : last + 1] - ends[first] for ends in (self.query_ptr, self.ideal_ptr, self._delta_ptr)
             )
             lists = RankedLists(self._ranked_labels[rows], query_ptr, self.ideal_labels[ideals], ideal_ptr)
-            self.measure.fill_swap_deltas(lists, self.truncation_level, self._deltas, delta_ptr)
+            self.measure.fill_swap_deltas(lists, self._deltas, delta_ptr)
             weights = self.weights[first:last], self.row_weights[rows]
             yield rows, RankedBatch(query_ptr, self._order[rows], lists.labels, self._deltas, delta_ptr, *weights)
 

@@ -29,8 +29,8 @@ def test_custom_measure_has_the_values_and_deltas_of_its_twin(function, name) ->
     sizes = np.diff(ranked.query_ptr)
     out_ptr = pointers(np.minimum(sizes, 7) * sizes)
     deltas, expected = np.empty(out_ptr[-1]), np.empty(out_ptr[-1])
-    measure.fill_swap_deltas(ranked, 7, deltas, out_ptr)
-    twin.fill_swap_deltas(ranked, 7, expected, out_ptr)
+    measure.fill_swap_deltas(ranked, deltas, out_ptr)
+    twin.fill_swap_deltas(ranked, expected, out_ptr)
     np.testing.assert_allclose(deltas, expected, atol=1e-12)
 
 
