@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, shown
 from rerank.exchange.registry import FormatFault, damage_found
-from rerank.runtime.codec import LARGEST as LARGEST_SCORE
 from rerank.runtime.codec import SchemaError
 from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, Forest, Tree, category_bits
 from rerank.types import Floats, Ints
@@ -27,25 +26,15 @@ Floats32 = NDArray[np.float32]
 
 def at_most(threshold: Floats) -> Floats32:
     """Return the largest float32 that is <= each threshold (n,) float64; -inf where no finite one is."""
-    return _largest(threshold, np.greater)
-
-
-def less_than(threshold: Floats) -> Floats32:
-    """Return the largest float32 that is < each threshold (n,) float64; -inf where no finite one is."""
-    return _largest(threshold, np.greater_equal)
-
-
-def _largest(threshold: Floats, too_large: Any) -> Floats32:
     with np.errstate(over="ignore"):  # beyond float32 is infinite
-        nearest = np.asarray(threshold, dtype=np.float64).astype(np.float32)
-        below = np.nextafter(nearest, np.float32(-np.inf))
-    return np.where(too_large(nearest.astype(np.float64), threshold), below, nearest)
+        nearest = threshold.astype(np.float32)
+    return np.where(nearest.astype(np.float64) > threshold, neighbours(nearest, -np.inf), nearest)
 
 
-def next_above(threshold: Floats32) -> Floats32:
-    """Return the next float32 above each threshold: `x < next` goes left where `x <= threshold` does."""
+def neighbours(values: Any, towards: float) -> Floats32:
+    """Return the next float32 from each, towards -inf or inf: `x < next` above it goes left where `x <= value` does."""
     with np.errstate(over="ignore"):
-        return np.nextafter(threshold, np.float32(np.inf))
+        return np.nextafter(np.asarray(values, dtype=np.float32), np.float32(towards))
 
 
 MOST_FEATURES = 1_000_000
@@ -222,8 +211,6 @@ def joined(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64) -> F
     except SchemaError:
         each_tree(trees, lambda tree: Forest.of([tree]).check())  # names the tree that is wrong by itself
         raise
-    if not forest.largest_score() <= LARGEST_SCORE:
-        raise FormatFault(f"scores up to {LARGEST_SCORE:.3g}", f"some up to {forest.largest_score():.3g}")
     with np.errstate(over="ignore"):
         values = forest.leaf_value.astype(dtype)
     return replace(forest, leaf_value=values)
@@ -237,64 +224,44 @@ def first_number_of(forest: Forest) -> int:
     return 1 if (forest.feature == 0).any() else -1
 
 
-@dataclass(frozen=True)
-class Leaf:
-    """A leaf of a file; its training rows or their hessians, 0 where the file has none."""
+class Node(NamedTuple):
+    """A node of a file with its left and right child, as the file has them; a leaf has none.
 
-    value: float
-    count: float = 0.0
+    threshold  a float32, `x <= threshold` goes left
+    rows       training rows of a leaf, or their hessians, 0 where the file has none
+    """
 
-
-@dataclass(frozen=True)
-class Node:
-    """A test of a file and its children, as the file has them; `x <= threshold` goes left, threshold a float32."""
-
-    feature: int
-    threshold: float
-    missing_left: bool
-    left: Any
-    right: Any
+    feature: int = 0
+    threshold: float = 0.0
+    missing_left: bool = False
+    value: float = 0.0
+    rows: float = 0.0
+    children: tuple[Any, ...] = ()
 
 
-def tree_of(root: object, read: Callable[[Any], Leaf | Node]) -> Tree:
+def tree_of(root: object, read: Callable[[Any], Node]) -> Tree:
     """Return the tree below a root; `read` says what a node of the file is, and checks it."""
-    rows: list[tuple[bool, int, float, bool, float, float]] = []
-    waiting: list[tuple[Any, int, int]] = [(root, -1, 0)]
+    nodes: list[Node] = []
     children: list[list[int]] = []
+    waiting: list[tuple[Any, list[int]]] = [(root, [])]
     while waiting:
-        raw, parent, side = waiting.pop()
-        index = len(rows)
-        node = read(raw)
-        if parent >= 0:
-            children[parent][side] = index
-        children.append([0, 0])
-        if isinstance(node, Leaf):
-            rows.append((True, 0, 0.0, False, node.value, node.count))
-        else:
-            rows.append((False, node.feature, node.threshold, node.missing_left, 0.0, 0.0))
-            waiting += [(node.right, index, 1), (node.left, index, 0)]
-    columns = list(zip(*rows, strict=True))
-    left, right = (np.array([pair[side] for pair in children], dtype=np.int64) for side in (0, 1))
-    splits = Splits(
-        np.array(columns[1], dtype=np.int64),
-        np.array(columns[2], dtype=np.float32),
-        np.array(columns[3], dtype=np.bool_),
-    )
-    return flat_tree(
-        np.array(columns[0], dtype=np.bool_),
-        splits,
-        (left, right),
-        np.array(columns[4], dtype=np.float64),
-        count=np.array(columns[5], dtype=np.float64),
-    )
+        raw, of_parent = waiting.pop()
+        of_parent.append(len(nodes))
+        nodes.append(read(raw))
+        children.append([])
+        waiting += [(child, children[-1]) for child in reversed(nodes[-1].children)]  # the left one is next
+    feature, threshold, missing_left, value, rows = map(np.array, zip(*(node[:-1] for node in nodes), strict=True))
+    left, right = np.array([pair or [0, 0] for pair in children]).T
+    splits = Splits(feature, threshold.astype(np.float32), missing_left)
+    return flat_tree(np.array([not pair for pair in children]), splits, (left, right), value, count=rows)
 
 
 def nested(
     forest: Forest,
     leaf: Callable[[int], Made],
     node: Callable[[int, int, Made, Made], Made],
-    deepest: int,
-    format: str,
+    deepest: float = np.inf,
+    format: str = "",
 ) -> list[Made]:
     """Return each tree built from its leaves up; refuse one that is deeper than readers of a nested format allow.
 
@@ -306,23 +273,22 @@ def nested(
     for tree in range(forest.n_trees):
         first = int(forest.node_ptr[tree])
         first_leaf = int(forest.leaf_ptr[tree])
-        left, right = (side[first : int(forest.node_ptr[tree + 1])].tolist() for side in (forest.left, forest.right))
-        order = [0] if left else []
-        depth = {0: 0}
+        nodes = slice(first, int(forest.node_ptr[tree + 1]))
+        children = list(zip(forest.left[nodes].tolist(), forest.right[nodes].tolist(), strict=True))
+        depth = {0: 0} if children else {}  # parents before their children
+        order = list(depth)
         for index in order:
-            below = [child for child in (left[index], right[index]) if child >= 0]
+            below = [child for child in children[index] if child >= 0]
             order += below
             depth.update(dict.fromkeys(below, depth[index] + 1))
-        if order and max(depth.values()) >= deepest:
+        if order and depth[order[-1]] >= deepest:
             raise InvalidInputError(
-                f"{format}: expected trees of a depth up to {deepest}, got one of {max(depth.values()) + 1}. Train "
+                f"{format}: expected trees of a depth up to {deepest}, got one of {depth[order[-1]] + 1}. Train "
                 f"with max_depth={deepest}."
             )
         made = {} if order else {0: leaf(first_leaf)}
         for index in reversed(order):
-            children = [
-                made.pop(child) if child >= 0 else leaf(first_leaf + ~child) for child in (left[index], right[index])
-            ]
-            made[index] = node(first + index, depth[index], *children)
+            below = [made.pop(child) if child >= 0 else leaf(first_leaf + ~child) for child in children[index]]
+            made[index] = node(first + index, depth[index], *below)
         trees.append(made[0])
     return trees

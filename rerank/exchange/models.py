@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +110,8 @@ def export_model(
     model = fitted_model(model)
     kind = format_named(format)
     if not kind.writes:
-        writers = ", ".join(other.name for other in known_formats().values() if other.writes)
-        raise cannot_say(format, "a format that can be written", "one that is only read", f"Known: {writers}.")
+        remedy = f"Known: {_those_that('writes')}."
+        raise cannot_say(format, "a format that can be written", "one that is only read", remedy)
     options = WriteOptions(name, model.recipe_)
     trees = None
     if isinstance(model, LinearRanker | ImportedWeights):
@@ -124,7 +124,7 @@ def export_model(
     else:
         trees = _trees_for(kind, model)
         trees = _missing_as_zero(trees) if missing_as_zero else trees
-        files = _tree_files(kind, trees, _start_for(kind, model), options, split_leaves, vectors)
+        files = _tree_files(kind, trees, start_of(model), options, split_leaves, vectors)
     if feature_set is None:
         return _write_files(path, files)
     queries = _feature_set(model, trees, format)
@@ -135,12 +135,10 @@ def _trees_for(kind: Format, model: Ranker) -> TreeModel:
     """Return the trees of a model; refuse what the format cannot hold of them."""
     trees = tree_model(model, kind.name)
     if not (trees.is_ordered or kind.by_name):
-        by_name = ", ".join(other.name for other in known_formats().values() if other.by_name)
-        remedy = f"Import it with feature_names, or export it as {by_name}."
+        remedy = f"Import it with feature_names, or export it as {_those_that('by_name')}."
         raise cannot_say(kind.name, "features in the order of training", "a model whose file only names them", remedy)
     if len(trees.forest.categories) and not kind.categories:
-        able = " or ".join(other.name for other in known_formats().values() if other.writes and other.categories)
-        remedy = f"Export it as {able}, or train it without categorical_feature."
+        remedy = f"Export it as {_those_that('categories', ' or ')}, or train it without categorical_feature."
         raise cannot_say(kind.name, "trees that compare numbers", "a model with categories", remedy)
     if trees.category_values and not kind.writes_values:
         _log.warning(
@@ -150,25 +148,23 @@ def _trees_for(kind: Format, model: Ranker) -> TreeModel:
     return trees
 
 
-def _start_for(kind: Format, model: Ranker) -> str | None:
-    """Return the score that a model starts from; refuse one that an engine of the format does not add."""
-    start = start_of(model)
-    if start is not None and not kind.adds_first_score:
-        writers = ", ".join(other.name for other in known_formats().values() if other.adds_first_score)
-        remedy = f"Export it for an engine that adds the first stage's score ({writers}), or train without a base."
-        raise cannot_say(kind.name, "a model without a base", f"one that starts from {start}", remedy)
-    return start
+def _those_that(able: str, separator: str = ", ") -> str:
+    """Return the names of the formats of which a property is true."""
+    return separator.join(kind.name for kind in known_formats().values() if getattr(kind, able))
 
 
 def _tree_files(
     kind: Format, trees: TreeModel, start: str | None, options: WriteOptions, split_leaves: bool, vectors: int
 ) -> dict[str, bytes]:
     """Return the contents of the files of trees by the ending of their names; "" is the model."""
+    if start is not None and not kind.adds_first_score:
+        able = _those_that("adds_first_score")
+        remedy = f"Export it for an engine that adds the first stage's score ({able}), or train without a base."
+        raise cannot_say(kind.name, "a model without a base", f"one that starts from {start}", remedy)
     split = split_leaves and kind.sums == "float32" and trees.forest.leaf_value.dtype == np.float64
     files = {"": kind.write(with_split_leaves(trees) if split else trees, options)}
-    query = kind.query(options, start) if start is not None else None
-    if query is not None:
-        files[".query.json"] = indented_json(query)
+    if start is not None:
+        files[".query.json"] = indented_json(kind.query(options, start))
     if vectors:
         files[".vectors.jsonl"] = vector_lines(trees, vectors, start is not None)
     return files
@@ -232,70 +228,58 @@ def import_model(
 
     """
     plain = None if recipe is None else dict(recipe.to_dict() if hasattr(recipe, "to_dict") else recipe)
-    arguments = _Arguments(None if feature_names is None else tuple(feature_names), plain)
-    if isinstance(source, str | Path):
-        return _of_file(Path(source), format, arguments)
-    model = _known_estimator(source, arguments)
-    if model is None:
+    names = None if feature_names is None else tuple(feature_names)
+    features = (plain or {}).get("features") or ()
+    patterns = any("*" in name for name in features)
+    hint = names if names is not None or not features or patterns else tuple(features)
+    read = _of_file(Path(source), format, hint) if isinstance(source, str | Path) else _of_estimator(source, hint)
+    if read is None:
         raise InvalidInputError(
             "source: expected a model file, or a fitted model of LightGBM, XGBoost or CatBoost, got "
             f"{type(source).__module__}.{type(source).__name__}. Save it to a file of a known format."
         )
-    return model
+    model, kind = read
+    if names is not None and isinstance(model, TreeModel):
+        model = replace(model, first_number=1)
+    what = str(source) if isinstance(source, str | Path) else kind
+    return _ranker(model, kind, names or model.feature_names or hint, plain, what)
 
 
-@dataclass(frozen=True)
-class _Arguments:
-    """The arguments about the features: names and a recipe, None where there is none."""
-
-    names: tuple[str, ...] | None
-    recipe: dict[str, Any] | None
-
-    @property
-    def hint(self) -> tuple[str, ...] | None:
-        """The names, or else the recipe's features where these are no patterns."""
-        features = (self.recipe or {}).get("features")
-        if self.names is not None or not features or any("*" in name for name in features):
-            return self.names
-        return tuple(features)
-
-
-def _of_file(path: Path, format: str | None, arguments: _Arguments) -> ImportedTrees | ImportedWeights:
+def _of_file(path: Path, format: str | None, names: tuple[str, ...] | None) -> tuple[TreeModel | LinearModel, str]:
+    """Return the model of a file, and its format; names: of the features as the user knows them."""
     named = None if format is None else format_named(format)
     if named is not None and not named.reads:
-        readers = ", ".join(other.name for other in known_formats().values() if other.reads)
-        remedy = "Vespa's files are read as xgboost-dump." if named.name == "vespa" else f"Known: {readers}."
+        remedy = (
+            "Vespa's files are read as xgboost-dump." if named.name == "vespa" else f"Known: {_those_that('reads')}."
+        )
         raise cannot_say(named.name, "a format whose files can be read", "one that is only written", remedy)
-    path = check_file(path, "a model file")
-    with open_source(path) as handle:
+    with open_source(check_file(path, "a model file")) as handle:
         content = handle.read()
     kind = named or _format_of(path, content)
     try:
         with damage_found():
-            model = _with_finite_scores(kind.read(content, arguments.hint))
+            return _with_finite_scores(kind.read(content, names)), kind.name
     except FormatFault as fault:
         raise FileFormatError(path, fault.line, str(fault)) from None
-    return _ranker(model, kind.name, arguments, str(path))
 
 
 def _format_of(path: Path, content: bytes) -> Format:
-    readers = {name: kind for name, kind in known_formats().items() if kind.reads}
-    for kind in readers.values():
+    for kind in known_formats().values():
         if kind.recognises(content):
             return kind
-    for beginning, what in _OTHERS.items():
-        if content.lstrip().startswith(beginning):
-            raise FileFormatError(path, None, f"expected a model of {', '.join(readers)}, got {what}.")
-    raise FileFormatError(
-        path, None, f"expected a model of {', '.join(readers)}, got a file of none of them. Name its format."
-    )
+    what = next((what for start, what in _OTHERS.items() if content.lstrip().startswith(start)), None)
+    got = f"{what}." if what else "a file of none of them. Name its format."
+    raise FileFormatError(path, None, f"expected a model of {_those_that('reads')}, got {got}")
 
 
 @reads_models("estimators")
 def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranker | None:
     """Return an estimator's model with these names of features where it numbers its own; None for another object."""
-    model = _known_estimator(estimator, _Arguments(None, None))
-    if model is None or names is None or len(names) != model.n_features_in_:
+    read = _of_estimator(estimator, None)
+    if read is None:
+        return None
+    model = _ranker(*read, read[0].feature_names, None, read[1])
+    if names is None or len(names) != model.n_features_in_:
         return model
     own = tuple(model.feature_names_)
     if all(map(_NUMBERED.fullmatch, own)) or model._as_trained(names) == own:
@@ -305,19 +289,17 @@ def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranke
     return model
 
 
-def _known_estimator(estimator: object, arguments: _Arguments) -> ImportedTrees | ImportedWeights | None:
-    """Return an estimator's model; None where no format knows it."""
+def _of_estimator(estimator: object, names: tuple[str, ...] | None) -> tuple[TreeModel | LinearModel, str] | None:
+    """Return an estimator's model, and its format; None where no format knows it."""
     for kind in known_formats().values():
         try:
             with damage_found():
                 content = kind.content_of(estimator)
-                if content is None:
-                    continue
-                own = content if isinstance(content, TreeModel) else kind.read(content, arguments.hint)
-                model = _with_finite_scores(own)
+                if content is not None:
+                    read = content if isinstance(content, TreeModel) else kind.read(content, names)
+                    return _with_finite_scores(read), kind.name
         except FormatFault as fault:
             raise InvalidInputError(f"{kind.name}: {fault}") from None
-        return _ranker(model, kind.name, arguments, kind.name)
     return None
 
 
@@ -334,10 +316,14 @@ def _with_finite_scores(model: TreeModel | LinearModel) -> TreeModel | LinearMod
 
 
 def _ranker(
-    model: TreeModel | LinearModel, source: str, arguments: _Arguments, what: str
+    model: TreeModel | LinearModel,
+    source: str,
+    names: tuple[str, ...] | None,
+    recipe: Mapping[str, Any] | None,
+    what: str,
 ) -> ImportedTrees | ImportedWeights:
-    """Return a model as a ranker; `what` is its origin, for messages."""
-    names = arguments.names or model.feature_names or arguments.hint or numbered_names(model.n_features)
+    """Return a model as a ranker; names: None for numbers; what: its origin, for messages."""
+    names = names or numbered_names(model.n_features)
     if len(names) != model.n_features:
         raise InvalidInputError(
             f"{what}: expected names of {model.n_features} features, got {len(names)}. Name them all, in the order of "
@@ -345,9 +331,8 @@ def _ranker(
         )
     try:
         if isinstance(model, LinearModel):
-            return ImportedWeights.of(model.weights, names, source, constant=model.constant, recipe=arguments.recipe)
-        model = model if arguments.names is None else replace(model, first_number=1)
-        trees = ImportedTrees.of(model, names, source, arguments.recipe)
+            return ImportedWeights.of(model.weights, names, source, constant=model.constant, recipe=recipe)
+        trees = ImportedTrees.of(model, names, source, recipe)
         trees.categories_ = {names[column]: values for column, values in model.category_values.items()}
         return trees
     except SchemaError as error:

@@ -17,7 +17,6 @@ import numpy as np
 from rerank.errors import shown
 from rerank.exchange.build import (
     MOST_FEATURES,
-    Leaf,
     Node,
     each_tree,
     feature_count,
@@ -45,15 +44,15 @@ def parsed_xml(text: str, first_line: int = 1) -> ElementTree.Element:
         raise FormatFault("XML", got, first_line + line - 1) from None
 
 
-def _read(split: ElementTree.Element) -> Leaf | Node:
+def _read(split: ElementTree.Element) -> Node:
     """Return a leaf or a node, at which a missing value is read as 0."""
     if split.find("output") is not None:
-        return Leaf(float(numbers([split.findtext("output")])[0]))
+        return Node(value=float(numbers([split.findtext("output")])[0]))
     first, second = split.findall("split")
     children = {first.get("pos"): first, second.get("pos"): second}
     feature = feature_count(split.findtext("feature"))
     threshold = single_number(split.findtext("threshold"))
-    return Node(feature - 1, threshold, threshold >= 0.0, children["left"], children["right"])
+    return Node(feature - 1, threshold, threshold >= 0.0, children=(children["left"], children["right"]))
 
 
 def _read_tree(element: ElementTree.Element) -> Tree:
@@ -135,22 +134,20 @@ class RankLib(Format):
         weights = [f"{number}:{decimal(weight)}" for number, weight in enumerate(model.weights, 1)]
         return f"## {kind}\n{' '.join(start + weights)}\n".encode()
 
-    def query(self, options: WriteOptions, base_field: str | None) -> dict[str, object] | None:
+    def query(self, options: WriteOptions, start: str) -> dict[str, object]:
         """Return the rescoring request of the plug-ins for Elasticsearch and OpenSearch."""
-        return rescore(options, base_field)
+        return rescore(options, start)
 
 
-def rescore(options: WriteOptions, base_field: str | None) -> dict[str, object]:
-    """Return a search that adds the model's score to the first stage's BM25, or replaces it where there is no base."""
-    field = (base_field or "").partition(".")[2] or CONTENTS
-    total = base_field is not None
+def rescore(options: WriteOptions, start: str) -> dict[str, object]:
+    """Return a search that adds the model's score to the first stage's BM25."""
     return {
-        "query": {"match": {field: "QUERY"}},
+        "query": {"match": {start.partition(".")[2] or CONTENTS: "QUERY"}},
         "rescore": {
             "window_size": 1000,
             "query": {
                 "rescore_query": {"sltr": {"model": options.name, "params": {PARAMETER: "QUERY"}}},
-                "query_weight": 1.0 if total else 0.0,
+                "query_weight": 1.0,
                 "rescore_query_weight": 1.0,
                 "score_mode": "total",
             },

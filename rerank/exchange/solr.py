@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from rerank.errors import shown
 from rerank.exchange.build import (
     Floats32,
-    Leaf,
     Node,
     each_tree,
     joined,
@@ -154,15 +153,15 @@ def _stored(forest: Forest, names: tuple[str, ...], limits: Floats32) -> list[di
     return nested(forest, leaf, node, DEEPEST, "solr")
 
 
-def _read(node: Any, columns: Mapping[str, int], null_is_zero: bool) -> Leaf | Node:
+def _read(node: Any, columns: Mapping[str, int], null_is_zero: bool) -> Node:
     if "feature" not in node:
-        return Leaf(_number(node["value"]))
+        return Node(value=_number(node["value"]))
     limit = np.float32(_number(node["threshold"])) + SLACK
     side = node.get("missing")
     if side not in (*_SIDES, None) or (side is None and not null_is_zero):
         raise FormatFault("missing as left or right", shown(side))
     missing_left = bool(limit >= 0.0) if side is None else side == _SIDES[0]
-    return Node(columns[node["feature"]], float(limit), missing_left, node["left"], node["right"])
+    return Node(columns[node["feature"]], float(limit), missing_left, children=(node["left"], node["right"]))
 
 
 def _feature(stored: Any) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.exchange.build import LARGEST, leaf_tree, next_above
+from rerank.exchange.build import LARGEST, leaf_tree, neighbours, nested
 from rerank.exchange.registry import LinearModel, TreeModel, cannot_say
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.boosted import BoostedTrees
@@ -95,15 +95,14 @@ def whole_counts(forest: Forest, format: str) -> Floats:
 
 def node_counts(tree: Tree) -> tuple[Floats, Floats]:
     """Return the counts of the nodes (n_nodes,) and leaves (n_leaves,) of a tree that knows those of its leaves."""
-    left = tree.left.tolist()
-    right = tree.right.tolist()
     leaves = np.asarray(tree.leaf_count, dtype=np.float64)
-    counts = np.zeros(len(left))
-    order = [0] if left else []
-    for node in order:  # parents before their children
-        order += [child for child in (left[node], right[node]) if child >= 0]
-    for node in reversed(order):
-        counts[node] = sum(counts[child] if child >= 0 else leaves[~child] for child in (left[node], right[node]))
+    counts = np.zeros(len(tree.feature))
+
+    def count(node: int, depth: int, left: float, right: float) -> float:
+        counts[node] = left + right
+        return left + right
+
+    nested(Forest.of([tree]), leaves.tolist().__getitem__, count)
     return counts, leaves
 
 
@@ -123,7 +122,9 @@ def with_tests_below(forest: Forest) -> Forest:
     turned = (forest.threshold == LARGEST) | is_set
     return replace(
         forest,
-        threshold=np.where(turned, np.where(is_set, 0.0, -LARGEST), next_above(forest.threshold)).astype(np.float32),
+        threshold=np.where(turned, np.where(is_set, 0.0, -LARGEST), neighbours(forest.threshold, np.inf)).astype(
+            np.float32
+        ),
         missing_left=forest.missing_left ^ turned,
         left=np.where(turned, forest.right, forest.left),
         right=np.where(turned, forest.left, forest.right),

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from rerank.errors import shown
 from rerank.exchange.build import (
-    Leaf,
     Node,
     Sets,
     Splits,
@@ -36,7 +35,7 @@ from rerank.exchange.build import (
     flat_tree,
     joined,
     leaf_tree,
-    less_than,
+    neighbours,
     nested,
     numbers,
     single_number,
@@ -60,6 +59,7 @@ from rerank.runtime.codec import parse_json
 from rerank.trees.forest import Forest, Tree, set_members
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, pointers
+from rerank.types.retriever import CONTENTS
 
 logger = logging.getLogger("rerank")
 TREES = "gbtree"
@@ -241,7 +241,7 @@ def _tree(raw: Any) -> Tree:
     sets = _sets(raw, np.flatnonzero((kind > 0) & ~is_leaf))
     is_set = np.isin(np.arange(n_nodes), list(sets))
     children = np.where(is_set, right, left), np.where(is_set, left, right)
-    splits = Splits(feature, less_than(value), (default_left > 0) ^ is_set, sets)
+    splits = Splits(feature, neighbours(value, -np.inf), (default_left > 0) ^ is_set, sets)
     return _of_reached(is_leaf, splits, children, value, gain, count)
 
 
@@ -375,9 +375,9 @@ class XGBoostDump(Format):
         # all versions of the plug-ins know this objective, whose scores are raw; older ones do not know rank:ndcg
         return compact_json({"objective": "rank:pairwise", "splits": dumped_trees(model, "xgboost-dump")})
 
-    def query(self, options: WriteOptions, base_field: str | None) -> dict[str, Any] | None:
+    def query(self, options: WriteOptions, start: str) -> dict[str, Any]:
         """Return the rescoring request of the plug-ins."""
-        return rescore(options, base_field)
+        return rescore(options, start)
 
 
 def dumped_trees(model: TreeModel, format: str) -> list[dict[str, Any]]:
@@ -434,9 +434,9 @@ def _columns(known: tuple[Any, ...], names: tuple[str, ...] | None) -> tuple[tup
     return known or ("1",), np.arange(len(known)), len(known) < 2, False
 
 
-def _read(node: Any, features: dict[Any, int], zero: bool) -> Leaf | Node:
+def _read(node: Any, features: dict[Any, int], zero: bool) -> Node:
     if "leaf" in node:
-        return Leaf(single_number(node["leaf"]), float(node.get("cover", 0.0)))
+        return Node(value=single_number(node["leaf"]), rows=float(node.get("cover", 0.0)))
     first, second = node["children"]
     children = {first["nodeid"]: first, second["nodeid"]: second}
     yes = node["yes"]
@@ -445,10 +445,10 @@ def _read(node: Any, features: dict[Any, int], zero: bool) -> Leaf | Node:
     if {yes, no} != set(children) or missing not in (yes, no):
         got = f"yes {shown(yes)}, no {shown(no)}, missing {shown(missing)}"
         raise FormatFault("two children that yes and no name, one of them missing", got)
-    threshold = float(less_than(np.array(single_number(node["split_condition"]))))
+    threshold = float(neighbours(single_number(node["split_condition"]), -np.inf))
     missing_left = bool(threshold >= 0.0) if zero else missing == yes
     feature = features.setdefault(node["split"], len(features))
-    return Node(feature, threshold, missing_left, children[yes], children[no])
+    return Node(feature, threshold, missing_left, children=(children[yes], children[no]))
 
 
 @register("vespa")
@@ -464,13 +464,11 @@ class Vespa(Format):
         """Return a list of trees, for the folder `models` of an application."""
         return compact_json(dumped_trees(model, "vespa"))
 
-    def query(self, options: WriteOptions, base_field: str | None) -> dict[str, Any] | None:
+    def query(self, options: WriteOptions, start: str) -> dict[str, Any]:
         """Return the phases of a rank profile: the trees are added to the first phase's BM25."""
-        field = (base_field or "").partition(".")[2] or "contents"
-        trees = f'xgboost("{options.name}.json")'
         return {
-            "first-phase": {"expression": f"bm25({field})"},
-            "second-phase": {"expression": f"firstPhase + {trees}" if base_field else trees, "rerank-count": 1000},
+            "first-phase": {"expression": f"bm25({start.partition('.')[2] or CONTENTS})"},
+            "second-phase": {"expression": f'firstPhase + xgboost("{options.name}.json")', "rerank-count": 1000},
         }
 
 
