@@ -135,6 +135,8 @@ def split_tree(
     leaf_count  (n_leaves,) training rows of each leaf, or their hessians; None, or only zeros, where the file has none
     """
     feature = splits.feature
+    known = leaf_count is not None and leaf_count.any() and leaf_count.min() >= 0 and leaf_count.max() <= MOST_ROWS
+    rows = leaf_count if known else None  # else no shares can be computed of them
     threshold = splits.threshold.copy()
     words = np.zeros(len(feature), dtype=np.int64)
     bits = [np.empty(0, dtype=np.uint32)]
@@ -152,23 +154,15 @@ def split_tree(
         right=np.where(turned, left, right).astype(np.int32),
         gain=np.zeros(len(feature)) if gain is None else np.clip(gain, -1e300, 1e300),
         leaf_value=np.asarray(leaf_value),
-        leaf_count=_usable(leaf_count) if len(feature) else np.ones(1, dtype=np.int64),  # a lone leaf has all rows
+        leaf_count=rows if len(feature) else np.ones(1, dtype=np.int64),  # a lone leaf has all rows
         category_words=words if len(bits) > 1 else None,
         category_bits=np.concatenate(bits) if len(bits) > 1 else None,
     )
 
 
-def _usable(leaf_count: Ints | Floats | None) -> Ints | Floats | None:
-    """Return rows or hessians of leaves that shares can be computed of, else None."""
-    known = leaf_count is not None and leaf_count.any() and leaf_count.min() >= 0 and leaf_count.max() <= MOST_ROWS
-    return leaf_count if known else None
-
-
 def leaf_tree(value: float) -> Tree:
     """Return a tree of one leaf."""
-    none = np.empty(0, dtype=np.int64)
-    values = np.array([value], dtype=np.float64)
-    return split_tree(Splits(none, none.astype(np.float32), none.astype(np.bool_)), none, none, values)
+    return tree_of(None, lambda root: Node(value=value))
 
 
 def flat_tree(

@@ -82,9 +82,8 @@ class Elasticsearch(Format):
 def _extractors(names: Sequence[str], recipe: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     """Return a query for each feature; for one that the engine does not compute, the number in a field of its name."""
     portable = ENGINE.portable(names, recipe)
-    settings = ENGINE.settings(portable, recipe or {})
     known = {name: name if name in portable else f"{STATIC}.{name}" for name in names}
-    return [ENGINE.entry(name, ENGINE.query(query, settings)) for name, query in known.items()]
+    return ENGINE.entries(known, ENGINE.settings(portable, recipe or {}))
 
 
 def _stored(tree: Tree) -> list[dict[str, Any]]:

@@ -178,13 +178,12 @@ def _feature_set(model: Ranker, trees: TreeModel | None, format: str) -> bytes:
     engine = engine_of_format(format)
     names = tuple(model.feature_names_)
     settings = engine.checked(names, model.recipe_)
-    known = map(engine.feature, names)
-    as_zero = [column for column, feature in enumerate(known) if feature and feature[0].missing_is_zero]
+    as_zero = [names.index(name) for name, (feature, _) in engine.known(names).items() if feature.missing_is_zero]
     if trees is not None and as_zero:
         refuse_missing_direction(trees, f"{format} feature set", as_zero)
     for sentence in engine.needs(names, settings):
         _log.info("feature set: the engine needs %s.", sentence)
-    return indented_json(engine.feature_set(engine.entries(names, settings)))
+    return indented_json(engine.feature_set(engine.entries(dict(zip(names, names, strict=True)), settings)))
 
 
 def import_model(
@@ -359,10 +358,8 @@ def _write_files(path: str | Path, files: Mapping[str, bytes]) -> list[Path]:
             f"-: expected a file, beside which {', '.join(ending for ending in files if ending)} are written, got "
             "stdout. Name a file."
         )
-    written = []
-    for ending, content in files.items():
-        target = Path(f"{path}{ending}")
+    contents = {Path(f"{path}{ending}"): content for ending, content in files.items()}
+    for target, content in contents.items():
         with whole_file(target, binary=True) as handle:
             handle.write(content)
-        written.append(target)
-    return written
+    return list(contents)

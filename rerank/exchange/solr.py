@@ -20,6 +20,7 @@ from rerank.exchange.build import (
     Node,
     each_tree,
     joined,
+    neighbours,
     nested,
     single_number,
     tree_of,
@@ -108,23 +109,19 @@ def without_slack(thresholds: Floats32, features: NDArray[np.int32], names: tupl
     sum may pass over a number.
     """
     with np.errstate(over="ignore"):
-        nearest = (thresholds.astype(np.float64) - float(SLACK)).astype(np.float32)
-        adjusted = nearest.copy()
-        done = nearest + SLACK == thresholds
-        below = nearest
-        above = nearest
+        adjusted = (thresholds.astype(np.float64) - float(SLACK)).astype(np.float32)
+        below = above = adjusted
         for _ in range(TRIES):
-            below = np.nextafter(below, np.float32(-np.inf))
-            above = np.nextafter(above, np.float32(np.inf))
+            below = neighbours(below, -np.inf)
+            above = neighbours(above, np.inf)
             for candidate in (below, above):
-                fits = ~done & (candidate + SLACK == thresholds)
-                adjusted[fits], done = candidate[fits], done | fits
-    if not done.all():
-        index = int(np.argmin(done))
+                adjusted = np.where(adjusted + SLACK == thresholds, adjusted, candidate)
+        wrong = np.flatnonzero(adjusted + SLACK != thresholds)
+    if len(wrong):
         raise cannot_say(
             "solr",
             "thresholds that are a float32 plus 1e-6, which Solr adds",
-            f"{thresholds[index]!s} of feature {names[int(features[index])]}",
+            f"{thresholds[wrong[0]]!s} of feature {names[int(features[wrong[0]])]}",
             "Multiply the feature by 1,000 or more in the recipe and train again, or choose another format.",
         )
     return adjusted

@@ -71,7 +71,6 @@ IDENTITY = (
 )
 LOGISTIC = ("binary:logistic", "reg:logistic")  # the base score is a probability
 EXPONENTIAL = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
-AGAIN = "Train the model again without it."
 
 
 @register("xgboost")
@@ -226,7 +225,7 @@ def _base(text: object, objective: str) -> np.float32:
 
 def _tree(raw: Any) -> Tree:
     if str(raw["tree_param"].get("size_leaf_vector", "1")) not in ("0", "1"):
-        raise FormatFault("leaves of one value", "vectors", remedy=AGAIN)
+        raise FormatFault("leaves of one value", "vectors", remedy="Train the model again without it.")
     left = wholes(raw["left_children"])
     n_nodes = len(left)
     right, feature, kind, default_left = (
