@@ -7,20 +7,22 @@ walked without recursion, so that no depth is too deep.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.exchange.registry import FormatFault, damage_found
+from rerank.exchange.registry import FormatFault, TreeModel, cannot_say, damage_found
 from rerank.runtime.codec import SchemaError
+from rerank.trees.contributions import EMPTY_LEAF
 from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, Forest, Tree, category_bits
 from rerank.types import Floats, Ints
 
-LARGEST = np.finfo(np.float32).max
+LARGEST_FLOAT = np.finfo(np.float32).max
 Floats32 = NDArray[np.float32]
 
 
@@ -38,6 +40,8 @@ def neighbours(values: Any, towards: float) -> Floats32:
 
 
 MOST_FEATURES = 1_000_000
+MOST_IN_TREE = 2**29  # whole counts of a tree: readers have int32
+_log = logging.getLogger("rerank")
 Made = TypeVar("Made")
 Sets = Mapping[int, Ints]  # nodes and their categories
 
@@ -96,10 +100,10 @@ def each_tree(parts: Iterable[Any], read: Callable[[Any], Made]) -> list[Made]:
     return trees
 
 
-def weighed(tree: Tree, weight: float, leaves: type[np.floating[Any]], products: type[np.floating[Any]]) -> Tree:
-    """Return a tree with its leaf values times its weight, a float32."""
+def weighed(tree: Tree, weight: float, products: type[np.floating[Any]] = np.float32) -> Tree:
+    """Return a tree with its leaf values, float32, times its weight, a float32."""
     with np.errstate(over="ignore"):
-        values = tree.leaf_value.astype(leaves).astype(products) * products(np.float32(weight))
+        values = tree.leaf_value.astype(np.float32).astype(products) * products(np.float32(weight))
     return replace(tree, leaf_value=values.astype(np.float64))
 
 
@@ -115,11 +119,6 @@ class Splits:
     threshold: Floats32
     missing_left: NDArray[np.bool_]
     sets: Sets = field(default_factory=dict)
-
-    def select(self, chosen: NDArray[np.bool_], number: Ints) -> Splits:
-        """Return those of some nodes, (n,) bool; number: of each node in the tree that has these alone."""
-        sets = {int(number[node]): categories for node, categories in self.sets.items() if chosen[node]}
-        return Splits(self.feature[chosen], self.threshold[chosen], self.missing_left[chosen], sets)
 
 
 def split_tree(
@@ -148,7 +147,7 @@ def split_tree(
     turned = threshold == -np.inf  # every value goes right: as if every value went left to the other child
     return Tree(
         feature=feature.astype(np.int32),
-        threshold=np.where(np.isinf(threshold), LARGEST, threshold).astype(np.float32),
+        threshold=np.where(np.isinf(threshold), LARGEST_FLOAT, threshold).astype(np.float32),
         missing_left=np.asarray(splits.missing_left, dtype=np.bool_) ^ turned,
         left=np.where(turned, right, left).astype(np.int32),
         right=np.where(turned, left, right).astype(np.int32),
@@ -173,21 +172,36 @@ def flat_tree(
     gain: Floats | None = None,
     count: Ints | Floats | None = None,
 ) -> Tree:
-    """Return a tree of which nodes and leaves are in one numbering, (n,) each, the root first.
+    """Return the tree of the nodes and leaves that the first one reaches; (n,) each, in one numbering.
 
     splits    of leaves without meaning
     children  left and right, (n,) int64 from 0 to n - 1; of leaves without meaning
     count     as `leaf_count` of `split_tree`, but of nodes and leaves
     """
-    nodes = ~is_leaf
-    number = np.where(is_leaf, ~(np.cumsum(is_leaf) - 1), np.cumsum(nodes) - 1)
+    left, right = children
+    reached = np.zeros(len(left), dtype=np.bool_)
+    front = np.zeros(1, dtype=np.int64)
+    while len(front):
+        if reached[front].any() or front.min() < 0:
+            raise FormatFault("a tree of nodes", "a circle, or a node with one child")
+        reached[front] = True
+        nodes = front[~is_leaf[front]]
+        front = np.concatenate([left[nodes], right[nodes]])
+    inner = reached & ~is_leaf
+    leaves = reached & is_leaf
+    number = np.where(is_leaf, ~(np.cumsum(leaves) - 1), np.cumsum(inner) - 1)
     return split_tree(
-        splits.select(nodes, number),
-        number[children[0][nodes]],
-        number[children[1][nodes]],
-        value[is_leaf],
-        None if gain is None else gain[nodes],
-        None if count is None else count[is_leaf],
+        Splits(
+            splits.feature[inner],
+            splits.threshold[inner],
+            splits.missing_left[inner],
+            {int(number[node]): categories for node, categories in splits.sets.items() if reached[node]},
+        ),
+        number[left[inner]],
+        number[right[inner]],
+        value[leaves],
+        None if gain is None else gain[inner],
+        None if count is None else count[leaves],
     )
 
 
@@ -286,3 +300,124 @@ def nested(
             made[index] = node(first + index, depth[index], *below)
         trees.append(made[0])
     return trees
+
+
+def decimal(value: float) -> str:
+    """Return the shortest text that is this float64."""
+    return repr(float(value))
+
+
+def decimals(values: NDArray[Any]) -> str:
+    """Return numbers (n,) with a space between."""
+    return " ".join(map(repr, values.astype(float).tolist()))
+
+
+def single(values: ArrayLike) -> NDArray[np.float64]:
+    """Return the nearest float32 of each value, as float64."""
+    return np.asarray(values).astype(np.float32).astype(np.float64)
+
+
+def summed(model: TreeModel, format: str) -> TreeModel:
+    """Return the model if its score is a sum with a constant; a mean and 0 as missing are refused."""
+    if len(model.zero_missing):
+        raise cannot_say(
+            format,
+            "a model that reads 0 as a value",
+            "one that reads 0 as missing (zero_as_missing)",
+            "Export it as lightgbm, or train it without.",
+        )
+    if model.divisor != 1.0:
+        raise cannot_say(
+            format,
+            "a sum of trees",
+            "a mean of trees (average_output, a random forest)",
+            "Export it as lightgbm, or train boosted trees.",
+        )
+    return model
+
+
+def with_constant(trees: list[Tree], constant: float) -> list[Tree]:
+    """Return trees, and a constant, unless it is 0, as one more of a single leaf: it is added last, as it is here."""
+    return [*trees, leaf_tree(constant)] if constant else trees
+
+
+def known_counts(forest: Forest, format: str) -> Floats:
+    """Return the training rows of each leaf, or their hessians, (n_leaves,) float64 above 0; 1 where they are unknown.
+
+    SHAP divides by them; that they are unknown is logged.
+    """
+    if forest.leaf_count is not None:
+        return np.maximum(forest.leaf_count.astype(np.float64), EMPTY_LEAF)
+    if len(forest.feature):
+        _log.warning(
+            "%s: expected the training rows of each leaf, got a model that does not know them. The file has 1 for each "
+            "leaf: SHAP values made from it weigh all leaves alike.",
+            format,
+        )
+    return np.ones(len(forest.leaf_value))
+
+
+def whole_counts(forest: Forest, format: str) -> Floats:
+    """Return `known_counts` as whole numbers from 1, (n_leaves,): hessians in units of which a tree has up to 2^29."""
+    counts = known_counts(forest, format)
+    unit = 2.0 ** np.floor(np.log2(np.add.reduceat(counts, forest.leaf_ptr[:-1]) / MOST_IN_TREE))
+    if (counts == np.floor(counts)).all():
+        unit = np.maximum(unit, 1.0)
+    return np.maximum(np.rint(counts / np.repeat(unit, np.diff(forest.leaf_ptr))), 1.0)
+
+
+def node_counts(tree: Tree) -> tuple[Floats, Floats]:
+    """Return the counts of the nodes (n_nodes,) and leaves (n_leaves,) of a tree that knows those of its leaves."""
+    leaves = np.asarray(tree.leaf_count, dtype=np.float64)
+    counts = np.zeros(len(tree.feature))
+
+    def count(node: int, depth: int, left: float, right: float) -> float:
+        counts[node] = left + right
+        return left + right
+
+    nested(Forest.of([tree]), leaves.tolist().__getitem__, count)
+    return counts, leaves
+
+
+def flat_children(tree: Tree) -> tuple[Ints, Ints]:
+    """Return the left and right children of each node, (n_nodes,), where the leaves are numbered after the nodes."""
+    left, right = (np.where(side >= 0, side, len(tree.feature) + ~side) for side in (tree.left, tree.right))
+    return left, right
+
+
+def with_tests_below(forest: Forest) -> Forest:
+    """Return the same trees for tests `x < threshold`, and for sets of categories that go right.
+
+    Where every value goes left, since the threshold is the largest float32, the children are exchanged: no value is
+    below the smallest float32.
+    """
+    is_set = np.diff(forest.category_sets()[0]) > 0
+    turned = (forest.threshold == LARGEST_FLOAT) | is_set
+    return replace(
+        forest,
+        threshold=np.where(turned, np.where(is_set, 0.0, -LARGEST_FLOAT), neighbours(forest.threshold, np.inf)).astype(
+            np.float32
+        ),
+        missing_left=forest.missing_left ^ turned,
+        left=np.where(turned, forest.right, forest.left),
+        right=np.where(turned, forest.left, forest.right),
+    )
+
+
+def refuse_missing_direction(model: TreeModel, format: str, features: Sequence[int] | None = None) -> None:
+    """Refuse a model that sends a missing value elsewhere than 0, for a system that reads a missing value as 0.
+
+    features  those that the system reads so; None for all
+    """
+    forest = model.forest
+    concerned = True if features is None else np.isin(forest.feature, features)
+    other = np.flatnonzero(concerned & (forest.missing_left != (forest.threshold >= 0.0)))
+    if len(other):
+        names = model.feature_names
+        feature = int(forest.feature[other[0]])
+        raise cannot_say(
+            format,
+            "missing values that go where 0 goes",
+            f"{len(other)} splits that send them elsewhere, e.g. of feature {names[feature] if names else feature + 1}",
+            "If no value is ever missing, give --missing-as-zero (missing_as_zero=True).",
+        )

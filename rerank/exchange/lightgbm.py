@@ -23,14 +23,18 @@ from rerank.exchange.build import (
     Splits,
     at_most,
     categories_of,
+    decimals,
     each_tree,
     feature_count,
     first_number_of,
     joined,
     leaf_tree,
+    node_counts,
     numbers,
     split_tree,
+    whole_counts,
     wholes,
+    with_constant,
 )
 from rerank.exchange.registry import (
     Format,
@@ -40,7 +44,6 @@ from rerank.exchange.registry import (
     cannot_say,
     register,
 )
-from rerank.exchange.write import decimals, node_counts, whole_counts, with_constant
 from rerank.rankers.imported import stored_name
 from rerank.runtime.codec import SchemaError
 from rerank.trees.forest import MOST_ROWS, WORD_BITS, Forest, Tree, set_members
@@ -92,19 +95,16 @@ class LightGBM(Format):
                 f"both for feature {min(zero & not_zero)}",
                 remedy="Train the model again with one setting.",
             )
-        divisor = float(len(trees)) if "average_output" in header else 1.0
-        feature_names: tuple[str, ...] | None = None
-        if "feature_names" in header:  # blanks are between them, other white space may be in them
-            feature_names = tuple(filter(None, header["feature_names"].split(" ")))
+        feature_names = tuple(filter(None, header.get("feature_names", "").split(" ")))  # other white space is in them
         if feature_names == tuple(f"Column_{index}" for index in range(n_features)):
-            feature_names = None  # LightGBM's names for columns that had none
-        is_empty = header.get("feature_infos", "").startswith("none ")  # the first column was constant in training
+            feature_names = ()  # LightGBM's names for columns that had none
         forest = joined(trees, n_features)
+        is_empty = header.get("feature_infos", "").startswith("none ")  # the first column was constant in training
         return TreeModel(
             forest,
             n_features,
-            feature_names,
-            divisor=divisor,
+            feature_names or None,
+            divisor=float(len(trees)) if "average_output" in header else 1.0,
             zero_missing=np.array(sorted(zero), dtype=np.int64),
             category_values=_category_values(content, header),
             first_number=0 if is_empty else first_number_of(forest),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Mapping, Sequence
@@ -10,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError
+from rerank.exchange.build import LARGEST_FLOAT, leaf_tree, refuse_missing_direction
 from rerank.exchange.engines import engine_of_format
 from rerank.exchange.registry import (
     Format,
@@ -25,22 +28,16 @@ from rerank.exchange.registry import (
     indented_json,
     known_formats,
 )
-from rerank.exchange.write import (
-    linear_model,
-    refuse_missing_direction,
-    start_of,
-    tree_model,
-    vector_lines,
-    with_split_leaves,
-)
 from rerank.files.source import check_file, open_source
 from rerank.rankers.arrays import numbered_names
+from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.imported import LARGEST_VALUE, ImportedTrees, ImportedWeights
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker, fitted_model
-from rerank.rankers.warm_start import reads_models
+from rerank.rankers.warm_start import CANDIDATES, FeatureBase, ModelBase, NoBase, UnsupervisedBase, reads_models
 from rerank.runtime.codec import LARGEST, SchemaError
 from rerank.runtime.output import check_outputs, whole_file
+from rerank.trees.forest import Forest, set_members
 
 _log = logging.getLogger("rerank")
 _OTHERS = {  # beginning of a file: what it is, and what to do
@@ -52,6 +49,8 @@ _OTHERS = {  # beginning of a file: what it is, and what to do
     b'{"name": "tree"': "the dump of LightGBM. Save the model with booster.save_model(path)",
     b"binf": "the old binary form of XGBoost. Save the model with save_model('model.json')",
 }
+KINDS = "LambdaMART, MART, GBRank, LogistRank, or an imported model"
+FIRST_SCORE = "the score of the first stage"
 _NUMBERED = re.compile(r"(?:Column_|feature_|f)?\d+")  # names that a system gives to columns without names
 
 
@@ -170,6 +169,171 @@ def _tree_files(
     return files
 
 
+def tree_model(model: Ranker, format: str) -> TreeModel:
+    """Return the trees of a ranker, those of a base that is a ranker of trees before its own.
+
+    Raises InvalidInputError, which begins with the format, for a ranker or a base that is no sum of trees.
+    """
+    model._check_fitted()
+    if isinstance(model, ImportedTrees):
+        if len(model.missing_values_):
+            raise cannot_say(
+                format,
+                "a model that reads NaN alone as missing",
+                f"one that reads {', '.join(f'{value:g}' for value in model.missing_values_)} so",
+                "Import its booster (get_booster()), and give NaN.",
+            )
+        return replace(
+            _trees_of(model),
+            divisor=model.divisor_,
+            zero_missing=model.zero_missing_,
+            is_ordered=model.ordered_,
+            unlisted_missing=model.unlisted_missing_,
+            first_number=model.first_number_,
+        )
+    if not isinstance(model, BoostedTrees):
+        raise InvalidInputError(f"{format}: expected a ranker of trees, got {model.kind}. Export {KINDS}.")
+    if not isinstance(model.base_, ModelBase):
+        return _trees_of(model)
+    base = model.base_.model
+    if not isinstance(base, ImportedTrees | BoostedTrees):
+        raise InvalidInputError(
+            f"{format}: expected a base that is a ranker of trees, got {base.kind}. Train it with another base, or "
+            "without."
+        )
+    return _after(tree_model(base, format), _trees_of(model), format)
+
+
+def _trees_of(model: ImportedTrees | BoostedTrees) -> TreeModel:
+    """Return a ranker's own trees, with the values of its category columns."""
+    names = tuple(model.feature_names_)
+    values = {names.index(name): list(values) for name, values in model.categories_.items()}
+    return TreeModel(model.forest_, model.n_features_in_, names, model.constant_, category_values=values)
+
+
+def start_of(model: Ranker) -> str | None:
+    """Return the name of the BM25 score that a model starts from: FIRST_SCORE, or a feature; None: from no score.
+
+    Raises InvalidInputError for a start that no exported model can have.
+    """
+    base = model.base_
+    while isinstance(base, ModelBase):
+        base = base.model.base_
+    if isinstance(base, NoBase):
+        return None
+    if base.source == CANDIDATES and (not isinstance(base, FeatureBase) or base.name == "run.score"):
+        return FIRST_SCORE
+    if isinstance(base, FeatureBase) and base.name.split(".")[0] == "bm25":
+        return base.name
+    what = f"the feature {base.name}" if isinstance(base, FeatureBase) else "scores given from outside"
+    what = "the sum of standardised scores" if isinstance(base, UnsupervisedBase) else what
+    raise InvalidInputError(
+        f"model: expected a base that is BM25's score, which an engine can add, got {what}. Train the model without a "
+        "base (none), or from another."
+    )
+
+
+def _after(base: TreeModel, own: TreeModel, format: str) -> TreeModel:
+    """Return the sum of two models on the features of the second."""
+    if len(base.zero_missing):
+        raise InvalidInputError(
+            f"{format}: expected a base that reads 0 as a value, got one that reads 0 as missing. Train without it."
+        )
+    names = own.feature_names or ()
+    column = np.array([names.index(name) for name in base.feature_names or ()], dtype=np.int32)
+    first = base.forest
+    second = own.forest
+    moved = replace(first, feature=column[first.feature], leaf_value=first.leaf_value.astype(np.float64) / base.divisor)
+    return replace(own, forest=_in_a_row([moved, second]), constant=base.constant + own.constant)
+
+
+def linear_model(model: LinearRanker | ImportedWeights, format: str) -> LinearModel:
+    """Return a linear ranker as weights of the features themselves.
+
+    Raises InvalidInputError for one with a base or with weights of missing values.
+    """
+    model._check_fitted()
+    if isinstance(model, ImportedWeights):
+        return LinearModel(tuple(model.weights_.tolist()), tuple(model.feature_names_), model.constant_)
+    if not isinstance(model.base_, NoBase):
+        raise InvalidInputError(f"{format}: expected a linear ranker without a base, got one with. Train it without.")
+    if len(model.standardizer_.missing):
+        raise InvalidInputError(
+            f"{format}: expected a linear ranker whose features are never missing, got weights of missing values. "
+            "Train it on data without missing values."
+        )
+    weights = model.weights_ * model.standardizer_.scales
+    constant = model.intercept_ - float(weights @ model.standardizer_.means)
+    return LinearModel(tuple(weights.tolist()), tuple(model.feature_names_), constant)
+
+
+def _in_a_row(forests: Sequence[Forest]) -> Forest:
+    """Return the trees of several forests, one forest after the other."""
+    return Forest.of([tree for forest in forests for tree in forest.trees()])
+
+
+def with_split_leaves(model: TreeModel) -> TreeModel:
+    """Return a model of twice as many trees whose sum in float32 is nearly that in float64.
+
+    A leaf value is a multiple of a step, with which sums in float32 are exact, and a rest. The trees of the rests come
+    first, as long as the sum is small; rounding then happens only where the sum grows to another power of 2.
+    """
+    forest = model.forest
+    constant = model.constant
+    step = 2.0 ** (np.ceil(np.log2(max(forest.largest_score() + abs(constant), 1e-30))) - 23)
+    whole = np.round(forest.leaf_value / step) * step
+    whole_constant = float(np.round(constant / step) * step)
+    rests = replace(forest, leaf_value=forest.leaf_value - whole)
+    parts = [
+        Forest.of([leaf_tree(constant - whole_constant)]),
+        rests,
+        Forest.of([leaf_tree(whole_constant)]),
+        replace(forest, leaf_value=whole),
+    ]
+    return replace(model, forest=_in_a_row(parts if constant else parts[1::2]), constant=0.0)
+
+
+def boundary_rows(forest: Forest, n_features: int, n_rows: int, seed: int = 0) -> NDArray[np.float32]:
+    """Return rows (n_rows, n_features) float32: values on thresholds, one float to either side, missing, 0, others."""
+    random = np.random.default_rng(seed)
+    X = np.empty((n_rows, n_features), dtype=np.float32)
+    node, category = set_members(forest)
+    compares = np.diff(forest.category_sets()[0]) == 0
+    for feature in range(n_features):
+        if feature in forest.categories:  # members, the codes between and behind them, missing ones
+            known = category[forest.feature[node] == feature]
+            X[:, feature] = random.choice(np.append(known, np.arange(known.max() + 2)), n_rows)
+            X[random.random(n_rows) < 1 / 6, feature] = np.nan
+            continue
+        on = np.unique(forest.threshold[(forest.feature == feature) & compares])
+        if not len(on):
+            X[:, feature] = random.normal(size=n_rows)
+            continue
+        inner = on[np.abs(on) < LARGEST_FLOAT] if (np.abs(on) < LARGEST_FLOAT).any() else np.zeros(1)
+        between = random.uniform(inner[0] - 1.0, inner[-1] + 1.0, n_rows).astype(np.float32)
+        chosen = on[random.integers(0, len(on), n_rows)]
+        kinds = random.integers(0, 6, n_rows)
+        options = [chosen, np.nextafter(chosen, -LARGEST_FLOAT), np.nextafter(chosen, LARGEST_FLOAT), between]
+        X[:, feature] = np.choose(kinds, [*options, np.full(n_rows, np.nan), np.zeros(n_rows)])
+    return X
+
+
+def vector_lines(model: TreeModel, count: int, adds_first_score: bool) -> bytes:
+    """Return lines of JSON: the features of a row by name, null where missing, and the score of the trees.
+
+    adds_first_score  the engine adds the score of its first stage, which is 0 in these rows
+    """
+    names = model.feature_names or numbered_names(model.n_features)
+    X = boundary_rows(model.forest, model.n_features, count)
+    ranker = ImportedTrees.of(model, names, "model")
+    note = {"first_stage_score": 0.0} if adds_first_score else {}
+    lines = []
+    for row, score in zip(X.tolist(), ranker._scores(X).tolist(), strict=True):
+        features = {name: None if value != value else value for name, value in zip(names, row, strict=True)}
+        lines.append(json.dumps({"features": features, **note, "score": score}, ensure_ascii=False))
+    return ("\n".join(lines) + "\n").encode()
+
+
 def _feature_set(model: Ranker, trees: TreeModel | None, format: str) -> bytes:
     """Return the queries of a model's features for the engine of a format; log what they need.
 
@@ -184,6 +348,32 @@ def _feature_set(model: Ranker, trees: TreeModel | None, format: str) -> bytes:
     for sentence in engine.needs(names, settings):
         _log.info("feature set: the engine needs %s.", sentence)
     return indented_json(engine.feature_set(engine.entries(dict(zip(names, names, strict=True)), settings)))
+
+
+def _missing_as_zero(model: TreeModel) -> TreeModel:
+    if len(model.zero_missing):
+        raise InvalidInputError(
+            "missing_as_zero: expected a model that reads 0 as a value, got one that reads 0 as missing. Leave it out."
+        )
+    if len(model.forest.categories):
+        raise InvalidInputError(
+            "missing_as_zero: expected a model without categories, whose code 0 is a value, got one with. Leave it out."
+        )
+    return replace(model, forest=replace(model.forest, missing_left=np.asarray(model.forest.threshold >= 0.0)))
+
+
+def _write_files(path: str | Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write the model, and beside it what has its name with an ending; "-" is stdout, with nothing beside."""
+    if str(path) == "-" and len(files) > 1:
+        raise InvalidInputError(
+            f"-: expected a file, beside which {', '.join(ending for ending in files if ending)} are written, got "
+            "stdout. Name a file."
+        )
+    contents = {Path(f"{path}{ending}"): content for ending, content in files.items()}
+    for target, content in contents.items():
+        with whole_file(target, binary=True) as handle:
+            handle.write(content)
+    return list(contents)
 
 
 def import_model(
@@ -337,29 +527,3 @@ def _ranker(
     except SchemaError as error:
         got = f"{error.path}: expected {error.expected}, got {error.got}"
         raise InvalidInputError(f"{what}: {got}. Give other names (feature_names=, --names FILE).") from None
-
-
-def _missing_as_zero(model: TreeModel) -> TreeModel:
-    if len(model.zero_missing):
-        raise InvalidInputError(
-            "missing_as_zero: expected a model that reads 0 as a value, got one that reads 0 as missing. Leave it out."
-        )
-    if len(model.forest.categories):
-        raise InvalidInputError(
-            "missing_as_zero: expected a model without categories, whose code 0 is a value, got one with. Leave it out."
-        )
-    return replace(model, forest=replace(model.forest, missing_left=np.asarray(model.forest.threshold >= 0.0)))
-
-
-def _write_files(path: str | Path, files: Mapping[str, bytes]) -> list[Path]:
-    """Write the model, and beside it what has its name with an ending; "-" is stdout, with nothing beside."""
-    if str(path) == "-" and len(files) > 1:
-        raise InvalidInputError(
-            f"-: expected a file, beside which {', '.join(ending for ending in files if ending)} are written, got "
-            "stdout. Name a file."
-        )
-    contents = {Path(f"{path}{ending}"): content for ending, content in files.items()}
-    for target, content in contents.items():
-        with whole_file(target, binary=True) as handle:
-            handle.write(content)
-    return list(contents)

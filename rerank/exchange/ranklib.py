@@ -18,30 +18,23 @@ from rerank.errors import shown
 from rerank.exchange.build import (
     MOST_FEATURES,
     Node,
+    decimal,
     each_tree,
     feature_count,
     joined,
     nested,
     numbers,
+    refuse_missing_direction,
+    single,
     single_number,
+    summed,
     tree_of,
     weighed,
 )
 from rerank.exchange.engines import PARAMETER
 from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, WriteOptions, register
-from rerank.exchange.write import decimal, refuse_missing_direction, single, summed
 from rerank.trees.forest import Forest, Tree
 from rerank.types.retriever import CONTENTS
-
-
-def parsed_xml(text: str, first_line: int = 1) -> ElementTree.Element:
-    """Return the root element of a text; raises FormatFault with the line of the file."""
-    try:
-        return ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        line, column = error.position
-        got = f"{str(error).partition(':')[0]} at column {column + 1}"
-        raise FormatFault("XML", got, first_line + line - 1) from None
 
 
 def _read(split: ElementTree.Element) -> Node:
@@ -59,7 +52,7 @@ def _read_tree(element: ElementTree.Element) -> Tree:
     root = element.find("split")
     if root is None:
         raise FormatFault("an element split", "none")
-    return weighed(tree_of(root, _read), single_number(element.get("weight")), np.float32, np.float64)
+    return weighed(tree_of(root, _read), single_number(element.get("weight")), np.float64)
 
 
 def _splits(forest: Forest) -> list[list[str]]:
@@ -111,8 +104,12 @@ class RankLib(Format):
             return _linear(text, kind == REGRESSION, names)
         line = head[0].count("\n") + 1
         body = text[head.end() :]
-        root = parsed_xml(f"<models>{body}</models>", line)
-        ensembles = list(root)
+        try:
+            ensembles = list(ElementTree.fromstring(f"<models>{body}</models>"))
+        except ElementTree.ParseError as error:
+            row, column = error.position
+            got = f"{str(error).partition(':')[0]} at column {column + 1}"
+            raise FormatFault("XML", got, line + row - 1) from None
         if not ensembles or any(ensemble.tag != "ensemble" for ensemble in ensembles):
             raise FormatFault("an element ensemble", "none", line)
         if kind != "Random Forests" and len(ensembles) > 1:

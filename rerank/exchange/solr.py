@@ -18,11 +18,14 @@ from rerank.errors import shown
 from rerank.exchange.build import (
     Floats32,
     Node,
+    decimal,
     each_tree,
     joined,
     neighbours,
     nested,
+    single,
     single_number,
+    summed,
     tree_of,
     weighed,
 )
@@ -36,7 +39,6 @@ from rerank.exchange.registry import (
     compact_json,
     register,
 )
-from rerank.exchange.write import decimal, single, summed
 from rerank.rankers.arrays import numbered_names
 from rerank.runtime.codec import parse_json
 from rerank.trees.forest import Forest, Tree
@@ -80,7 +82,7 @@ class Solr(Format):
 
         def read(raw: Any) -> Tree:
             root = tree_of(raw["root"], lambda node: _read(node, columns, null_is_zero))
-            return weighed(root, _number(raw["weight"]), np.float32, np.float32)
+            return weighed(root, _number(raw["weight"]))
 
         trees = each_tree(params["trees"], read)
         return TreeModel(joined(trees, len(features), np.float32), len(features), features)

@@ -21,7 +21,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import shown
 from rerank.exchange.build import (
@@ -34,14 +33,19 @@ from rerank.exchange.build import (
     first_number_of,
     flat_tree,
     joined,
+    known_counts,
     leaf_tree,
     neighbours,
     nested,
+    node_counts,
     numbers,
+    single,
     single_number,
+    summed,
     tree_of,
     weighed,
     wholes,
+    with_tests_below,
 )
 from rerank.exchange.ranklib import rescore
 from rerank.exchange.registry import (
@@ -53,12 +57,11 @@ from rerank.exchange.registry import (
     compact_json,
     register,
 )
-from rerank.exchange.write import known_counts, node_counts, single, summed, with_tests_below
 from rerank.rankers.arrays import numbered_names
 from rerank.runtime.codec import parse_json
 from rerank.trees.forest import Forest, Tree, set_members
 from rerank.trees.structures import CategoryValues
-from rerank.types import Floats, Ints, pointers
+from rerank.types import Ints, pointers
 from rerank.types.retriever import CONTENTS
 
 logger = logging.getLogger("rerank")
@@ -115,7 +118,6 @@ class XGBoost(Format):
                 raise cannot_say("xgboost", "feature names without [, ] and <", shown(name), "Rename it.")
         forest = replace(forest, leaf_count=known_counts(forest, "xgboost"))
         trees = [_stored_tree(tree, number, model.n_features) for number, tree in enumerate(forest.trees())]
-        base = str(float(single(model.constant)))
         shape = {"num_parallel_tree": "1", "num_trees": str(len(trees))}
         learner = {
             "attributes": {},
@@ -131,7 +133,7 @@ class XGBoost(Format):
                 "name": "gbtree",
             },
             "learner_model_param": {
-                "base_score": base,
+                "base_score": str(float(single(model.constant))),
                 "boost_from_average": "0",
                 "num_class": "0",
                 "num_feature": str(model.n_features),
@@ -159,7 +161,7 @@ def _model(stored: Any, is_estimator: bool) -> TreeModel:
     trees = each_tree(_trees(model, learner.get("attributes") or {}, is_estimator), _tree)
     if booster["name"] == DART:
         weights = numbers(booster["weight_drop"])[: len(trees)].tolist()
-        trees = [weighed(tree, weight, np.float32, np.float32) for tree, weight in zip(trees, weights, strict=True)]
+        trees = [weighed(tree, weight) for tree, weight in zip(trees, weights, strict=True)]
     base = _base(parameters["base_score"], learner["objective"]["name"])
     if base:
         trees.insert(0, leaf_tree(float(base)))
@@ -241,7 +243,7 @@ def _tree(raw: Any) -> Tree:
     is_set = np.isin(np.arange(n_nodes), list(sets))
     children = np.where(is_set, right, left), np.where(is_set, left, right)
     splits = Splits(feature, neighbours(value, -np.inf), (default_left > 0) ^ is_set, sets)
-    return _of_reached(is_leaf, splits, children, value, gain, count)
+    return flat_tree(is_leaf, splits, children, value, gain, count)  # pruning leaves others behind
 
 
 def _sets(raw: Any, nodes: Ints) -> Sets:
@@ -253,26 +255,6 @@ def _sets(raw: Any, nodes: Ints) -> Sets:
     columns = zip(*(wholes(raw[key]).tolist() for key in keys), strict=True)
     parts = {node: listed[first : first + size] for node, first, size in columns}
     return {node: parts[node] for node in nodes.tolist()}
-
-
-def _of_reached(is_leaf: NDArray[np.bool_], splits: Splits, children: tuple[Ints, Ints], *values: Floats) -> Tree:
-    """Return the tree of the nodes that the root reaches; pruning leaves others behind.
-
-    values  leaf values, gains and hessians, as `flat_tree` takes them
-    """
-    left, right = children
-    reached = np.zeros(len(left), dtype=np.bool_)
-    front = np.zeros(1, dtype=np.int64)
-    while len(front):
-        if reached[front].any() or front.min() < 0:
-            raise FormatFault("a tree of nodes", "a circle, or a node with one child")
-        reached[front] = True
-        nodes = front[~is_leaf[front]]
-        front = np.concatenate([left[nodes], right[nodes]])
-    number = np.cumsum(reached) - 1
-    value, gain, count = (column[reached] for column in values)
-    children = number[left[reached]], number[right[reached]]
-    return flat_tree(is_leaf[reached], splits.select(reached, number), children, value, gain, count)
 
 
 def _stored_tree(tree: Tree, number: int, n_features: int) -> dict[str, Any]:
@@ -358,12 +340,10 @@ class XGBoostDump(Format):
         stored_names, column, is_ordered, from_zero = _columns(tuple(features), names)
         trees = [replace(tree, feature=column[tree.feature].astype(np.int32)) for tree in trees]
         forest = joined(trees, len(stored_names), np.float32)
-        n_features = len(stored_names)
-        has_names = stored_names != numbered_names(n_features)
         return TreeModel(
             forest,
-            n_features,
-            stored_names if has_names else None,
+            len(stored_names),
+            None if stored_names == numbered_names(len(stored_names)) else stored_names,
             is_ordered=is_ordered,
             unlisted_missing=not zero,
             first_number=first_number_of(forest) if from_zero else 1,

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from rerank.errors import InvalidInputError, shown
 from rerank.exchange.lightgbm import model_text
-from rerank.exchange.write import tree_model
+from rerank.exchange.models import tree_model
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import category_values, coded, feature_matrix, number_column, numbers
