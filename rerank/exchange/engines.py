@@ -1,7 +1,8 @@
 """Search engines that compute features of documents for a query, each a declaration: queries, and what they need.
 
 In Elasticsearch and OpenSearch, the query of a feature matches every document: a document that it does not match has no
-value of the feature, which some versions of the plug-ins read as 0 and others as missing.
+value of the feature, which some versions of the plug-ins read as 0 and others as missing. Values are those of this
+package; those of BM25 are rounded to float32 at each step, and within 2e-6 of the value.
 """
 
 from __future__ import annotations
@@ -52,14 +53,12 @@ class EngineFeature:
     name   without the field: `bm25`; `static` is a number of the documents, `query.terms` has no field
     query  returns the engine's query for a field (for `static`: a number)
     needs  what the engine's index must have for it, with `{field}` for the name of the field; empty for nothing
-    exact  whether values are equal; otherwise they are rounded to float32 at each step, and within 2e-6 of the value
     missing_is_zero  whether a missing value reaches the model as 0
     """
 
     name: str
     query: Query
     needs: str = ""
-    exact: bool = True
     missing_is_zero: bool = False
 
 
@@ -72,7 +71,6 @@ class Engine:
     features     the features for which it computes the values of this package
     entry        returns a feature as the engine stores it, of its name and query
     feature_set  returns the content of a file of stored features
-    k1, b        BM25's parameters where the index of the engine does not set them
     """
 
     name: str
@@ -81,8 +79,6 @@ class Engine:
     features: tuple[EngineFeature, ...]
     entry: Callable[[str, dict[str, Any]], dict[str, Any]]
     feature_set: Callable[[list[dict[str, Any]]], Any]
-    k1: float = 1.2
-    b: float = 0.75
 
     def known(self, names: Iterable[str]) -> dict[str, tuple[EngineFeature, str]]:
         """Return those of some features, by whole name, that the engine computes, each with its field."""
@@ -264,7 +260,7 @@ ELASTICSEARCH = Engine(  # feature extractors, with term statistics in scripts (
     title="Elastic's learning to rank",
     formats=("elasticsearch",),
     features=(
-        EngineFeature("bm25", _bm25("{{query}}"), _SIMILARITY, exact=False),
+        EngineFeature("bm25", _bm25("{{query}}"), _SIMILARITY),
         EngineFeature("boolean", _boolean("{{query}}")),
         _term_statistic("covered", "_termStats.matchedTermsCount()"),
         _term_statistic("covered_ratio", "_termStats.matchedTermsCount() / (double) _termStats.uniqueTermsCount()"),
@@ -288,7 +284,6 @@ OPENSEARCH = Engine(  # the plug-ins for OpenSearch and Elasticsearch: the body 
             "bm25",
             _bm25(f"{{{{{PARAMETER}}}}}"),
             f"{_SIMILARITY}; in OpenSearch 3 the similarity LegacyBM25",
-            exact=False,
         ),
         EngineFeature("boolean", _boolean(f"{{{{{PARAMETER}}}}}")),
         _explorer("tf_sum", "sum_raw_tf"),
@@ -314,7 +309,6 @@ SOLR = Engine(  # a feature store, for `PUT schema/feature-store`; the search te
             "bm25",
             lambda field, settings: _solr("SolrFeature", q=_simple(field, "OR")),
             _SIMILARITY.replace("BM25 with", "BM25SimilarityFactory with"),
-            exact=False,
         ),
         EngineFeature("boolean", lambda field, settings: _solr("SolrFeature", fq=[_simple(field, "AND")])),
         EngineFeature(
@@ -347,8 +341,8 @@ def portable_template(name: str) -> str:
             f"features = {json.dumps(patterns)}",
             "",
             "# As in the engine's index; these are its defaults.",
-            f"bm25_k1 = {engine.k1:g}",
-            f"bm25_b = {engine.b:g}",
+            "bm25_k1 = 1.2",
+            "bm25_b = 0.75",
             "",
         ]
     )
@@ -362,6 +356,6 @@ def _columns(engine: Engine) -> tuple[list[str], list[str]]:
         of_family = {feature.name for feature in default_features(name)}
         known = [feature.name for feature in engine.features if feature.name in of_family]
         patterns += [f"{column}.*" if isinstance(member, FieldFamily) else column for column in known]
-        if known or (name == STATIC and any(feature.name == STATIC for feature in engine.features)):
+        if known or name == STATIC:
             families.append(name)
     return families, patterns

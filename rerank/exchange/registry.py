@@ -90,16 +90,16 @@ class FormatFault(SchemaError):
 
 
 @contextmanager
-def damage_found(part: str = "", line: int | None = None) -> Iterator[None]:
-    """Raise what goes wrong in reading a part of a file, which begins in a line, as a FormatFault."""
+def damage_found(part: str = "") -> Iterator[None]:
+    """Raise what goes wrong in reading a part of a file as a FormatFault."""
     try:
         yield
     except SchemaError as fault:
         path = fault.within(part).path if part else fault.path
-        raise FormatFault(fault.expected, fault.got, getattr(fault, "line", None) or line, fault.remedy, path) from None
+        raise FormatFault(fault.expected, fault.got, getattr(fault, "line", None), fault.remedy, path) from None
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         got = f"a damaged one ({type(error).__name__}: {shown(str(error))})"
-        raise FormatFault("a whole model file", got, line, path=part) from None
+        raise FormatFault("a whole model file", got, path=part) from None
 
 
 def compact_json(value: object) -> bytes:
