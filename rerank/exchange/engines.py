@@ -324,9 +324,16 @@ ENGINES = {engine.name: engine for engine in (ELASTICSEARCH, OPENSEARCH, SOLR)}
 
 
 def portable_template(name: str) -> str:
-    """Return a recipe as TOML, with comments, of the features that an engine computes."""
+    """Return a recipe as TOML, with comments, of the features that an engine computes, except its numbers."""
     engine = engine_named(name)
-    families, patterns = _columns(engine)
+    families = []
+    patterns = []
+    for family, member in known_families().items():
+        of_family = {feature.name for feature in default_features(family)}
+        known = [feature.name for feature in engine.features if feature.name in of_family]
+        patterns += [f"{column}.*" if isinstance(member, FieldFamily) else column for column in known]
+        if known or family == STATIC:
+            families.append(family)
     return "\n".join(
         [
             f"# A recipe of features that {engine.title} computes.",
@@ -346,16 +353,3 @@ def portable_template(name: str) -> str:
             "",
         ]
     )
-
-
-def _columns(engine: Engine) -> tuple[list[str], list[str]]:
-    """Return the families of an engine's features, and the patterns of their columns except those of numbers."""
-    families = []
-    patterns = []
-    for name, member in known_families().items():
-        of_family = {feature.name for feature in default_features(name)}
-        known = [feature.name for feature in engine.features if feature.name in of_family]
-        patterns += [f"{column}.*" if isinstance(member, FieldFamily) else column for column in known]
-        if known or name == STATIC:
-            families.append(name)
-    return families, patterns

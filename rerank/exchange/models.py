@@ -444,21 +444,16 @@ def _of_file(path: Path, format: str | None, names: tuple[str, ...] | None) -> t
         raise cannot_say(named.name, "a format whose files can be read", "one that is only written", remedy)
     with open_source(check_file(path, "a model file")) as handle:
         content = handle.read()
-    kind = named or _format_of(path, content)
+    kind = named or next((kind for kind in known_formats().values() if kind.recognises(content)), None)
+    if kind is None:
+        what = next((what for start, what in _OTHERS.items() if content.lstrip().startswith(start)), None)
+        got = f"{what}." if what else "a file of none of them. Name its format."
+        raise FileFormatError(path, None, f"expected a model of {_those_that('reads')}, got {got}")
     try:
         with damage_found():
             return _with_finite_scores(kind.read(content, names)), kind.name
     except FormatFault as fault:
         raise FileFormatError(path, fault.line, str(fault)) from None
-
-
-def _format_of(path: Path, content: bytes) -> Format:
-    for kind in known_formats().values():
-        if kind.recognises(content):
-            return kind
-    what = next((what for start, what in _OTHERS.items() if content.lstrip().startswith(start)), None)
-    got = f"{what}." if what else "a file of none of them. Name its format."
-    raise FileFormatError(path, None, f"expected a model of {_those_that('reads')}, got {got}")
 
 
 @reads_models("estimators")

@@ -33,7 +33,7 @@ from rerank.exchange.build import (
 )
 from rerank.exchange.engines import PARAMETER
 from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, WriteOptions, register
-from rerank.trees.forest import Forest, Tree
+from rerank.trees.forest import Tree
 from rerank.types.retriever import CONTENTS
 
 
@@ -53,23 +53,6 @@ def _read_tree(element: ElementTree.Element) -> Tree:
     if root is None:
         raise FormatFault("an element split", "none")
     return weighed(tree_of(root, _read), single_number(element.get("weight")), np.float64)
-
-
-def _splits(forest: Forest) -> list[list[str]]:
-    """Return the lines of each tree's `split`, one tag or tag with its text a line."""
-    values = single(forest.leaf_value)
-
-    def leaf(index: int) -> list[str]:
-        return [f"<output> {decimal(values[index])} </output>"]
-
-    def node(index: int, depth: int, left: list[str], right: list[str]) -> list[str]:
-        feature = int(forest.feature[index]) + 1
-        lines = [f"<feature> {feature} </feature>", f"<threshold> {decimal(forest.threshold[index])} </threshold>"]
-        for side, child in (("left", left), ("right", right)):
-            lines += [f'<split pos="{side}">', *child, "</split>"]
-        return lines
-
-    return [["<split>", *lines, "</split>"] for lines in nested(forest, leaf, node, DEEPEST, "ranklib")]
 
 
 TREES = ("LambdaMART", "MART", "Random Forests")
@@ -153,8 +136,21 @@ def rescore(options: WriteOptions, start: str) -> dict[str, object]:
 
 
 def _ensemble_lines(model: TreeModel) -> list[str]:
-    """Return the lines of the element `ensemble`, with the constant as the first tree."""
-    trees = _splits(model.forest)
+    """Return the lines of the element `ensemble`, a tag or a tag with its text each; the constant is the last tree."""
+    forest = model.forest
+    values = single(forest.leaf_value)
+
+    def leaf(index: int) -> list[str]:
+        return [f"<output> {decimal(values[index])} </output>"]
+
+    def node(index: int, depth: int, left: list[str], right: list[str]) -> list[str]:
+        feature = int(forest.feature[index]) + 1
+        lines = [f"<feature> {feature} </feature>", f"<threshold> {decimal(forest.threshold[index])} </threshold>"]
+        for side, child in (("left", left), ("right", right)):
+            lines += [f'<split pos="{side}">', *child, "</split>"]
+        return lines
+
+    trees = [["<split>", *lines, "</split>"] for lines in nested(forest, leaf, node, DEEPEST, "ranklib")]
     if model.constant:
         trees.append(["<split>", f" <output> {decimal(float(single(model.constant)))} </output>", "</split>"])
     lines = ["<ensemble>"]

@@ -31,6 +31,7 @@ from rerank.exchange.build import (
     each_tree,
     feature_count,
     first_number_of,
+    flat_children,
     flat_tree,
     joined,
     known_counts,
@@ -61,7 +62,7 @@ from rerank.rankers.arrays import numbered_names
 from rerank.runtime.codec import parse_json
 from rerank.trees.forest import Forest, Tree, set_members
 from rerank.trees.structures import CategoryValues
-from rerank.types import Ints, pointers
+from rerank.types import Floats, Ints, pointers
 from rerank.types.retriever import CONTENTS
 
 logger = logging.getLogger("rerank")
@@ -258,36 +259,33 @@ def _sets(raw: Any, nodes: Ints) -> Sets:
 
 
 def _stored_tree(tree: Tree, number: int, n_features: int) -> dict[str, Any]:
-    order, left, right, parents = _siblings(tree.left.tolist(), tree.right.tolist())
-    inner = order >= 0
-    indices = np.where(order >= 0, order, 0)
-    values = single(tree.leaf_value)[np.where(inner, 0, ~order)]
-    limits, gains, features, missing = (
-        np.append(column, np.zeros(1, column.dtype))[indices]  # one more for a tree without a node
-        for column in (tree.threshold, tree.gain, tree.feature, tree.missing_left)
-    )
-    conditions = np.where(inner, limits.astype(np.float64), values)
+    order, left, right, parents = _siblings(*(side.tolist() for side in flat_children(tree)))
+    values = single(tree.leaf_value)
     node_count, leaf_count = node_counts(tree)
-    counts = np.where(inner, np.append(node_count, 0.0)[indices], leaf_count[np.where(inner, 0, ~order)])
     of_node, category = set_members(Forest.of([tree]))
-    is_set = inner & np.isin(indices, of_node)
-    sets = [category[of_node == node] for node in indices[is_set].tolist()]
+    is_set = np.isin(order, of_node)
+    sets = [category[of_node == node] for node in order[is_set].tolist()]
+    zeros = np.zeros(len(values))
+
+    def column(of_nodes: Any, of_leaves: Floats = zeros) -> Floats:
+        return np.concatenate([of_nodes, of_leaves])[order]
+
     return {
-        "base_weights": np.where(inner, 0.0, values).tolist(),
+        "base_weights": column(np.zeros(len(tree.feature)), values).tolist(),
         "categories": [category for members in sets for category in members.tolist()],
         "categories_nodes": np.flatnonzero(is_set).tolist(),
         "categories_segments": pointers([len(members) for members in sets])[:-1].tolist(),
         "categories_sizes": [len(members) for members in sets],
-        "default_left": (inner & missing).astype(int).tolist(),
+        "default_left": column(tree.missing_left).astype(int).tolist(),
         "id": number,
         "left_children": left,
-        "loss_changes": single(np.where(inner, np.clip(gains, -1e38, 1e38), 0.0)).tolist(),
+        "loss_changes": single(column(np.clip(tree.gain, -1e38, 1e38))).tolist(),
         "parents": parents,
         "right_children": right,
-        "split_conditions": conditions.tolist(),
-        "split_indices": np.where(inner, features, 0).tolist(),
+        "split_conditions": column(tree.threshold, values).tolist(),
+        "split_indices": column(tree.feature).astype(int).tolist(),
         "split_type": is_set.astype(int).tolist(),
-        "sum_hessian": single(counts).tolist(),
+        "sum_hessian": single(column(node_count, leaf_count)).tolist(),
         "tree_param": {
             "num_deleted": "0",
             "num_feature": str(n_features),
@@ -297,15 +295,18 @@ def _stored_tree(tree: Tree, number: int, n_features: int) -> dict[str, Any]:
     }
 
 
-def _siblings(left: list[int], right: list[int]) -> tuple[Any, list[int], list[int], list[int]]:
-    """Return nodes and ~leaves from the root down, siblings side by side as XGBoost needs them, with their links."""
-    order = [0 if left else -1]
+def _siblings(left: list[int], right: list[int]) -> tuple[Ints, list[int], list[int], list[int]]:
+    """Return nodes and leaves from the root down, siblings side by side as XGBoost needs them, with their links.
+
+    left, right  as `flat_children` numbers them
+    """
+    order = [0]
     parents = [NO_PARENT]
     lefts: list[int] = []
-    for index, child in enumerate(order):
-        lefts.append(len(order) if child >= 0 else -1)
-        if child >= 0:
-            order += [left[child], right[child]]
+    for index, node in enumerate(order):
+        lefts.append(len(order) if node < len(left) else -1)
+        if node < len(left):
+            order += [left[node], right[node]]
             parents += [index, index]
     rights = [child + 1 if child >= 0 else -1 for child in lefts]
     return np.array(order, dtype=np.int64), lefts, rights, parents
