@@ -307,11 +307,6 @@ def decimal(value: float) -> str:
     return repr(float(value))
 
 
-def decimals(values: NDArray[Any]) -> str:
-    """Return numbers (n,) with a space between."""
-    return " ".join(map(repr, values.astype(float).tolist()))
-
-
 def single(values: ArrayLike) -> NDArray[np.float64]:
     """Return the nearest float32 of each value, as float64."""
     return np.asarray(values).astype(np.float32).astype(np.float64)

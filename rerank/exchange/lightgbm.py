@@ -23,7 +23,6 @@ from rerank.exchange.build import (
     Splits,
     at_most,
     categories_of,
-    decimals,
     each_tree,
     feature_count,
     first_number_of,
@@ -250,8 +249,8 @@ def _tree_text(tree: Tree, number: int, zero_missing: Ints) -> str:
         inner, counts = (counts.astype(np.int64) for counts in node_counts(tree))
         lines += [
             f"split_feature={_joined(tree.feature)}",
-            f"split_gain={decimals(tree.gain)}",
-            f"threshold={decimals(np.where(is_set, np.cumsum(is_set) - 1, tree.threshold))}",
+            f"split_gain={_joined(tree.gain)}",
+            f"threshold={_joined(np.where(is_set, np.cumsum(is_set) - 1.0, tree.threshold))}",
             f"decision_type={_joined((kind << 2) + DEFAULT_LEFT * tree.missing_left + CATEGORICAL * is_set)}",
             f"left_child={_joined(tree.left)}",
             f"right_child={_joined(tree.right)}",
@@ -263,7 +262,9 @@ def _tree_text(tree: Tree, number: int, zero_missing: Ints) -> str:
             f"cat_boundaries={_joined(pointers(words[is_set]))}",
             f"cat_threshold={_joined(tree.category_bits)}",
         ]
-    return "\n".join([*lines, f"leaf_value={decimals(tree.leaf_value)}", "is_linear=0", "shrinkage=1", "", "", ""])
+    return "\n".join(
+        [*lines, f"leaf_value={_joined(tree.leaf_value.astype(float))}", "is_linear=0", "shrinkage=1", "", "", ""]
+    )
 
 
 def _joined(values: NDArray[Any]) -> str:

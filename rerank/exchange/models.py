@@ -49,8 +49,6 @@ _OTHERS = {  # beginning of a file: what it is, and what to do
     b'{"name": "tree"': "the dump of LightGBM. Save the model with booster.save_model(path)",
     b"binf": "the old binary form of XGBoost. Save the model with save_model('model.json')",
 }
-KINDS = "LambdaMART, MART, GBRank, LogistRank, or an imported model"
-FIRST_SCORE = "the score of the first stage"
 _NUMBERED = re.compile(r"(?:Column_|feature_|f)?\d+")  # names that a system gives to columns without names
 
 
@@ -192,7 +190,10 @@ def tree_model(model: Ranker, format: str) -> TreeModel:
             first_number=model.first_number_,
         )
     if not isinstance(model, BoostedTrees):
-        raise InvalidInputError(f"{format}: expected a ranker of trees, got {model.kind}. Export {KINDS}.")
+        raise InvalidInputError(
+            f"{format}: expected a ranker of trees, got {model.kind}. Export LambdaMART, MART, GBRank, LogistRank, or "
+            "an imported model."
+        )
     if not isinstance(model.base_, ModelBase):
         return _trees_of(model)
     base = model.base_.model
@@ -212,7 +213,7 @@ def _trees_of(model: ImportedTrees | BoostedTrees) -> TreeModel:
 
 
 def start_of(model: Ranker) -> str | None:
-    """Return the name of the BM25 score that a model starts from: FIRST_SCORE, or a feature; None: from no score.
+    """Return the name of the BM25 score that a model starts from: the first stage's, or a feature; None: from no score.
 
     Raises InvalidInputError for a start that no exported model can have.
     """
@@ -222,7 +223,7 @@ def start_of(model: Ranker) -> str | None:
     if isinstance(base, NoBase):
         return None
     if base.source == CANDIDATES and (not isinstance(base, FeatureBase) or base.name == "run.score"):
-        return FIRST_SCORE
+        return "the score of the first stage"
     if isinstance(base, FeatureBase) and base.name.split(".")[0] == "bm25":
         return base.name
     what = f"the feature {base.name}" if isinstance(base, FeatureBase) else "scores given from outside"
