@@ -431,7 +431,7 @@ def import_model(
     model, kind = read
     if names is not None and isinstance(model, TreeModel):
         model = replace(model, first_number=1)
-    what = str(source) if isinstance(source, str | Path) else kind
+    what = str(Path(source)) if isinstance(source, str | Path) else kind
     return _ranker(model, kind, names or model.feature_names or hint, plain, what)
 
 
