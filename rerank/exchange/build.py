@@ -7,48 +7,41 @@ walked without recursion, so that no depth is too deep.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown
-from rerank.exchange.registry import FormatFault, damage_found
-from rerank.runtime.codec import LARGEST as LARGEST_SCORE
+from rerank.exchange.registry import FormatFault, TreeModel, cannot_say, damage_found
 from rerank.runtime.codec import SchemaError
+from rerank.trees.contributions import EMPTY_LEAF
 from rerank.trees.forest import MOST_CATEGORIES, MOST_ROWS, Forest, Tree, category_bits
 from rerank.types import Floats, Ints
 
-LARGEST = np.finfo(np.float32).max
+LARGEST_FLOAT = np.finfo(np.float32).max
 Floats32 = NDArray[np.float32]
 
 
 def at_most(threshold: Floats) -> Floats32:
     """Return the largest float32 that is <= each threshold (n,) float64; -inf where no finite one is."""
-    return _largest(threshold, np.greater)
-
-
-def less_than(threshold: Floats) -> Floats32:
-    """Return the largest float32 that is < each threshold (n,) float64; -inf where no finite one is."""
-    return _largest(threshold, np.greater_equal)
-
-
-def _largest(threshold: Floats, too_large: Any) -> Floats32:
     with np.errstate(over="ignore"):  # beyond float32 is infinite
-        nearest = np.asarray(threshold, dtype=np.float64).astype(np.float32)
-        below = np.nextafter(nearest, np.float32(-np.inf))
-    return np.where(too_large(nearest.astype(np.float64), threshold), below, nearest)
+        nearest = threshold.astype(np.float32)
+    return np.where(nearest.astype(np.float64) > threshold, neighbours(nearest, -np.inf), nearest)
 
 
-def next_above(threshold: Floats32) -> Floats32:
-    """Return the next float32 above each threshold: `x < next` goes left where `x <= threshold` does."""
+def neighbours(values: Any, towards: float) -> Floats32:
+    """Return the next float32 from each, towards -inf or inf: `x < next` above it goes left where `x <= value` does."""
     with np.errstate(over="ignore"):
-        return np.nextafter(threshold, np.float32(np.inf))
+        return np.nextafter(np.asarray(values, dtype=np.float32), np.float32(towards))
 
 
 MOST_FEATURES = 1_000_000
+MOST_IN_TREE = 2**29  # whole counts of a tree: readers have int32
+_log = logging.getLogger("rerank")
 Made = TypeVar("Made")
 Sets = Mapping[int, Ints]  # nodes and their categories
 
@@ -107,10 +100,10 @@ def each_tree(parts: Iterable[Any], read: Callable[[Any], Made]) -> list[Made]:
     return trees
 
 
-def weighed(tree: Tree, weight: float, leaves: type[np.floating[Any]], products: type[np.floating[Any]]) -> Tree:
-    """Return a tree with its leaf values times its weight, a float32."""
+def weighed(tree: Tree, weight: float, products: type[np.floating[Any]] = np.float32) -> Tree:
+    """Return a tree with its leaf values, float32, times its weight, a float32."""
     with np.errstate(over="ignore"):
-        values = tree.leaf_value.astype(leaves).astype(products) * products(np.float32(weight))
+        values = tree.leaf_value.astype(np.float32).astype(products) * products(np.float32(weight))
     return replace(tree, leaf_value=values.astype(np.float64))
 
 
@@ -127,11 +120,6 @@ class Splits:
     missing_left: NDArray[np.bool_]
     sets: Sets = field(default_factory=dict)
 
-    def select(self, chosen: NDArray[np.bool_], number: Ints) -> Splits:
-        """Return those of some nodes, (n,) bool; number: of each node in the tree that has these alone."""
-        sets = {int(number[node]): categories for node, categories in self.sets.items() if chosen[node]}
-        return Splits(self.feature[chosen], self.threshold[chosen], self.missing_left[chosen], sets)
-
 
 def split_tree(
     splits: Splits,
@@ -146,6 +134,8 @@ def split_tree(
     leaf_count  (n_leaves,) training rows of each leaf, or their hessians; None, or only zeros, where the file has none
     """
     feature = splits.feature
+    known = leaf_count is not None and leaf_count.any() and leaf_count.min() >= 0 and leaf_count.max() <= MOST_ROWS
+    rows = leaf_count if known else None  # else no shares can be computed of them
     threshold = splits.threshold.copy()
     words = np.zeros(len(feature), dtype=np.int64)
     bits = [np.empty(0, dtype=np.uint32)]
@@ -157,29 +147,21 @@ def split_tree(
     turned = threshold == -np.inf  # every value goes right: as if every value went left to the other child
     return Tree(
         feature=feature.astype(np.int32),
-        threshold=np.where(np.isinf(threshold), LARGEST, threshold).astype(np.float32),
+        threshold=np.where(np.isinf(threshold), LARGEST_FLOAT, threshold).astype(np.float32),
         missing_left=np.asarray(splits.missing_left, dtype=np.bool_) ^ turned,
         left=np.where(turned, right, left).astype(np.int32),
         right=np.where(turned, left, right).astype(np.int32),
         gain=np.zeros(len(feature)) if gain is None else np.clip(gain, -1e300, 1e300),
         leaf_value=np.asarray(leaf_value),
-        leaf_count=_usable(leaf_count) if len(feature) else np.ones(1, dtype=np.int64),  # a lone leaf has all rows
+        leaf_count=rows if len(feature) else np.ones(1, dtype=np.int64),  # a lone leaf has all rows
         category_words=words if len(bits) > 1 else None,
         category_bits=np.concatenate(bits) if len(bits) > 1 else None,
     )
 
 
-def _usable(leaf_count: Ints | Floats | None) -> Ints | Floats | None:
-    """Return rows or hessians of leaves that shares can be computed of, else None."""
-    known = leaf_count is not None and leaf_count.any() and leaf_count.min() >= 0 and leaf_count.max() <= MOST_ROWS
-    return leaf_count if known else None
-
-
 def leaf_tree(value: float) -> Tree:
     """Return a tree of one leaf."""
-    none = np.empty(0, dtype=np.int64)
-    values = np.array([value], dtype=np.float64)
-    return split_tree(Splits(none, none.astype(np.float32), none.astype(np.bool_)), none, none, values)
+    return tree_of(None, lambda root: Node(value=value))
 
 
 def flat_tree(
@@ -190,21 +172,36 @@ def flat_tree(
     gain: Floats | None = None,
     count: Ints | Floats | None = None,
 ) -> Tree:
-    """Return a tree of which nodes and leaves are in one numbering, (n,) each, the root first.
+    """Return the tree of the nodes and leaves that the first one reaches; (n,) each, in one numbering.
 
     splits    of leaves without meaning
     children  left and right, (n,) int64 from 0 to n - 1; of leaves without meaning
     count     as `leaf_count` of `split_tree`, but of nodes and leaves
     """
-    nodes = ~is_leaf
-    number = np.where(is_leaf, ~(np.cumsum(is_leaf) - 1), np.cumsum(nodes) - 1)
+    left, right = children
+    reached = np.zeros(len(left), dtype=np.bool_)
+    front = np.zeros(1, dtype=np.int64)
+    while len(front):
+        if reached[front].any() or front.min() < 0:
+            raise FormatFault("a tree of nodes", "a circle, or a node with one child")
+        reached[front] = True
+        nodes = front[~is_leaf[front]]
+        front = np.concatenate([left[nodes], right[nodes]])
+    inner = reached & ~is_leaf
+    leaves = reached & is_leaf
+    number = np.where(is_leaf, ~(np.cumsum(leaves) - 1), np.cumsum(inner) - 1)
     return split_tree(
-        splits.select(nodes, number),
-        number[children[0][nodes]],
-        number[children[1][nodes]],
-        value[is_leaf],
-        None if gain is None else gain[nodes],
-        None if count is None else count[is_leaf],
+        Splits(
+            splits.feature[inner],
+            splits.threshold[inner],
+            splits.missing_left[inner],
+            {int(number[node]): categories for node, categories in splits.sets.items() if reached[node]},
+        ),
+        number[left[inner]],
+        number[right[inner]],
+        value[leaves],
+        None if gain is None else gain[inner],
+        None if count is None else count[leaves],
     )
 
 
@@ -222,8 +219,6 @@ def joined(trees: Sequence[Tree], n_features: int, dtype: Any = np.float64) -> F
     except SchemaError:
         each_tree(trees, lambda tree: Forest.of([tree]).check())  # names the tree that is wrong by itself
         raise
-    if not forest.largest_score() <= LARGEST_SCORE:
-        raise FormatFault(f"scores up to {LARGEST_SCORE:.3g}", f"some up to {forest.largest_score():.3g}")
     with np.errstate(over="ignore"):
         values = forest.leaf_value.astype(dtype)
     return replace(forest, leaf_value=values)
@@ -237,64 +232,44 @@ def first_number_of(forest: Forest) -> int:
     return 1 if (forest.feature == 0).any() else -1
 
 
-@dataclass(frozen=True)
-class Leaf:
-    """A leaf of a file; its training rows or their hessians, 0 where the file has none."""
+class Node(NamedTuple):
+    """A node of a file with its left and right child, as the file has them; a leaf has none.
 
-    value: float
-    count: float = 0.0
+    threshold  a float32, `x <= threshold` goes left
+    rows       training rows of a leaf, or their hessians, 0 where the file has none
+    """
 
-
-@dataclass(frozen=True)
-class Node:
-    """A test of a file and its children, as the file has them; `x <= threshold` goes left, threshold a float32."""
-
-    feature: int
-    threshold: float
-    missing_left: bool
-    left: Any
-    right: Any
+    feature: int = 0
+    threshold: float = 0.0
+    missing_left: bool = False
+    value: float = 0.0
+    rows: float = 0.0
+    children: tuple[Any, ...] = ()
 
 
-def tree_of(root: object, read: Callable[[Any], Leaf | Node]) -> Tree:
+def tree_of(root: object, read: Callable[[Any], Node]) -> Tree:
     """Return the tree below a root; `read` says what a node of the file is, and checks it."""
-    rows: list[tuple[bool, int, float, bool, float, float]] = []
-    waiting: list[tuple[Any, int, int]] = [(root, -1, 0)]
+    nodes: list[Node] = []
     children: list[list[int]] = []
+    waiting: list[tuple[Any, list[int]]] = [(root, [])]
     while waiting:
-        raw, parent, side = waiting.pop()
-        index = len(rows)
-        node = read(raw)
-        if parent >= 0:
-            children[parent][side] = index
-        children.append([0, 0])
-        if isinstance(node, Leaf):
-            rows.append((True, 0, 0.0, False, node.value, node.count))
-        else:
-            rows.append((False, node.feature, node.threshold, node.missing_left, 0.0, 0.0))
-            waiting += [(node.right, index, 1), (node.left, index, 0)]
-    columns = list(zip(*rows, strict=True))
-    left, right = (np.array([pair[side] for pair in children], dtype=np.int64) for side in (0, 1))
-    splits = Splits(
-        np.array(columns[1], dtype=np.int64),
-        np.array(columns[2], dtype=np.float32),
-        np.array(columns[3], dtype=np.bool_),
-    )
-    return flat_tree(
-        np.array(columns[0], dtype=np.bool_),
-        splits,
-        (left, right),
-        np.array(columns[4], dtype=np.float64),
-        count=np.array(columns[5], dtype=np.float64),
-    )
+        raw, of_parent = waiting.pop()
+        of_parent.append(len(nodes))
+        nodes.append(read(raw))
+        children.append([])
+        waiting += [(child, children[-1]) for child in reversed(nodes[-1].children)]  # the left one is next
+    feature, threshold, missing_left, value, rows = map(np.array, zip(*(node[:-1] for node in nodes), strict=True))
+    left, right = np.array([pair or [0, 0] for pair in children]).T
+    splits = Splits(feature, threshold.astype(np.float32), missing_left)
+    return flat_tree(np.array([not pair for pair in children]), splits, (left, right), value, count=rows)
 
 
 def nested(
     forest: Forest,
     leaf: Callable[[int], Made],
     node: Callable[[int, int, Made, Made], Made],
-    deepest: int,
-    format: str,
+    deepest: float = np.inf,
+    format: str = "",
 ) -> list[Made]:
     """Return each tree built from its leaves up; refuse one that is deeper than readers of a nested format allow.
 
@@ -306,23 +281,138 @@ def nested(
     for tree in range(forest.n_trees):
         first = int(forest.node_ptr[tree])
         first_leaf = int(forest.leaf_ptr[tree])
-        left, right = (side[first : int(forest.node_ptr[tree + 1])].tolist() for side in (forest.left, forest.right))
-        order = [0] if left else []
-        depth = {0: 0}
+        nodes = slice(first, int(forest.node_ptr[tree + 1]))
+        children = list(zip(forest.left[nodes].tolist(), forest.right[nodes].tolist(), strict=True))
+        depth = {0: 0} if children else {}  # parents before their children
+        order = list(depth)
         for index in order:
-            below = [child for child in (left[index], right[index]) if child >= 0]
+            below = [child for child in children[index] if child >= 0]
             order += below
             depth.update(dict.fromkeys(below, depth[index] + 1))
-        if order and max(depth.values()) >= deepest:
+        if order and depth[order[-1]] >= deepest:
             raise InvalidInputError(
-                f"{format}: expected trees of a depth up to {deepest}, got one of {max(depth.values()) + 1}. Train "
+                f"{format}: expected trees of a depth up to {deepest}, got one of {depth[order[-1]] + 1}. Train "
                 f"with max_depth={deepest}."
             )
         made = {} if order else {0: leaf(first_leaf)}
         for index in reversed(order):
-            children = [
-                made.pop(child) if child >= 0 else leaf(first_leaf + ~child) for child in (left[index], right[index])
-            ]
-            made[index] = node(first + index, depth[index], *children)
+            below = [made.pop(child) if child >= 0 else leaf(first_leaf + ~child) for child in children[index]]
+            made[index] = node(first + index, depth[index], *below)
         trees.append(made[0])
     return trees
+
+
+def decimal(value: float) -> str:
+    """Return the shortest text that is this float64."""
+    return repr(float(value))
+
+
+def single(values: ArrayLike) -> NDArray[np.float64]:
+    """Return the nearest float32 of each value, as float64."""
+    return np.asarray(values).astype(np.float32).astype(np.float64)
+
+
+def summed(model: TreeModel, format: str) -> TreeModel:
+    """Return the model if its score is a sum with a constant; a mean and 0 as missing are refused."""
+    if len(model.zero_missing):
+        raise cannot_say(
+            format,
+            "a model that reads 0 as a value",
+            "one that reads 0 as missing (zero_as_missing)",
+            "Export it as lightgbm, or train it without.",
+        )
+    if model.divisor != 1.0:
+        raise cannot_say(
+            format,
+            "a sum of trees",
+            "a mean of trees (average_output, a random forest)",
+            "Export it as lightgbm, or train boosted trees.",
+        )
+    return model
+
+
+def with_constant(trees: list[Tree], constant: float) -> list[Tree]:
+    """Return trees, and a constant, unless it is 0, as one more of a single leaf: it is added last, as it is here."""
+    return [*trees, leaf_tree(constant)] if constant else trees
+
+
+def known_counts(forest: Forest, format: str) -> Floats:
+    """Return the training rows of each leaf, or their hessians, (n_leaves,) float64 above 0; 1 where they are unknown.
+
+    SHAP divides by them; that they are unknown is logged.
+    """
+    if forest.leaf_count is not None:
+        return np.maximum(forest.leaf_count.astype(np.float64), EMPTY_LEAF)
+    if len(forest.feature):
+        _log.warning(
+            "%s: expected the training rows of each leaf, got a model that does not know them. The file has 1 for each "
+            "leaf: SHAP values made from it weigh all leaves alike.",
+            format,
+        )
+    return np.ones(len(forest.leaf_value))
+
+
+def whole_counts(forest: Forest, format: str) -> Floats:
+    """Return `known_counts` as whole numbers from 1, (n_leaves,): hessians in units of which a tree has up to 2^29."""
+    counts = known_counts(forest, format)
+    unit = 2.0 ** np.floor(np.log2(np.add.reduceat(counts, forest.leaf_ptr[:-1]) / MOST_IN_TREE))
+    if (counts == np.floor(counts)).all():
+        unit = np.maximum(unit, 1.0)
+    return np.maximum(np.rint(counts / np.repeat(unit, np.diff(forest.leaf_ptr))), 1.0)
+
+
+def node_counts(tree: Tree) -> tuple[Floats, Floats]:
+    """Return the counts of the nodes (n_nodes,) and leaves (n_leaves,) of a tree that knows those of its leaves."""
+    leaves = np.asarray(tree.leaf_count, dtype=np.float64)
+    counts = np.zeros(len(tree.feature))
+
+    def count(node: int, depth: int, left: float, right: float) -> float:
+        counts[node] = left + right
+        return left + right
+
+    nested(Forest.of([tree]), leaves.tolist().__getitem__, count)
+    return counts, leaves
+
+
+def flat_children(tree: Tree) -> tuple[Ints, Ints]:
+    """Return the left and right children of each node, (n_nodes,), where the leaves are numbered after the nodes."""
+    left, right = (np.where(side >= 0, side, len(tree.feature) + ~side) for side in (tree.left, tree.right))
+    return left, right
+
+
+def with_tests_below(forest: Forest) -> Forest:
+    """Return the same trees for tests `x < threshold`, and for sets of categories that go right.
+
+    Where every value goes left, since the threshold is the largest float32, the children are exchanged: no value is
+    below the smallest float32.
+    """
+    is_set = np.diff(forest.category_sets()[0]) > 0
+    turned = (forest.threshold == LARGEST_FLOAT) | is_set
+    return replace(
+        forest,
+        threshold=np.where(turned, np.where(is_set, 0.0, -LARGEST_FLOAT), neighbours(forest.threshold, np.inf)).astype(
+            np.float32
+        ),
+        missing_left=forest.missing_left ^ turned,
+        left=np.where(turned, forest.right, forest.left),
+        right=np.where(turned, forest.left, forest.right),
+    )
+
+
+def refuse_missing_direction(model: TreeModel, format: str, features: Sequence[int] | None = None) -> None:
+    """Refuse a model that sends a missing value elsewhere than 0, for a system that reads a missing value as 0.
+
+    features  those that the system reads so; None for all
+    """
+    forest = model.forest
+    concerned = True if features is None else np.isin(forest.feature, features)
+    other = np.flatnonzero(concerned & (forest.missing_left != (forest.threshold >= 0.0)))
+    if len(other):
+        names = model.feature_names
+        feature = int(forest.feature[other[0]])
+        raise cannot_say(
+            format,
+            "missing values that go where 0 goes",
+            f"{len(other)} splits that send them elsewhere, e.g. of feature {names[feature] if names else feature + 1}",
+            "If no value is ever missing, give --missing-as-zero (missing_as_zero=True).",
+        )

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -67,28 +66,25 @@ class CatBoost(Format):
             if info.get(kind):
                 remedy = "Train the model again on numbers."
                 raise FormatFault("numbers and categories", kind.replace("_", " "), remedy=remedy)
-        columns, missing_right, names_of = _columns(info, "float_features")
-        categories, _, names_of_categories = _columns(info, "categorical_features")
-        names_of = {**names_of, **names_of_categories}
+        floats = info.get("float_features") or []
+        categorical = info.get("categorical_features") or []
+        names_of = {
+            int(feature["flat_feature_index"]): str(feature.get("feature_name") or feature.get("feature_id") or "")
+            for feature in floats + categorical
+        }
         n_features = feature_count(max(names_of, default=0) + 1)
-        split = partial(_split, columns=columns, missing_right=missing_right, categories=categories)
-        trees = each_tree(stored["oblivious_trees"], lambda raw: _tree(raw, split))
-        bias = _bias(stored.get("scale_and_bias"))
+        trees = each_tree(stored["oblivious_trees"], lambda raw: _tree(raw, floats, categorical))
+        scale, bias = stored.get("scale_and_bias") or (1, 0.0)
+        if scale != 1:
+            remedy = "Call set_scale_and_bias(1, bias), which does not change the order."
+            raise FormatFault("the scale 1", shown(scale), remedy=remedy)
+        constant = float(numbers(np.ravel(bias or 0.0), 1)[0])
         column_names = tuple(names_of.get(column, "") for column in range(n_features))
-        return TreeModel(joined(trees, n_features), n_features, column_names if all(column_names) else None, bias)
+        return TreeModel(joined(trees, n_features), n_features, column_names if all(column_names) else None, constant)
 
 
-def _columns(info: Any, kind: str) -> tuple[list[int], list[bool], dict[int, str]]:
-    """Return the column of each feature of one kind, whether its missing values go right, and the columns' names."""
-    features = info.get(kind) or []
-    columns = [int(feature["flat_feature_index"]) for feature in features]
-    right = [feature.get("nan_value_treatment") == "AsTrue" for feature in features]
-    names = [str(feature.get("feature_name") or feature.get("feature_id") or "") for feature in features]
-    return columns, right, dict(zip(columns, names, strict=True))
-
-
-def _tree(raw: Any, split: Callable[[Any], tuple[int, float, bool, Ints | None]]) -> Tree:
-    """Return a tree, whose tests `split` reads; raises FormatFault."""
+def _tree(raw: Any, floats: list[Any], categorical: list[Any]) -> Tree:
+    """Return a tree over the features of the file, of numbers and of categories; raises FormatFault."""
     splits = raw.get("splits") or []
     if len(splits) > DEEPEST:
         raise FormatFault(f"a depth up to {DEEPEST}", str(len(splits)))
@@ -96,7 +92,8 @@ def _tree(raw: Any, split: Callable[[Any], tuple[int, float, bool, Ints | None]]
     counts = numbers(raw.get("leaf_weights") or [0.0] * len(values), len(values))
     if not splits:
         return leaf_tree(float(values[0]))
-    feature, border, missing_left, sets = map(list, zip(*map(split, splits), strict=True))
+    tests = [_split(split, floats, categorical) for split in splits]
+    feature, border, missing_left, sets = map(list, zip(*tests, strict=True))
     depth = np.arange((1 << len(splits)) - 1)
     level = len(splits) - np.frexp((depth + 1).astype(np.float64))[1]  # the root tests the last split
     n_nodes = len(depth)
@@ -113,14 +110,13 @@ def _tree(raw: Any, split: Callable[[Any], tuple[int, float, bool, Ints | None]]
     return split_tree(splits, left, right, values, leaf_count=counts)
 
 
-def _split(
-    split: Any, columns: list[int], missing_right: list[bool], categories: list[int]
-) -> tuple[int, float, bool, Ints | None]:
+def _split(split: Any, floats: list[Any], categorical: list[Any]) -> tuple[int, float, bool, Ints | None]:
     """Return feature, border, whether missing values go left, and the categories that set the bit; they go left."""
     kind = split.get("split_type", FLOAT) if isinstance(split, dict) else split
     if kind == FLOAT:
-        number = split["float_feature_index"]
-        return columns[number], float(numbers([split["border"]])[0]), not missing_right[number], None
+        feature = floats[split["float_feature_index"]]
+        missing_left = feature.get("nan_value_treatment") != "AsTrue"
+        return int(feature["flat_feature_index"]), float(numbers([split["border"]])[0]), missing_left, None
     if kind != ONE_HOT:
         remedy = "Train it with one_hot_max_size of all categories and max_ctr_complexity=1, or without cat_features."
         raise FormatFault(f"splits of numbers or of one category ({FLOAT}, {ONE_HOT})", shown(kind), remedy=remedy)
@@ -128,7 +124,8 @@ def _split(
     if value not in _codes_by_hash():
         remedy = "Train it on the numbers of the categories, as int."
         raise FormatFault(f"categories from 0 to {MOST_CATEGORIES - 1}", f"another (hash {value})", remedy=remedy)
-    return categories[split["cat_feature_index"]], 0.0, False, np.array(_codes_by_hash()[value])
+    feature = categorical[split["cat_feature_index"]]
+    return int(feature["flat_feature_index"]), 0.0, False, np.array(_codes_by_hash()[value])
 
 
 @cache
@@ -154,16 +151,3 @@ def _city_hash(text: bytes) -> int:
     a = (u ^ v) * k_mul % 2**64
     b = (v ^ a ^ a >> 47) * k_mul % 2**64
     return (b ^ b >> 47) * k_mul % 2**64
-
-
-def _bias(value: Any) -> float:
-    if value is None:
-        return 0.0
-    scale, bias = value
-    if scale != 1:
-        remedy = "Call set_scale_and_bias(1, bias), which does not change the order."
-        raise FormatFault("the scale 1", shown(scale), remedy=remedy)
-    biases = bias if isinstance(bias, list) else [bias]
-    if len(biases) > 1:
-        raise FormatFault("one bias", str(len(biases)), remedy="Only models of one score can rank.")
-    return float(numbers(biases or [0.0])[0])

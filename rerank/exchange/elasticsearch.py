@@ -19,13 +19,13 @@ Elasticsearch  a `linear` retriever (8.18 and later, 9.0 and later), whose retri
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rerank.errors import InvalidInputError
+from rerank.exchange.build import flat_children, node_counts, summed, whole_counts, with_constant
 from rerank.exchange.engines import ELASTICSEARCH as ENGINE
 from rerank.exchange.engines import STATIC
 from rerank.exchange.registry import (
@@ -38,7 +38,6 @@ from rerank.exchange.registry import (
     indented_json,
     register,
 )
-from rerank.exchange.write import flat_children, node_counts, summed, whole_counts, with_constant
 from rerank.rankers.arrays import numbered_names
 from rerank.trees.forest import Tree
 
@@ -57,7 +56,7 @@ class Elasticsearch(Format):
     writes = by_name = True
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
-        """Return the body; the query of a feature that the engine does not compute is a placeholder."""
+        """Return the body; a feature that the engine does not compute is the number in a field of its name."""
         forest = summed(model, "elasticsearch").forest
         names = model.feature_names or numbered_names(model.n_features)
         trees = replace(forest, leaf_count=whole_counts(forest, self.name)).trees()
@@ -71,20 +70,15 @@ class Elasticsearch(Format):
             "trained_models": trained,
             "aggregate_output": {"weighted_sum": {}},
         }
+        portable = ENGINE.portable(names, options.recipe)
+        queries = {name: name if name in portable else f"{STATIC}.{name}" for name in names}
+        extractors = ENGINE.entries(queries, ENGINE.settings(portable, options.recipe or {}))
         body = {
-            "inference_config": {"learning_to_rank": {"feature_extractors": _extractors(names, options.recipe)}},
+            "inference_config": {"learning_to_rank": {"feature_extractors": extractors}},
             "input": {"field_names": list(names)},
             "definition": {"trained_model": {"ensemble": ensemble}},
         }
         return compact_json(body)
-
-
-def _extractors(names: Sequence[str], recipe: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    """Return a query for each feature; for one that the engine does not compute, the number in a field of its name."""
-    portable = ENGINE.portable(names, recipe)
-    settings = ENGINE.settings(portable, recipe or {})
-    known = {name: name if name in portable else f"{STATIC}.{name}" for name in names}
-    return [ENGINE.entry(name, ENGINE.query(query, settings)) for name, query in known.items()]
 
 
 def _stored(tree: Tree) -> list[dict[str, Any]]:

@@ -1,13 +1,14 @@
 """Search engines that compute features of documents for a query, each a declaration: queries, and what they need.
 
 In Elasticsearch and OpenSearch, the query of a feature matches every document: a document that it does not match has no
-value of the feature, which some versions of the plug-ins read as 0 and others as missing.
+value of the feature, which some versions of the plug-ins read as 0 and others as missing. Values are those of this
+package; those of BM25 are rounded to float32 at each step, and within 2e-6 of the value.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -52,14 +53,12 @@ class EngineFeature:
     name   without the field: `bm25`; `static` is a number of the documents, `query.terms` has no field
     query  returns the engine's query for a field (for `static`: a number)
     needs  what the engine's index must have for it, with `{field}` for the name of the field; empty for nothing
-    exact  whether values are equal; otherwise they are rounded to float32 at each step, and within 2e-6 of the value
     missing_is_zero  whether a missing value reaches the model as 0
     """
 
     name: str
     query: Query
     needs: str = ""
-    exact: bool = True
     missing_is_zero: bool = False
 
 
@@ -72,7 +71,6 @@ class Engine:
     features     the features for which it computes the values of this package
     entry        returns a feature as the engine stores it, of its name and query
     feature_set  returns the content of a file of stored features
-    k1, b        BM25's parameters where the index of the engine does not set them
     """
 
     name: str
@@ -81,41 +79,29 @@ class Engine:
     features: tuple[EngineFeature, ...]
     entry: Callable[[str, dict[str, Any]], dict[str, Any]]
     feature_set: Callable[[list[dict[str, Any]]], Any]
-    k1: float = 1.2
-    b: float = 0.75
 
-    def feature(self, name: str) -> tuple[EngineFeature, str] | None:
-        """Return a feature by its whole name, with its field; None where the engine does not compute it."""
-        known = {feature.name: feature for feature in self.features}
-        if name in known and name == NO_FIELD:
-            return known[name], ""
-        family, _, field = name.partition(".")
-        return (known[family], field) if family in known and field else None
+    def known(self, names: Iterable[str]) -> dict[str, tuple[EngineFeature, str]]:
+        """Return those of some features, by whole name, that the engine computes, each with its field."""
+        features = {feature.name: feature for feature in self.features}
+        found = {}
+        for name in names:
+            kind, _, field = (name, "", "") if name == NO_FIELD else name.partition(".")
+            if kind in features and (field or kind == NO_FIELD):
+                found[name] = features[kind], field
+        return found
 
-    def _known(self, name: str) -> tuple[EngineFeature, str]:
-        return self.feature(name) or self._refuse([name])
+    def entries(self, names: Mapping[str, str], settings: EngineSettings) -> list[dict[str, Any]]:
+        """Return features, which the engine computes, as it stores them.
 
-    def _refuse(self, names: Sequence[str]) -> Any:
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        known = ", ".join(feature.name for feature in self.features)
-        raise InvalidInputError(
-            f"feature set: expected features that {self.title} computes ({known}), got "
-            f"{', '.join(names[:_MOST_NAMED])}{more}. Train with the recipe of "
-            f"`rerank features --recipe-template {self.name}`."
-        )
-
-    def query(self, name: str, settings: EngineSettings) -> dict[str, Any]:
-        """Return the query of a feature, which the engine computes, by its whole name."""
-        feature, field = self._known(name)
-        return feature.query(field, settings)
-
-    def entries(self, names: Sequence[str], settings: EngineSettings) -> list[dict[str, Any]]:
-        """Return features, which the engine computes, as it stores them."""
-        return [self.entry(name, self.query(name, settings)) for name in names]
+        names  of the features, by those in the engine
+        """
+        known = self.known(names.values())
+        of_names = {stored: known[name] for stored, name in names.items()}
+        return [self.entry(stored, feature.query(field, settings)) for stored, (feature, field) in of_names.items()]
 
     def needs(self, names: Sequence[str], settings: EngineSettings) -> list[str]:
         """Return what the engine's index must have for these features, a sentence each."""
-        known = map(self._known, names)
+        known = self.known(names).values()
         sentences = [feature.needs.format(field=field, k1=settings.k1, b=settings.b) for feature, field in known]
         return list(dict.fromkeys(filter(None, sentences)))
 
@@ -129,11 +115,17 @@ class Engine:
                 "feature set: expected a model with the recipe of its features, got one without. Train it on data of "
                 "`rerank features`, or import it with --recipe FILE."
             )
-        others = [name for name in names if self.feature(name) is None]
+        known = self.known(names)
+        others = [name for name in names if name not in known]
         if others:
-            self._refuse(others)
-        table = _read(recipe)["normalisation"]
-        normalised = [f"{name} ({form})" for name in names if (form := _normalisation(name, table)) != "none"]
+            more = f" and {len(others) - _MOST_NAMED} more" if len(others) > _MOST_NAMED else ""
+            computed = ", ".join(feature.name for feature in self.features)
+            raise InvalidInputError(
+                f"feature set: expected features that {self.title} computes ({computed}), got "
+                f"{', '.join(others[:_MOST_NAMED])}{more}. Train with the recipe of "
+                f"`rerank features --recipe-template {self.name}`."
+            )
+        normalised = [f"{name} ({form})" for name, form in _normalisations(names, recipe).items() if form != "none"]
         if normalised:
             raise InvalidInputError(
                 f"feature set: expected values as they are, got {', '.join(normalised[:_MOST_NAMED])} within the "
@@ -143,17 +135,14 @@ class Engine:
 
     def settings(self, names: Sequence[str], recipe: Mapping[str, Any]) -> EngineSettings:
         """Return the settings of the queries of features that the engine computes."""
-        known = [feature for name in names if (feature := self.feature(name)) is not None]
-        fields = [field for feature, field in known if feature.name != STATIC and field]
+        fields = [field for feature, field in self.known(names).values() if feature.name != STATIC and field]
         values = _read(recipe)
         return EngineSettings(values["bm25_k1"], values["bm25_b"], fields[0] if fields else CONTENTS)
 
     def portable(self, names: Sequence[str], recipe: Mapping[str, Any] | None) -> list[str]:
         """Return those of a model's features that the engine computes; none where the recipe is unknown."""
-        if recipe is None:
-            return []
-        table = _read(recipe)["normalisation"]
-        return [name for name in names if self.feature(name) is not None and _normalisation(name, table) == "none"]
+        forms = {} if recipe is None else _normalisations(names, recipe)
+        return [name for name in self.known(names) if forms.get(name) == "none"]
 
 
 def _read(recipe: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,10 +156,13 @@ def _read(recipe: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidInputError(f"recipe: {error.fault('Correct it.')}") from None
 
 
-def _normalisation(name: str, table: Mapping[str, str]) -> str:
-    """Return the normalisation of a column: that of the last pattern that fits."""
-    forms = [form for pattern, form in table.items() if name == pattern or fnmatchcase(name, pattern)]
-    return forms[-1] if forms else "none"
+def _normalisations(names: Sequence[str], recipe: Mapping[str, Any]) -> dict[str, str]:
+    """Return the normalisation of each column: that of the last pattern that fits."""
+    table = _read(recipe)["normalisation"]
+    return {
+        name: ["none", *(form for pattern, form in table.items() if name == pattern or fnmatchcase(name, pattern))][-1]
+        for name in names
+    }
 
 
 def engine_named(name: str) -> Engine:
@@ -268,7 +260,7 @@ ELASTICSEARCH = Engine(  # feature extractors, with term statistics in scripts (
     title="Elastic's learning to rank",
     formats=("elasticsearch",),
     features=(
-        EngineFeature("bm25", _bm25("{{query}}"), _SIMILARITY, exact=False),
+        EngineFeature("bm25", _bm25("{{query}}"), _SIMILARITY),
         EngineFeature("boolean", _boolean("{{query}}")),
         _term_statistic("covered", "_termStats.matchedTermsCount()"),
         _term_statistic("covered_ratio", "_termStats.matchedTermsCount() / (double) _termStats.uniqueTermsCount()"),
@@ -292,7 +284,6 @@ OPENSEARCH = Engine(  # the plug-ins for OpenSearch and Elasticsearch: the body 
             "bm25",
             _bm25(f"{{{{{PARAMETER}}}}}"),
             f"{_SIMILARITY}; in OpenSearch 3 the similarity LegacyBM25",
-            exact=False,
         ),
         EngineFeature("boolean", _boolean(f"{{{{{PARAMETER}}}}}")),
         _explorer("tf_sum", "sum_raw_tf"),
@@ -318,7 +309,6 @@ SOLR = Engine(  # a feature store, for `PUT schema/feature-store`; the search te
             "bm25",
             lambda field, settings: _solr("SolrFeature", q=_simple(field, "OR")),
             _SIMILARITY.replace("BM25 with", "BM25SimilarityFactory with"),
-            exact=False,
         ),
         EngineFeature("boolean", lambda field, settings: _solr("SolrFeature", fq=[_simple(field, "AND")])),
         EngineFeature(
@@ -334,9 +324,16 @@ ENGINES = {engine.name: engine for engine in (ELASTICSEARCH, OPENSEARCH, SOLR)}
 
 
 def portable_template(name: str) -> str:
-    """Return a recipe as TOML, with comments, of the features that an engine computes."""
+    """Return a recipe as TOML, with comments, of the features that an engine computes, except its numbers."""
     engine = engine_named(name)
-    families, patterns = _columns(engine)
+    families = []
+    patterns = []
+    for family, member in known_families().items():
+        of_family = {feature.name for feature in default_features(family)}
+        known = [feature.name for feature in engine.features if feature.name in of_family]
+        patterns += [f"{column}.*" if isinstance(member, FieldFamily) else column for column in known]
+        if known or family == STATIC:
+            families.append(family)
     return "\n".join(
         [
             f"# A recipe of features that {engine.title} computes.",
@@ -351,21 +348,8 @@ def portable_template(name: str) -> str:
             f"features = {json.dumps(patterns)}",
             "",
             "# As in the engine's index; these are its defaults.",
-            f"bm25_k1 = {engine.k1:g}",
-            f"bm25_b = {engine.b:g}",
+            "bm25_k1 = 1.2",
+            "bm25_b = 0.75",
             "",
         ]
     )
-
-
-def _columns(engine: Engine) -> tuple[list[str], list[str]]:
-    """Return the families of an engine's features, and the patterns of their columns except those of numbers."""
-    families = []
-    patterns = []
-    for name, member in known_families().items():
-        of_family = {feature.name for feature in default_features(name)}
-        known = [feature.name for feature in engine.features if feature.name in of_family]
-        patterns += [f"{column}.*" if isinstance(member, FieldFamily) else column for column in known]
-        if known or (name == STATIC and any(feature.name == STATIC for feature in engine.features)):
-            families.append(name)
-    return families, patterns

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,13 +23,17 @@ from rerank.exchange.build import (
     Splits,
     at_most,
     categories_of,
+    each_tree,
     feature_count,
     first_number_of,
     joined,
     leaf_tree,
+    node_counts,
     numbers,
     split_tree,
+    whole_counts,
     wholes,
+    with_constant,
 )
 from rerank.exchange.registry import (
     Format,
@@ -37,10 +41,8 @@ from rerank.exchange.registry import (
     TreeModel,
     WriteOptions,
     cannot_say,
-    damage_found,
     register,
 )
-from rerank.exchange.write import decimals, node_counts, whole_counts, with_constant
 from rerank.rankers.imported import stored_name
 from rerank.runtime.codec import SchemaError
 from rerank.trees.forest import MOST_ROWS, WORD_BITS, Forest, Tree, set_members
@@ -52,7 +54,8 @@ NONE = 0
 ZERO = 1
 NAN = 2
 ZERO_SIZE = np.float32(1e-35)  # kZeroThreshold
-ENDS = ("end of trees", "feature importances:")  # of version 3 and later, and of older ones
+_TREE = re.compile(r"^Tree=", re.MULTILINE)
+_END = re.compile(r"^(?:end of trees|feature importances:)\r?$", re.MULTILINE)  # of version 3 and later, of older ones
 FRAME = b"\npandas_categorical:"  # begins the last line of a model of a data frame
 _CATEGORICAL = re.compile(rb"\n\[categorical_feature: (\d+(?:,\d+)*)\]")
 
@@ -77,37 +80,30 @@ class LightGBM(Format):
 
     def read(self, content: bytes, names: tuple[str, ...] | None) -> TreeModel:
         """Return the model of a text file; raises FormatFault."""
-        sections = _sections(content)
-        header = next(sections)[1]
+        header, *sections = _sections(content)
         n_features = feature_count(int(header["max_feature_idx"]) + 1)
         for key in ("num_class", "num_tree_per_iteration"):
             if header.get(key, "1").strip() != "1":
                 raise FormatFault(f"{key}=1", shown(header[key]), remedy="Only models of one score can rank.")
-        trees: list[Tree] = []
         zero: set[int] = set()  # features with 0 as missing at some node, and with 0 as a value where it matters
         not_zero: set[int] = set()
-        for line, fields in sections:
-            with damage_found(f"tree {len(trees) + 1}", line):
-                trees.append(_tree(fields, zero, not_zero))
+        trees = each_tree(sections, lambda fields: _tree(fields, zero, not_zero))
         if zero & not_zero:
             raise FormatFault(
                 "zero_as_missing for all splits of a feature or for none",
                 f"both for feature {min(zero & not_zero)}",
                 remedy="Train the model again with one setting.",
             )
-        divisor = float(len(trees)) if "average_output" in header else 1.0
-        feature_names: tuple[str, ...] | None = None
-        if "feature_names" in header:  # blanks are between them, other white space may be in them
-            feature_names = tuple(filter(None, header["feature_names"].split(" ")))
+        feature_names = tuple(filter(None, header.get("feature_names", "").split(" ")))  # other white space is in them
         if feature_names == tuple(f"Column_{index}" for index in range(n_features)):
-            feature_names = None  # LightGBM's names for columns that had none
-        is_empty = header.get("feature_infos", "").startswith("none ")  # the first column was constant in training
+            feature_names = ()  # LightGBM's names for columns that had none
         forest = joined(trees, n_features)
+        is_empty = header.get("feature_infos", "").startswith("none ")  # the first column was constant in training
         return TreeModel(
             forest,
             n_features,
-            feature_names,
-            divisor=divisor,
+            feature_names or None,
+            divisor=float(len(trees)) if "average_output" in header else 1.0,
             zero_missing=np.array(sorted(zero), dtype=np.int64),
             category_values=_category_values(content, header),
             first_number=0 if is_empty else first_number_of(forest),
@@ -115,11 +111,11 @@ class LightGBM(Format):
 
     def write(self, model: TreeModel, options: WriteOptions) -> bytes:
         """Return the text of a model; `predict` gives its scores in float64."""
-        return model_text(model, "lightgbm").encode()
+        return model_text(model).encode()
 
 
-def model_text(model: TreeModel, format: str) -> str:
-    """Return the text of a model, which `format` is made of."""
+def model_text(model: TreeModel) -> str:
+    """Return the text of a model."""
     names = tuple(map(stored_name, model.feature_names or ()))
     for name in names:
         if re.search(r"[\s\",:\[\]{}]", name) or names.count(name) > 1:
@@ -135,10 +131,10 @@ def model_text(model: TreeModel, format: str) -> str:
         f"feature_names={' '.join(names)}",
         f"feature_infos={' '.join(_infos(forest, model.n_features))}",
     ]
-    all_trees = with_constant(replace(forest, leaf_count=whole_counts(forest, format)).trees(), model.constant)
+    all_trees = with_constant(replace(forest, leaf_count=whole_counts(forest, "lightgbm")).trees(), model.constant)
     trees = [_tree_text(tree, number, model.zero_missing) for number, tree in enumerate(all_trees)]
     if not trees:
-        raise cannot_say(format, "at least one tree", "none", "Train the model with more trees.")
+        raise cannot_say("lightgbm", "at least one tree", "none", "Train the model with more trees.")
     lines.append(f"tree_sizes={' '.join(str(len(tree)) for tree in trees)}\n\n")
     values = [model.category_values[column] for column in sorted(model.category_values)]
     of_frame = f"{FRAME.decode()}{json.dumps(values)}\n" if values else ""
@@ -183,22 +179,14 @@ def _infos(forest: Forest, n_features: int) -> list[str]:
     return infos
 
 
-def _sections(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the first line and the `key=value` lines of the header and of each tree, until the line behind them."""
-    lines = content.decode().splitlines()
-    start = 1
-    fields: dict[str, str] = {}
-    for number, line in enumerate(lines, 1):
-        key, _, value = line.partition("=")
-        if key == "Tree" or line in ENDS:
-            yield start, fields
-            if line in ENDS:
-                return
-            start = number
-            fields = {}
-        else:
-            fields[key] = value
-    raise FormatFault("the line `end of trees`", "a file that breaks off", len(lines))
+def _sections(content: bytes) -> list[dict[str, str]]:
+    """Return the `key=value` lines of the header and of each tree, until the line behind them."""
+    text = content.decode()
+    end = _END.search(text)
+    if end is None:
+        raise FormatFault("the line `end of trees`", "a file that breaks off", len(text.splitlines()))
+    sections = _TREE.split(text[: end.start()])
+    return [dict(line.partition("=")[::2] for line in section.splitlines()) for section in sections]
 
 
 def _tree(fields: Mapping[str, str], zero: set[int], not_zero: set[int]) -> Tree:
@@ -261,8 +249,8 @@ def _tree_text(tree: Tree, number: int, zero_missing: Ints) -> str:
         inner, counts = (counts.astype(np.int64) for counts in node_counts(tree))
         lines += [
             f"split_feature={_joined(tree.feature)}",
-            f"split_gain={decimals(tree.gain)}",
-            f"threshold={decimals(np.where(is_set, np.cumsum(is_set) - 1, tree.threshold))}",
+            f"split_gain={_joined(tree.gain)}",
+            f"threshold={_joined(np.where(is_set, np.cumsum(is_set) - 1.0, tree.threshold))}",
             f"decision_type={_joined((kind << 2) + DEFAULT_LEFT * tree.missing_left + CATEGORICAL * is_set)}",
             f"left_child={_joined(tree.left)}",
             f"right_child={_joined(tree.right)}",
@@ -274,7 +262,9 @@ def _tree_text(tree: Tree, number: int, zero_missing: Ints) -> str:
             f"cat_boundaries={_joined(pointers(words[is_set]))}",
             f"cat_threshold={_joined(tree.category_bits)}",
         ]
-    return "\n".join([*lines, f"leaf_value={decimals(tree.leaf_value)}", "is_linear=0", "shrinkage=1", "", "", ""])
+    return "\n".join(
+        [*lines, f"leaf_value={_joined(tree.leaf_value.astype(float))}", "is_linear=0", "shrinkage=1", "", "", ""]
+    )
 
 
 def _joined(values: NDArray[Any]) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError
+from rerank.exchange.build import LARGEST_FLOAT, leaf_tree, refuse_missing_direction
 from rerank.exchange.engines import engine_of_format
 from rerank.exchange.registry import (
     Format,
@@ -25,22 +28,16 @@ from rerank.exchange.registry import (
     indented_json,
     known_formats,
 )
-from rerank.exchange.write import (
-    linear_model,
-    refuse_missing_direction,
-    start_of,
-    tree_model,
-    vector_lines,
-    with_split_leaves,
-)
 from rerank.files.source import check_file, open_source
 from rerank.rankers.arrays import numbered_names
+from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.imported import LARGEST_VALUE, ImportedTrees, ImportedWeights
 from rerank.rankers.linear import LinearRanker
 from rerank.rankers.ranker import Ranker, fitted_model
-from rerank.rankers.warm_start import reads_models
+from rerank.rankers.warm_start import CANDIDATES, FeatureBase, ModelBase, NoBase, UnsupervisedBase, reads_models
 from rerank.runtime.codec import LARGEST, SchemaError
 from rerank.runtime.output import check_outputs, whole_file
+from rerank.trees.forest import Forest, set_members
 
 _log = logging.getLogger("rerank")
 _OTHERS = {  # beginning of a file: what it is, and what to do
@@ -110,8 +107,8 @@ def export_model(
     model = fitted_model(model)
     kind = format_named(format)
     if not kind.writes:
-        writers = ", ".join(other.name for other in known_formats().values() if other.writes)
-        raise cannot_say(format, "a format that can be written", "one that is only read", f"Known: {writers}.")
+        remedy = f"Known: {_those_that('writes')}."
+        raise cannot_say(format, "a format that can be written", "one that is only read", remedy)
     options = WriteOptions(name, model.recipe_)
     trees = None
     if isinstance(model, LinearRanker | ImportedWeights):
@@ -124,7 +121,7 @@ def export_model(
     else:
         trees = _trees_for(kind, model)
         trees = _missing_as_zero(trees) if missing_as_zero else trees
-        files = _tree_files(kind, trees, _start_for(kind, model), options, split_leaves, vectors)
+        files = _tree_files(kind, trees, start_of(model), options, split_leaves, vectors)
     if feature_set is None:
         return _write_files(path, files)
     queries = _feature_set(model, trees, format)
@@ -135,12 +132,10 @@ def _trees_for(kind: Format, model: Ranker) -> TreeModel:
     """Return the trees of a model; refuse what the format cannot hold of them."""
     trees = tree_model(model, kind.name)
     if not (trees.is_ordered or kind.by_name):
-        by_name = ", ".join(other.name for other in known_formats().values() if other.by_name)
-        remedy = f"Import it with feature_names, or export it as {by_name}."
+        remedy = f"Import it with feature_names, or export it as {_those_that('by_name')}."
         raise cannot_say(kind.name, "features in the order of training", "a model whose file only names them", remedy)
     if len(trees.forest.categories) and not kind.categories:
-        able = " or ".join(other.name for other in known_formats().values() if other.writes and other.categories)
-        remedy = f"Export it as {able}, or train it without categorical_feature."
+        remedy = f"Export it as {_those_that('categories', ' or ')}, or train it without categorical_feature."
         raise cannot_say(kind.name, "trees that compare numbers", "a model with categories", remedy)
     if trees.category_values and not kind.writes_values:
         _log.warning(
@@ -150,28 +145,194 @@ def _trees_for(kind: Format, model: Ranker) -> TreeModel:
     return trees
 
 
-def _start_for(kind: Format, model: Ranker) -> str | None:
-    """Return the score that a model starts from; refuse one that an engine of the format does not add."""
-    start = start_of(model)
-    if start is not None and not kind.adds_first_score:
-        writers = ", ".join(other.name for other in known_formats().values() if other.adds_first_score)
-        remedy = f"Export it for an engine that adds the first stage's score ({writers}), or train without a base."
-        raise cannot_say(kind.name, "a model without a base", f"one that starts from {start}", remedy)
-    return start
+def _those_that(able: str, separator: str = ", ") -> str:
+    """Return the names of the formats of which a property is true."""
+    return separator.join(kind.name for kind in known_formats().values() if getattr(kind, able))
 
 
 def _tree_files(
     kind: Format, trees: TreeModel, start: str | None, options: WriteOptions, split_leaves: bool, vectors: int
 ) -> dict[str, bytes]:
     """Return the contents of the files of trees by the ending of their names; "" is the model."""
+    if start is not None and not kind.adds_first_score:
+        able = _those_that("adds_first_score")
+        remedy = f"Export it for an engine that adds the first stage's score ({able}), or train without a base."
+        raise cannot_say(kind.name, "a model without a base", f"one that starts from {start}", remedy)
     split = split_leaves and kind.sums == "float32" and trees.forest.leaf_value.dtype == np.float64
     files = {"": kind.write(with_split_leaves(trees) if split else trees, options)}
-    query = kind.query(options, start) if start is not None else None
-    if query is not None:
-        files[".query.json"] = indented_json(query)
+    if start is not None:
+        files[".query.json"] = indented_json(kind.query(options, start))
     if vectors:
         files[".vectors.jsonl"] = vector_lines(trees, vectors, start is not None)
     return files
+
+
+def tree_model(model: Ranker, format: str) -> TreeModel:
+    """Return the trees of a ranker, those of a base that is a ranker of trees before its own.
+
+    Raises InvalidInputError, which begins with the format, for a ranker or a base that is no sum of trees.
+    """
+    model._check_fitted()
+    if isinstance(model, ImportedTrees):
+        if len(model.missing_values_):
+            raise cannot_say(
+                format,
+                "a model that reads NaN alone as missing",
+                f"one that reads {', '.join(f'{value:g}' for value in model.missing_values_)} so",
+                "Import its booster (get_booster()), and give NaN.",
+            )
+        return replace(
+            _trees_of(model),
+            divisor=model.divisor_,
+            zero_missing=model.zero_missing_,
+            is_ordered=model.ordered_,
+            unlisted_missing=model.unlisted_missing_,
+            first_number=model.first_number_,
+        )
+    if not isinstance(model, BoostedTrees):
+        raise InvalidInputError(
+            f"{format}: expected a ranker of trees, got {model.kind}. Export LambdaMART, MART, GBRank, LogistRank, or "
+            "an imported model."
+        )
+    if not isinstance(model.base_, ModelBase):
+        return _trees_of(model)
+    base = model.base_.model
+    if not isinstance(base, ImportedTrees | BoostedTrees):
+        raise InvalidInputError(
+            f"{format}: expected a base that is a ranker of trees, got {base.kind}. Train it with another base, or "
+            "without."
+        )
+    return _after(tree_model(base, format), _trees_of(model), format)
+
+
+def _trees_of(model: ImportedTrees | BoostedTrees) -> TreeModel:
+    """Return a ranker's own trees, with the values of its category columns."""
+    names = tuple(model.feature_names_)
+    values = {names.index(name): list(values) for name, values in model.categories_.items()}
+    return TreeModel(model.forest_, model.n_features_in_, names, model.constant_, category_values=values)
+
+
+def start_of(model: Ranker) -> str | None:
+    """Return the name of the BM25 score that a model starts from: the first stage's, or a feature; None: from no score.
+
+    Raises InvalidInputError for a start that no exported model can have.
+    """
+    base = model.base_
+    while isinstance(base, ModelBase):
+        base = base.model.base_
+    if isinstance(base, NoBase):
+        return None
+    if base.source == CANDIDATES and (not isinstance(base, FeatureBase) or base.name == "run.score"):
+        return "the score of the first stage"
+    if isinstance(base, FeatureBase) and base.name.split(".")[0] == "bm25":
+        return base.name
+    what = f"the feature {base.name}" if isinstance(base, FeatureBase) else "scores given from outside"
+    what = "the sum of standardised scores" if isinstance(base, UnsupervisedBase) else what
+    raise InvalidInputError(
+        f"model: expected a base that is BM25's score, which an engine can add, got {what}. Train the model without a "
+        "base (none), or from another."
+    )
+
+
+def _after(base: TreeModel, own: TreeModel, format: str) -> TreeModel:
+    """Return the sum of two models on the features of the second."""
+    if len(base.zero_missing):
+        raise InvalidInputError(
+            f"{format}: expected a base that reads 0 as a value, got one that reads 0 as missing. Train without it."
+        )
+    names = own.feature_names or ()
+    column = np.array([names.index(name) for name in base.feature_names or ()], dtype=np.int32)
+    first = base.forest
+    second = own.forest
+    moved = replace(first, feature=column[first.feature], leaf_value=first.leaf_value.astype(np.float64) / base.divisor)
+    return replace(own, forest=_in_a_row([moved, second]), constant=base.constant + own.constant)
+
+
+def linear_model(model: LinearRanker | ImportedWeights, format: str) -> LinearModel:
+    """Return a linear ranker as weights of the features themselves.
+
+    Raises InvalidInputError for one with a base or with weights of missing values.
+    """
+    model._check_fitted()
+    if isinstance(model, ImportedWeights):
+        return LinearModel(tuple(model.weights_.tolist()), tuple(model.feature_names_), model.constant_)
+    if not isinstance(model.base_, NoBase):
+        raise InvalidInputError(f"{format}: expected a linear ranker without a base, got one with. Train it without.")
+    if len(model.standardizer_.missing):
+        raise InvalidInputError(
+            f"{format}: expected a linear ranker whose features are never missing, got weights of missing values. "
+            "Train it on data without missing values."
+        )
+    weights = model.weights_ * model.standardizer_.scales
+    constant = model.intercept_ - float(weights @ model.standardizer_.means)
+    return LinearModel(tuple(weights.tolist()), tuple(model.feature_names_), constant)
+
+
+def _in_a_row(forests: Sequence[Forest]) -> Forest:
+    """Return the trees of several forests, one forest after the other."""
+    return Forest.of([tree for forest in forests for tree in forest.trees()])
+
+
+def with_split_leaves(model: TreeModel) -> TreeModel:
+    """Return a model of twice as many trees whose sum in float32 is nearly that in float64.
+
+    A leaf value is a multiple of a step, with which sums in float32 are exact, and a rest. The trees of the rests come
+    first, as long as the sum is small; rounding then happens only where the sum grows to another power of 2.
+    """
+    forest = model.forest
+    constant = model.constant
+    step = 2.0 ** (np.ceil(np.log2(max(forest.largest_score() + abs(constant), 1e-30))) - 23)
+    whole = np.round(forest.leaf_value / step) * step
+    whole_constant = float(np.round(constant / step) * step)
+    rests = replace(forest, leaf_value=forest.leaf_value - whole)
+    parts = [
+        Forest.of([leaf_tree(constant - whole_constant)]),
+        rests,
+        Forest.of([leaf_tree(whole_constant)]),
+        replace(forest, leaf_value=whole),
+    ]
+    return replace(model, forest=_in_a_row(parts if constant else parts[1::2]), constant=0.0)
+
+
+def boundary_rows(forest: Forest, n_features: int, n_rows: int, seed: int = 0) -> NDArray[np.float32]:
+    """Return rows (n_rows, n_features) float32: values on thresholds, one float to either side, missing, 0, others."""
+    random = np.random.default_rng(seed)
+    X = np.empty((n_rows, n_features), dtype=np.float32)
+    node, category = set_members(forest)
+    compares = np.diff(forest.category_sets()[0]) == 0
+    for feature in range(n_features):
+        if feature in forest.categories:  # members, the codes between and behind them, missing ones
+            known = category[forest.feature[node] == feature]
+            X[:, feature] = random.choice(np.append(known, np.arange(known.max() + 2)), n_rows)
+            X[random.random(n_rows) < 1 / 6, feature] = np.nan
+            continue
+        on = np.unique(forest.threshold[(forest.feature == feature) & compares])
+        if not len(on):
+            X[:, feature] = random.normal(size=n_rows)
+            continue
+        inner = on[np.abs(on) < LARGEST_FLOAT] if (np.abs(on) < LARGEST_FLOAT).any() else np.zeros(1)
+        between = random.uniform(inner[0] - 1.0, inner[-1] + 1.0, n_rows).astype(np.float32)
+        chosen = on[random.integers(0, len(on), n_rows)]
+        kinds = random.integers(0, 6, n_rows)
+        options = [chosen, np.nextafter(chosen, -LARGEST_FLOAT), np.nextafter(chosen, LARGEST_FLOAT), between]
+        X[:, feature] = np.choose(kinds, [*options, np.full(n_rows, np.nan), np.zeros(n_rows)])
+    return X
+
+
+def vector_lines(model: TreeModel, count: int, adds_first_score: bool) -> bytes:
+    """Return lines of JSON: the features of a row by name, null where missing, and the score of the trees.
+
+    adds_first_score  the engine adds the score of its first stage, which is 0 in these rows
+    """
+    names = model.feature_names or numbered_names(model.n_features)
+    X = boundary_rows(model.forest, model.n_features, count)
+    ranker = ImportedTrees.of(model, names, "model")
+    note = {"first_stage_score": 0.0} if adds_first_score else {}
+    lines = []
+    for row, score in zip(X.tolist(), ranker._scores(X).tolist(), strict=True):
+        features = {name: None if value != value else value for name, value in zip(names, row, strict=True)}
+        lines.append(json.dumps({"features": features, **note, "score": score}, ensure_ascii=False))
+    return ("\n".join(lines) + "\n").encode()
 
 
 def _feature_set(model: Ranker, trees: TreeModel | None, format: str) -> bytes:
@@ -182,13 +343,38 @@ def _feature_set(model: Ranker, trees: TreeModel | None, format: str) -> bytes:
     engine = engine_of_format(format)
     names = tuple(model.feature_names_)
     settings = engine.checked(names, model.recipe_)
-    known = map(engine.feature, names)
-    as_zero = [column for column, feature in enumerate(known) if feature and feature[0].missing_is_zero]
+    as_zero = [names.index(name) for name, (feature, _) in engine.known(names).items() if feature.missing_is_zero]
     if trees is not None and as_zero:
         refuse_missing_direction(trees, f"{format} feature set", as_zero)
     for sentence in engine.needs(names, settings):
         _log.info("feature set: the engine needs %s.", sentence)
-    return indented_json(engine.feature_set(engine.entries(names, settings)))
+    return indented_json(engine.feature_set(engine.entries(dict(zip(names, names, strict=True)), settings)))
+
+
+def _missing_as_zero(model: TreeModel) -> TreeModel:
+    if len(model.zero_missing):
+        raise InvalidInputError(
+            "missing_as_zero: expected a model that reads 0 as a value, got one that reads 0 as missing. Leave it out."
+        )
+    if len(model.forest.categories):
+        raise InvalidInputError(
+            "missing_as_zero: expected a model without categories, whose code 0 is a value, got one with. Leave it out."
+        )
+    return replace(model, forest=replace(model.forest, missing_left=np.asarray(model.forest.threshold >= 0.0)))
+
+
+def _write_files(path: str | Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write the model, and beside it what has its name with an ending; "-" is stdout, with nothing beside."""
+    if str(path) == "-" and len(files) > 1:
+        raise InvalidInputError(
+            f"-: expected a file, beside which {', '.join(ending for ending in files if ending)} are written, got "
+            "stdout. Name a file."
+        )
+    contents = {Path(f"{path}{ending}"): content for ending, content in files.items()}
+    for target, content in contents.items():
+        with whole_file(target, binary=True) as handle:
+            handle.write(content)
+    return list(contents)
 
 
 def import_model(
@@ -232,70 +418,53 @@ def import_model(
 
     """
     plain = None if recipe is None else dict(recipe.to_dict() if hasattr(recipe, "to_dict") else recipe)
-    arguments = _Arguments(None if feature_names is None else tuple(feature_names), plain)
-    if isinstance(source, str | Path):
-        return _of_file(Path(source), format, arguments)
-    model = _known_estimator(source, arguments)
-    if model is None:
+    names = None if feature_names is None else tuple(feature_names)
+    features = (plain or {}).get("features") or ()
+    patterns = any("*" in name for name in features)
+    hint = names if names is not None or not features or patterns else tuple(features)
+    read = _of_file(Path(source), format, hint) if isinstance(source, str | Path) else _of_estimator(source, hint)
+    if read is None:
         raise InvalidInputError(
             "source: expected a model file, or a fitted model of LightGBM, XGBoost or CatBoost, got "
             f"{type(source).__module__}.{type(source).__name__}. Save it to a file of a known format."
         )
-    return model
+    model, kind = read
+    if names is not None and isinstance(model, TreeModel):
+        model = replace(model, first_number=1)
+    what = str(Path(source)) if isinstance(source, str | Path) else kind
+    return _ranker(model, kind, names or model.feature_names or hint, plain, what)
 
 
-@dataclass(frozen=True)
-class _Arguments:
-    """The arguments about the features: names and a recipe, None where there is none."""
-
-    names: tuple[str, ...] | None
-    recipe: dict[str, Any] | None
-
-    @property
-    def hint(self) -> tuple[str, ...] | None:
-        """The names, or else the recipe's features where these are no patterns."""
-        features = (self.recipe or {}).get("features")
-        if self.names is not None or not features or any("*" in name for name in features):
-            return self.names
-        return tuple(features)
-
-
-def _of_file(path: Path, format: str | None, arguments: _Arguments) -> ImportedTrees | ImportedWeights:
+def _of_file(path: Path, format: str | None, names: tuple[str, ...] | None) -> tuple[TreeModel | LinearModel, str]:
+    """Return the model of a file, and its format; names: of the features as the user knows them."""
     named = None if format is None else format_named(format)
     if named is not None and not named.reads:
-        readers = ", ".join(other.name for other in known_formats().values() if other.reads)
-        remedy = "Vespa's files are read as xgboost-dump." if named.name == "vespa" else f"Known: {readers}."
+        remedy = (
+            "Vespa's files are read as xgboost-dump." if named.name == "vespa" else f"Known: {_those_that('reads')}."
+        )
         raise cannot_say(named.name, "a format whose files can be read", "one that is only written", remedy)
-    path = check_file(path, "a model file")
-    with open_source(path) as handle:
+    with open_source(check_file(path, "a model file")) as handle:
         content = handle.read()
-    kind = named or _format_of(path, content)
+    kind = named or next((kind for kind in known_formats().values() if kind.recognises(content)), None)
+    if kind is None:
+        what = next((what for start, what in _OTHERS.items() if content.lstrip().startswith(start)), None)
+        got = f"{what}." if what else "a file of none of them. Name its format."
+        raise FileFormatError(path, None, f"expected a model of {_those_that('reads')}, got {got}")
     try:
         with damage_found():
-            model = _with_finite_scores(kind.read(content, arguments.hint))
+            return _with_finite_scores(kind.read(content, names)), kind.name
     except FormatFault as fault:
         raise FileFormatError(path, fault.line, str(fault)) from None
-    return _ranker(model, kind.name, arguments, str(path))
-
-
-def _format_of(path: Path, content: bytes) -> Format:
-    readers = {name: kind for name, kind in known_formats().items() if kind.reads}
-    for kind in readers.values():
-        if kind.recognises(content):
-            return kind
-    for beginning, what in _OTHERS.items():
-        if content.lstrip().startswith(beginning):
-            raise FileFormatError(path, None, f"expected a model of {', '.join(readers)}, got {what}.")
-    raise FileFormatError(
-        path, None, f"expected a model of {', '.join(readers)}, got a file of none of them. Name its format."
-    )
 
 
 @reads_models("estimators")
 def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranker | None:
     """Return an estimator's model with these names of features where it numbers its own; None for another object."""
-    model = _known_estimator(estimator, _Arguments(None, None))
-    if model is None or names is None or len(names) != model.n_features_in_:
+    read = _of_estimator(estimator, None)
+    if read is None:
+        return None
+    model = _ranker(*read, read[0].feature_names, None, read[1])
+    if names is None or len(names) != model.n_features_in_:
         return model
     own = tuple(model.feature_names_)
     if all(map(_NUMBERED.fullmatch, own)) or model._as_trained(names) == own:
@@ -305,19 +474,17 @@ def estimator_as_base(estimator: object, names: tuple[str, ...] | None) -> Ranke
     return model
 
 
-def _known_estimator(estimator: object, arguments: _Arguments) -> ImportedTrees | ImportedWeights | None:
-    """Return an estimator's model; None where no format knows it."""
+def _of_estimator(estimator: object, names: tuple[str, ...] | None) -> tuple[TreeModel | LinearModel, str] | None:
+    """Return an estimator's model, and its format; None where no format knows it."""
     for kind in known_formats().values():
         try:
             with damage_found():
                 content = kind.content_of(estimator)
-                if content is None:
-                    continue
-                own = content if isinstance(content, TreeModel) else kind.read(content, arguments.hint)
-                model = _with_finite_scores(own)
+                if content is not None:
+                    read = content if isinstance(content, TreeModel) else kind.read(content, names)
+                    return _with_finite_scores(read), kind.name
         except FormatFault as fault:
             raise InvalidInputError(f"{kind.name}: {fault}") from None
-        return _ranker(model, kind.name, arguments, kind.name)
     return None
 
 
@@ -334,10 +501,14 @@ def _with_finite_scores(model: TreeModel | LinearModel) -> TreeModel | LinearMod
 
 
 def _ranker(
-    model: TreeModel | LinearModel, source: str, arguments: _Arguments, what: str
+    model: TreeModel | LinearModel,
+    source: str,
+    names: tuple[str, ...] | None,
+    recipe: Mapping[str, Any] | None,
+    what: str,
 ) -> ImportedTrees | ImportedWeights:
-    """Return a model as a ranker; `what` is its origin, for messages."""
-    names = arguments.names or model.feature_names or arguments.hint or numbered_names(model.n_features)
+    """Return a model as a ranker; names: None for numbers; what: its origin, for messages."""
+    names = names or numbered_names(model.n_features)
     if len(names) != model.n_features:
         raise InvalidInputError(
             f"{what}: expected names of {model.n_features} features, got {len(names)}. Name them all, in the order of "
@@ -345,39 +516,10 @@ def _ranker(
         )
     try:
         if isinstance(model, LinearModel):
-            return ImportedWeights.of(model.weights, names, source, constant=model.constant, recipe=arguments.recipe)
-        model = model if arguments.names is None else replace(model, first_number=1)
-        trees = ImportedTrees.of(model, names, source, arguments.recipe)
+            return ImportedWeights.of(model.weights, names, source, constant=model.constant, recipe=recipe)
+        trees = ImportedTrees.of(model, names, source, recipe)
         trees.categories_ = {names[column]: values for column, values in model.category_values.items()}
         return trees
     except SchemaError as error:
         got = f"{error.path}: expected {error.expected}, got {error.got}"
         raise InvalidInputError(f"{what}: {got}. Give other names (feature_names=, --names FILE).") from None
-
-
-def _missing_as_zero(model: TreeModel) -> TreeModel:
-    if len(model.zero_missing):
-        raise InvalidInputError(
-            "missing_as_zero: expected a model that reads 0 as a value, got one that reads 0 as missing. Leave it out."
-        )
-    if len(model.forest.categories):
-        raise InvalidInputError(
-            "missing_as_zero: expected a model without categories, whose code 0 is a value, got one with. Leave it out."
-        )
-    return replace(model, forest=replace(model.forest, missing_left=np.asarray(model.forest.threshold >= 0.0)))
-
-
-def _write_files(path: str | Path, files: Mapping[str, bytes]) -> list[Path]:
-    """Write the model, and beside it what has its name with an ending; "-" is stdout, with nothing beside."""
-    if str(path) == "-" and len(files) > 1:
-        raise InvalidInputError(
-            f"-: expected a file, beside which {', '.join(ending for ending in files if ending)} are written, got "
-            "stdout. Name a file."
-        )
-    written = []
-    for ending, content in files.items():
-        target = Path(f"{path}{ending}")
-        with whole_file(target, binary=True) as handle:
-            handle.write(content)
-        written.append(target)
-    return written

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from rerank.errors import InvalidInputError
+from rerank.exchange.build import flat_children, summed
 from rerank.exchange.registry import Format, TreeModel, WriteOptions, register
-from rerank.exchange.write import flat_children, summed
 from rerank.trees.forest import Forest
 
 

@@ -17,67 +17,42 @@ import numpy as np
 from rerank.errors import shown
 from rerank.exchange.build import (
     MOST_FEATURES,
-    Leaf,
     Node,
+    decimal,
     each_tree,
     feature_count,
     joined,
     nested,
     numbers,
+    refuse_missing_direction,
+    single,
     single_number,
+    summed,
     tree_of,
     weighed,
 )
 from rerank.exchange.engines import PARAMETER
 from rerank.exchange.registry import Format, FormatFault, LinearModel, TreeModel, WriteOptions, register
-from rerank.exchange.write import decimal, refuse_missing_direction, single, summed
-from rerank.trees.forest import Forest, Tree
+from rerank.trees.forest import Tree
 from rerank.types.retriever import CONTENTS
 
 
-def parsed_xml(text: str, first_line: int = 1) -> ElementTree.Element:
-    """Return the root element of a text; raises FormatFault with the line of the file."""
-    try:
-        return ElementTree.fromstring(text)
-    except ElementTree.ParseError as error:
-        line, column = error.position
-        got = f"{str(error).partition(':')[0]} at column {column + 1}"
-        raise FormatFault("XML", got, first_line + line - 1) from None
-
-
-def _read(split: ElementTree.Element) -> Leaf | Node:
+def _read(split: ElementTree.Element) -> Node:
     """Return a leaf or a node, at which a missing value is read as 0."""
     if split.find("output") is not None:
-        return Leaf(float(numbers([split.findtext("output")])[0]))
+        return Node(value=float(numbers([split.findtext("output")])[0]))
     first, second = split.findall("split")
     children = {first.get("pos"): first, second.get("pos"): second}
     feature = feature_count(split.findtext("feature"))
     threshold = single_number(split.findtext("threshold"))
-    return Node(feature - 1, threshold, threshold >= 0.0, children["left"], children["right"])
+    return Node(feature - 1, threshold, threshold >= 0.0, children=(children["left"], children["right"]))
 
 
 def _read_tree(element: ElementTree.Element) -> Tree:
     root = element.find("split")
     if root is None:
         raise FormatFault("an element split", "none")
-    return weighed(tree_of(root, _read), single_number(element.get("weight")), np.float32, np.float64)
-
-
-def _splits(forest: Forest) -> list[list[str]]:
-    """Return the lines of each tree's `split`, one tag or tag with its text a line."""
-    values = single(forest.leaf_value)
-
-    def leaf(index: int) -> list[str]:
-        return [f"<output> {decimal(values[index])} </output>"]
-
-    def node(index: int, depth: int, left: list[str], right: list[str]) -> list[str]:
-        feature = int(forest.feature[index]) + 1
-        lines = [f"<feature> {feature} </feature>", f"<threshold> {decimal(forest.threshold[index])} </threshold>"]
-        for side, child in (("left", left), ("right", right)):
-            lines += [f'<split pos="{side}">', *child, "</split>"]
-        return lines
-
-    return [["<split>", *lines, "</split>"] for lines in nested(forest, leaf, node, DEEPEST, "ranklib")]
+    return weighed(tree_of(root, _read), single_number(element.get("weight")), np.float64)
 
 
 TREES = ("LambdaMART", "MART", "Random Forests")
@@ -112,8 +87,12 @@ class RankLib(Format):
             return _linear(text, kind == REGRESSION, names)
         line = head[0].count("\n") + 1
         body = text[head.end() :]
-        root = parsed_xml(f"<models>{body}</models>", line)
-        ensembles = list(root)
+        try:
+            ensembles = list(ElementTree.fromstring(f"<models>{body}</models>"))
+        except ElementTree.ParseError as error:
+            row, column = error.position
+            got = f"{str(error).partition(':')[0]} at column {column + 1}"
+            raise FormatFault("XML", got, line + row - 1) from None
         if not ensembles or any(ensemble.tag != "ensemble" for ensemble in ensembles):
             raise FormatFault("an element ensemble", "none", line)
         if kind != "Random Forests" and len(ensembles) > 1:
@@ -135,22 +114,20 @@ class RankLib(Format):
         weights = [f"{number}:{decimal(weight)}" for number, weight in enumerate(model.weights, 1)]
         return f"## {kind}\n{' '.join(start + weights)}\n".encode()
 
-    def query(self, options: WriteOptions, base_field: str | None) -> dict[str, object] | None:
+    def query(self, options: WriteOptions, start: str) -> dict[str, object]:
         """Return the rescoring request of the plug-ins for Elasticsearch and OpenSearch."""
-        return rescore(options, base_field)
+        return rescore(options, start)
 
 
-def rescore(options: WriteOptions, base_field: str | None) -> dict[str, object]:
-    """Return a search that adds the model's score to the first stage's BM25, or replaces it where there is no base."""
-    field = (base_field or "").partition(".")[2] or CONTENTS
-    total = base_field is not None
+def rescore(options: WriteOptions, start: str) -> dict[str, object]:
+    """Return a search that adds the model's score to the first stage's BM25."""
     return {
-        "query": {"match": {field: "QUERY"}},
+        "query": {"match": {start.partition(".")[2] or CONTENTS: "QUERY"}},
         "rescore": {
             "window_size": 1000,
             "query": {
                 "rescore_query": {"sltr": {"model": options.name, "params": {PARAMETER: "QUERY"}}},
-                "query_weight": 1.0 if total else 0.0,
+                "query_weight": 1.0,
                 "rescore_query_weight": 1.0,
                 "score_mode": "total",
             },
@@ -159,8 +136,21 @@ def rescore(options: WriteOptions, base_field: str | None) -> dict[str, object]:
 
 
 def _ensemble_lines(model: TreeModel) -> list[str]:
-    """Return the lines of the element `ensemble`, with the constant as the first tree."""
-    trees = _splits(model.forest)
+    """Return the lines of the element `ensemble`, a tag or a tag with its text each; the constant is the last tree."""
+    forest = model.forest
+    values = single(forest.leaf_value)
+
+    def leaf(index: int) -> list[str]:
+        return [f"<output> {decimal(values[index])} </output>"]
+
+    def node(index: int, depth: int, left: list[str], right: list[str]) -> list[str]:
+        feature = int(forest.feature[index]) + 1
+        lines = [f"<feature> {feature} </feature>", f"<threshold> {decimal(forest.threshold[index])} </threshold>"]
+        for side, child in (("left", left), ("right", right)):
+            lines += [f'<split pos="{side}">', *child, "</split>"]
+        return lines
+
+    trees = [["<split>", *lines, "</split>"] for lines in nested(forest, leaf, node, DEEPEST, "ranklib")]
     if model.constant:
         trees.append(["<split>", f" <output> {decimal(float(single(model.constant)))} </output>", "</split>"])
     lines = ["<ensemble>"]

@@ -90,16 +90,16 @@ class FormatFault(SchemaError):
 
 
 @contextmanager
-def damage_found(part: str = "", line: int | None = None) -> Iterator[None]:
-    """Raise what goes wrong in reading a part of a file, which begins in a line, as a FormatFault."""
+def damage_found(part: str = "") -> Iterator[None]:
+    """Raise what goes wrong in reading a part of a file as a FormatFault."""
     try:
         yield
     except SchemaError as fault:
         path = fault.within(part).path if part else fault.path
-        raise FormatFault(fault.expected, fault.got, getattr(fault, "line", None) or line, fault.remedy, path) from None
+        raise FormatFault(fault.expected, fault.got, getattr(fault, "line", None), fault.remedy, path) from None
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         got = f"a damaged one ({type(error).__name__}: {shown(str(error))})"
-        raise FormatFault("a whole model file", got, line, path=part) from None
+        raise FormatFault("a whole model file", got, path=part) from None
 
 
 def compact_json(value: object) -> bytes:
@@ -149,12 +149,12 @@ class Format(ABC):
         """Return the content of a file of a linear model; most formats are of trees only."""
         raise cannot_say(self.name, "a ranker of boosted trees, or an imported one", "a linear ranker")
 
-    def query(self, options: WriteOptions, base_field: str | None) -> dict[str, Any] | None:
-        """Return the engine's requests that use the model, or None where there is no engine.
+    def query(self, options: WriteOptions, start: str) -> dict[str, Any]:
+        """Return the engine's request that adds the first stage's score to the model's, of a format that can.
 
-        base_field  the field whose BM25 score the model starts from; None for a model without a base
+        start  whose BM25 score the model starts from: the feature `bm25.FIELD`, or the first stage over all text
         """
-        return None
+        raise NotImplementedError
 
     def recognises(self, content: bytes) -> bool:
         """Return whether the content looks like this format."""

@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 from rerank.errors import shown
 from rerank.exchange.build import (
     Floats32,
-    Leaf,
     Node,
+    decimal,
     each_tree,
     joined,
+    neighbours,
     nested,
+    single,
     single_number,
+    summed,
     tree_of,
     weighed,
 )
@@ -36,7 +39,6 @@ from rerank.exchange.registry import (
     compact_json,
     register,
 )
-from rerank.exchange.write import decimal, single, summed
 from rerank.rankers.arrays import numbered_names
 from rerank.runtime.codec import parse_json
 from rerank.trees.forest import Forest, Tree
@@ -80,7 +82,7 @@ class Solr(Format):
 
         def read(raw: Any) -> Tree:
             root = tree_of(raw["root"], lambda node: _read(node, columns, null_is_zero))
-            return weighed(root, _number(raw["weight"]), np.float32, np.float32)
+            return weighed(root, _number(raw["weight"]))
 
         trees = each_tree(params["trees"], read)
         return TreeModel(joined(trees, len(features), np.float32), len(features), features)
@@ -109,23 +111,19 @@ def without_slack(thresholds: Floats32, features: NDArray[np.int32], names: tupl
     sum may pass over a number.
     """
     with np.errstate(over="ignore"):
-        nearest = (thresholds.astype(np.float64) - float(SLACK)).astype(np.float32)
-        adjusted = nearest.copy()
-        done = nearest + SLACK == thresholds
-        below = nearest
-        above = nearest
+        adjusted = (thresholds.astype(np.float64) - float(SLACK)).astype(np.float32)
+        below = above = adjusted
         for _ in range(TRIES):
-            below = np.nextafter(below, np.float32(-np.inf))
-            above = np.nextafter(above, np.float32(np.inf))
+            below = neighbours(below, -np.inf)
+            above = neighbours(above, np.inf)
             for candidate in (below, above):
-                fits = ~done & (candidate + SLACK == thresholds)
-                adjusted[fits], done = candidate[fits], done | fits
-    if not done.all():
-        index = int(np.argmin(done))
+                adjusted = np.where(adjusted + SLACK == thresholds, adjusted, candidate)
+        wrong = np.flatnonzero(adjusted + SLACK != thresholds)
+    if len(wrong):
         raise cannot_say(
             "solr",
             "thresholds that are a float32 plus 1e-6, which Solr adds",
-            f"{thresholds[index]!s} of feature {names[int(features[index])]}",
+            f"{thresholds[wrong[0]]!s} of feature {names[int(features[wrong[0]])]}",
             "Multiply the feature by 1,000 or more in the recipe and train again, or choose another format.",
         )
     return adjusted
@@ -154,15 +152,15 @@ def _stored(forest: Forest, names: tuple[str, ...], limits: Floats32) -> list[di
     return nested(forest, leaf, node, DEEPEST, "solr")
 
 
-def _read(node: Any, columns: Mapping[str, int], null_is_zero: bool) -> Leaf | Node:
+def _read(node: Any, columns: Mapping[str, int], null_is_zero: bool) -> Node:
     if "feature" not in node:
-        return Leaf(_number(node["value"]))
+        return Node(value=_number(node["value"]))
     limit = np.float32(_number(node["threshold"])) + SLACK
     side = node.get("missing")
     if side not in (*_SIDES, None) or (side is None and not null_is_zero):
         raise FormatFault("missing as left or right", shown(side))
     missing_left = bool(limit >= 0.0) if side is None else side == _SIDES[0]
-    return Node(columns[node["feature"]], float(limit), missing_left, node["left"], node["right"])
+    return Node(columns[node["feature"]], float(limit), missing_left, children=(node["left"], node["right"]))
 
 
 def _feature(stored: Any) -> str:

@@ -21,11 +21,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import shown
 from rerank.exchange.build import (
-    Leaf,
     Node,
     Sets,
     Splits,
@@ -33,16 +31,22 @@ from rerank.exchange.build import (
     each_tree,
     feature_count,
     first_number_of,
+    flat_children,
     flat_tree,
     joined,
+    known_counts,
     leaf_tree,
-    less_than,
+    neighbours,
     nested,
+    node_counts,
     numbers,
+    single,
     single_number,
+    summed,
     tree_of,
     weighed,
     wholes,
+    with_tests_below,
 )
 from rerank.exchange.ranklib import rescore
 from rerank.exchange.registry import (
@@ -54,12 +58,12 @@ from rerank.exchange.registry import (
     compact_json,
     register,
 )
-from rerank.exchange.write import known_counts, node_counts, single, summed, with_tests_below
 from rerank.rankers.arrays import numbered_names
 from rerank.runtime.codec import parse_json
 from rerank.trees.forest import Forest, Tree, set_members
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, pointers
+from rerank.types.retriever import CONTENTS
 
 logger = logging.getLogger("rerank")
 TREES = "gbtree"
@@ -71,7 +75,6 @@ IDENTITY = (
 )
 LOGISTIC = ("binary:logistic", "reg:logistic")  # the base score is a probability
 EXPONENTIAL = ("count:poisson", "reg:gamma", "reg:tweedie", "survival:cox", "survival:aft")
-AGAIN = "Train the model again without it."
 
 
 @register("xgboost")
@@ -116,7 +119,6 @@ class XGBoost(Format):
                 raise cannot_say("xgboost", "feature names without [, ] and <", shown(name), "Rename it.")
         forest = replace(forest, leaf_count=known_counts(forest, "xgboost"))
         trees = [_stored_tree(tree, number, model.n_features) for number, tree in enumerate(forest.trees())]
-        base = str(float(single(model.constant)))
         shape = {"num_parallel_tree": "1", "num_trees": str(len(trees))}
         learner = {
             "attributes": {},
@@ -132,7 +134,7 @@ class XGBoost(Format):
                 "name": "gbtree",
             },
             "learner_model_param": {
-                "base_score": base,
+                "base_score": str(float(single(model.constant))),
                 "boost_from_average": "0",
                 "num_class": "0",
                 "num_feature": str(model.n_features),
@@ -160,7 +162,7 @@ def _model(stored: Any, is_estimator: bool) -> TreeModel:
     trees = each_tree(_trees(model, learner.get("attributes") or {}, is_estimator), _tree)
     if booster["name"] == DART:
         weights = numbers(booster["weight_drop"])[: len(trees)].tolist()
-        trees = [weighed(tree, weight, np.float32, np.float32) for tree, weight in zip(trees, weights, strict=True)]
+        trees = [weighed(tree, weight) for tree, weight in zip(trees, weights, strict=True)]
     base = _base(parameters["base_score"], learner["objective"]["name"])
     if base:
         trees.insert(0, leaf_tree(float(base)))
@@ -226,7 +228,7 @@ def _base(text: object, objective: str) -> np.float32:
 
 def _tree(raw: Any) -> Tree:
     if str(raw["tree_param"].get("size_leaf_vector", "1")) not in ("0", "1"):
-        raise FormatFault("leaves of one value", "vectors", remedy=AGAIN)
+        raise FormatFault("leaves of one value", "vectors", remedy="Train the model again without it.")
     left = wholes(raw["left_children"])
     n_nodes = len(left)
     right, feature, kind, default_left = (
@@ -241,8 +243,8 @@ def _tree(raw: Any) -> Tree:
     sets = _sets(raw, np.flatnonzero((kind > 0) & ~is_leaf))
     is_set = np.isin(np.arange(n_nodes), list(sets))
     children = np.where(is_set, right, left), np.where(is_set, left, right)
-    splits = Splits(feature, less_than(value), (default_left > 0) ^ is_set, sets)
-    return _of_reached(is_leaf, splits, children, value, gain, count)
+    splits = Splits(feature, neighbours(value, -np.inf), (default_left > 0) ^ is_set, sets)
+    return flat_tree(is_leaf, splits, children, value, gain, count)  # pruning leaves others behind
 
 
 def _sets(raw: Any, nodes: Ints) -> Sets:
@@ -256,57 +258,34 @@ def _sets(raw: Any, nodes: Ints) -> Sets:
     return {node: parts[node] for node in nodes.tolist()}
 
 
-def _of_reached(is_leaf: NDArray[np.bool_], splits: Splits, children: tuple[Ints, Ints], *values: Floats) -> Tree:
-    """Return the tree of the nodes that the root reaches; pruning leaves others behind.
-
-    values  leaf values, gains and hessians, as `flat_tree` takes them
-    """
-    left, right = children
-    reached = np.zeros(len(left), dtype=np.bool_)
-    front = np.zeros(1, dtype=np.int64)
-    while len(front):
-        if reached[front].any() or front.min() < 0:
-            raise FormatFault("a tree of nodes", "a circle, or a node with one child")
-        reached[front] = True
-        nodes = front[~is_leaf[front]]
-        front = np.concatenate([left[nodes], right[nodes]])
-    number = np.cumsum(reached) - 1
-    value, gain, count = (column[reached] for column in values)
-    children = number[left[reached]], number[right[reached]]
-    return flat_tree(is_leaf[reached], splits.select(reached, number), children, value, gain, count)
-
-
 def _stored_tree(tree: Tree, number: int, n_features: int) -> dict[str, Any]:
-    order, left, right, parents = _siblings(tree.left.tolist(), tree.right.tolist())
-    inner = order >= 0
-    indices = np.where(order >= 0, order, 0)
-    values = single(tree.leaf_value)[np.where(inner, 0, ~order)]
-    limits, gains, features, missing = (
-        np.append(column, np.zeros(1, column.dtype))[indices]  # one more for a tree without a node
-        for column in (tree.threshold, tree.gain, tree.feature, tree.missing_left)
-    )
-    conditions = np.where(inner, limits.astype(np.float64), values)
+    order, left, right, parents = _siblings(*(side.tolist() for side in flat_children(tree)))
+    values = single(tree.leaf_value)
     node_count, leaf_count = node_counts(tree)
-    counts = np.where(inner, np.append(node_count, 0.0)[indices], leaf_count[np.where(inner, 0, ~order)])
     of_node, category = set_members(Forest.of([tree]))
-    is_set = inner & np.isin(indices, of_node)
-    sets = [category[of_node == node] for node in indices[is_set].tolist()]
+    is_set = np.isin(order, of_node)
+    sets = [category[of_node == node] for node in order[is_set].tolist()]
+    zeros = np.zeros(len(values))
+
+    def column(of_nodes: Any, of_leaves: Floats = zeros) -> Floats:
+        return np.concatenate([of_nodes, of_leaves])[order]
+
     return {
-        "base_weights": np.where(inner, 0.0, values).tolist(),
+        "base_weights": column(np.zeros(len(tree.feature)), values).tolist(),
         "categories": [category for members in sets for category in members.tolist()],
         "categories_nodes": np.flatnonzero(is_set).tolist(),
         "categories_segments": pointers([len(members) for members in sets])[:-1].tolist(),
         "categories_sizes": [len(members) for members in sets],
-        "default_left": (inner & missing).astype(int).tolist(),
+        "default_left": column(tree.missing_left).astype(int).tolist(),
         "id": number,
         "left_children": left,
-        "loss_changes": single(np.where(inner, np.clip(gains, -1e38, 1e38), 0.0)).tolist(),
+        "loss_changes": single(column(np.clip(tree.gain, -1e38, 1e38))).tolist(),
         "parents": parents,
         "right_children": right,
-        "split_conditions": conditions.tolist(),
-        "split_indices": np.where(inner, features, 0).tolist(),
+        "split_conditions": column(tree.threshold, values).tolist(),
+        "split_indices": column(tree.feature).astype(int).tolist(),
         "split_type": is_set.astype(int).tolist(),
-        "sum_hessian": single(counts).tolist(),
+        "sum_hessian": single(column(node_count, leaf_count)).tolist(),
         "tree_param": {
             "num_deleted": "0",
             "num_feature": str(n_features),
@@ -316,15 +295,18 @@ def _stored_tree(tree: Tree, number: int, n_features: int) -> dict[str, Any]:
     }
 
 
-def _siblings(left: list[int], right: list[int]) -> tuple[Any, list[int], list[int], list[int]]:
-    """Return nodes and ~leaves from the root down, siblings side by side as XGBoost needs them, with their links."""
-    order = [0 if left else -1]
+def _siblings(left: list[int], right: list[int]) -> tuple[Ints, list[int], list[int], list[int]]:
+    """Return nodes and leaves from the root down, siblings side by side as XGBoost needs them, with their links.
+
+    left, right  as `flat_children` numbers them
+    """
+    order = [0]
     parents = [NO_PARENT]
     lefts: list[int] = []
-    for index, child in enumerate(order):
-        lefts.append(len(order) if child >= 0 else -1)
-        if child >= 0:
-            order += [left[child], right[child]]
+    for index, node in enumerate(order):
+        lefts.append(len(order) if node < len(left) else -1)
+        if node < len(left):
+            order += [left[node], right[node]]
             parents += [index, index]
     rights = [child + 1 if child >= 0 else -1 for child in lefts]
     return np.array(order, dtype=np.int64), lefts, rights, parents
@@ -359,12 +341,10 @@ class XGBoostDump(Format):
         stored_names, column, is_ordered, from_zero = _columns(tuple(features), names)
         trees = [replace(tree, feature=column[tree.feature].astype(np.int32)) for tree in trees]
         forest = joined(trees, len(stored_names), np.float32)
-        n_features = len(stored_names)
-        has_names = stored_names != numbered_names(n_features)
         return TreeModel(
             forest,
-            n_features,
-            stored_names if has_names else None,
+            len(stored_names),
+            None if stored_names == numbered_names(len(stored_names)) else stored_names,
             is_ordered=is_ordered,
             unlisted_missing=not zero,
             first_number=first_number_of(forest) if from_zero else 1,
@@ -375,9 +355,9 @@ class XGBoostDump(Format):
         # all versions of the plug-ins know this objective, whose scores are raw; older ones do not know rank:ndcg
         return compact_json({"objective": "rank:pairwise", "splits": dumped_trees(model, "xgboost-dump")})
 
-    def query(self, options: WriteOptions, base_field: str | None) -> dict[str, Any] | None:
+    def query(self, options: WriteOptions, start: str) -> dict[str, Any]:
         """Return the rescoring request of the plug-ins."""
-        return rescore(options, base_field)
+        return rescore(options, start)
 
 
 def dumped_trees(model: TreeModel, format: str) -> list[dict[str, Any]]:
@@ -434,9 +414,9 @@ def _columns(known: tuple[Any, ...], names: tuple[str, ...] | None) -> tuple[tup
     return known or ("1",), np.arange(len(known)), len(known) < 2, False
 
 
-def _read(node: Any, features: dict[Any, int], zero: bool) -> Leaf | Node:
+def _read(node: Any, features: dict[Any, int], zero: bool) -> Node:
     if "leaf" in node:
-        return Leaf(single_number(node["leaf"]), float(node.get("cover", 0.0)))
+        return Node(value=single_number(node["leaf"]), rows=float(node.get("cover", 0.0)))
     first, second = node["children"]
     children = {first["nodeid"]: first, second["nodeid"]: second}
     yes = node["yes"]
@@ -445,10 +425,10 @@ def _read(node: Any, features: dict[Any, int], zero: bool) -> Leaf | Node:
     if {yes, no} != set(children) or missing not in (yes, no):
         got = f"yes {shown(yes)}, no {shown(no)}, missing {shown(missing)}"
         raise FormatFault("two children that yes and no name, one of them missing", got)
-    threshold = float(less_than(np.array(single_number(node["split_condition"]))))
+    threshold = float(neighbours(single_number(node["split_condition"]), -np.inf))
     missing_left = bool(threshold >= 0.0) if zero else missing == yes
     feature = features.setdefault(node["split"], len(features))
-    return Node(feature, threshold, missing_left, children[yes], children[no])
+    return Node(feature, threshold, missing_left, children=(children[yes], children[no]))
 
 
 @register("vespa")
@@ -464,13 +444,11 @@ class Vespa(Format):
         """Return a list of trees, for the folder `models` of an application."""
         return compact_json(dumped_trees(model, "vespa"))
 
-    def query(self, options: WriteOptions, base_field: str | None) -> dict[str, Any] | None:
+    def query(self, options: WriteOptions, start: str) -> dict[str, Any]:
         """Return the phases of a rank profile: the trees are added to the first phase's BM25."""
-        field = (base_field or "").partition(".")[2] or "contents"
-        trees = f'xgboost("{options.name}.json")'
         return {
-            "first-phase": {"expression": f"bm25({field})"},
-            "second-phase": {"expression": f"firstPhase + {trees}" if base_field else trees, "rerank-count": 1000},
+            "first-phase": {"expression": f"bm25({start.partition('.')[2] or CONTENTS})"},
+            "second-phase": {"expression": f'firstPhase + xgboost("{options.name}.json")', "rerank-count": 1000},
         }
 
 

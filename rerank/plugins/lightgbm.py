@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from rerank.errors import InvalidInputError, shown
 from rerank.exchange.lightgbm import model_text
-from rerank.exchange.write import tree_model
+from rerank.exchange.models import tree_model
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.rankers.arrays import category_values, coded, feature_matrix, number_column, numbers
@@ -492,7 +492,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
                     f"feature_name: expected {ranker.n_features_in_} different names, got {shown(list(feature_name))}."
                 )
             ranker.feature_names_ = tuple(map(str, feature_name))
-        booster = lightgbm.Booster(model_str=model_text(tree_model(ranker, "lightgbm"), "lightgbm"))
+        booster = lightgbm.Booster(model_str=model_text(tree_model(ranker, "lightgbm")))
         n_earlier = booster.num_trees() - ranker.forest_.n_trees
         booster.best_iteration = watcher.best_iteration + n_earlier if watcher.best_iteration else 0
         self._Booster = booster

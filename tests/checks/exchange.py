@@ -39,7 +39,7 @@ import xgboost  # noqa: E402
 from tabulate import tabulate  # noqa: E402
 
 import rerank  # noqa: E402
-from rerank.exchange.write import boundary_rows, tree_model  # noqa: E402
+from rerank.exchange.models import boundary_rows, tree_model  # noqa: E402
 from tests.checks import DATA  # noqa: E402
 
 LIST = 100  # rows of a list whose order is compared

@@ -13,8 +13,8 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.exchange.catboost import _city_hash
+from rerank.exchange.models import boundary_rows
 from rerank.exchange.registry import TreeModel, known_formats
-from rerank.exchange.write import boundary_rows
 from rerank.rankers.imported import ImportedTrees
 from rerank.trees.forest import Forest
 from tests.exchange.conftest import NAMES, _moderate, random_tree

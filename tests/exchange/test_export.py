@@ -13,9 +13,9 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
+from rerank.exchange.models import boundary_rows
 from rerank.exchange.registry import TreeModel, known_formats
 from rerank.exchange.solr import without_slack
-from rerank.exchange.write import boundary_rows
 from rerank.rankers.imported import ImportedTrees
 from rerank.rankers.ranker import Ranker
 from tests.exchange.conftest import NAMES, random_model, trained

@@ -12,8 +12,8 @@ import pytest
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError
+from rerank.exchange.models import boundary_rows
 from rerank.exchange.registry import FormatFault, TreeModel, known_formats
-from rerank.exchange.write import boundary_rows
 from rerank.exchange.xgboost import _base
 from rerank.rankers.imported import ImportedTrees
 from rerank.trees.forest import Forest

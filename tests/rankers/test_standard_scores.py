@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
-from rerank.exchange.write import start_of
+from rerank.exchange.models import start_of
 from rerank.rankers.ranker import read_model
 from rerank.rankers.warm_start import SCORES, standardised
 from tests.oracles.standard_scores import standard_scores
