@@ -33,6 +33,8 @@ class Scorer:
         Takes a query and a list of n texts, returns n numbers; the higher, the more relevant.
     seconds : float
         Time for the texts of one query, after which the ranking goes on without their scores.
+    known : dict
+        Scores that were given, by query and document id.
 
     """
 
@@ -43,7 +45,24 @@ class Scorer:
 
     @classmethod
     def of(cls, scorer: Scorer | str | Callable[[str, list[str]], Any] | None) -> Scorer | None:
-        """Return a scorer as it is, of a callable, or of a name; None of None. Raises InvalidInputError."""
+        """Return a scorer as it is, or that of a function or a name.
+
+        Parameters
+        ----------
+        scorer : Scorer, str, callable or None
+            The scorer; None is none.
+
+        Returns
+        -------
+        Scorer or None
+            The scorer.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no such function, or no model of this name on this machine.
+
+        """
         if scorer is None or isinstance(scorer, cls):
             return scorer
         if isinstance(scorer, str) and scorer.startswith(CROSS_ENCODER):
@@ -51,9 +70,22 @@ class Scorer:
         return cls(*named_function("scorer", scorer, "from a query and a list of texts to numbers"))
 
     def scores(self, query: str, doc_ids: Sequence[str], texts: Callable[[list[int]], list[str]]) -> Floats:
-        """Return the score of each document, (n_docs,); NaN where the scorer fails or is late, which is logged.
+        """Return the score of each document for a query.
 
-        texts  returns the texts of documents by their positions in `doc_ids`
+        Parameters
+        ----------
+        query : str
+            The text of the query.
+        doc_ids : sequence of str
+            The documents.
+        texts : callable
+            Returns the texts of documents by their positions in `doc_ids`.
+
+        Returns
+        -------
+        ndarray of shape (n_docs,), dtype float64
+            The scores; NaN where the scorer fails or is late, which is logged.
+
         """
         unknown = [row for row, doc_id in enumerate(doc_ids) if (query, doc_id) not in self.known]
         if unknown:

@@ -152,7 +152,8 @@ def test_page_is_the_same_every_time(page: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high"), [(0.0, 0.0), (0.0, 1.0), (-0.013, 0.029), (0.31, 0.32), (0, 899), (-3e-7, 4e-7), (0.25, 0.25)]
+    ("low", "high"),
+    [(0.0, 0.0), (0.0, 1.0), (-0.013, 0.029), (0.31, 0.32), (0, 899), (-3e-7, 4e-7), (-2e-15, 1e-15), (0.25, 0.25)],
 )
 def test_ticks_are_round_few_and_hold_the_range(low: float, high: float) -> None:
     result = ticks(low, high)

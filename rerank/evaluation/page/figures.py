@@ -158,7 +158,8 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
     step = next(step * power for step in STEPS if span / (step * power) <= most)
     first = floor(low / step + 1e-9)
     last = ceil(high / step - 1e-9)
-    return [round(number * step, 12) for number in range(first, max(last, first + 1) + 1)]
+    places = 12 - floor(log10(step))
+    return [round(number * step, places) for number in range(first, max(last, first + 1) + 1)]
 
 
 def line_chart(name: str, title: str, description: str, series: Sequence[Series], x: Axis, y: Axis) -> Element:
