@@ -87,19 +87,17 @@ class Scorer:
             The scores; NaN where the scorer fails or is late, which is logged.
 
         """
-        unknown = [row for row, doc_id in enumerate(doc_ids) if (query, doc_id) not in self.known]
+        scores = np.array([self.known.get((query, doc_id), np.nan) for doc_id in doc_ids])
+        unknown = np.flatnonzero(np.isnan(scores)).tolist()
         if unknown:
             try:
-                values = self._called(query, texts(unknown))
+                scores[unknown] = self._called(query, texts(unknown))
             except Exception as error:  # whatever a user's function raises: the answer comes in the model's order
                 _log.warning("scorer %s: no scores of %d texts: %s.", self.name, len(unknown), exception_text(error))
-                values = np.full(len(unknown), np.nan)
             if len(self.known) + len(unknown) > MOST_SCORES:
                 self.known.clear()
-            pairs = zip(unknown, values.tolist(), strict=True)
-            scored = {(query, doc_ids[row]): value for row, value in pairs if not np.isnan(value)}
-            self.known.update(scored)
-        return np.array([self.known.get((query, doc_id), np.nan) for doc_id in doc_ids])
+            self.known.update({(query, doc_ids[row]): float(scores[row]) for row in unknown})
+        return scores
 
     def _called(self, query: str, texts: list[str]) -> Floats:
         """Return the checked scores of texts."""

@@ -35,6 +35,14 @@ def test_scorer_is_called_once_for_each_query_and_document() -> None:
     assert calls == [("q", ("x", "xxx")), ("q", ("xx",)), ("r", ("x",))]
 
 
+def test_scores_are_complete_when_older_ones_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rerank.index.scorer.MOST_SCORES", 3)
+    scorer = Scorer("s", length)  # type: ignore[arg-type]
+    for _ in range(2):
+        assert scorer.scores("q", ["a", "b"], lambda rows: ["x"] * len(rows)).tolist() == [1.0, 1.0]
+        assert scorer.scores("q", ["b", "c", "d"], lambda rows: ["x"] * len(rows)).tolist() == [1.0, 1.0, 1.0]
+
+
 @pytest.mark.parametrize(
     ("function", "message"),
     [
