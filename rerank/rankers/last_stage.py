@@ -2,8 +2,8 @@
 
 The first m documents of a query are ordered by z(s) + w z(c): s is the score of the model, c that of the scorer, and z
 standardises within these m documents; a missing c counts as the mean. m and w are those of the best measure on queries
-that the models had not seen; of values that are equal within a tolerance, those with the fewest
-calls. Where they gain nothing on queries that they were not chosen on, the scorer is not called.
+that the models had not seen; of values that are equal within a tolerance, those with the fewest calls. Where they lose
+more than a standard error on queries that they were not chosen on, the scorer is not called.
 """
 
 from __future__ import annotations
@@ -103,8 +103,9 @@ class Gain:
         best = np.argmax(means[1:].reshape(len(DEPTHS), len(WEIGHTS)), axis=1)
         numbers = (1 + np.arange(len(DEPTHS)) * len(WEIGHTS) + best).tolist()
         curve = [(stage, float(means[number])) for number in numbers if (stage := stages[number])]
-        gains = out_of_fold.mean() > values[0].mean()
-        return cls(stages[_best(values)] if gains else None, float(out_of_fold.mean()), curve)
+        gains = out_of_fold - values[0]
+        loses = gains.mean() < -gains.std() / np.sqrt(len(gains))
+        return cls(None if loses else stages[_best(values)], float(out_of_fold.mean()), curve)
 
 
 def _best(values: Floats) -> int:

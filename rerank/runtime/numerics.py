@@ -428,15 +428,9 @@ def gram(inputs: Floats, weights: Floats) -> Floats:
 
 
 def inverse(matrix: Floats) -> Floats:
-    """Return the inverse of a symmetric positive definite matrix (n, n): Gauss and Jordan's steps in place."""
+    """Return the inverse of a symmetric positive definite matrix (n, n)."""
     out = matrix.copy()
-    for step in range(len(out)):
-        pivot = 1.0 / out[step, step]
-        factors = out[:, step].copy()
-        factors[step] = 0.0
-        out[:, step] = np.arange(len(out)) == step
-        out[step] *= pivot
-        out -= np.multiply.outer(factors, out[step])
+    _invert(out)
     return out
 
 
@@ -513,3 +507,20 @@ def _fill_cross_product(left, right, out):  # type: ignore[no-untyped-def]
         for i in range(left.shape[1]):
             for k in range(right.shape[1]):
                 out[i, k] += left[row, i] * right[row, k]
+
+
+@kernel()
+def _invert(matrix):  # type: ignore[no-untyped-def]
+    """Replace a symmetric positive definite matrix (n, n) by its inverse: Gauss and Jordan's steps in place."""
+    size = matrix.shape[0]
+    for step in range(size):
+        pivot = 1.0 / matrix[step, step]
+        matrix[step, step] = 1.0
+        for k in range(size):
+            matrix[step, k] *= pivot
+        for row in range(size):
+            if row != step:
+                factor = matrix[row, step]
+                matrix[row, step] = 0.0
+                for k in range(size):
+                    matrix[row, k] -= factor * matrix[step, k]
