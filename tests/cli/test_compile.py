@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -54,3 +55,10 @@ def test_compile_reaches_every_kernel_of_a_study(tmp_path: Path) -> None:
     n_kernels, missed = json.loads(done.stdout.splitlines()[-1])
     assert n_kernels > 25
     assert missed == []
+
+
+@pytest.mark.slow("6 s: processes")
+def test_compile_leaves_nothing_of_its_index_in_the_cache(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "rerank", "-q", "compile"]
+    subprocess.run(command, env={**os.environ, "RERANK_CACHE": str(tmp_path)}, check=True, timeout=300)
+    assert {path.suffix for path in tmp_path.iterdir()} <= {".jsa"}
