@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from rerank.cli.options import Number, Whole, functions_option, limits_option, path_argument, path_option
-from rerank.errors import InvalidInputError, MissingFileError, RerankError
+from rerank.cli.options import Number, Whole, functions_option, path_argument, path_option
+from rerank.errors import InvalidInputError, MissingFileError, RerankError, unknown_name
 
 _NEEDED = ("fastapi", "uvicorn", "prometheus_client", "orjson")
 LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `Limits`, and its numbers
@@ -19,6 +19,18 @@ LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `L
     "documents": ("documents", Whole()),
     "body": ("body_bytes", Whole()),
 }
+
+
+def _limits(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
+    """Return the numbers of `--limit` by the fields of `Limits`."""
+    numbers = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        if name not in LIMITS:
+            raise unknown_name("--limit", name, LIMITS)
+        field, kind = LIMITS[name]
+        numbers[field] = kind.convert(number, parameter, context)
+    return numbers
 
 
 @click.command("serve", short_help="start an HTTP search service")
@@ -66,10 +78,15 @@ LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `L
     help="Log queries, candidates, what is shown and clicked (/events) to FOLDER. KIND is queries; features: also the "
     "features; hashed: the features, and hashes in place of the texts of queries.",
 )
-@limits_option(
-    LIMITS,
-    "deadline=10 (seconds per request, then 503), queue=256 (waiting requests) and wait=1 (expected seconds in the "
-    "queue, then 429), documents=1000 (per request), body=8388608 (bytes per request)",
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    callback=_limits,
+    metavar="NAME=VALUE",
+    help="Limit to change; defaults: deadline=10 (seconds per request, then 503), queue=256 (waiting requests) and "
+    "wait=1 (expected seconds in the queue, then 429), documents=1000 (per request), body=8388608 (bytes per request). "
+    "Repeatable.",
 )
 @functions_option
 def command(

@@ -26,7 +26,6 @@ from rerank.evaluation.page.figures import (
 )
 from rerank.experiments.study import versions
 from rerank.explanation.explain import base_in_words
-from rerank.explanation.importance import importances
 from rerank.features.base import directions
 from rerank.files.lists import data_of
 from rerank.metrics.registry import parse_measures
@@ -195,7 +194,15 @@ def _features(model: Ranker) -> list[Row]:
     for part in ("fields", "families", "functions", "numbers", "runs"):
         if recipe.get(part):
             rows.append((part, ", ".join(map(str, recipe[part]))))
-    return [*rows, *((name, f"{share:.1%} of the importance") for name, share in importances(model, LISTED).items())]
+    return [*rows, *((name, f"{share:.1%} of the importance") for name, share in _importances(model, LISTED).items())]
+
+
+def _importances(model: Ranker, most: int | None = None) -> dict[str, float]:
+    """Return the shares above 0 of features in all importances, the greatest first, at most so many."""
+    values = np.abs(getattr(model, "feature_importances_", np.zeros(len(model.feature_names_))))
+    pairs = zip((values / (values.sum() or 1.0)).tolist(), model.feature_names_, strict=True)
+    order = sorted((-share, name) for share, name in pairs if share > 0)
+    return {name: -share for share, name in order[:most]}
 
 
 def _measures(model: Ranker, data: RankingData | None, measures: Iterable[Any]) -> list[Row]:
@@ -267,7 +274,7 @@ def _figures(model: Ranker) -> list[Element]:
         figures.append(captioned(chart, f"{title}; the dot is the final model."))
     if model.calibration_ is not None:
         figures.append(reliability_figure(model.calibration_.reliability))
-    shares = list(importances(model, DRAWN).items())
+    shares = list(_importances(model, DRAWN).items())
     if shares:
         described = ", ".join(f"{name} {share:.1%}" for name, share in shares)
         caption = f"Importance of features: share of the total gain, the {len(shares)} greatest"

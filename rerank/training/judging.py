@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from numbers import Integral
@@ -30,26 +30,10 @@ POOL_DEPTH = 10
 _GREATEST = 2**31 - 1  # of a label
 
 
-@dataclass(frozen=True)
-class Pool:
-    """Documents that are to be judged.
+def pool(index: Index, topics: TopicsLike, k: int = POOL_DEPTH) -> dict[str, list[str]]:
+    """Return the documents of each query to judge: the first k of each source of the index, and of its bound runs.
 
-    Parameters
-    ----------
-    documents : mapping of str to list of str
-        The documents of each query, those first whose judgement tells most.
-    runs : mapping of str to Run
-        The rankings that the documents come from, by name.
-
-    """
-
-    documents: Mapping[str, list[str]]
-    runs: Mapping[str, Run]
-
-
-def pool(index: Index, topics: TopicsLike, k: int = POOL_DEPTH) -> Pool:
-    """Return the first k documents of each source that the index has, of the unsupervised ranking and of bound runs.
-
+    Sources are those that need no judgements, and the unsupervised ranking.
     A document comes the earlier the more BM25, the unsupervised ranking and the bound runs disagree on it: the greatest
     difference between its discounts in two of them, 1 / log2(1 + rank), and 0 where a ranking does not hold it. This
     times its gain is what the document adds to the difference between their DCG. Of equal ones, the document with the
@@ -70,7 +54,7 @@ def pool(index: Index, topics: TopicsLike, k: int = POOL_DEPTH) -> Pool:
         pooled = {doc_id for run in runs.values() for doc_id in _documents(run, query_id)[:k]}
         discounts = [_discounts(_documents(run, query_id)) for run in compared]
         documents[query_id] = sorted(pooled, key=lambda doc_id: _order(doc_id, discounts))
-    return Pool(documents, runs)
+    return documents
 
 
 def _documents(run: Run, query_id: str) -> list[str]:
