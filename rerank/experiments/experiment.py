@@ -58,7 +58,6 @@ from rerank.training.folds import (
     FoldData,
     FoldHistories,
     FoldTraining,
-    SameData,
     Try,
     Workers,
     assign_folds,
@@ -295,7 +294,7 @@ class Prepared:
         """Return the data of each fold, whose history holds the queries that its model may learn from."""
         inputs = self.inputs
         if self.history is None or inputs is None:
-            return SameData(**vars(self.data))
+            return self.data  # type: ignore[return-value]
         histories = [self.history.of_queries(query_ids) for query_ids in learned_from]
         if self.data is None:
             return FoldCandidates(inputs, histories)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,19 @@ import numpy as np
 from rerank.clicks.estimates import PRIOR, Cells, ClickEstimates, estimate_clicks, examination
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
+from rerank.features.extract import scores_in
 from rerank.rankers.boosted import MART
-from rerank.training.folds import FOLDS, LEAST_QUERIES, assign_folds, groups_by_id
+from rerank.runtime.progress import InOrder
+from rerank.training.folds import (
+    FOLDS,
+    LEAST_QUERIES,
+    FoldData,
+    FoldTraining,
+    assign_folds,
+    groups_by_id,
+    held_out,
+)
+from rerank.training.tuning import fit_best
 from rerank.types import Floats, RankingData
 
 FEW_CLICKS = 500  # a model of the clicks of 96 searches of nfcorpus ranked worse than BM25 (docs/benchmarks.md)
@@ -74,25 +86,16 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
     exposures = estimates.exposures[pairs]
     rates = np.divide(clicks, exposures, out=np.zeros(shown.n_rows), where=exposures > 0.0)
     rows = replace(shown, labels=rates, row_weights=exposures)
-    predicted = _held_out_predictions(rows, MART(**LABEL_TREES, n_jobs=_threads(rows)), FOLDS)
+    folds = assign_folds(rows, FOLDS, 0, groups=groups_by_id(rows))
+    trees = partial(fit_best, MART(**LABEL_TREES, n_jobs=_threads(rows)), None)
+    _, _, run = held_out(InOrder(), FoldTraining(FoldData(rows), folds, trees, learns_from_all=True), "labels")
+    predicted = scores_in(run, rows)[:, 0]
     labels = (clicks + prior * np.maximum(predicted, 0.0)) / (exposures + prior)
     return replace(shown, labels=labels)
 
 
 def _threads(rows: RankingData) -> int | None:
     return 1 if rows.n_rows < ONE_THREAD else None
-
-
-def _held_out_predictions(rows: RankingData, model: MART, n_folds: int) -> Floats:
-    """Return the prediction of each row's label by a model that has not seen its query, (n_rows,)."""
-    fold_of = assign_folds(rows, n_folds, 0, groups=groups_by_id(rows))
-    predicted = np.empty(rows.n_rows)
-    folds = np.array([fold_of[query_id] for query_id in rows])
-    for fold in range(n_folds):
-        model.fit(rows.select(np.flatnonzero(folds != fold)))
-        held_out = np.flatnonzero(np.repeat(folds == fold, np.diff(rows.query_ptr)))
-        predicted[held_out] = model.predict(rows.of_rows(held_out))
-    return predicted
 
 
 def estimate_with_features(
