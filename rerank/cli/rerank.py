@@ -101,7 +101,7 @@ def command(
     """
     from rerank.files.lists import read_texts
     from rerank.pipeline.diversify import parse_method
-    from rerank.pipeline.texts import TextsToRank, rerank_topics
+    from rerank.pipeline.texts import rerank_topics
 
     read_if(parse_method, method)
     if texts is not None:
@@ -124,8 +124,7 @@ def command(
                 result = apply(opened, ranker, queries, run, k=k, base=base_run, first=stage, cutoff=least)
             else:
                 read = read_texts(texts, queries, opened.forward.fields)
-                to_rank = TextsToRank(read.documents, read.locations, run, least)
-                result = rerank_topics(opened, ranker, queries, to_rank, k=k, base=base_run)
+                result = rerank_topics(opened, ranker, queries, read, run, k=k, base=base_run, cutoff=least)
             if least is not None:
                 log.info(
                     "%d documents have the probabilities asked for, of %d of %d queries",

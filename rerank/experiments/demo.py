@@ -68,25 +68,7 @@ def library_collection(root: str | Path | None = None) -> Collection:
     return Collection(documents, Topics(topics), Qrels.of(judgements))
 
 
-@dataclass(frozen=True)
-class Example:
-    """A held-out topic whose relevant document LambdaMART puts first, and the document that BM25 does."""
-
-    query_id: str
-    text: str
-    relevant: str
-    first: str
-
-
-@dataclass(frozen=True)
-class Demo:
-    """What the demo found; `example` is None where no topic gives one."""
-
-    result: StudyResult
-    example: Example | None
-
-
-def run_demo(output: str | Path, root: str | Path | None = None, study: Study = STUDY) -> Demo:
+def run_demo(output: str | Path, root: str | Path | None = None, study: Study = STUDY) -> StudyResult:
     """Write the collection of the docstrings below `root`, and compare BM25, LambdaMART and LambdaSMART on it.
 
     The topics and judgements of the study's first fold are the held-out ones of the split.
@@ -103,19 +85,7 @@ def run_demo(output: str | Path, root: str | Path | None = None, study: Study = 
     for part, query_ids in (("", collection.topics), (".train", train), (".test", test)):
         write_topics({query_id: collection.topics[query_id] for query_id in query_ids}, folder / f"topics{part}.tsv")
         write_qrels({query_id: collection.qrels[query_id] for query_id in query_ids}, folder / f"qrels{part}.txt")
-    return Demo(result, _example(collection, result))
-
-
-def _example(collection: Collection, result: StudyResult) -> Example | None:
-    """Return the shortest held-out topic that LambdaMART answers with its relevant document, and BM25 with another."""
-    for query_id in sorted(collection.topics, key=lambda name: (len(collection.topics[name]), name)):
-        ((relevant, _),) = collection.qrels[query_id].items()
-        if result.folds[query_id] != 0 or query_id not in result.runs["BM25"]:
-            continue
-        bm25, lambdamart = (next(iter(result.runs[name][query_id])) for name in ("BM25", "LambdaMART"))
-        if lambdamart == relevant != bm25:
-            return Example(query_id, collection.topics[query_id], relevant, bm25)
-    return None
+    return result
 
 
 def _docstrings(root: Path) -> Iterator[tuple[str, str]]:

@@ -91,13 +91,12 @@ class LearningCurve(Account):
         return [(one.system, one.queries, one.mean, min(one.folds), max(one.folds)) for one in self.points]
 
     def parts(self, page: bool = False) -> Sequence[Section]:
-        """Return the points, and the chart of a page."""
+        """Return the points, with their chart."""
         few = f"not enough judged queries: a fold leaves fewer than {LEAST_QUERIES} to learn from"
         text = [] if any(point.queries for point in self.points) else [few]
         rows = [[system, f"{queries}", *map(figure, values)] for system, queries, *values in self.rows]
         header = ["system", "training queries", self.measure, "lowest fold", "highest fold"]
-        points = Section("Points", text, rows, header, 1)
-        return [Section("Curves", figures=[_chart(self)]), points] if page else [points]
+        return [Section("Points", text, rows, header, 1, [_chart(self)])]
 
 
 def learning_curve(

@@ -81,7 +81,7 @@ class Dependence(Account):
         return f"{self.meaning or 'a feature of the model'}; mean of {self.n_rows:,} documents"
 
     def parts(self, page: bool = False) -> Sequence[Section]:
-        """Return the values, and the chart of a page."""
+        """Return the values, with their chart."""
         rows = [
             [
                 "missing" if np.isnan(point.value) else f"{point.value:.4g}",
@@ -91,9 +91,9 @@ class Dependence(Account):
             for point in self.points
         ]
         known = [point for point in self.points if not np.isnan(point.value)]
-        values = Section("Values", (), rows, [self.feature, "documents", "score", "10 %", "90 %"], 0)
-        if not page or len(known) < 2:
-            return [values]
+        header = [self.feature, "documents", "score", "10 %", "90 %"]
+        if len(known) < 2:
+            return [Section("Values", (), rows, header, 0)]
         names = {"mean": "score", "10 % of the documents": "low", "90 % of the documents": "high"}
         series = [
             Series(name, [(point.value, getattr(point, part)) for point in known], number)
@@ -104,7 +104,7 @@ class Dependence(Account):
         y = Axis("score, less its mean", ticks(min(heights), max(heights)))
         described = ", ".join(f"{point.value:.4g}: {point.score:+.4f}" for point in known)
         chart = line_chart("dependence", self.title, described, series, x, y)
-        return [Section("Chart", figures=[element("figure", chart)]), values]
+        return [Section("Values", (), rows, header, 0, [element("figure", chart)])]
 
 
 def dependence(model: Ranker | str | Path, data: RankingData | str | Path, feature: str) -> Dependence:
