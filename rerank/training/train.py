@@ -29,8 +29,7 @@ from rerank.history.history import History
 from rerank.index.bound import log_judged, log_unknown
 from rerank.index.index import Index, opened
 from rerank.metrics.registry import named, parse_measure
-from rerank.pipeline.applying import best_candidates
-from rerank.pipeline.rerank import slow_scores
+from rerank.pipeline.applying import best_candidates, run_scores
 from rerank.rankers.boosted import FEW
 from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale, ScoredLists
 from rerank.rankers.last_stage import DEPTHS, Gain
@@ -331,16 +330,10 @@ def _train_on_judgements(
         training = FoldTraining(
             inputs.of_folds(run, sources.k, data, folds), folds, partial(fit_best, model, tuning), on_all
         )
-
-        def values(ranking: Run) -> Floats:
-            of_query = evaluate(qrels, ranking, [measure], complete=True).per_query[measure]
-            return np.array([of_query[query_id] for query_id in qrels])
-
+        values = partial(_judged_values, qrels, measure)
         estimated, models, held_out_run = _estimate(inputs.index, training, run, measure, values)
-        if (scorer := inputs.index.scorer) is not None:
-            slow = slow_scores(inputs.index, scorer, inputs.topics, held_out_run, DEPTHS[-1])
-            folds_of_all = {query_id: folds.get(query_id, 0) for query_id in qrels}
-            estimated = replace(estimated, scorer=Gain.of(scorer.name, held_out_run, slow, folds_of_all, values))
+        gain = scorer_gain(inputs.index, inputs.topics, qrels, held_out_run, folds, measure)
+        estimated = replace(estimated, scorer=gain)
         estimated.warn()
         irrelevant = without_relevant(run, qrels, target)
         others = inputs.data(irrelevant, sources.k) if len(irrelevant) else None
@@ -529,6 +522,24 @@ def _estimate(
     alone = None if unsupervised is None else float(values(unsupervised).mean())
     estimate = Estimate(measure, float(before.mean()), float(after.mean()), FOLDS, len(before), alone)
     return estimate, models, held_out_run
+
+
+def scorer_gain(
+    index: Index, topics: Topics, qrels: Qrels, run: Run, folds: Mapping[str, int], measure: str
+) -> Gain | None:
+    """Return what the scorer of an index brings to a run of held-out queries; None without one."""
+    scorer = index.scorer
+    if scorer is None:
+        return None
+    slow = run_scores(index, scorer, topics, run, DEPTHS[-1])
+    folds = {query_id: folds.get(query_id, 0) for query_id in qrels}
+    return Gain.of(scorer.name, run, slow, folds, partial(_judged_values, qrels, measure))
+
+
+def _judged_values(qrels: Qrels, measure: str, ranking: Run) -> Floats:
+    """Return the measure of each judged query, (n_queries,); one without documents counts as 0."""
+    of_query = evaluate(qrels, ranking, [measure], complete=True).per_query[measure]
+    return np.array([of_query[query_id] for query_id in qrels])
 
 
 def fit_with_stop(model: Ranker, data: RankingData, folds: Mapping[str, int]) -> RankingData:
