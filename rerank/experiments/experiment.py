@@ -23,7 +23,7 @@ import numpy as np
 from rerank.errors import InvalidInputError, shown
 from rerank.evaluation.comparison import Comparison, compare_results
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
-from rerank.experiments.scorer_curve import ScorerCurve
+from rerank.experiments.curve import ScorerCurve
 from rerank.experiments.study import (
     BASE,
     FIRST_STAGE,
@@ -568,7 +568,7 @@ def _write(result: StudyResult, study: Study, folder: Path) -> None:
     for number, trial in enumerate(result.trials):
         _write_trial(trial, folder, f".repeat{number}" if len(result.trials) > 1 else "")
     if result.trials[0].gains:
-        ScorerCurve(study.metric, result.trials[0].gains).write(folder)
+        ScorerCurve(study.metric, result.trials[0].gains).write(folder, "scorer")
     with whole_file(folder / "table.txt") as file:
         file.write(result.table + "\n")
     figures = {

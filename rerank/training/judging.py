@@ -23,7 +23,6 @@ from rerank.pipeline.rerank import rerank
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.runtime.registry import exception_text, named_function
 from rerank.runtime.store import cache_folder, read_note, write_note
-from rerank.types import Run
 from rerank.types.retriever import BM25
 
 POOL_DEPTH = 10
@@ -48,28 +47,24 @@ def pool(index: Index, topics: TopicsLike, k: int = POOL_DEPTH) -> dict[str, lis
     if taken is not None:
         raise InvalidInputError(f"runs: expected names other than {', '.join(own)}, got {taken!r}. Rename the run.")
     runs = {name: run.take(run.trec_order()) for name, run in {**own, **index.runs}.items()}
-    compared = [run for name, run in runs.items() if name in (BM25, UNSUPERVISED) or name in index.runs]
+    compared = [name for name in runs if name in (BM25, UNSUPERVISED) or name in index.runs]
     documents = {}
     for query_id in topics:
-        pooled = {doc_id for run in runs.values() for doc_id in _documents(run, query_id)[:k]}
-        discounts = [_discounts(_documents(run, query_id)) for run in compared]
-        documents[query_id] = sorted(pooled, key=lambda doc_id: _order(doc_id, discounts))
+        orders = {
+            name: run.doc_ids[run.rows(query_id)].tolist() if query_id in run else [] for name, run in runs.items()
+        }
+        pooled = {doc_id for order in orders.values() for doc_id in order[:k]}
+        discounts = [
+            dict(zip(orders[name], DCG().discount_of(np.arange(len(orders[name]))).tolist(), strict=True))
+            for name in compared
+        ]
+
+        def disagreement(doc_id: str, discounts: list[dict[str, float]] = discounts) -> tuple[float, float, str]:
+            of_document = [of_run.get(doc_id, 0.0) for of_run in discounts]
+            return min(of_document) - max(of_document), -max(of_document), doc_id
+
+        documents[query_id] = sorted(pooled, key=disagreement)
     return documents
-
-
-def _documents(run: Run, query_id: str) -> list[str]:
-    documents: list[str] = run.doc_ids[run.rows(query_id)].tolist() if query_id in run else []
-    return documents
-
-
-def _discounts(doc_ids: list[str]) -> dict[str, float]:
-    discounts: list[float] = DCG().discount_of(np.arange(len(doc_ids))).tolist()
-    return dict(zip(doc_ids, discounts, strict=True))
-
-
-def _order(doc_id: str, discounts: list[dict[str, float]]) -> tuple[float, float, str]:
-    of_document = [of_run.get(doc_id, 0.0) for of_run in discounts]
-    return min(of_document) - max(of_document), -max(of_document), doc_id
 
 
 @dataclass(frozen=True, eq=False)

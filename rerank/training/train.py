@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,46 +79,28 @@ PREDICTORS = tuple(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """Lists with the scores of models that had not seen their queries.
+def _scored_lists(
+    training: FoldTraining,
+    models: Sequence[Ranker],
+    target: float,
+    without: RankingData | None,
+    texts: RankingData | None,
+) -> tuple[OutOfFold, OutOfFold | None]:
+    """Return lists with the scores of models that had not seen their queries: of the candidates, and as texts.
 
-    texts  BM25's first documents alone, as texts that are handed over; None for a model that cannot rank texts
+    target   least label of a relevant document
+    without  of `without_relevant`; None where no query has relevant candidates
+    texts    BM25's first documents alone, as texts that are handed over; None for a model that cannot rank texts
     """
+    scales = [Scale.of(model.predict(training.learned(fold)[0])) for fold, model in enumerate(models)]
 
-    candidates: OutOfFold
-    texts: OutOfFold | None
+    def lists_of(data_of: Callable[[int], FoldData]) -> OutOfFold:
+        return _out_of_fold(replace(training, data_of=data_of), models, scales, target)
 
-    @classmethod
-    def of(
-        cls,
-        training: FoldTraining,
-        models: Sequence[Ranker],
-        target: float,
-        without: RankingData | None,
-        texts: RankingData | None,
-    ) -> Self:
-        """Return the lists of each fold with the scores of its model.
-
-        target   least label of a relevant document
-        without  of `without_relevant`; None where no query has relevant candidates
-        """
-        scales = [Scale.of(model.predict(training.learned(fold)[0])) for fold, model in enumerate(models)]
-        candidates = _out_of_fold(training, models, scales, target)
-        if without is not None:
-            others = _out_of_fold(replace(training, data_of=FoldData(without)), models, scales, target)
-            candidates = replace(candidates, stripped=others)
-        if texts is None:
-            return cls(candidates, None)
-        return cls(candidates, _out_of_fold(replace(training, data_of=FoldData(texts)), models, scales, target))
-
-    def calibrate(self, model: Ranker, learned: RankingData) -> None:
-        """Set the calibration of a model that learned from data, or say in the log what is missing for one."""
-        try:
-            scale = Scale.of(model.predict(learned))
-            model.calibration_ = self.candidates.fit(scale, model.checksum(), self.texts)
-        except InvalidInputError as error:
-            _log.warning("%s The model has no probabilities, which min_score and abstain need.", error)
+    candidates = lists_of(training.data_of)
+    if without is not None:
+        candidates = replace(candidates, stripped=lists_of(FoldData(without)))
+    return candidates, None if texts is None else lists_of(FoldData(texts))
 
 
 def without_relevant(run: Run, qrels: Qrels, target: float) -> Run:
@@ -337,7 +319,7 @@ def _train_on_judgements(
         estimated.warn()
         irrelevant = without_relevant(run, qrels, target)
         others = inputs.data(irrelevant, sources.k) if len(irrelevant) else None
-        scored = Scored.of(training, models, target, others, inputs.as_texts(data, sources))
+        scored = _scored_lists(training, models, target, others, inputs.as_texts(data, sources))
     if tuning is not None:
         model.set_params(**tuning.search(model, data).parameters)
     learned = fit_with_stop(model, data, {} if on_all else folds)
@@ -345,7 +327,11 @@ def _train_on_judgements(
     if estimated is not None and estimated.scorer is not None:
         model.last_stage_ = estimated.scorer.stage
     if scored is not None:
-        scored.calibrate(model, learned)
+        candidates, texts = scored
+        try:
+            model.calibration_ = candidates.fit(Scale.of(model.predict(learned)), model.checksum(), texts)
+        except InvalidInputError as error:
+            _log.warning("%s The model has no probabilities, which min_score and abstain need.", error)
     return Trained(model, estimated)
 
 

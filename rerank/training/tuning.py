@@ -21,7 +21,7 @@ from rerank.errors import InvalidInputError, RerankError
 from rerank.rankers.parameters import declared_parameters
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.training import TrainingProgress
-from rerank.training.folds import Try, assign_folds, groups_by_id
+from rerank.training.folds import FoldData, FoldTraining, Try, assign_folds, groups_by_id
 from rerank.types import RankingData
 
 FOLDS = 3  # of the training queries, where no other queries compare the settings
@@ -103,7 +103,11 @@ class Tuning:
         space = search_space(model)
         if self.n_settings < 1:
             raise InvalidInputError(f"tune: expected a number of settings from 1, got {self.n_settings}. Raise it.")
-        parts = _thirds(train, self.random_state) if stop is None else [(train, stop)]
+        parts: list[tuple[RankingData, RankingData | None]] = [(train, stop)]
+        if stop is None:
+            folds = assign_folds(train, FOLDS, self.random_state, groups=groups_by_id(train))
+            thirds = FoldTraining(FoldData(train), folds, fit_best, learns_from_all=True)
+            parts = [(thirds.learned(fold)[0], thirds.unseen(fold)) for fold in range(FOLDS)]
         study = optuna.create_study(direction="maximize", pruner=optuna.pruners.MedianPruner(n_startup_trials=4))
         study.enqueue_trial({name: values[0] for name, values in space.items()})
         tries = []
@@ -180,17 +184,7 @@ def _optuna() -> Any:
     return optuna
 
 
-def _thirds(data: RankingData, random_state: int) -> list[tuple[RankingData, RankingData]]:
-    """Return training data and the queries that they are compared on, for each fold."""
-    fold_of = assign_folds(data, FOLDS, random_state, groups=groups_by_id(data))
-    folds = np.array([fold_of[query_id] for query_id in data])
-    return [
-        (data.select(np.flatnonzero(folds != fold)), data.select(np.flatnonzero(folds == fold)))
-        for fold in range(FOLDS)
-    ]
-
-
-def _value(model: Ranker, parts: Sequence[tuple[RankingData, RankingData]], trial: Any) -> float | None:
+def _value(model: Ranker, parts: Sequence[tuple[RankingData, RankingData | None]], trial: Any) -> float | None:
     """Return the mean of a setting's best measure over the parts; None where it is given up.
 
     The mean of the best iterations is kept with the trial.
