@@ -42,6 +42,7 @@ def next_commands(folder: Path) -> str:
         "rerank evaluate qrels.test.txt bm25.run better.run -m RR@10 -m nDCG@10",
         "rerank evaluate qrels.test.txt bm25.run better.run --topics topics.test.tsv -o report.html",
         "rerank search index model.json -k 3 read the lines of a compressed file",
+        "rerank explain model.json",
         "rerank serve index model.json   # http://127.0.0.1:8080; needs the extra `service`",
     ]
     return "\n".join(lines)

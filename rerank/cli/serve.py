@@ -34,7 +34,7 @@ def _limits(context: click.Context, parameter: click.Parameter, texts: tuple[str
 
 
 @click.command("serve", short_help="start an HTTP search service")
-@path_argument("index", required=False)
+@path_argument("index")
 @path_argument("models", nargs=-1, metavar="[MODEL ...]")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
 @click.option(
@@ -44,11 +44,6 @@ def _limits(context: click.Context, parameter: click.Parameter, texts: tuple[str
     show_default=True,
     metavar="N",
     help="Port; 0 chooses a free one.",
-)
-@click.option(
-    "--demo",
-    is_flag=True,
-    help="Serve an example: the docstrings of your Python installation, with a model trained on them.",
 )
 @click.option("--workers", type=Whole(), default=1, show_default=True, metavar="N", help="Number of processes.")
 @path_option("--token-file", text="File with the token that requests must send (Authorization: Bearer).")
@@ -90,9 +85,8 @@ def _limits(context: click.Context, parameter: click.Parameter, texts: tuple[str
 )
 @functions_option
 def command(
-    index: Path | None,
+    index: Path,
     models: tuple[Path, ...],
-    demo: bool,
     token_file: Path | None,
     no_token: bool,
     log: str | None,
@@ -111,8 +105,6 @@ def command(
             f"serve: expected {', '.join(_NEEDED)}, got no {' and no '.join(missing)}. "
             "Run `pip install 'lucene-rerank[lucene,service]'`."
         )
-    if demo == (index is not None):
-        raise click.UsageError("serve: expected INDEX or --demo, got both or neither. Name an index.")
     from rerank.runtime.threads import thread_count
     from rerank.service.settings import Limits, Settings
 
@@ -121,16 +113,11 @@ def command(
     for model in models:
         if not model.is_file():
             raise MissingFileError(model, "a model file")
-    if demo:
-        from rerank.experiments.demo import demo_files
-
-        index, model = demo_files()
-        models = (model,)
     from rerank.service.server import serve
 
     serve(
         Settings(
-            index=index or Path(),
+            index=index,
             model=models[0] if models else None,
             others=models[1:],
             token=token,

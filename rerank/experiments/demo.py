@@ -8,25 +8,19 @@ from __future__ import annotations
 
 import ast
 import json
-import logging
-import platform
 import re
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rerank.errors import RerankError
 from rerank.experiments.experiment import StudyResult, run_experiment
 from rerank.experiments.study import Study, check_output_folder
 from rerank.files.topics import write_topics
 from rerank.files.trec import write_qrels
 from rerank.index.index import Index
-from rerank.rankers.boosted import LambdaMART
-from rerank.runtime.output import replace_folder, staged_folder, whole_file
-from rerank.runtime.store import cache_folder
+from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Topics
-from rerank.version import __version__
 
 NO_LIBRARY = frozenset(
     ["site-packages", "dist-packages", "test", "tests", "idlelib", "lib2to3", "turtledemo", "ensurepip", "__phello__"]
@@ -35,8 +29,6 @@ SHORTEST_DOCSTRING = 200  # characters of a docstring from which a topic is take
 # Larger steps, fewer features for each tree and earlier stopping than by default, so that the demo takes a minute.
 QUICK = {"learning_rate": 0.2, "colsample_bytree": 0.2, "early_stopping_rounds": 20}
 STUDY = Study(k=100, measures=("RR@10", "nDCG@10"), parameters=QUICK, candidates="bm25", base="run")
-_TRAINED, _VALIDATED = 1200, 300  # topics of the model of `rerank serve --demo`
-log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True)
@@ -115,31 +107,3 @@ def _words(name: str) -> str:
     """Return a dotted name as words: `client.HTTPConnection.set_tunnel` gives `client HTTP Connection set tunnel`."""
     parts = re.split(r"[._]+", name)
     return " ".join(word for part in parts for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", part))
-
-
-def demo_files(folder: Path | None = None) -> tuple[Path, Path]:
-    """Return the index and the model of the embedded collection; they are made if they are not there."""
-    python = platform.python_version()
-    folder = cache_folder() / f"demo-{__version__}-python-{python}" if folder is None else folder
-    model = folder / "demo.json"
-    if not model.is_file():
-        log.info("building the demo's index and model in %s (only the first time) ...", folder)
-        with staged_folder(
-            folder, lambda made, target: replace_folder(made, target, lambda old: ()), RerankError
-        ) as made:
-            _make(made)
-    return folder / "index", model
-
-
-def _make(folder: Path) -> None:
-    """Index the docstrings of the standard library, and train LambdaMART on some of its topics."""
-    collection = library_collection()
-    with Index.build(collection.documents, folder / "index") as index:
-        names = list(collection.topics)[: _TRAINED + _VALIDATED]
-        topics = {name: collection.topics[name] for name in names}
-        data = index.features(index.search(topics, k=STUDY.k), topics, collection.qrels)
-    train = data.select(range(_TRAINED))
-    valid = data.select(range(_TRAINED, len(data)))
-    model = LambdaMART(n_estimators=200, metric="RR@10", base="run", colsample_bytree=0.3, early_stopping_rounds=30)
-    model.fit(train, eval_set=valid)
-    model.save(folder / "demo.json")
