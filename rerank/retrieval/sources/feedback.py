@@ -13,9 +13,9 @@ Lavrenko & Croft, SIGIR 2001; Abdul-Jaleel et al., TREC 2004 (RM3); Rocchio 1971
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import array_log2
 from rerank.types import Floats, Ints, Run, pointers
 from rerank.types.forward import FieldArrays
+from rerank.types.vocabulary import counted_terms
 
 WeightedTerms = tuple[Ints, Floats]  # term numbers and weights
 DOCUMENTS = 10  # that a query is expanded by
@@ -165,16 +166,11 @@ def _sums(index: Ints, values: Floats, size: int) -> Floats:
 def _known_terms(inputs: SearchInputs) -> list[WeightedTerms]:
     """Return the terms of each query that the field holds, ascending, and their frequencies."""
     field = inputs.forward.fields[inputs.field]
-    numbers = term_numbers(inputs.forward, list(dict.fromkeys(word for words in inputs.query_terms for word in words)))
-    return [_known(field, numbers, words) for words in inputs.query_terms]
-
-
-def _known(field: FieldArrays, numbers: dict[str, int], words: Sequence[str]) -> WeightedTerms:
-    pairs = sorted((numbers[word], n) for word, n in Counter(words).items() if numbers[word] >= 0)
-    terms = np.array([term for term, _ in pairs], dtype=np.int64)
-    freqs = np.array([n for _, n in pairs], dtype=np.float64)
+    numbers = term_numbers(inputs.forward, list(set().union(*inputs.query_terms)))
+    ptr, terms, freqs = counted_terms(inputs.query_terms, numbers)
     held = field.doc_freq[terms] > 0
-    return terms[held], freqs[held]
+    rows = [first + np.flatnonzero(held[first:last]) for first, last in pairwise(ptr.tolist())]
+    return [(terms[own].astype(np.int64), freqs[own].astype(np.float64)) for own in rows]
 
 
 @register("rm3")
