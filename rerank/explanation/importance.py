@@ -23,8 +23,7 @@ from rerank.evaluation.page.account import Account, Section, write_account
 from rerank.evaluation.page.figures import Axis, Series, element, line_chart, ticks
 from rerank.evaluation.significance import bootstrap_intervals
 from rerank.explanation.explain import feature_meanings
-from rerank.features.base import ColumnGroup, column_groups
-from rerank.features.recipe import Recipe
+from rerank.features.recipe import ColumnGroup, Recipe, column_groups
 from rerank.files.lists import data_of
 from rerank.index.index import Index
 from rerank.metrics.base import Measure

@@ -475,7 +475,7 @@ class BoostedTrees(ForestRanker):
             )
         monotone = self.monotone_constraints
         if isinstance(monotone, str) and monotone == FEATURES:
-            from rerank.features.base import directions
+            from rerank.features.recipe import directions
 
             monotone = directions(getattr(self, "recipe_", None), train.names)
         constraints = SplitConstraints.of(train.names, monotone, self.interaction_constraints)

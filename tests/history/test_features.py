@@ -7,8 +7,7 @@ from math import isnan, nan
 import numpy as np
 import pytest
 
-from rerank.features.base import Missing
-from rerank.features.recipe import Recipe, known_families
+from rerank.features.recipe import Missing, Recipe, known_families
 from rerank.history.history import History
 from rerank.history.judged import FOLDS_OF_QUERIES, LearnedFamily, document_neighbours
 from rerank.rankers.boosted import LambdaMART

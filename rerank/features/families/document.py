@@ -21,9 +21,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, FieldFamily, Missing, RunFamily
 from rerank.features.match import Candidates, FieldBlock, cached_by_field, field_idf, postings
-from rerank.features.recipe import Recipe, register
+from rerank.features.recipe import Cost, Feature, FieldFamily, Missing, Recipe, RunFamily, register
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import log

@@ -25,9 +25,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock, vector_norms
-from rerank.features.recipe import Recipe, register
+from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import log, log1p
 

@@ -27,9 +27,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock, cached_by_field
-from rerank.features.recipe import Recipe, register
+from rerank.features.recipe import Cost, Feature, FieldFamily, Missing, Recipe, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import prefetch

@@ -28,11 +28,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, FieldFamily, Missing, RunFamily, columns_of
 from rerank.features.families.feedback import FeedbackFeatures
 from rerank.features.families.letor import LetorFeatures
 from rerank.features.match import Candidates, FieldBlock
-from rerank.features.recipe import Recipe, register
+from rerank.features.recipe import Cost, Feature, FieldFamily, Missing, Recipe, RunFamily, columns_of, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import array_log, array_log1p, array_log2
 from rerank.types import Floats, Ints, query_rows

@@ -22,9 +22,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, FieldFamily, Missing, RunFamily
 from rerank.features.match import Candidates, FieldBlock
-from rerank.features.recipe import Recipe, register
+from rerank.features.recipe import Cost, Feature, FieldFamily, Missing, Recipe, RunFamily, register
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import dot

@@ -38,9 +38,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, Missing
 from rerank.features.match import inverse_document_frequency
-from rerank.features.recipe import register
+from rerank.features.recipe import Cost, Feature, Missing, register
 from rerank.history.judged import DocumentFamily, HistoryQuery, IndexHistory, LearnedFamily, with_smoothed
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
@@ -74,8 +73,8 @@ class ExpansionFeatures(DocumentFamily):
         ptr, docs, scores = history.prepared(name, partial(_word_scores, history, hidden))
         counts = np.diff(ptr)[query.words]
         rows, _ = joined_rows(ptr[query.words], counts)
-        sums: Floats = np.bincount(docs[rows], np.repeat(query.freqs, counts) * scores[rows], history.n_docs)
-        return sums
+        weights = np.repeat(query.freqs, counts) * scores[rows]
+        return np.bincount(docs[rows], weights, history.n_docs).astype(np.float64, copy=False)
 
 
 def _word_scores(history: IndexHistory, hidden: Ints) -> tuple[Ints, NDArray[np.int32], Floats]:
