@@ -39,7 +39,7 @@ class JudgedNeighbours(Source):
         ptr = np.zeros(len(inputs.query_ids) + 1, dtype=np.int64)
         queries = gather_candidates(inputs.forward, inputs.query_terms, ptr, empty, np.zeros(0))
         hits = self._hits(inputs.history, replace(queries, query_ids=inputs.query_ids), inputs, k)
-        return run_of(inputs, hits, "history-neighbours")
+        return run_of(inputs.query_ids, inputs.forward.doc_ids, hits, "history-neighbours")
 
     def _hits(self, history: IndexHistory, queries: Candidates, inputs: SearchInputs, k: int) -> Iterator[Hits]:
         member: Any = family(FAMILY)
