@@ -90,14 +90,8 @@ def term_idf(forward: ForwardIndex) -> Floats:
 
 def word_idf(forward: ForwardIndex, words: Sequence[str]) -> Floats:
     """Return the idf of words, (n_words,) float64; a word that no document holds has that of one document."""
-    return known_idf(forward, find_terms(forward, [word.encode("utf8") for word in words]))
-
-
-def known_idf(forward: ForwardIndex, terms: Ints) -> Floats:
-    """Return the idf of terms by number, (n_terms,) float64; -1 has the idf of a term of one document."""
-    idf = term_idf(forward)
-    most = float(array_log(max(forward.n_docs, 1)))
-    if not len(idf):
-        return np.full(len(terms), most)
-    values = np.where(terms >= 0, idf[np.maximum(terms, 0)], 0.0)
-    return np.where(values > 0.0, values, np.where(terms >= 0, 0.0, most))
+    terms = find_terms(forward, [word.encode("utf8") for word in words])
+    known = np.flatnonzero(terms >= 0)
+    values = np.full(len(terms), float(array_log(max(forward.n_docs, 1))))
+    values[known] = term_idf(forward)[terms[known]]
+    return values

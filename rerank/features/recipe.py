@@ -55,18 +55,6 @@ class Missing(StrEnum):
     NO_HISTORY = "the history holds nothing for the query and the document"
 
 
-class Cost(StrEnum):
-    """What the computing time of one value grows with."""
-
-    QUERY = "once a query"
-    PAIR = "once a pair"
-    TERMS = "terms of the query"
-    POSITIONS = "positions of the query's terms in the field"
-    DOCUMENT = "terms of the field"
-    DIMENSIONS = "dimensions of the vectors"
-    HISTORY = "once a query: judgements of similar queries; 20 nearest documents of a document for a smoothed value"
-
-
 @dataclass(frozen=True)
 class Feature:
     """One feature and its documentation.
@@ -87,8 +75,6 @@ class Feature:
         Bounds of the values, both inclusive.
     missing : tuple of Missing, default=()
         When the value is NaN; never if empty.
-    cost : Cost, default=Cost.TERMS
-        What the computing time grows with.
 
     """
 
@@ -100,7 +86,6 @@ class Feature:
     low: float = 0.0
     high: float = inf
     missing: tuple[Missing, ...] = ()
-    cost: Cost = Cost.TERMS
 
 
 class Family:
@@ -537,7 +522,7 @@ def template() -> str:
 
 
 def catalogue() -> str:
-    """Return every feature of every family: name, meaning, formula, source, unit, range, cost, when it is missing."""
+    """Return every feature of every family: name, meaning, formula, source, unit, range, when it is missing."""
     return "\n\n".join(_family(name, member) for name, member in known_families().items())
 
 
@@ -565,7 +550,6 @@ def _feature(feature: Feature) -> str:
             f"    formula  {feature.formula}",
             f"    source   {feature.source}",
             f"    unit     {feature.unit}, {low} to {high}",
-            f"    cost     {feature.cost}",
             f"    missing  {' or '.join(feature.missing) or 'never'}",
         ]
     )

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from rerank.features.families.run import relate
 from rerank.features.match import Candidates
 from rerank.features.near_duplicates import term_idf, unit_weights, word_idf
-from rerank.features.recipe import Cost, Feature, Missing, Recipe, RunFamily
+from rerank.features.recipe import Feature, Missing, Recipe, RunFamily
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import array_log, log
@@ -45,7 +45,6 @@ from rerank.types.vocabulary import counted_terms
 
 TERMS = 40  # heaviest terms of a document that are kept
 NEAREST = 20  # documents of each document
-FOLDS_OF_QUERIES = "folds"  # among what is prepared
 MOST_POSTINGS = 1 << 14  # documents of a term that are compared with each other; terms of more documents are left out
 
 
@@ -197,8 +196,9 @@ class IndexHistory:
         idf = word_idf(self.forward, self.judged.words)
         return unit_weights(self.judged.freqs, idf[self.judged.query_words], self.judged.word_ptr)
 
+    @cached_property
     def _fold_of_queries(self) -> dict[str | tuple[str, ...], int]:
-        """Return the fold of each query, by its id and by its sorted terms."""
+        """The fold of each query, by its id and by its sorted terms."""
         folds = self.judged.folds.tolist()
         by_terms = {tuple(terms): fold for terms, fold in zip(self.terms, folds, strict=True)}
         return {**dict(zip(self.judged.query_ids.tolist(), folds, strict=True)), **by_terms}
@@ -218,7 +218,7 @@ class IndexHistory:
         order = np.argsort(numbers, kind="stable")
         known = order[numbers[order] >= 0]
         terms = tuple(sorted(word for word, n in zip(words, freqs.tolist(), strict=True) for _ in range(n)))
-        fold_of = self.prepared(FOLDS_OF_QUERIES, self._fold_of_queries)
+        fold_of = self._fold_of_queries
         folds = [fold_of.get(str(candidates.query_ids[query]), -1), fold_of.get(terms, -1)]
         rows = slice(*candidates.query_ptr[query : query + 2].tolist())
         docs = candidates.docs[rows]
@@ -358,7 +358,7 @@ class LearnedFamily(RunFamily):
 
     def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
-        return [feature for score in self.scores for feature in (score, _rank(score), _gap(score))]
+        return [feature for score in self.scores for feature in (score, *_rank_and_gap(score))]
 
     @abstractmethod
     def prepare(self, history: IndexHistory, vectors: Any) -> Any:
@@ -427,8 +427,8 @@ def with_smoothed(score: Feature) -> tuple[Feature, Feature]:
     return score, smoothed
 
 
-def _rank(score: Feature) -> Feature:
-    return replace(
+def _rank_and_gap(score: Feature) -> tuple[Feature, Feature]:
+    rank = replace(
         score,
         name=f"{score.name}.rank",
         meaning=f"Rank of the document by {score.name}.",
@@ -436,20 +436,16 @@ def _rank(score: Feature) -> Feature:
         unit="ranks",
         low=1.0,
         high=inf,
-        cost=Cost.PAIR,
     )
-
-
-def _gap(score: Feature) -> Feature:
-    return replace(
+    gap = replace(
         score,
         name=f"{score.name}.gap",
         meaning=f"How far {score.name} is below the best of the query.",
         formula=f"max - x; x = {score.name}",
         low=0.0,
         high=inf,
-        cost=Cost.PAIR,
     )
+    return rank, gap
 
 
 @kernel()

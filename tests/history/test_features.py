@@ -9,7 +9,7 @@ import pytest
 
 from rerank.features.recipe import Missing, Recipe, known_families
 from rerank.history.history import History
-from rerank.history.judged import FOLDS_OF_QUERIES, LearnedFamily, document_neighbours
+from rerank.history.judged import LearnedFamily, document_neighbours
 from rerank.rankers.boosted import LambdaMART
 from rerank.types import Qrels, RankingData
 from tests.features.collection import forward_index
@@ -193,7 +193,7 @@ def test_a_model_learns_nothing_from_random_labels_but_would_from_leaking_featur
     assert precision_on_other_half(given.features(history), given) < chance + 0.06
     forward = given.forward
     bound = history.on(forward)
-    bound._prepared[FOLDS_OF_QUERIES] = {}  # no fold is hidden: every query learns from all
+    vars(bound)["_fold_of_queries"] = {}  # no fold is hidden: every query learns from all
     assert precision_on_other_half(given.features(history, forward), given) > 0.6
 
 

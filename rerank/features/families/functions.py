@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, MissingFileError, RerankError
 from rerank.features.match import Candidates, FieldBlock
-from rerank.features.recipe import Cost, Feature, FieldFamily, Missing, Recipe, RunFamily, register
+from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
 from rerank.runtime.codec import check_nesting
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.registry import exception_text
@@ -206,7 +206,7 @@ def feature(
         raise InvalidInputError(f"feature {name!r}: expected over={' or '.join(OVER)}, got {over!r}. Name one.")
     if not name.isidentifier():
         raise InvalidInputError(f"feature {name!r}: expected a name of letters, digits and _, got another. Rename it.")
-    described = Feature(name, meaning, formula, source, unit, low, high, (Missing.FUNCTION,), Cost.PAIR)
+    described = Feature(name, meaning, formula, source, unit, low, high, (Missing.FUNCTION,))
 
     def define(compute: Compute) -> Compute:
         _functions[name] = Function(described, over, compute)

@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.match import inverse_document_frequency
-from rerank.features.recipe import Cost, Feature, Missing, register
+from rerank.features.recipe import Feature, Missing, register
 from rerank.history.judged import DocumentFamily, HistoryQuery, IndexHistory, LearnedFamily, with_smoothed
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
@@ -62,7 +62,6 @@ class ExpansionFeatures(DocumentFamily):
             source="Robertson & Zaragoza 2009, eq. 3.15",
             unit="nats",
             missing=(Missing.NO_HISTORY,),
-            cost=Cost.HISTORY,
         )
     )
 
@@ -113,7 +112,6 @@ class NeighbourFeatures(DocumentFamily):
             source="sparse clicks smoothed over similar queries, as Metzler et al., SIGIR 2009",
             unit="labels",
             missing=(Missing.NO_HISTORY,),
-            cost=Cost.HISTORY,
         )
     )
 
@@ -183,7 +181,6 @@ def _scores(name: str, nearest: int, power: int) -> tuple[Feature, Feature]:
             source="Deerwester et al., JASIS 1990; Cetintas, Si & Yuan, JASIST 2011",
             unit="labels",
             missing=(Missing.NO_HISTORY,),
-            cost=Cost.HISTORY,
         )
     )
 
@@ -276,7 +273,6 @@ class PriorFeatures(LearnedFamily):
             source="document prior, Kraaij, Westerveld & Hiemstra, SIGIR 2002",
             unit="queries",
             missing=(Missing.NO_HISTORY,),
-            cost=Cost.PAIR,
         ),
     )
 

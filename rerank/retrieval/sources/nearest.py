@@ -27,7 +27,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -120,8 +120,9 @@ class ApproximateIndex:
             n_probes = 1
             while n_probes <= lists.nlist:
                 tried = cls(lists, n_probes, more, 0.0)
-                found = [tried.nearest(query, nearest.shape[1]) for query in sample]
-                best = cls(lists, n_probes, more, _recall(found, nearest))
+                found = (tried.nearest(query, nearest.shape[1]) for query in sample)
+                shares = [len(np.intersect1d(*pair)) / nearest.shape[1] for pair in zip(found, nearest, strict=True)]
+                best = cls(lists, n_probes, more, float(np.mean(shares)))
                 if best.recall >= RECALL:
                     return best
                 if best.recall - before < LEAST_GAIN and before > 0.5:
@@ -232,11 +233,6 @@ def _exact(queries: NDArray[np.float32], documents: NDArray[np.float32], k: int)
     starts = range(0, len(documents), BLOCK)
     scores = np.concatenate([_units(documents[first : first + BLOCK]) @ queries.T for first in starts])
     return np.argpartition(-scores, k - 1, axis=0)[:k].T
-
-
-def _recall(found: Sequence[Ints], nearest: Ints) -> float:
-    """Return the mean share of the nearest documents of each query that are found."""
-    return float(np.mean([len(np.intersect1d(*pair)) / nearest.shape[1] for pair in zip(found, nearest, strict=True)]))
 
 
 def nearest_hits(
