@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
     from rerank.types import Ints
-    from rerank.vectors.encoder import Encoded, EncodedDocuments, Encoder
+    from rerank.vectors.encoder import Encoded, Encoder
 
 
 VECTORS = "vectors"
@@ -579,8 +579,9 @@ class BoundIndex(InOrder):
             return None
         from rerank.vectors.encoder import Encoded
 
-        stored = self._opened.encode(self.encoder, self.document_texts)
-        return Encoded(self.encoder.name, stored.documents, stored.queries(texts))
+        documents = self._opened.encode(self.encoder, self.document_texts)
+        queries = self.encoder.encode_queries(list(texts.values()), documents.shape[1])
+        return Encoded(self.encoder.name, documents, dict(zip(texts, queries, strict=True)))
 
     def encoded_documents(self) -> NDArray[np.float32]:
         """Return the encoder's vectors of all documents, which are computed now where there are none.
@@ -757,16 +758,16 @@ class _Opened:
         return found
 
     @cached_property
-    def _encoded(self) -> dict[str, EncodedDocuments]:
+    def _encoded(self) -> dict[str, NDArray[np.float32]]:
         return {}
 
-    def encode(self, encoder: Encoder, texts: Callable[[Ints], list[str]]) -> EncodedDocuments:
-        """Return the vectors of all documents by an encoder, with the encoder for queries."""
+    def encode(self, encoder: Encoder, texts: Callable[[Ints], list[str]]) -> NDArray[np.float32]:
+        """Return the vectors of all documents by an encoder."""
         from rerank.vectors.encoder import encoded_documents
 
         if encoder.name not in self._encoded:
             self._encoded[encoder.name] = encoded_documents(encoder, self.forward, texts)
-        return replace(self._encoded[encoder.name], encoder=encoder)
+        return self._encoded[encoder.name]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what identifies the index."""
