@@ -25,7 +25,7 @@ from rerank.objectives.base import LOWEST_EXPONENT, Objective
 from rerank.objectives.lambdarank import LambdaRankObjective
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import exp, log2
-from rerank.types import Floats, Ints, pointers
+from rerank.types import Floats, Ints, pointers, query_blocks
 from rerank.types.ids import query_order
 
 UNWEIGHTED = np.empty(0)
@@ -136,15 +136,7 @@ class BlockLambdaRankObjective(Objective):
     @cached_property
     def _batches(self) -> list[tuple[int, int]]:
         """Ranges of queries whose blocks fit into DELTAS_AT_ONCE; a larger query is a batch by itself."""
-        batches = []
-        first = 0
-        n_queries = len(self.query_ptr) - 1
-        while first < n_queries:
-            fitting = np.searchsorted(self._delta_ptr, self._delta_ptr[first] + DELTAS_AT_ONCE, side="right") - 1
-            last = max(first + 1, int(fitting))
-            batches.append((first, last))
-            first = last
-        return batches
+        return list(query_blocks(self._delta_ptr, DELTAS_AT_ONCE))
 
     @cached_property
     def _deltas(self) -> Floats:
