@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.base import Objective, RandomObjective, known_objectives, objective_class
+from rerank.objectives.base import Objective, known_objectives, objective_class
+from rerank.objectives.lambdarank import lambdarank_for, order_matters
+from rerank.objectives.listwise import CrossEntropyNDCG
 from rerank.objectives.pairs import ExponentialPairs, GBRankObjective, PreferencePairs
 from rerank.objectives.pointwise import LogistRankObjective
-from rerank.objectives.swap_blocks import lambdarank_for, order_matters
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.parameters import (
     NORMALIZE,
@@ -643,10 +644,7 @@ class MART(BoostedTrees):
                 "or give all rows of a query one weight."
             )
         of_labels = kind(train.query_ptr, train.weights, train.labels, documents=train.row_weights)
-        return replace(of_labels, seed=self._seed()) if isinstance(of_labels, RandomObjective) else of_labels
-
-    def _gradients(self, objective: Objective) -> Gradients:
-        return objective.of_trees() if isinstance(objective, RandomObjective) else objective.gradients
+        return replace(of_labels, seed=self._seed()) if isinstance(of_labels, CrossEntropyNDCG) else of_labels
 
 
 @register("logistrank")

@@ -10,7 +10,7 @@ C         Plackett and Luce's cost (`rerank/objectives/listwise.py`)
 start     equal weights of the scores, 0 of the ranks: the sum of standard scores, which is strong without judgements
 strength  of several the one that is best on held-out queries: with few queries the weights stay near equal ones
 
-The minimum is found by Newton's steps within the bounds, each a quadratic problem that is solved weight by weight.
+The minimum is found by Newton's steps within the bounds (`least_within_bounds`).
 The second model is the convex combination of min-max scores whose weights, on a grid, have the best mean of the
 measure. The two err differently, and few queries cannot tell which is better: the result is the sum of both, each
 divided by its standard deviation within queries. The feature `judged` (below) is added
@@ -58,6 +58,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.objectives.listwise import PlackettLuceObjective
 from rerank.rankers.auto import Auto, complete_member
 from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.calibration import least_within_bounds
 from rerank.rankers.imported import ImportedWeights
 from rerank.rankers.ranker import Ranker, fitted_model, register
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries
@@ -90,9 +91,6 @@ FOLDS = 5
 REPEATS = 2
 STEPS, MOST_SHARES = 10, 1001  # of the grid of convex combinations
 FACTORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # of `judged`, both of deviation 1
-MOST_STEPS = 50
-MOST_ROUNDS = 100
-TOLERANCE = 1e-6
 TIE = 1e-12  # between means that are equal
 NORMS: Mapping[str, tuple[str, ...]] = {"zscore": ("deviations",), "minmax": ("minmax",)}
 BOTH = ("deviations", "reciprocal_rank")
@@ -534,43 +532,17 @@ class _Problem:
             scores = product(self.inputs, at)
             return objective.cost_and_gradients(scores, grad, hess) + 0.5 * strength * float((away * away).sum())
 
-        value = cost(weights)
-        for _ in range(MOST_STEPS):
-            slope = cross_product(self.inputs, grad[:, None])[:, 0] + strength * (weights - self.start)
-            curvature = gram(self.inputs, hess) + strength * np.eye(len(weights))
-            lowest = np.empty_like(weights)
-            share = 1.0
-            _fill_bounded_minimum(curvature, slope, weights, lowest)
-            step = lowest - weights
-            while share > TOLERANCE and not (new := cost(weights + share * step)) <= value:
-                share *= 0.5
-            if share <= TOLERANCE or value - new <= TOLERANCE * abs(value):
-                break
-            weights = np.maximum(weights + share * step, 0.0)
-            value = new
-        return weights
+        def derivatives(at: Floats) -> tuple[Floats, Floats]:
+            objective.gradients(product(self.inputs, at), grad, hess)
+            slope = cross_product(self.inputs, grad[:, None])[:, 0] + strength * (at - self.start)
+            return slope, gram(self.inputs, hess) + strength * np.eye(len(at))
+
+        return least_within_bounds(cost, derivatives, weights, np.ones(len(weights), np.bool_))
 
 
 def _units(names: Sequence[str]) -> Floats:
     """Return what the features are multiplied by as inputs: a reciprocal rank of 1 / 61 is 1."""
     return np.array([RRF_K + 1.0 if name.endswith(BOTH[1]) else 1.0 for name in names])
-
-
-@kernel()
-def _fill_bounded_minimum(curvature, slope, weights, out):  # type: ignore[no-untyped-def]
-    """Fill out (n,) with the v >= 0 of the least slope (v - w) + 1/2 (v - w)' curvature (v - w), weight by weight."""
-    out[:] = weights
-    for _ in range(MOST_ROUNDS):
-        furthest = 0.0
-        for i in range(out.shape[0]):
-            along = slope[i]
-            for j in range(out.shape[0]):
-                along += curvature[i, j] * (out[j] - weights[j])
-            new = max(out[i] - along / curvature[i, i], 0.0)
-            furthest = max(furthest, abs(new - out[i]))
-            out[i] = new
-        if furthest <= TOLERANCE:
-            break
 
 
 def _convex_combinations(data: RankingData, measure: Measure) -> tuple[Floats, Floats]:

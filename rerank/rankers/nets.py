@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
+from rerank.objectives.lambdarank import lambdarank_for, order_matters
 from rerank.objectives.pairs import PreferencePairs, RankNetObjective
-from rerank.objectives.swap_blocks import lambdarank_for, order_matters
 from rerank.rankers.linear import StandardizedRanker
 from rerank.rankers.parameters import (
     NORMALIZE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -148,7 +149,7 @@ class RankBoost(ForestRanker):
             return _least(objective, scores, chosen)
         if self.alpha == "binary":  # Z'(alpha) = W- exp(alpha) - W+ exp(-alpha), whose values at 0 and 1 have both
             at_0, at_1 = (_slope(objective, scores, chosen, alpha) for alpha in (0.0, 1.0))
-            right = (at_1 - np.e * at_0) / (np.e - 1.0 / np.e)
+            right = (at_1 - math.e * at_0) / (math.e - 1.0 / math.e)
             alpha = 0.5 * (array_log(max(right, 0.0)) - array_log(max(right + at_0, 0.0)))
         elif abs(agreement) < 1.0:
             alpha = 0.5 * array_log1p(2.0 * agreement / (1.0 - agreement))
