@@ -100,12 +100,12 @@ class Ranking(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The documents of one query sorted by gain, descending, and padded to a multiple of LANES."""
+    """The documents of one query: sorted by gain, descending, and padded to a multiple of LANES, or by rank."""
 
     score: Floats
-    gain: Floats
+    gain: Floats  # or the label
     exponential: Floats  # exp(sigma (score - best score))
-    discount: Floats  # by rank, times the inverse norm; 0 below the truncation level
+    discount: Floats  # by rank, times the inverse norm; 0 below the truncation level; empty beside swap deltas
     row_weight: Floats
     grad: Floats  # OUT: gradient / sigma and curvature / sigma^2, before `normalize` scales the query
     hess: Floats
@@ -386,17 +386,6 @@ class RankedBatch(NamedTuple):
     row_weights: Floats
 
 
-class RankedDocuments(NamedTuple):
-    """Documents of one query by rank; grad and hess (n,) are added to."""
-
-    score: Floats
-    label: Floats
-    exponential: Floats  # exp(sigma (score - best score))
-    row_weight: Floats
-    grad: Floats
-    hess: Floats
-
-
 @dataclass(frozen=True, eq=False)
 class BlockLambdaRankObjective(Objective):
     """Gradients of LambdaRank for one set of queries and any measure.
@@ -438,17 +427,19 @@ class BlockLambdaRankObjective(Objective):
 
     def _batches_by_rank(self, scores: Floats) -> Iterator[tuple[slice, RankedBatch]]:
         """Yield the rows of each batch and its documents by rank, with their swap deltas."""
-        _rank_rows(self.query_ptr, scores, self.labels, self._order, self._ranked_labels)
+        order = np.empty(len(scores), np.int64)
+        ranked = np.empty(len(scores))
+        _rank_rows(self.query_ptr, scores, self.labels, order, ranked)
         for first, last in self._batches:
             rows = slice(int(self.query_ptr[first]), int(self.query_ptr[last]))
             ideals = slice(self.ideal_ptr[first], self.ideal_ptr[last])
             query_ptr, ideal_ptr, delta_ptr = (
                 ends[first : last + 1] - ends[first] for ends in (self.query_ptr, self.ideal_ptr, self._delta_ptr)
             )
-            lists = RankedLists(self._ranked_labels[rows], query_ptr, self.ideal_labels[ideals], ideal_ptr)
+            lists = RankedLists(ranked[rows], query_ptr, self.ideal_labels[ideals], ideal_ptr)
             self.measure.fill_swap_deltas(lists, self._deltas, delta_ptr)
             weights = self.weights[first:last], self.row_weights[rows]
-            yield rows, RankedBatch(query_ptr, self._order[rows], lists.labels, self._deltas, delta_ptr, *weights)
+            yield rows, RankedBatch(query_ptr, order[rows], lists.labels, self._deltas, delta_ptr, *weights)
 
     @cached_property
     def _delta_ptr(self) -> Ints:
@@ -466,14 +457,6 @@ class BlockLambdaRankObjective(Objective):
         return np.empty(
             max((self._delta_ptr[last] - self._delta_ptr[first] for first, last in self._batches), default=0)
         )
-
-    @cached_property
-    def _order(self) -> Ints:
-        return np.empty(len(self.labels), np.int64)
-
-    @cached_property
-    def _ranked_labels(self) -> Floats:
-        return np.empty(len(self.labels))
 
 
 @kernel(parallel=True)
@@ -498,7 +481,7 @@ def _add_partners(i, partners, deltas, documents, sigma, by_distance):  # type: 
     1 / (1 + exp(sigma (s_i - s_j))) = e_j / (e_i + e_j).
     """
     score = documents.score
-    label = documents.label
+    label = documents.gain
     total = 0.0
     for j in partners:
         if j <= i or label[i] == label[j] or deltas[j] == 0.0:
@@ -542,7 +525,7 @@ def _fill_ranked_query(query, batch, scores, sigma, normalize, grad, hess):  # t
     row_weight = np.ones(n)
     if batch.row_weights.shape[0] > 0:
         row_weight = batch.row_weights[first:last][order]
-    documents = RankedDocuments(score, label, exponential, row_weight, np.zeros(n), np.zeros(n))
+    documents = Columns(score, label, exponential, np.empty(0), row_weight, np.zeros(n), np.zeros(n))
     by_distance = normalize and score[n - 1] < score[0]
     every = np.arange(n)
     lowest = label.min()

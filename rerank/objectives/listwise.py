@@ -140,17 +140,21 @@ class CrossEntropyNDCG(LabelObjective):
 
     def targets(self) -> Floats:
         """Return phi of each row for the next tree, (n_rows,) float64; 0 where all labels of the query are equal."""
-        random = np.random.Generator(np.random.Philox(np.random.SeedSequence([self.seed, next(self.trees), 0])))
         query = query_rows(self.query_ptr)
         best, least = (np.full(len(self.weights), bound) for bound in (-np.inf, np.inf))
         np.maximum.at(best, query, self.labels)
         np.minimum.at(least, query, self.labels)
         ln2 = log_of(2.0)  # gains are divided by that of the best label, so that none overflows
-        gains = array_exp(ln2 * (self.labels - best[query])) - random.random(len(query)) * array_exp(-ln2 * best[query])
+        gains = array_exp(ln2 * (self.labels - best[query])) - self._uniform() * array_exp(-ln2 * best[query])
         filled = np.diff(self.query_ptr) > 0
         total = np.ones(len(self.weights))
         total[filled] = np.add.reduceat(gains, self.query_ptr[:-1][filled]) if filled.any() else 1.0
         return np.where((best > least)[query], gains / total[query], 0.0)
+
+    def _uniform(self) -> Floats:
+        """Return a random number for each row and the next tree, (n_rows,) float64 in [0, 1)."""
+        bits = np.random.Philox(np.random.SeedSequence([self.seed, next(self.trees), 0]))
+        return np.random.Generator(bits).random(len(self.labels))
 
 
 @kernel(parallel=True)

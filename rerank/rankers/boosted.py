@@ -122,18 +122,13 @@ HALVES = 2  # of the training queries, whose trees score each other: each tree c
 class ForestRanker(Ranker):
     """Base class of the rankers that add up the values of trees."""
 
+    weights_at: ClassVar[str] = "forest_.leaf_value"
     forest_: Forest
 
     @property
     def feature_importances_(self) -> Floats:
         """Total gain of each feature's splits, (n_features,) float64."""
         return self.forest_.gains(self.n_features_in_)
-
-    def _weights(self) -> Floats:
-        return self.forest_.leaf_value
-
-    def _set_weights(self, weights: Floats) -> None:
-        self.forest_ = replace(self.forest_, leaf_value=weights)
 
     def _columns_read(self) -> Ints:
         return np.unique(self.forest_.feature).astype(np.int64)

@@ -40,7 +40,7 @@ M. Montague and J. Aslam, Relevance score normalization for metasearch, CIKM 200
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -74,12 +74,12 @@ from rerank.retrieval.fusion import (
     source_data,
     source_names,
 )
-from rerank.runtime.codec import Array, Field, Names, SchemaError, Sizes
+from rerank.runtime.codec import Array, Names, SchemaError, Sizes
 from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_log2, cross_product, gram, product
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
-from rerank.types.ids import ID_RULE, Ids, are_pointers, by_number, first_broken, first_broken_query, id_array
+from rerank.types.ids import Ids, are_pointers, by_number, id_array
 
 FEW = 100  # judged queries below which only weights are learned
 DEPTH = 100  # documents of each run that are learned from, and that are fused to compare lists
@@ -98,19 +98,12 @@ SCALED = NORMS["minmax"]
 log = logging.getLogger("rerank")
 
 
-@dataclass(frozen=True)
-class StoredIds(Field):
-    """Different ids, of which `first_broken` returns the first that cannot be one."""
+class StoredIds(Names):
+    """Different ids."""
 
-    first_broken: Callable[[list[str]], str | None]
-
-    def read(self, value: object, sizes: Sizes) -> Ids:
+    def read(self, value: object, sizes: Sizes) -> Ids:  # type: ignore[override]
         """Return the ids."""
-        names = list(Names().read(value, sizes))
-        broken = self.first_broken(names)
-        if broken is not None:
-            raise SchemaError(f"ids {ID_RULE}", f"{broken[:20]!r}")
-        return id_array(names)
+        return id_array(list(super().read(value, sizes)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +125,8 @@ class JudgedLists:
 
     """
 
-    query_ids: Annotated[Ids, StoredIds(first_broken_query)]
-    doc_ids: Annotated[Ids, StoredIds(first_broken)]
+    query_ids: Annotated[Ids, StoredIds()]
+    doc_ids: Annotated[Ids, StoredIds()]
     list_ptr: Ints
     listed: Annotated[Ints, Array(np.int64, low=0)]
     relevant_ptr: Ints

@@ -33,6 +33,7 @@ from rerank.objectives.base import LabelCost
 from rerank.objectives.listwise import PlackettLuceObjective
 from rerank.objectives.pairs import Hinge
 from rerank.objectives.pointwise import Logistic
+from rerank.rankers.calibration import least_within_bounds
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.ranker import PROGRESS, Ranker, register
 from rerank.rankers.standardize import BLOCK, Standardizer
@@ -258,7 +259,6 @@ def _wolfe_step(
 TOLERANCE = 1e-6  # share of the weights' norm by which the minimum may be missed
 ROWS_A_WEIGHT = 8  # that a guess of the Hessian is made of
 WIDEST_HESSIAN = 1000  # inputs
-MOST_STEPS = 100  # of the search for the base's unit
 TINY = 1e-12
 WIDEST = 30.0  # largest ratio of the base's unit to its spread, either way
 
@@ -315,6 +315,7 @@ class LinearRanker(StandardizedRanker):
 
     nothing_learned: ClassVar[str] = "no weight but 0. Raise C or give other features"
     has_intercept: ClassVar[bool] = False
+    weights_at: ClassVar[str] = "weights_"
     learned: ClassVar[Mapping[str, Any]] = {
         **PROGRESS,
         "standardizer": Standardizer,
@@ -325,12 +326,6 @@ class LinearRanker(StandardizedRanker):
     @abstractmethod
     def _objective(self, train: TrainingSet) -> LabelCost:
         """Return what is minimised, over all queries."""
-
-    def _weights(self) -> Floats:
-        return self.weights_
-
-    def _set_weights(self, weights: Floats) -> None:
-        self.weights_ = weights
 
     @property
     def feature_importances_(self) -> Floats:
@@ -392,25 +387,22 @@ def _slope(objective: LabelCost, base: Floats) -> float:
     if not base.any():
         return 1.0
     grad, hess = np.empty((2, len(base)))
-
-    def value_and_gradient(change: Floats) -> tuple[float, Floats]:
-        scores = (1.0 + change[0]) * base + change[1]
-        objective.gradients(scores, grad, hess)
-        return objective.cost(scores), np.array([array_dot(grad, base), grad.sum()])
+    inputs = np.column_stack([base, np.ones(len(base))])
 
     def derivative(slope: float) -> float:
         objective.gradients(slope * base, grad, hess)
         return array_dot(grad, base)
 
+    def derivatives(at: Floats) -> tuple[Floats, Floats]:
+        objective.gradients(product(inputs, at), grad, hess)
+        return cross_product(grad[:, None], inputs)[0], gram(inputs, hess) + TINY * np.eye(2)
+
     if objective.constant() is None:
         return least_convex(derivative, 1.0 / WIDEST, WIDEST)
-    objective.gradients(base, grad, hess)
-    mixed = array_dot(hess, base)
-    guess = partial(
-        product, inverse(np.array([[array_dot(hess * base, base), mixed], [mixed, hess.sum()]]) + TINY * np.eye(2))
+    least = least_within_bounds(
+        lambda at: objective.cost(product(inputs, at)), derivatives, np.array([1.0, 0.0]), np.zeros(2, np.bool_)
     )
-    least = [np.zeros(2), *minimise_smooth(value_and_gradient, 2, lambda: guess, TOLERANCE, MOST_STEPS)][-1]
-    return float(np.clip(1.0 + least[0], 1.0 / WIDEST, WIDEST))
+    return float(np.clip(least[0], 1.0 / WIDEST, WIDEST))
 
 
 def least_convex(derivative: Callable[[float], float], low: float, high: float) -> float:

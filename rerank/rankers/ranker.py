@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar
@@ -159,6 +160,7 @@ class Ranker(Estimator):
     """
 
     kind: ClassVar[str] = ""
+    weights_at: ClassVar[str] = ""  # the attribute that holds all weights, or its part: `net_.weights`
     nothing_learned: ClassVar[str] = "no weight but 0. Give other features"  # where all scores are equal, as errors say
     learns_from_pairs: ClassVar[bool] = False
     weighs_rows: ClassVar[bool] = False  # takes weights of documents, and not only of queries
@@ -233,15 +235,6 @@ class Ranker(Estimator):
 
         """
         return self.cross_validates
-
-    def _weights(self) -> Floats:
-        """Return the weights of the fitted model, (n_weights,) float64, not copied."""
-        raise InvalidInputError(
-            f"weights: expected a net, a linear ranker or trees, got {self.kind}. Train one of these."
-        )
-
-    def _set_weights(self, weights: Floats) -> None:
-        """Take other weights, (n_weights,) float64."""
 
     def _columns_read(self) -> Ints:
         """Return the numbers of the features that `_scores` depends on."""
@@ -687,7 +680,11 @@ class Ranker(Estimator):
 
         """
         self._check_fitted()
-        return self._weights().copy()
+        if not self.weights_at:
+            raise InvalidInputError(
+                f"weights: expected a net, a linear ranker or trees, got {self.kind}. Train one of these."
+            )
+        return np.array(attrgetter(self.weights_at)(self))
 
     def with_weights(self, weights: ArrayLike) -> Self:
         """Return a copy of the model with other weights, (n_weights,) float64.
@@ -708,13 +705,13 @@ class Ranker(Estimator):
             If the number of weights is another.
 
         """
-        self._check_fitted()
         array = np.array(weights, dtype=np.float64)
-        count = len(self._weights())
+        count = len(self.weights())
         if array.shape != (count,):
             raise InvalidInputError(f"weights: expected {count} numbers, got shape {array.shape}. Change weights().")
         other = copy(self)
-        other._set_weights(array)
+        owner, _, part = self.weights_at.partition(".")
+        setattr(other, owner, replace(getattr(other, owner), **{part: array}) if part else array)
         other.calibration_ = other.last_stage_ = None  # those of other scores
         return other
 
