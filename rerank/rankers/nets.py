@@ -162,7 +162,6 @@ class NetRanker(StandardizedRanker):
 
     weights_at: ClassVar[str] = "net_.weights"
     learned: ClassVar[Mapping[str, Any]] = {**PROGRESS, "standardizer": Standardizer, "net": Net}
-    net_: Net
 
     @abstractmethod
     def _objective(self, query: TrainingSet) -> Objective | None:
@@ -181,7 +180,7 @@ class NetRanker(StandardizedRanker):
             stopping = self._stopping(valid, context)
             net = self._train(queries, stopping, self._held_out(valid, unit, net_scores))
         self._follow(stopping)
-        self.net_ = net.scaled(unit)
+        self.net_: Net = net.scaled(unit)
 
     def _queries(self, train: TrainingSet, unit: float) -> list[_Query]:
         inputs = self.standardizer_.inputs(train.X, train.order, np.float32)
