@@ -10,8 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from rerank.runtime.registry import Registry
-from rerank.types import Floats, Ints
-from rerank.types.ids import query_order
+from rerank.types.ids import Floats, Ints, query_order
 
 LOWEST_EXPONENT = -300.0  # a score further below the best of its query counts as this far: exp(-745) is 0
 

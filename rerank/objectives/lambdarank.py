@@ -40,8 +40,7 @@ from rerank.metrics.base import Measure, RankedLists, SwapWeights
 from rerank.objectives.base import LOWEST_EXPONENT, Objective
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import LANES, absolute, exp, lane_sum, load, log2, positive, same, store
-from rerank.types import Floats, Ints, pointers, query_blocks
-from rerank.types.ids import query_order
+from rerank.types.ids import Floats, Ints, pointers, query_blocks, query_order
 
 UNWEIGHTED = np.empty(0)
 DELTAS_AT_ONCE = 1 << 22  # of a batch of queries: 32 MB
@@ -162,9 +161,11 @@ class LambdaRankObjective(Objective):
     def _ranking(self) -> Ranking:
         counts = np.diff(self.query_ptr)
         orders = np.arange(self.query_ptr[-1]) - np.repeat(self.query_ptr[:-1], counts)
+        n_parts = 4 * get_num_threads()  # with about as many rows each
+        starts = np.searchsorted(self.query_ptr, np.arange(n_parts) * self.query_ptr[-1] // n_parts)
         return Ranking(
             query_ptr=self.query_ptr,
-            part_ptr=self._part_ptr(4 * get_num_threads()),
+            part_ptr=np.append(starts, len(counts)),
             inverse_norms=self.swap.inverse_norms,
             weights=self.weights,
             discounts=self.swap.discounts,
@@ -173,11 +174,6 @@ class LambdaRankObjective(Objective):
             truncation_level=int(self.truncation_level),
             normalize=bool(self.normalize),
         )
-
-    def _part_ptr(self, n_parts: int) -> Ints:
-        """Return where parts of the queries with about as many rows each start."""
-        starts = np.searchsorted(self.query_ptr, np.arange(n_parts) * self.query_ptr[-1] // n_parts)
-        return np.append(starts, len(self.query_ptr) - 1)
 
 
 @helper()

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
-from numba import prange
+from numba import get_num_threads, prange
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
@@ -182,7 +181,7 @@ class _Search:
 
     def __init__(self, train: TrainingSet, max_bin: int) -> None:
         """Bin the rows."""
-        n_threads = numba.get_num_threads()
+        n_threads = get_num_threads()
         self._bins = learn_bins(train.X, max_bin, n_threads)
         self._columns = Columns.separate(self._bins)
         if not len(self._columns.features):

@@ -807,7 +807,22 @@ class Ranker(Estimator):
         kinds = {name: kind for name, kind in stored_rankers().items() if issubclass(kind, cls)}
         with at("ranker"):
             kind = kinds[Choice(lambda: kinds).read(stored.get("ranker") if isinstance(stored, Mapping) else None, {})]
-        values = _record_of(kind).read({name: value for name, value in stored.items() if name != "ranker"}, sizes)
+        parts = {
+            "parameters": Record(kind.parameter_fields, partial=True),
+            "feature_names": Names(),
+            "recipe": Plain(),
+            "fingerprint": Plain(),
+            **RETRIEVERS,
+            "columns": Flag(),
+            "base": StoredBase(STORED_MODEL),
+            "learned": field_of(kind.learned),
+            "calibration": field_of(Calibration | None),
+            "last_stage": field_of(LastStage | None),
+            "history": field_of(History | None),
+            "categories": Table(CategoryValues()),
+        }
+        record = Record(parts, {"retriever": None, "run_retrievers": {}, "last_stage": None, "history": None})
+        values = record.read({name: value for name, value in stored.items() if name != "ranker"}, sizes)
         model = kind(**values.pop("parameters"))
         model._columns_named = values.pop("columns")
         model.n_features_in_ = len(values["feature_names"])
@@ -984,25 +999,6 @@ def stored_rankers() -> dict[str, type[Ranker]]:
 
 
 STORED_MODEL = field_of(Ranker)
-
-
-def _record_of(kind: type[Ranker]) -> Record:
-    """Return what reads the file of a ranker's model."""
-    parts = {
-        "parameters": Record(kind.parameter_fields, partial=True),
-        "feature_names": Names(),
-        "recipe": Plain(),
-        "fingerprint": Plain(),
-        **RETRIEVERS,
-        "columns": Flag(),
-        "base": StoredBase(STORED_MODEL),
-        "learned": field_of(kind.learned),
-        "calibration": field_of(Calibration | None),
-        "last_stage": field_of(LastStage | None),
-        "history": field_of(History | None),
-        "categories": Table(CategoryValues()),
-    }
-    return Record(parts, {"retriever": None, "run_retrievers": {}, "last_stage": None, "history": None})
 
 
 def read_model(path: str | Path) -> Ranker:

@@ -338,25 +338,23 @@ def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
         scores = run_scores(base, data)
         is_own = data.base_scores is not None and np.array_equal(scores, data.base_scores)
         return CandidateRunBase() if is_own else OtherRunBase(base.name), scores
-    start = _as_base(base, data.feature_names)
-    return start, start.scores(data)
-
-
-def _as_base(base: Any, names: tuple[str, ...]) -> Base:
+    start: Base
     if base is None:
-        return NO_BASE
-    if base == UNSUPERVISED:
-        return UnsupervisedBase.of(names)
-    if isinstance(base, str) and base.startswith("feature:"):
-        return FeatureBase(base.removeprefix("feature:"))
-    if base == "run":
-        return CandidateRunBase()
-    if hasattr(base, "predict") and hasattr(base, "to_dict"):
-        return ModelBase(copy(base))  # `fit` changes none of its attributes' values: a later one does not show here
-    raise InvalidInputError(
-        "base: expected None, 'run', 'feature:NAME', 'unsupervised', 'run:FILE', 'model:FILE', a run or a fitted "
-        f"ranker, got {shown(base if isinstance(base, str) else repr(base))}. Write e.g. 'feature:bm25.contents'."
-    )
+        start = NO_BASE
+    elif base == UNSUPERVISED:
+        start = UnsupervisedBase.of(data.feature_names)
+    elif isinstance(base, str) and base.startswith("feature:"):
+        start = FeatureBase(base.removeprefix("feature:"))
+    elif base == "run":
+        start = CandidateRunBase()
+    elif hasattr(base, "predict") and hasattr(base, "to_dict"):
+        start = ModelBase(copy(base))  # `fit` changes none of its attributes' values: a later one does not show here
+    else:
+        raise InvalidInputError(
+            "base: expected None, 'run', 'feature:NAME', 'unsupervised', 'run:FILE', 'model:FILE', a run or a fitted "
+            f"ranker, got {shown(base if isinstance(base, str) else repr(base))}. Write e.g. 'feature:bm25.contents'."
+        )
+    return start, start.scores(data)
 
 
 class StoredBase(Field):

@@ -5,6 +5,7 @@ Short tables of text and HTML: how data structures are shown by `print` and in n
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,13 +42,13 @@ MOST_CHARACTERS = 40  # of a cell
 class Shown:
     """Base class of data structures that are shown as one line of counts and a table of their first rows."""
 
+    @abstractmethod
     def summary(self) -> str:
         """Return one line with the name and the counts of the object."""
-        raise NotImplementedError
 
+    @abstractmethod
     def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
         """Return the column names, the values of the first n rows, and the number of all rows."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         """Return the counts and the first rows as text."""
