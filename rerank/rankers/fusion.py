@@ -75,7 +75,6 @@ from rerank.retrieval.fusion import (
     source_names,
 )
 from rerank.runtime.codec import Array, Names, SchemaError, Sizes
-from rerank.runtime.kernels import kernel
 from rerank.runtime.numerics import array_log2, cross_product, gram, product
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
@@ -161,12 +160,22 @@ class JudgedLists:
     def relevance(self, data: RankingData) -> Floats:
         """Return `judged` of each row, (n_rows,) float64."""
         list_ptr, firsts = _first_documents(data)
-        own = _numbers(self.query_ids, data.query_ids)
-        lists = list_ptr, _numbers(self.doc_ids, firsts), _unit_discounts(list_ptr), own
+        own = _numbers(self.query_ids, data.query_ids).tolist()
+        listed = _numbers(self.doc_ids, firsts)
+        discounts = _unit_discounts(list_ptr)
         docs = _numbers(self.doc_ids, data.doc_ids)
-        cosines = np.zeros(len(self.query_ids))
         out = np.zeros(data.n_rows)
-        _fill_judged(data.query_ptr, docs, lists, self._postings, self._judgements, cosines, out)
+        for query in range(len(data)):
+            first = list_ptr[query]
+            places = first + np.flatnonzero(listed[first : list_ptr[query + 1]] >= 0)
+            place, judged, weights = _joined(self._postings, listed[places])
+            cosines = np.bincount(judged, discounts[places[place]] * weights, len(self.query_ids))
+            if own[query] >= 0:
+                cosines[own[query]] = 0.0
+            first = data.query_ptr[query]
+            rows = first + np.flatnonzero(docs[first : data.query_ptr[query + 1]] >= 0)
+            row, judged, labels = _joined(self._judgements, docs[rows])
+            out[rows] = np.bincount(row, cosines[judged] * labels, len(rows))
         return out
 
     @cached_property
@@ -224,33 +233,11 @@ def _numbers(known: Ids, ids: Ids) -> Ints:
     return np.where(known[place] == ids, place, -1)
 
 
-@kernel()
-def _fill_judged(query_ptr, docs, lists, postings, judgements, cosines, out):  # type: ignore[no-untyped-def]
-    """Add `judged` of each row to `out` (n_rows,).
-
-    docs        (n_rows,) number of the document, -1 where no judged query has it
-    lists       list_ptr, numbers and weights of the queries' first documents; own judged query (n_queries,), or -1
-    postings    of each document, doc_ptr, the judged queries that list it first, and its weights there
-    judgements  of each document, doc_ptr, the judged queries that it is relevant to, and the labels
-    cosines     (n_judged,) zeros, which are zeros again at the end
-    """
-    list_ptr, listed, weights, own = lists
-    posting_ptr, posting_query, posting_weight = postings
-    label_ptr, label_query, labels = judgements
-    for query in range(query_ptr.shape[0] - 1):
-        for place in range(list_ptr[query], list_ptr[query + 1]):
-            if listed[place] >= 0:
-                for posting in range(posting_ptr[listed[place]], posting_ptr[listed[place] + 1]):
-                    if posting_query[posting] != own[query]:
-                        cosines[posting_query[posting]] += weights[place] * posting_weight[posting]
-        for row in range(query_ptr[query], query_ptr[query + 1]):
-            if docs[row] >= 0:
-                for judgement in range(label_ptr[docs[row]], label_ptr[docs[row] + 1]):
-                    out[row] += cosines[label_query[judgement]] * labels[judgement]
-        for place in range(list_ptr[query], list_ptr[query + 1]):  # only what was changed is cleared
-            if listed[place] >= 0:
-                for posting in range(posting_ptr[listed[place]], posting_ptr[listed[place] + 1]):
-                    cosines[posting_query[posting]] = 0.0
+def _joined(of_documents: tuple[Ints, Ints, Floats], docs: Ints) -> tuple[Ints, Ints, Floats]:
+    """Return the entries of some documents, by number, and first the position among them of each entry's document."""
+    ptr, queries, values = of_documents
+    rows, ends = joined_rows(ptr[docs], np.diff(ptr)[docs])
+    return query_rows(ends), queries[rows], values[rows]
 
 
 def learn_fusion(

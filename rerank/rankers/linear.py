@@ -102,10 +102,7 @@ def _share_out(products, offsets, tolerance, most_moves, shares):  # type: ignor
             for other in range(shares.shape[0]):
                 slopes[tangent] += products[tangent, other] * shares[other]
         low = np.argmin(slopes)
-        high = -1
-        for tangent in range(shares.shape[0]):
-            if shares[tangent] > 0.0 and (high < 0 or slopes[tangent] > slopes[high]):
-                high = tangent
+        high = np.argmax(np.where(shares > 0.0, slopes, -np.inf))
         gain = slopes[high] - slopes[low]
         if gain <= tolerance:
             break
@@ -113,8 +110,7 @@ def _share_out(products, offsets, tolerance, most_moves, shares):  # type: ignor
         move = shares[high] if curvature * shares[high] <= gain else gain / curvature
         shares[low] += move
         shares[high] = 0.0 if move == shares[high] else shares[high] - move
-        for tangent in range(shares.shape[0]):
-            slopes[tangent] += move * (products[tangent, low] - products[tangent, high])
+        slopes += move * (products[low] - products[high])
         _settle(products, slopes, low, shares)
 
 
@@ -140,17 +136,15 @@ def _settle(products, slopes, low, shares):  # type: ignore[no-untyped-def]
 
     low  a tangent with a share, against which the others' are exchanged
     """
-    held = np.flatnonzero(shares > 0.0)
-    held = held[held != low]
+    held = np.flatnonzero((shares > 0.0) & (np.arange(shares.shape[0]) != low))
     n = held.shape[0]
     largest = 0.0
     system = np.empty((n, n))
-    moves = np.empty(n)
+    moves = slopes[low] - slopes[held]
     for i in range(n):
-        moves[i] = slopes[low] - slopes[held[i]]
         for j in range(n):
-            system[i, j] = products[held[i], held[j]] - products[held[i], low] - products[low, held[j]]
-            system[i, j] += products[low, low]
+            k = held[j]
+            system[i, j] = products[held[i], k] - products[held[i], low] - products[low, k] + products[low, low]
         largest = max(largest, system[i, i])
     for i in range(n):
         system[i, i] += RIDGE * largest

@@ -16,7 +16,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -27,7 +26,6 @@ from typing import Any, ClassVar, Self
 from rerank.errors import InvalidInputError, UnknownParameterError, shown, suggestion
 from rerank.metrics.registry import measure_name
 from rerank.runtime.codec import Anything, Field, Record, SchemaError, Sizes, Text, Whole
-from rerank.types.query_table import html_folded
 
 SAME = {  # other names of parameters of rankers
     "n_estimators": "num_iterations num_iteration num_boost_round num_round num_rounds n_round num_trees n_iter "
@@ -320,15 +318,6 @@ class Estimator:
         values = self.get_params(deep=False)
         changed = {name: value for name, value in values.items() if not _same(value, defaults.get(name))}
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
-
-    @abstractmethod
-    def summary(self) -> str:
-        """Return one line: whether the estimator is fitted, and what it learned."""
-
-    def _repr_html_(self) -> str:
-        """Return the estimator for a notebook: as `repr` shows it, opening to all parameters, and its summary."""
-        rows = [(name, repr(value)) for name, value in self.get_params(deep=False).items()]
-        return html_folded(repr(self), self.summary(), ["parameter", "value"], rows)
 
     def unfitted_copy(self) -> Self:
         """Return an unfitted estimator with the same parameters.

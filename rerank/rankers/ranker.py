@@ -108,7 +108,6 @@ from rerank.runtime.threads import kernel_threads
 from rerank.trees.forest import Forest
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData, Run
-from rerank.types.query_table import counted
 from rerank.types.ranking_data import Preferences
 from rerank.types.retriever import RETRIEVERS, Retriever, retriever_members
 
@@ -188,22 +187,6 @@ class Ranker(Estimator):
     @abstractmethod
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         """Return what the learner adds to the base scores, (n_rows,) float64."""
-
-    def summary(self) -> str:
-        """Return one line: whether the ranker is fitted, and its features, iterations, base and candidates.
-
-        Returns
-        -------
-        str
-            The line.
-
-        """
-        if not self.__sklearn_is_fitted__():
-            return "not fitted"
-        parts = [counted(self.n_features_in_, "feature"), counted(self.best_iteration_, "iteration")]
-        parts += [] if isinstance(self.base_, NoBase) else [f"base {self.base_.kind}"]
-        parts += [] if self.retriever_ is None else [f"candidates {self.retriever_}"]
-        return f"fitted: {', '.join(parts)}"
 
     def features_read(self) -> frozenset[str]:
         """Return the names of the features that scores depend on; the values of all others have no effect on them.

@@ -78,12 +78,6 @@ def html_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return f'<table border="1"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def html_folded(summary: str, below: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return a summary that opens to a table, and a line below it, in HTML, escaped."""
-    opened = f"<details><summary><code>{escape(summary)}</code></summary>{html_table(header, rows)}</details>"
-    return f"<div>{opened}<p>{escape(below)}</p></div>"
-
-
 def counted(count: int, noun: str, plural: str = "") -> str:
     """Return `1 query` or `2 queries`."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
