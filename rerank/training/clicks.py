@@ -1,10 +1,14 @@
-"""Training from clicks: labels of what a log showed, made of a click model and of the features.
+"""Training from clicks: labels of the queries of a log, made of a click model and of the features.
 
 With few impressions, the clicks of a document say little of it, and those of documents with like features say more. Its
 label is the mean of its value given both: with c clicks, e expected of a document of value 1 (impressions times their
 examination), and the prediction r(x) of regression trees that have not seen the query, which counts as m impressions,
 
     (c + m r(x)) / (e + m)
+
+A document that was never shown has c = e = 0: its label is r(x). Without such rows models learn nothing of what stands
+below the log's lists. With few queries r is too rough for that, and only what was shown is learned from
+(docs/benchmarks.md).
 
 Without features r is the same for all documents, and a document that was shown at the bottom alone, where nobody looks,
 seems better than one that many have skipped.
@@ -33,6 +37,7 @@ from rerank.training.folds import FOLDS, LEAST_QUERIES, assign_folds, groups_by_
 from rerank.types import Floats, RankingData
 
 FEW_CLICKS = 500  # a model of the clicks of 96 searches of nfcorpus ranked worse than BM25 (docs/benchmarks.md)
+MANY_QUERIES = 300  # from which what was never shown is learned from, too: 500 of nfcorpus gain, 100 and 250 lose by it
 LABEL_TREES: dict[str, Any] = {"n_estimators": 50, "num_leaves": 8}  # clicks are few: larger trees learn their noise
 EM_TREES: dict[str, Any] = {"n_estimators": 15, "num_leaves": 7, "learning_rate": 0.2}
 ROUNDS, STEPS = 8, 200  # of regression EM: fits of the trees, and steps of theta after each
@@ -42,7 +47,7 @@ log = logging.getLogger("rerank")
 
 
 def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float = PRIOR) -> RankingData:
-    """Return the rows of ranking data that a log showed, with labels made of their clicks and features.
+    """Return the rows of the queries of a log, with labels made of their clicks and features.
 
     Parameters
     ----------
@@ -56,8 +61,8 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
     Returns
     -------
     RankingData
-        The rows that were shown, with the labels (c + prior r(x)) / (e + prior), see the module; with fewer than ten
-        queries, with the values of the click model.
+        The rows of the log's queries, of fewer than 300 queries those that were shown, with the labels (c + prior r(x))
+        / (e + prior), see the module; of fewer than ten queries, with the values of the click model.
 
     Raises
     ------
@@ -70,28 +75,31 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
     shown, pairs = estimates.shown(data)
     if len(shown) < LEAST_QUERIES:
         return shown
-    clicks = estimates.clicks[pairs]
     exposures = estimates.exposures[pairs]
-    rates = np.divide(clicks, exposures, out=np.zeros(shown.n_rows), where=exposures > 0.0)
+    rates = np.divide(estimates.clicks[pairs], exposures, out=np.zeros(shown.n_rows), where=exposures > 0.0)
     rows = replace(shown, labels=rates, row_weights=exposures)
-    predicted = _held_out_predictions(rows, MART(**LABEL_TREES, n_jobs=_threads(rows)), FOLDS)
-    labels = (clicks + prior * np.maximum(predicted, 0.0)) / (exposures + prior)
-    return replace(shown, labels=labels)
+    many = len(shown) >= MANY_QUERIES
+    logged = data.select(data.query_numbers(shown.query_ids.tolist())) if many else shown
+    predicted = _held_out_predictions(rows, logged, MART(**LABEL_TREES, n_jobs=_threads(rows)), FOLDS)
+    labels = np.maximum(predicted, 0.0)
+    pairs, seen = estimates.matches(logged)
+    labels[seen] = (estimates.clicks[pairs] + prior * labels[seen]) / (estimates.exposures[pairs] + prior)
+    return replace(logged, labels=labels, ideal_labels=None, ideal_ptr=None)
 
 
 def _threads(rows: RankingData) -> int | None:
     return 1 if rows.n_rows < ONE_THREAD else None
 
 
-def _held_out_predictions(rows: RankingData, model: MART, n_folds: int) -> Floats:
-    """Return the prediction of each row's label by a model that has not seen its query, (n_rows,)."""
+def _held_out_predictions(rows: RankingData, logged: RankingData, model: MART, n_folds: int) -> Floats:
+    """Return the prediction of a label for each row of `logged`, by a model of `rows` of other queries, (n_rows,)."""
     fold_of = assign_folds(rows, n_folds, 0, groups=groups_by_id(rows))
-    predicted = np.empty(rows.n_rows)
-    folds = np.array([fold_of[query_id] for query_id in rows])
+    predicted = np.empty(logged.n_rows)
+    folds = np.array([fold_of[query_id] for query_id in rows])  # both have the same queries
     for fold in range(n_folds):
         model.fit(rows.select(np.flatnonzero(folds != fold)))
-        held_out = np.flatnonzero(np.repeat(folds == fold, np.diff(rows.query_ptr)))
-        predicted[held_out] = model.predict(rows.of_rows(held_out))
+        held_out = np.flatnonzero(np.repeat(folds == fold, np.diff(logged.query_ptr)))
+        predicted[held_out] = model.predict(logged.of_rows(held_out))
     return predicted
 
 
