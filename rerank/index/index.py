@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from rerank.errors import InvalidInputError, RerankError
 from rerank.features.recipe import Recipe
@@ -18,20 +18,16 @@ from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.runtime.output import whole_file
 from rerank.types import RankingData
 from rerank.types.passages import Passage, Passages
-from rerank.types.query_table import Shown, counted
+from rerank.types.query_table import counted
 from rerank.types.retriever import CONTENTS
 from rerank.vectors.vectors import ENCODER
-
-if TYPE_CHECKING:
-    from rerank.types.forward import ForwardIndex
-
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
 MOST_POSTINGS = 1 << 21  # up to which they are learned by default: about 40 s on two cores (`benchmarks vectors`)
 _log = logging.getLogger("rerank")
 
 
-class Index(Shown, BoundIndex):
+class Index(BoundIndex):
     """A Lucene index with the forward arrays from which features are computed.
 
     Parameters
@@ -79,47 +75,17 @@ class Index(Shown, BoundIndex):
 
     """
 
-    def summary(self) -> str:
-        """Return the path and the counts; those of an index that was never used are not known yet.
-
-        Returns
-        -------
-        str
-            One line.
-
-        """
-        forward = self._stored_forward()
+    def __repr__(self) -> str:
+        """Return one line; the counts of an index that was never used are not known yet."""
+        try:
+            forward = stored_forward(self.path, self._opened.commit)
+        except (RerankError, OSError):  # to show an index, nothing is computed and nothing raised
+            forward = None
         if forward is None:
             return f"Index {self.path}: nothing read yet"
         resources = [name for name in ("vectors", "history", "encoder") if getattr(self, name) is not None]
         learned = f", with {', '.join(resources)}" if resources else ""
-        return f"Index {self.path}: {counted(forward.n_docs, 'document')}{learned}"
-
-    def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
-        """Return the number of words of each of the first n fields.
-
-        Parameters
-        ----------
-        n : int
-            Number of fields.
-
-        Returns
-        -------
-        tuple of list of str, list of list and int
-            Names of columns, rows, and the number of all fields.
-
-        """
-        forward = self._stored_forward()
-        fields = {} if forward is None else forward.fingerprint["fields"]
-        rows = [[name, field["documents"], field["tokens"]] for name, field in fields.items()]
-        return ["field", "documents", "words"], rows[:n], len(rows)
-
-    def _stored_forward(self) -> ForwardIndex | None:
-        """Return the forward arrays that the index has; to show it, nothing is computed and nothing raised."""
-        try:
-            return stored_forward(self.path, self._opened.commit)
-        except (RerankError, OSError):
-            return None
+        return f"Index {self.path}: {counted(forward.n_docs, 'document')} of {', '.join(forward.fields)}{learned}"
 
     @classmethod
     def open(cls, path: str | Path, language: str | None = None, **options: Any) -> Self:
