@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, Any, Self
 from zipfile import BadZipFile
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError, RerankError, shown, unknown_name
 from rerank.features.recipe import Recipe, family
@@ -581,20 +580,6 @@ class BoundIndex(InOrder):
 
         stored = self._opened.encode(self.encoder, self.document_texts)
         return Encoded(self.encoder.name, stored.documents, stored.queries(texts))
-
-    def encoded_documents(self) -> NDArray[np.float32]:
-        """Return the encoder's vectors of all documents, which are computed now where there are none.
-
-        Returns
-        -------
-        ndarray of shape (n_docs, dimensions), dtype float32
-            The vectors, by document number.
-
-        """
-        encoded = self._encoded({})
-        if encoded is None:
-            raise InvalidInputError("index: expected an encoder, got none. Bind one (Index.open(..., encoder=...)).")
-        return encoded.documents
 
     def stored_documents(self, numbers: Sequence[int] | Ints) -> list[str | None]:
         """Return documents by number as they were indexed (JSON or SGML), None if the index does not store them.
