@@ -203,10 +203,7 @@ class Index(BoundIndex):
 
     def keep_language(self) -> None:
         """Store the language that the index was opened with, so that it does not have to be given again."""
-        code = self.searcher.language  # is checked
-        self.resources.mkdir(parents=True, exist_ok=True)
-        with whole_file(self.resources / LANGUAGE) as file:
-            file.write(f"{code}\n")
+        _keep(self.resources / LANGUAGE, self.searcher.language)  # is checked
 
     def keep_scorer(self, scorer: str | None) -> None:
         """Store the name of a slow scorer for this user; None removes a stored one.
@@ -223,17 +220,7 @@ class Index(BoundIndex):
 
         """
         self.__dict__.pop("scorer", None)
-        self._keep_name(SCORER, None if scorer is None else Scorer.of(scorer).name)
-
-    def _keep_name(self, function: str, name: str | None) -> None:
-        """Store the name of an encoder or scorer for this user; None removes a stored one."""
-        file = name_file(function, self._opened.commit)
-        if name is None:
-            file.unlink(missing_ok=True)
-            return
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(file) as opened_file:
-            opened_file.write(f"{name}\n")
+        _keep(name_file(SCORER, self._opened.commit), None if scorer is None else Scorer.of(scorer).name)
 
     def keep_passages(self, passages: Passages | str) -> None:
         """Keep with the index how its documents are cut into passages.
@@ -252,9 +239,7 @@ class Index(BoundIndex):
 
         """
         sizes = passages if isinstance(passages, Passages) else Passages.parse(passages)
-        self.resources.mkdir(parents=True, exist_ok=True)
-        with whole_file(self.resources / PASSAGES) as file:
-            file.write(f"{sizes}\n")
+        _keep(self.resources / PASSAGES, str(sizes))
         self.__dict__.pop("passages", None)
 
     def best_passages(self, run: RunLike, topics: TopicsLike) -> list[Passage]:
@@ -337,7 +322,7 @@ class Index(BoundIndex):
             self.__dict__.pop(name, None)
         if bound is not None:
             self._opened.encode(bound, self.document_texts)
-        self._keep_name(ENCODER, None if bound is None else bound.name)
+        _keep(name_file(ENCODER, self._opened.commit), None if bound is None else bound.name)
 
     def learn_history(self, topics: TopicsLike, qrels: QrelsLike) -> None:
         """Store judged queries with the index, to compute features of similar queries from them; see `History`.
@@ -420,6 +405,16 @@ class Index(BoundIndex):
         """Pickle the index by its path, commit and resources: another process opens it."""
         state = {name: value for name, value in self.__dict__.items() if name in PICKLED}
         return Index, (self.path.resolve(), self.language), {**state, "path": self.path.resolve()}
+
+
+def _keep(file: Path, text: str | None) -> None:
+    """Write a file of one line; None removes it."""
+    if text is None:
+        file.unlink(missing_ok=True)
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(file) as opened_file:
+        opened_file.write(f"{text}\n")
 
 
 @contextmanager

@@ -52,7 +52,7 @@ from rerank.training.folds import (
     query_values,
 )
 from rerank.training.tuning import Tuning, fit_best
-from rerank.types import Floats, Qrels, RankingData, Run, Topics, pointers, query_blocks, query_rows
+from rerank.types import Floats, Qrels, RankingData, Run, Topics, query_blocks, query_rows
 from rerank.types.retriever import BM25, CONTENTS
 
 SCORES = ("bm25", "covered_ratio", "lm_dirichlet", "vector_space", "similarity_10", "rm3_10")  # of any query alike
@@ -112,9 +112,8 @@ def without_relevant(run: Run, qrels: Qrels, target: float) -> Run:
 
 def _stripped(run: Run, qrels: Qrels, target: float) -> Run:
     """Return a run and its sources without relevant documents."""
-    kept = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)[0] < target
-    sizes = np.bincount(query_rows(run.query_ptr)[kept], minlength=len(run))
-    stripped = replace(run, query_ptr=pointers(sizes), doc_ids=run.stored_ids[kept], scores=run.scores[kept])
+    irrelevant = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)[0] < target
+    stripped = run.of_rows(np.flatnonzero(irrelevant))
     if isinstance(stripped, UnionRun):
         others = {name: _stripped(source, qrels, target) for name, source in stripped.sources.items()}
         return replace(stripped, sources=others)
