@@ -28,6 +28,7 @@ from rerank.files.rows import joined_parts
 from rerank.history.history import History
 from rerank.index.bound import log_judged, log_unknown
 from rerank.index.index import Index, opened
+from rerank.metrics.base import Measure
 from rerank.metrics.registry import named, parse_measure
 from rerank.pipeline.applying import best_candidates, run_scores
 from rerank.rankers.boosted import FEW
@@ -308,9 +309,8 @@ def _train_on_judgements(
     on_all = tuning is not None or model.learns_from_all(len(data))
     estimated = scored = None
     if estimate and folds:
-        training = FoldTraining(
-            inputs.of_folds(run, sources.k, data, folds), folds, partial(fit_best, model, tuning), on_all
-        )
+        data_of = inputs.of_folds(run, sources.k, data, folds)
+        training = FoldTraining(data_of, folds, partial(fit_best, model, tuning), on_all)
         values = partial(_judged_values, qrels, measure)
         estimated, models, held_out_run = _estimate(inputs.index, training, run, measure, values)
         gain = scorer_gain(inputs.index, inputs.topics, qrels, held_out_run, folds, measure)
@@ -359,14 +359,8 @@ def _train_without_judgements(
     estimated = None
     if estimate and folds:
         training = FoldTraining(FoldData(learned), folds, partial(fit_best, model, None), on_all)
-        measure = parse_measure(DEFAULT_METRIC)
-        estimated, _, _ = _estimate(
-            inputs.index,
-            training,
-            run,
-            DEFAULT_METRIC,
-            lambda ranking: query_values(judged, scores_in(ranking, judged)[:, 0], measure),
-        )
+        values = partial(_labelled_values, judged, parse_measure(DEFAULT_METRIC))
+        estimated, _, _ = _estimate(inputs.index, training, run, DEFAULT_METRIC, values)
         estimated = replace(estimated, source="the teacher" if isinstance(labels, Run) else "the clicks")
         estimated.warn()
     fit_with_stop(model, learned, {} if on_all else folds)
@@ -525,6 +519,11 @@ def _judged_values(qrels: Qrels, measure: str, ranking: Run) -> Floats:
     """Return the measure of each judged query, (n_queries,); one without documents counts as 0."""
     of_query = evaluate(qrels, ranking, [measure], complete=True).per_query[measure]
     return np.array([of_query[query_id] for query_id in qrels])
+
+
+def _labelled_values(data: RankingData, measure: Measure, ranking: Run) -> Floats:
+    """Return the measure of each query of data, (n_queries,), by its labels and the scores of a run."""
+    return query_values(data, scores_in(ranking, data)[:, 0], measure)
 
 
 def fit_with_stop(model: Ranker, data: RankingData, folds: Mapping[str, int]) -> RankingData:
