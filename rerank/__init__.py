@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from rerank.retrieval.base import Candidates as Candidates
     from rerank.retrieval.fusion import fuse as fuse
     from rerank.retrieval.mixture import combine as combine
-    from rerank.retrieval.outside import nearest_run as nearest_run
+    from rerank.retrieval.sources.nearest import nearest_run as nearest_run
     from rerank.training.clicks import click_labels as click_labels
     from rerank.training.clicks import estimate_with_features as estimate_with_features
     from rerank.training.train import train as train
@@ -135,7 +135,7 @@ _HOMES = {
     "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
     "model_card": "rerank.explanation.card",
-    "nearest_run": "rerank.retrieval.outside",
+    "nearest_run": "rerank.retrieval.sources.nearest",
     "off_policy_value": "rerank.clicks.off_policy",
     "prediction_powered": "rerank.evaluation.significance",
     "preference_pairs": "rerank.clicks.record",

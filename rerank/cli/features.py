@@ -26,7 +26,7 @@ from rerank.cli.options import (
 def _list(context: click.Context, parameter: click.Parameter, requested: bool) -> None:
     """Print the catalogue and exit, whatever the other arguments."""
     if requested and not context.resilient_parsing:
-        from rerank.features.base import catalogue
+        from rerank.features.recipe import catalogue
 
         click.echo(catalogue())
         context.exit()
@@ -41,7 +41,7 @@ def _template(context: click.Context, parameter: click.Parameter, engine: str | 
 
         click.echo(portable_template(engine), nl=False)
     else:
-        from rerank.features.base import template
+        from rerank.features.recipe import template
 
         click.echo(template(), nl=False)
     context.exit()

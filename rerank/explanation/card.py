@@ -16,7 +16,7 @@ from rerank.evaluation.page.account import Account, Section
 from rerank.evaluation.page.figures import Axis, Element, Series, captioned, line_chart, table, ticks
 from rerank.experiments.study import versions
 from rerank.explanation.explain import base_in_words
-from rerank.features.base import directions
+from rerank.features.recipe import directions
 from rerank.files.lists import data_of
 from rerank.metrics.registry import parse_measures
 from rerank.metrics.reliability import Reliability

@@ -17,9 +17,8 @@ import numpy as np
 from rerank.errors import InvalidInputError, shown
 from rerank.evaluation.page.account import Account, Section
 from rerank.evaluation.page.figures import Element, element, row_chart
-from rerank.features.base import column_groups
 from rerank.features.extract import normalisations
-from rerank.features.recipe import Recipe
+from rerank.features.recipe import Recipe, column_groups
 from rerank.files.lists import RunLike, TopicsLike, run_of, topics_of
 from rerank.index.index import Index, opened
 from rerank.pipeline.applying import applied_model

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Self
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError, RerankError, shown, unknown_name
 from rerank.features.recipe import Recipe, family
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
     from rerank.types import Ints
-    from rerank.vectors.encoder import Encoded, EncodedDocuments, Encoder
+    from rerank.vectors.encoder import Encoded, Encoder
 
 
 VECTORS = "vectors"
@@ -578,8 +579,9 @@ class BoundIndex(InOrder):
             return None
         from rerank.vectors.encoder import Encoded
 
-        stored = self._opened.encode(self.encoder, self.document_texts)
-        return Encoded(self.encoder.name, stored.documents, stored.queries(texts))
+        documents = self._opened.encode(self.encoder, self.document_texts)
+        queries = self.encoder.encode_queries(list(texts.values()), documents.shape[1])
+        return Encoded(self.encoder.name, documents, dict(zip(texts, queries, strict=True)))
 
     def stored_documents(self, numbers: Sequence[int] | Ints) -> list[str | None]:
         """Return documents by number as they were indexed (JSON or SGML), None if the index does not store them.
@@ -742,16 +744,16 @@ class _Opened:
         return found
 
     @cached_property
-    def _encoded(self) -> dict[str, EncodedDocuments]:
+    def _encoded(self) -> dict[str, NDArray[np.float32]]:
         return {}
 
-    def encode(self, encoder: Encoder, texts: Callable[[Ints], list[str]]) -> EncodedDocuments:
-        """Return the vectors of all documents by an encoder, with the encoder for queries."""
+    def encode(self, encoder: Encoder, texts: Callable[[Ints], list[str]]) -> NDArray[np.float32]:
+        """Return the vectors of all documents by an encoder."""
         from rerank.vectors.encoder import encoded_documents
 
         if encoder.name not in self._encoded:
             self._encoded[encoder.name] = encoded_documents(encoder, self.forward, texts)
-        return replace(self._encoded[encoder.name], encoder=encoder)
+        return self._encoded[encoder.name]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what identifies the index."""
