@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 from rerank.errors import InvalidInputError, RerankError
 from rerank.features.recipe import Recipe
@@ -18,20 +18,16 @@ from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.runtime.output import whole_file
 from rerank.types import RankingData
 from rerank.types.passages import Passage, Passages
-from rerank.types.query_table import Shown, counted
+from rerank.types.query_table import counted
 from rerank.types.retriever import CONTENTS
 from rerank.vectors.vectors import ENCODER
-
-if TYPE_CHECKING:
-    from rerank.types.forward import ForwardIndex
-
 
 LEAST_DOCUMENTS = 1000  # from which vectors are learned by default: fewer hardly tell 400 dimensions apart
 MOST_POSTINGS = 1 << 21  # up to which they are learned by default: about 40 s on two cores (`benchmarks vectors`)
 _log = logging.getLogger("rerank")
 
 
-class Index(Shown, BoundIndex):
+class Index(BoundIndex):
     """A Lucene index with the forward arrays from which features are computed.
 
     Parameters
@@ -79,47 +75,17 @@ class Index(Shown, BoundIndex):
 
     """
 
-    def summary(self) -> str:
-        """Return the path and the counts; those of an index that was never used are not known yet.
-
-        Returns
-        -------
-        str
-            One line.
-
-        """
-        forward = self._stored_forward()
+    def __repr__(self) -> str:
+        """Return one line; the counts of an index that was never used are not known yet."""
+        try:
+            forward = stored_forward(self.path, self._opened.commit)
+        except (RerankError, OSError):  # to show an index, nothing is computed and nothing raised
+            forward = None
         if forward is None:
             return f"Index {self.path}: nothing read yet"
         resources = [name for name in ("vectors", "history", "encoder") if getattr(self, name) is not None]
         learned = f", with {', '.join(resources)}" if resources else ""
-        return f"Index {self.path}: {counted(forward.n_docs, 'document')}{learned}"
-
-    def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
-        """Return the number of words of each of the first n fields.
-
-        Parameters
-        ----------
-        n : int
-            Number of fields.
-
-        Returns
-        -------
-        tuple of list of str, list of list and int
-            Names of columns, rows, and the number of all fields.
-
-        """
-        forward = self._stored_forward()
-        fields = {} if forward is None else forward.fingerprint["fields"]
-        rows = [[name, field["documents"], field["tokens"]] for name, field in fields.items()]
-        return ["field", "documents", "words"], rows[:n], len(rows)
-
-    def _stored_forward(self) -> ForwardIndex | None:
-        """Return the forward arrays that the index has; to show it, nothing is computed and nothing raised."""
-        try:
-            return stored_forward(self.path, self._opened.commit)
-        except (RerankError, OSError):
-            return None
+        return f"Index {self.path}: {counted(forward.n_docs, 'document')} of {', '.join(forward.fields)}{learned}"
 
     @classmethod
     def open(cls, path: str | Path, language: str | None = None, **options: Any) -> Self:
@@ -237,10 +203,7 @@ class Index(Shown, BoundIndex):
 
     def keep_language(self) -> None:
         """Store the language that the index was opened with, so that it does not have to be given again."""
-        code = self.searcher.language  # is checked
-        self.resources.mkdir(parents=True, exist_ok=True)
-        with whole_file(self.resources / LANGUAGE) as file:
-            file.write(f"{code}\n")
+        _keep(self.resources / LANGUAGE, self.searcher.language)  # is checked
 
     def keep_scorer(self, scorer: str | None) -> None:
         """Store the name of a slow scorer for this user; None removes a stored one.
@@ -257,17 +220,7 @@ class Index(Shown, BoundIndex):
 
         """
         self.__dict__.pop("scorer", None)
-        self._keep_name(SCORER, None if scorer is None else Scorer.of(scorer).name)
-
-    def _keep_name(self, function: str, name: str | None) -> None:
-        """Store the name of an encoder or scorer for this user; None removes a stored one."""
-        file = name_file(function, self._opened.commit)
-        if name is None:
-            file.unlink(missing_ok=True)
-            return
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with whole_file(file) as opened_file:
-            opened_file.write(f"{name}\n")
+        _keep(name_file(SCORER, self._opened.commit), None if scorer is None else Scorer.of(scorer).name)
 
     def keep_passages(self, passages: Passages | str) -> None:
         """Keep with the index how its documents are cut into passages.
@@ -286,9 +239,7 @@ class Index(Shown, BoundIndex):
 
         """
         sizes = passages if isinstance(passages, Passages) else Passages.parse(passages)
-        self.resources.mkdir(parents=True, exist_ok=True)
-        with whole_file(self.resources / PASSAGES) as file:
-            file.write(f"{sizes}\n")
+        _keep(self.resources / PASSAGES, str(sizes))
         self.__dict__.pop("passages", None)
 
     def best_passages(self, run: RunLike, topics: TopicsLike) -> list[Passage]:
@@ -371,7 +322,7 @@ class Index(Shown, BoundIndex):
             self.__dict__.pop(name, None)
         if bound is not None:
             self._opened.encode(bound, self.document_texts)
-        self._keep_name(ENCODER, None if bound is None else bound.name)
+        _keep(name_file(ENCODER, self._opened.commit), None if bound is None else bound.name)
 
     def learn_history(self, topics: TopicsLike, qrels: QrelsLike) -> None:
         """Store judged queries with the index, to compute features of similar queries from them; see `History`.
@@ -454,6 +405,16 @@ class Index(Shown, BoundIndex):
         """Pickle the index by its path, commit and resources: another process opens it."""
         state = {name: value for name, value in self.__dict__.items() if name in PICKLED}
         return Index, (self.path.resolve(), self.language), {**state, "path": self.path.resolve()}
+
+
+def _keep(file: Path, text: str | None) -> None:
+    """Write a file of one line; None removes it."""
+    if text is None:
+        file.unlink(missing_ok=True)
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(file) as opened_file:
+        opened_file.write(f"{text}\n")
 
 
 @contextmanager

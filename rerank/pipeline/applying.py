@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -36,7 +36,7 @@ from rerank.rankers.warm_start import (
     trained_retriever,
 )
 from rerank.retrieval.base import DEPTH, Candidates
-from rerank.types import Floats, Ints, RankingData, Run, Topics, pointers, query_rows
+from rerank.types import Floats, Ints, RankingData, Run, Topics, query_rows
 from rerank.types.retriever import CONTENTS, Retriever
 from rerank.vectors.vectors import ENCODER, LSI
 
@@ -224,10 +224,8 @@ class Cutoff:
 
         """
         run = data.run(probabilities.documents, name)
-        query = query_rows(run.query_ptr)
-        kept = (run.scores >= self.min_score) & (probabilities.lists >= self.abstain)[query]
-        sizes = np.bincount(query[kept], minlength=len(run))
-        return replace(run, query_ptr=pointers(sizes), doc_ids=run.stored_ids[kept], scores=run.scores[kept])
+        likely = (run.scores >= self.min_score) & (probabilities.lists >= self.abstain)[query_rows(run.query_ptr)]
+        return run.of_rows(np.flatnonzero(likely))
 
 
 def check_cutoff(cutoff: object, model: Ranker) -> None:

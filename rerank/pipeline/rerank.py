@@ -34,7 +34,7 @@ from rerank.pipeline.applying import (
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.retrieval.base import DEPTH, run_names
 from rerank.retrieval.union import UnionRun
-from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
+from rerank.types import Floats, RankingData, Run, Topics, query_rows
 
 FIRST_STAGE_DEPTH = 10_000
 SomeRun = TypeVar("SomeRun", bound=Run)
@@ -74,13 +74,8 @@ def choose(candidates: SomeRun, data: RankingData, predicted: Floats, k: int) ->
     rank[np.lexsort((row, -scores, query))] = position
     chosen = rank < k
     order = np.lexsort((np.where(chosen, row, len(row) + rank), query))
-    first = replace(
-        candidates,
-        query_ptr=pointers(np.minimum(np.diff(candidates.query_ptr), k)),
-        doc_ids=candidates.doc_ids[chosen],
-        scores=candidates.scores[chosen],
-    )
-    return first, Run(candidates.query_ids, candidates.query_ptr, candidates.doc_ids[order], candidates.scores)
+    run = Run(candidates.query_ids, candidates.query_ptr, candidates.doc_ids[order], candidates.scores)
+    return candidates.of_rows(np.flatnonzero(chosen)), run
 
 
 @contextmanager

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.types import Floats, RankingData, Run, query_rows
+from rerank.features.extract import scores_in
+from rerank.types import RankingData, Run, query_rows
 
 GRADES = 4.0  # above 0
 
@@ -24,28 +24,15 @@ def with_gains(data: RankingData, teacher: Run) -> RankingData:
 
     Raises InvalidInputError for scores that are not finite.
     """
-    known = set(teacher)
-    found = [teacher[query_id] if query_id in known else {} for query_id in data]
-    query = query_rows(data.query_ptr)
-    scores = np.array(
-        [found[q].get(name, np.nan) for q, name in zip(query.tolist(), data.doc_ids.tolist(), strict=True)]
-    )
+    scores = scores_in(teacher, data)[:, 0]
     if np.isinf(scores).any():
         raise InvalidInputError("teacher: expected finite scores, got infinite ones. Correct the run.")
-    scored = data.of_rows(np.flatnonzero(~np.isnan(scores)))
-    gains, orders = _gains(scored, scores[~np.isnan(scores)])
-    return replace(scored, labels=gains).select(np.flatnonzero(orders))
-
-
-def _gains(data: RankingData, scores: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the gain of each row, and whether the scores of each query differ."""
-    query = query_rows(data.query_ptr)
-    n_queries = len(data)
-    low = np.full(n_queries, np.inf)
-    high = np.full(n_queries, -np.inf)
-    np.minimum.at(low, query, scores)
-    np.maximum.at(high, query, scores)
-    orders = high > low
-    span = np.where(orders, high - np.where(orders, low, 0.0), 1.0)
-    shares = np.where(orders[query], (scores - np.where(orders, low, 0.0)[query]) / span[query], 0.0)
-    return np.exp2(GRADES * shares) - 1.0, orders
+    known = np.flatnonzero(~np.isnan(scores))
+    scored = data.of_rows(known)
+    query = query_rows(scored.query_ptr)
+    low = np.full(len(scored), np.inf)
+    high = np.full(len(scored), -np.inf)
+    np.minimum.at(low, query, scores[known])
+    np.maximum.at(high, query, scores[known])
+    shares = (scores[known] - low[query]) / np.where(high > low, high - low, 1.0)[query]
+    return replace(scored, labels=np.exp2(GRADES * shares) - 1.0).select(np.flatnonzero(high > low))

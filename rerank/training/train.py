@@ -28,6 +28,7 @@ from rerank.files.rows import joined_parts
 from rerank.history.history import History
 from rerank.index.bound import log_judged, log_unknown
 from rerank.index.index import Index, opened
+from rerank.metrics.base import Measure
 from rerank.metrics.registry import named, parse_measure
 from rerank.pipeline.applying import best_candidates, run_scores
 from rerank.rankers.boosted import FEW
@@ -52,7 +53,7 @@ from rerank.training.folds import (
     query_values,
 )
 from rerank.training.tuning import Tuning, fit_best
-from rerank.types import Floats, Qrels, RankingData, Run, Topics, pointers, query_blocks, query_rows
+from rerank.types import Floats, Qrels, RankingData, Run, Topics, query_blocks, query_rows
 from rerank.types.retriever import BM25, CONTENTS
 
 SCORES = ("bm25", "covered_ratio", "lm_dirichlet", "vector_space", "similarity_10", "rm3_10")  # of any query alike
@@ -112,9 +113,8 @@ def without_relevant(run: Run, qrels: Qrels, target: float) -> Run:
 
 def _stripped(run: Run, qrels: Qrels, target: float) -> Run:
     """Return a run and its sources without relevant documents."""
-    kept = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)[0] < target
-    sizes = np.bincount(query_rows(run.query_ptr)[kept], minlength=len(run))
-    stripped = replace(run, query_ptr=pointers(sizes), doc_ids=run.stored_ids[kept], scores=run.scores[kept])
+    irrelevant = qrels.lookup(run.query_ids, run.query_ptr, run.doc_ids)[0] < target
+    stripped = run.of_rows(np.flatnonzero(irrelevant))
     if isinstance(stripped, UnionRun):
         others = {name: _stripped(source, qrels, target) for name, source in stripped.sources.items()}
         return replace(stripped, sources=others)
@@ -309,9 +309,8 @@ def _train_on_judgements(
     on_all = tuning is not None or model.learns_from_all(len(data))
     estimated = scored = None
     if estimate and folds:
-        training = FoldTraining(
-            inputs.of_folds(run, sources.k, data, folds), folds, partial(fit_best, model, tuning), on_all
-        )
+        data_of = inputs.of_folds(run, sources.k, data, folds)
+        training = FoldTraining(data_of, folds, partial(fit_best, model, tuning), on_all)
         values = partial(_judged_values, qrels, measure)
         estimated, models, held_out_run = _estimate(inputs.index, training, run, measure, values)
         gain = scorer_gain(inputs.index, inputs.topics, qrels, held_out_run, folds, measure)
@@ -360,14 +359,8 @@ def _train_without_judgements(
     estimated = None
     if estimate and folds:
         training = FoldTraining(FoldData(learned), folds, partial(fit_best, model, None), on_all)
-        measure = parse_measure(DEFAULT_METRIC)
-        estimated, _, _ = _estimate(
-            inputs.index,
-            training,
-            run,
-            DEFAULT_METRIC,
-            lambda ranking: query_values(judged, scores_in(ranking, judged)[:, 0], measure),
-        )
+        values = partial(_labelled_values, judged, parse_measure(DEFAULT_METRIC))
+        estimated, _, _ = _estimate(inputs.index, training, run, DEFAULT_METRIC, values)
         estimated = replace(estimated, source="the teacher" if isinstance(labels, Run) else "the clicks")
         estimated.warn()
     fit_with_stop(model, learned, {} if on_all else folds)
@@ -526,6 +519,11 @@ def _judged_values(qrels: Qrels, measure: str, ranking: Run) -> Floats:
     """Return the measure of each judged query, (n_queries,); one without documents counts as 0."""
     of_query = evaluate(qrels, ranking, [measure], complete=True).per_query[measure]
     return np.array([of_query[query_id] for query_id in qrels])
+
+
+def _labelled_values(data: RankingData, measure: Measure, ranking: Run) -> Floats:
+    """Return the measure of each query of data, (n_queries,), by its labels and the scores of a run."""
+    return query_values(data, scores_in(ranking, data)[:, 0], measure)
 
 
 def fit_with_stop(model: Ranker, data: RankingData, folds: Mapping[str, int]) -> RankingData:

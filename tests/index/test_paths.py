@@ -120,9 +120,6 @@ def test_folds_and_qrels_are_read_and_written(collection: Tiny, tmp_path: Path) 
 
 def test_index_is_shown_with_its_fields(collection: Tiny, tmp_path: Path) -> None:
     with rerank.Index.build(collection.documents, tmp_path / "index") as index:
-        lines = repr(index).splitlines()
-        assert lines[0] == f"Index {tmp_path / 'index'}: 120 documents"
-        assert [line.split() for line in lines[1:3]] == [["field", "documents", "words"], ["body", "120", "1200"]]
-        assert "<td>title</td><td>120</td><td>360</td>" in index._repr_html_()
+        assert repr(index) == f"Index {tmp_path / 'index'}: 120 documents of body, contents, title"
     shutil.rmtree(tmp_path / "index")
-    assert repr(index).startswith(f"Index {tmp_path / 'index'}: nothing read yet")
+    assert repr(index) == f"Index {tmp_path / 'index'}: nothing read yet"
