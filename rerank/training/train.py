@@ -34,7 +34,7 @@ from rerank.pipeline.applying import best_candidates, run_scores
 from rerank.rankers.boosted import FEW
 from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale, ScoredLists
 from rerank.rankers.last_stage import DEPTHS, Gain
-from rerank.rankers.ranker import Ranker, ranker_class
+from rerank.rankers.ranker import HISTORY, Ranker, ranker_class
 from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
 from rerank.retrieval.base import DEPTH, Candidates
 from rerank.retrieval.union import UnionRun
@@ -150,6 +150,9 @@ class Estimate:
         Mean of the unsupervised ranking of the same documents, where models start from it.
     source : str
         What the labels are those of: "the teacher" or "the clicks"; "" for judgements.
+    without_history : float or None
+        That of the models on texts without ids, which lack features of similar judged queries; None for models without
+        such features.
     scorer : Gain or None
         What the scorer of the index brings; None without one.
 
@@ -162,16 +165,18 @@ class Estimate:
     n_queries: int
     unsupervised: float | None = None
     source: str = ""
+    without_history: float | None = None
     scorer: Gain | None = None
 
     def __str__(self) -> str:
         """Return one line."""
         against = f" against {self.source}" if self.source else ""
         base = "" if self.unsupervised is None else f"unsupervised {self.unsupervised:.4f}, "
+        alone = "" if self.without_history is None else f"; {self.without_history:.4f} on texts without ids"
         return (
             f"{self.measure}{against} by cross-validation in {self.folds} folds of {self.n_queries} queries: "
             f"candidates {self.candidates:.4f}, {base}model {self.model:.4f} ({self.model - self.candidates:+.4f})"
-            f"{'' if self.scorer is None else f'; {self.scorer}'}"
+            f"{alone}{'' if self.scorer is None else f'; {self.scorer}'}"
         )
 
     def lesson(self) -> str:
@@ -314,7 +319,9 @@ def _train_on_judgements(
         values = partial(_judged_values, qrels, measure)
         estimated, models, held_out_run = _estimate(inputs.index, training, run, measure, values)
         gain = scorer_gain(inputs.index, inputs.topics, qrels, held_out_run, folds, measure)
-        estimated = replace(estimated, scorer=gain)
+        alone = _run_without_history(training, models) if isinstance(data_of, FoldHistories) else None
+        without = None if alone is None else float(values(alone).mean())
+        estimated = replace(estimated, without_history=without, scorer=gain)
         estimated.warn()
         irrelevant = without_relevant(run, qrels, target)
         others = inputs.data(irrelevant, sources.k) if len(irrelevant) else None
@@ -501,6 +508,18 @@ def _estimate(
     alone = None if unsupervised is None else float(values(unsupervised).mean())
     estimate = Estimate(measure, float(before.mean()), float(after.mean()), FOLDS, len(before), alone)
     return estimate, models, held_out_run
+
+
+def _run_without_history(training: FoldTraining, models: Sequence[Ranker]) -> Run:
+    """Return the run of the held-out queries without values of similar judged queries, which unnamed texts lack."""
+    runs = []
+    for fold, model in enumerate(models):
+        part = training.unseen(fold)
+        X = part.X.copy()
+        X[:, [name.startswith(HISTORY) for name in part.feature_names]] = np.nan
+        part = replace(part, X=X)
+        runs.append(part.run(model.predict(part)))
+    return Run.joined(runs)
 
 
 def scorer_gain(

@@ -18,7 +18,7 @@ from rerank.plugins.texts import TextReranker
 from rerank.retrieval.base import Candidates
 from rerank.training.folds import groups_by_id, groups_of_topics, logged_groups
 from rerank.training.train import TrainingInputs, default_ranker, train
-from tests.tiny import Tiny
+from tests.tiny import Tiny, more_queries
 
 
 def small(**options: object) -> rerank.LambdaMART:
@@ -79,6 +79,17 @@ def test_model_holds_the_judged_queries_and_ranks_documents_of_the_index_and_tex
     for _ in range(2):
         assert len(rerank.rerank_texts(index, loaded, topics["new"], list(texts.values()))) == len(texts)
     assert caplog.text.count("texts: without ids of documents of the index") == 1
+
+
+def test_estimate_says_what_texts_without_ids_lack(index: rerank.Index, collection: Tiny) -> None:
+    """Features of similar judged queries are missing there."""
+    topics, qrels = more_queries(collection)
+    estimate = train(index, topics, qrels, small(), candidates="bm25", k=30).estimate
+    assert estimate is not None
+    assert estimate.without_history is not None
+    assert estimate.candidates < estimate.without_history <= estimate.model
+    assert f"; {estimate.without_history:.4f} on texts without ids" in str(estimate)
+    assert train(index.using(history=False), topics, qrels, small(), candidates="bm25").estimate.without_history is None
 
 
 def test_no_history_is_learned_where_it_is_refused_or_a_recipe_is_named(index: rerank.Index, collection: Tiny) -> None:
