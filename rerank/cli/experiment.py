@@ -32,7 +32,7 @@ from rerank.cli.options import (
 )
 from rerank.errors import InvalidInputError
 
-OPTIONS = {"candidates": "--candidates", "base": "--base", "tune": "--tune", "repeats": "--folds"}
+OPTIONS = {name: f"--{name.replace('_', '-')}" for name in ("candidates", "base", "tune")}
 ELSEWHERE = {"metric": "--metric", "n_jobs": "--threads"}
 MEASURES = ("RR@10", "nDCG@10", "AP")  # as `Study` has them, which help must not import
 OF_ANOTHER = ("data", "output", "cluster")  # what the folder of an experiment may be run again with
@@ -105,7 +105,7 @@ def command(
     with errors_with_files(OPTIONS):
         study = _study(folds, recipe, settings)
     paths = _paths(data, settings["base"] or "", run_files)
-    files = {**OPTIONS, "qrels": paths.get("qrels"), "recipe": recipe, "runs": "--run", "k": "-k"}
+    files = {**OPTIONS, "qrels": paths.get("qrels"), "repeats": "--folds", "recipe": recipe, "runs": "--run", "k": "-k"}
     files["folds"] = None if _FOLDS.fullmatch(folds) else folds
     if "data" in paths:
         refuse_beside("DATA", ("functions", "cluster"))

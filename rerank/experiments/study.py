@@ -44,7 +44,7 @@ BASES = UNSUPERVISED, RUN, NO_BASE = "unsupervised", "run", "none"  # without a 
 MODEL = "model"
 SYSTEMS = OF_BM25, FIRST_STAGE, FUSED, BASE = "BM25", "candidates", "RRF", "base"  # that learn nothing
 OF_RANKER = {"metric": "metric", "random_state": "random_state", "n_jobs": "threads", "base": "base"}
-CHECKED = ("k", "random_state", "threads", "repeats", "tune")  # whatever made the study
+CHECKED = ("k", "random_state", "threads", "tune")  # whatever made the study
 
 
 class _Folds(Field):
