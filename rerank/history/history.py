@@ -20,7 +20,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.features.near_duplicates import query_groups
+from rerank.features.match import query_groups
 from rerank.files.lists import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.source import check_file
 from rerank.history.judged import IndexHistory, Judged, Neighbours, document_neighbours
