@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rerank.lucene import arrays as lucene_arrays
-from rerank.lucene.arrays import RawField, write_field
+from rerank.lucene import postings as lucene_postings
+from rerank.lucene.postings import RawField, write_field
 
 
 def write_raw(folder: Path, seed: int) -> dict[tuple[int, int], list[int]]:
@@ -35,8 +35,8 @@ def write_raw(folder: Path, seed: int) -> dict[tuple[int, int], list[int]]:
 def test_field_equals_its_postings_for_any_block_and_part(
     block: int, part: int, positions: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lucene_arrays, "_POSTINGS", block)
-    monkeypatch.setattr(lucene_arrays, "_PART", part)
+    monkeypatch.setattr(lucene_postings, "_BLOCK", block)
+    monkeypatch.setattr(lucene_postings, "_PART", part)
     postings, order = write_raw(tmp_path, seed=block), np.random.default_rng(part).permutation(23)
     field = RawField(tmp_path, 0, positions)
     counts = write_field(field, tmp_path, order)
