@@ -178,11 +178,10 @@ class IndexHistory:
 
     def prepared(self, name: str, prepare: Callable[[], Any]) -> Any:
         """Return what `prepare` returned when it was first called for this name."""
-        if name not in self._prepared:
-            with self._lock:
-                if name not in self._prepared:
-                    self._prepared[name] = prepare()
-        return self._prepared[name]
+        with self._lock:
+            if name not in self._prepared:
+                self._prepared[name] = prepare()
+            return self._prepared[name]
 
     @property
     def n_docs(self) -> int:

@@ -70,20 +70,14 @@ def pooled(runs: Sequence[QueryRows], first: int, last: int, lowest: bool) -> Po
     placed = np.zeros((len(runs), len(example)), dtype=np.int64)
     parts = np.split(document, pointers([len(own) for own in rows])[1:-1])
     for number, (run, own, documents, count) in enumerate(zip(runs, rows, parts, counts, strict=True)):
-        if lowest:
-            scores[number] = _lowest(run.scores[own], count)[query[example] - first]
+        if lowest and len(own):
+            filled = np.flatnonzero(count)
+            least = np.zeros(len(count))
+            least[filled] = np.minimum.reduceat(run.scores[own], pointers(count)[:-1][filled])
+            scores[number] = least[query[example] - first]
         scores[number, documents] = run.scores[own]
         placed[number, documents] = ranks(pointers(count)) + 1
     return Pool(query[example], ids[example], scores, placed)
-
-
-def _lowest(scores: Floats, counts: Ints) -> Floats:
-    """Return the lowest score of each query; 0 where the run lacks the query."""
-    filled = np.flatnonzero(counts)
-    lowest = np.zeros(len(counts))
-    if len(filled):
-        lowest[filled] = np.minimum.reduceat(scores, pointers(counts)[:-1][filled])
-    return lowest
 
 
 def _numbered(query: Ints, ids: NDArray[np.bytes_]) -> tuple[Ints, Ints]:
