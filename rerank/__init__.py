@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from rerank.experiments.experiment import run_experiment as run_experiment
     from rerank.experiments.study import Study as Study
     from rerank.explanation.card import model_card as model_card
+    from rerank.explanation.dependence import dependence as dependence
     from rerank.explanation.explain import explain as explain
-    from rerank.explanation.importance import dependence as dependence
     from rerank.features.families.functions import feature as feature
     from rerank.features.recipe import Recipe as Recipe
     from rerank.files.corpus import read_documents as read_documents
@@ -122,7 +122,7 @@ _HOMES = {
     "click_labels": "rerank.training.clicks",
     "combine": "rerank.retrieval.mixture",
     "compare": "rerank.evaluation.comparison",
-    "dependence": "rerank.explanation.importance",
+    "dependence": "rerank.explanation.dependence",
     "diversify": "rerank.pipeline.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
     "estimate_with_features": "rerank.training.clicks",

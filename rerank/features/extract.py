@@ -503,7 +503,7 @@ def check_resources(recipe: Recipe, found: Mapping[str, str | None]) -> None:
             )
 
 
-def scores_in(other: Run, run: Run) -> Floats:
+def scores_in(other: Run, run: Run | RankingData) -> Floats:
     """Return score and rank in another run of each row of a run, (n_rows, 2) float64; NaN where it has no such row."""
     other = other.select(other.query_numbers([query_id for query_id in run if query_id in other]))
     other = other.take(other.trec_order())

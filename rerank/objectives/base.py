@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
-from itertools import count
 from typing import ClassVar
 
 import numpy as np
 
 from rerank.runtime.registry import Registry
-from rerank.types import Floats, Ints
-from rerank.types.ids import query_order
+from rerank.types.ids import Floats, Ints, query_order
 
 LOWEST_EXPONENT = -300.0  # a score further below the best of its query counts as this far: exp(-745) is 0
 
@@ -92,41 +89,6 @@ class LabelObjective(Objective):
 
 class LabelCost(CostObjective, LabelObjective):
     """An objective that needs labels only, and computes its cost."""
-
-
-@dataclass(frozen=True, eq=False)
-class RandomObjective(LabelObjective):
-    """An objective of labels and random numbers, which are drawn anew for every tree.
-
-    A row's numbers depend on the seed, the tree and the row alone.
-
-    Parameters
-    ----------
-    query_ptr, weights, labels
-        As in `LabelObjective`.
-    seed : int
-        Seed of the draws.
-    tree : int
-        Number of the tree.
-
-    """
-
-    seed: int = 0
-    tree: int = 0
-
-    def of_trees(self) -> Callable[[Floats, Floats, Floats], None]:
-        """Return what fills the gradients of one tree after the other, as `gradients`."""
-        trees = count(self.tree)
-
-        def fill(scores: Floats, grad: Floats, hess: Floats) -> None:
-            replace(self, tree=next(trees)).gradients(scores, grad, hess)
-
-        return fill
-
-    def _uniform(self) -> Floats:
-        """Return a random number for each row, (n_rows,) float64 in [0, 1)."""
-        bits = np.random.Philox(np.random.SeedSequence([self.seed, self.tree, 0]))
-        return np.random.Generator(bits).random(len(self.labels))
 
 
 _OBJECTIVES: Registry[type[LabelObjective]] = Registry("objective", "rerank.objectives")

@@ -30,13 +30,15 @@ S. Bruch, An Alternative Cross Entropy Loss for Learning-to-Rank, WWW 2021 (arXi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
 from math import log as log_of
 
 import numpy as np
 from numba import prange
 
-from rerank.objectives.base import LOWEST_EXPONENT, LabelCost, RandomObjective, register
+from rerank.objectives.base import LOWEST_EXPONENT, LabelCost, LabelObjective, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import array_exp, exp, log
 from rerank.types import Floats, query_rows
@@ -115,15 +117,29 @@ def _fill_draws(query_ptr, best_last, labels, scores, weights, grad, hess, costs
 
 @register("xe-ndcg")
 @dataclass(frozen=True, eq=False)
-class CrossEntropyNDCG(RandomObjective):
-    """Cross-entropy from perturbed gains; parameters as in `RandomObjective`."""
+class CrossEntropyNDCG(LabelObjective):
+    """Cross-entropy from perturbed gains, which are drawn anew for every tree, by its number, the seed and the row.
+
+    Parameters
+    ----------
+    query_ptr, weights, labels
+        As in `LabelObjective`.
+    seed : int
+        Seed of the draws.
+    trees : iterator of int
+        Numbers of the trees whose gradients follow.
+
+    """
+
+    seed: int = 0
+    trees: Iterator[int] = field(default_factory=count)
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
         _fill_cross_entropy(self.query_ptr, scores, self.targets(), self.weights, grad, hess)
 
     def targets(self) -> Floats:
-        """Return phi of each row, (n_rows,) float64; 0 where all labels of the query are equal."""
+        """Return phi of each row for the next tree, (n_rows,) float64; 0 where all labels of the query are equal."""
         query = query_rows(self.query_ptr)
         best, least = (np.full(len(self.weights), bound) for bound in (-np.inf, np.inf))
         np.maximum.at(best, query, self.labels)
@@ -134,6 +150,11 @@ class CrossEntropyNDCG(RandomObjective):
         total = np.ones(len(self.weights))
         total[filled] = np.add.reduceat(gains, self.query_ptr[:-1][filled]) if filled.any() else 1.0
         return np.where((best > least)[query], gains / total[query], 0.0)
+
+    def _uniform(self) -> Floats:
+        """Return a random number for each row and the next tree, (n_rows,) float64 in [0, 1)."""
+        bits = np.random.Philox(np.random.SeedSequence([self.seed, next(self.trees), 0]))
+        return np.random.Generator(bits).random(len(self.labels))
 
 
 @kernel(parallel=True)

@@ -40,7 +40,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import prange
-from numpy.typing import NDArray
 
 from rerank.objectives.base import LOWEST_EXPONENT, CostObjective, LabelCost, LabelObjective, Objective, register
 from rerank.runtime.kernels import helper, kernel
@@ -219,60 +218,29 @@ class PairwiseExponential(LabelCost):
         _fill_potentials(self.query_ptr, self.best_last, self.labels, scores, self.weights, grad, hess, costs)
         return float(costs.sum())
 
-    def agreement(self, scores: Floats, chosen: NDArray[np.bool_]) -> tuple[float, float]:
-        """Return W+ and W-: the weight of the pairs that h in {0, 1} orders rightly, and wrongly.
-
-        Shapes: scores float64 (n_rows,); chosen bool (n_rows,).
-        """
-        right = np.zeros(len(self.weights))
-        wrong = np.zeros(len(self.weights))
-        _fill_agreement(self.query_ptr, self.best_last, self.labels, scores, chosen, right, wrong)
-        return float(np.sum(right * self.weights)), float(np.sum(wrong * self.weights))
-
 
 @helper()
-def _growth(score, middle):  # type: ignore[no-untyped-def]
-    """Return exp(score - middle), in range; the middle of a query's scores, of which only differences matter."""
-    return exp(min(max(score - middle, -0.5 * WIDEST), 0.5 * WIDEST))
+def _add_others(rows, labels, scores, middle, weight, sign, grad, hess):  # type: ignore[no-untyped-def]
+    """Add each row's pairs with the rows of other labels before it; return the cost of all pairs.
 
-
-@helper()
-def _add_lower(rows, labels, scores, middle, weight, grad, hess):  # type: ignore[no-untyped-def]
-    """Add each row's pairs with those of lower label, rows by label, ascending; return the cost of all pairs."""
-    lower = 0.0
+    rows  by label: ascending where `sign` is 1, a row is then the better one of its pairs; descending where it is -1
+    """
+    others = 0.0
     same = 0.0
     cost = 0.0
     label = labels[rows[0]]
     for row in rows:
         if labels[row] != label:
-            lower = lower + same
+            others = others + same
             same = 0.0
             label = labels[row]
-        growth = _growth(scores[row], middle)
-        share = weight * lower / growth
-        grad[row] -= share
+        growth = exp(min(max(scores[row] - middle, -0.5 * WIDEST), 0.5 * WIDEST))  # only differences of scores matter
+        share = weight * others / growth if sign > 0.0 else weight * others * growth
+        grad[row] -= sign * share
         hess[row] += share
         cost += share
-        same += growth
+        same += growth if sign > 0.0 else 1.0 / growth
     return cost
-
-
-@helper()
-def _add_higher(rows, labels, scores, middle, weight, grad, hess):  # type: ignore[no-untyped-def]
-    """Add each row's pairs with those of higher label, rows by label, descending."""
-    higher = 0.0
-    same = 0.0
-    label = labels[rows[0]]
-    for row in rows:
-        if labels[row] != label:
-            higher = higher + same
-            same = 0.0
-            label = labels[row]
-        growth = _growth(scores[row], middle)
-        share = weight * higher * growth
-        grad[row] += share
-        hess[row] += share
-        same += 1.0 / growth
 
 
 @kernel(parallel=True)
@@ -287,34 +255,8 @@ def _fill_potentials(query_ptr, best_last, labels, scores, weights, grad, hess, 
             continue
         rows = best_last[first:last]
         middle = 0.5 * (scores[first:last].min() + scores[first:last].max())
-        costs[q] = _add_lower(rows, labels, scores, middle, weights[q], grad, hess)
-        _add_higher(rows[::-1], labels, scores, middle, weights[q], grad, hess)
-
-
-@kernel(parallel=True)
-def _fill_agreement(query_ptr, best_last, labels, scores, chosen, right, wrong):  # type: ignore[no-untyped-def]
-    """Fill right and wrong (n_queries,) with the unweighted W+ and W- of `chosen` (n_rows,) bool."""
-    for q in prange(query_ptr.shape[0] - 1):
-        first = query_ptr[q]
-        last = query_ptr[q + 1]
-        if last - first < 2:
-            continue
-        middle = 0.5 * (scores[first:last].min() + scores[first:last].max())
-        lower = np.zeros(2)  # sums of exp(s_j) over lower labels, by h
-        same = np.zeros(2)
-        label = labels[best_last[first]]
-        for row in best_last[first:last]:
-            if labels[row] != label:
-                lower += same
-                same[:] = 0.0
-                label = labels[row]
-            growth = _growth(scores[row], middle)
-            if chosen[row]:
-                right[q] += lower[0] / growth
-                same[1] += growth
-            else:
-                wrong[q] += lower[1] / growth
-                same[0] += growth
+        costs[q] = _add_others(rows, labels, scores, middle, weights[q], 1.0, grad, hess)
+        _add_others(rows[::-1], labels, scores, middle, weights[q], -1.0, grad, hess)
 
 
 @dataclass(frozen=True, eq=False)
@@ -367,19 +309,8 @@ class ExponentialPairs(CostObjective, ListedPairs):
 
     def cost_and_gradients(self, scores: Floats, grad: Floats, hess: Floats) -> float:
         """Return the cost, and fill grad and hess with its derivatives."""
-        right, wrong = self._shares(scores)
-        self._fill(wrong - right, right + wrong, grad, hess)
-        return float((right + wrong).sum())
-
-    def agreement(self, scores: Floats, chosen: NDArray[np.bool_]) -> tuple[float, float]:
-        """Return W+ and W-: the weight of the pairs that h in {0, 1}, chosen (n_rows,), orders rightly, and wrongly."""
-        right, wrong = self._shares(scores)
-        up = chosen[self.first_row] & ~chosen[self.second_row]
-        down = chosen[self.second_row] & ~chosen[self.first_row]
-        return float(right[up].sum() + wrong[down].sum()), float(right[down].sum() + wrong[up].sum())
-
-    def _shares(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Return the cost of each pair as first over second, and as second over first, (n_pairs,) float64."""
         margins = self._margins(scores)
         right = self.weights * self.probability * array_exp(-margins)
-        return right, self.weights * (1.0 - self.probability) * array_exp(margins)
+        wrong = self.weights * (1.0 - self.probability) * array_exp(margins)
+        self._fill(wrong - right, right + wrong, grad, hess)
+        return float((right + wrong).sum())

@@ -18,10 +18,10 @@ from rerank.errors import InvalidInputError, shown
 from rerank.runtime.codec import SchemaError, first_repeated
 from rerank.runtime.kernels import kernel
 from rerank.trees.structures import CategoryValues
-from rerank.types import Floats, Ints, RankingData, pointers
-from rerank.types.frames import is_missing, number_of, refuse_categories, unmasked
+from rerank.types import Floats, Ints, RankingData
+from rerank.types.frames import LABEL, is_missing, number_of, refuse_categories, unmasked
 from rerank.types.ids import Ids, id_array
-from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, first_infinite, weight_members
+from rerank.types.ranking_data import BOTH, LISTED, UNLISTED, WEIGHT, first_infinite, grouped_members
 
 
 def data_from_arrays(X: object, y: object, qid: object, weights: object = None) -> tuple[RankingData, Ints]:
@@ -31,28 +31,20 @@ def data_from_arrays(X: object, y: object, qid: object, weights: object = None) 
     qid      (n_rows,) query of each row, in any order
     weights  (n_rows,) or None
     """
-    names = column_names(X)
     matrix = feature_matrix(X)
-    queries = _checked_queries(qid, len(matrix))
-    labels = None if y is None else number_column("y", y, len(matrix))
-    ids, inverse = np.unique(queries, return_inverse=True)
-    order = np.argsort(inverse, kind="stable")
-    in_order = np.array_equal(order, np.arange(len(order)))
-    query_ptr = pointers(np.bincount(inverse, minlength=len(ids)))
-    of_rows = None if weights is None else number_column("sample_weight", weights, len(order))[order]
-    return (
-        RankingData(
-            query_ids=id_array(ids.astype(np.str_)),
-            query_ptr=query_ptr,
-            doc_ids=_content_ids(matrix, labels)[order],
-            X=matrix if in_order else matrix[order],
-            feature_names=names or numbered_names(matrix.shape[1]),
-            zeros=zeros_of(X),
-            labels=None if labels is None else labels[order],
-            **weight_members(of_rows, query_ptr),
-        ),
-        order,
-    )
+    queries, query = np.unique(_checked_queries(qid, len(matrix)), return_inverse=True)
+    columns = {LABEL: ("y", y), WEIGHT: ("sample_weight", weights)}
+    numbers = {
+        name: number_column(what, values, len(matrix)) for name, (what, values) in columns.items() if values is not None
+    }
+    doc_ids = _content_ids(matrix, numbers.get(LABEL))
+    members, order = grouped_members(id_array(queries.astype(np.str_)), query, doc_ids, numbers, None)
+    return RankingData(
+        X=matrix if order is None else matrix[order],
+        feature_names=column_names(X) or numbered_names(matrix.shape[1]),
+        zeros=zeros_of(X),
+        **members,
+    ), np.arange(len(matrix)) if order is None else order
 
 
 LabelledArrays = tuple[Any, Any, Any, Any, Any]  # features, labels, queries, sizes of groups, start scores

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.lambdarank import LambdaRankObjective
-from rerank.objectives.swap_blocks import BlockLambdaRankObjective, lambdarank_for
+from rerank.objectives.lambdarank import BlockLambdaRankObjective, LambdaRankObjective, lambdarank_for
 from rerank.rankers.arrays import numbered_names, zeros_of
 from rerank.rankers.boosted import FEW, SOME, BoostedTrees, LambdaMART
 from rerank.rankers.imported import Imported

@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.base import Objective, RandomObjective, known_objectives, objective_class
+from rerank.objectives.base import Objective, known_objectives, objective_class
+from rerank.objectives.lambdarank import lambdarank_for, order_matters
+from rerank.objectives.listwise import CrossEntropyNDCG
 from rerank.objectives.pairs import ExponentialPairs, GBRankObjective, PreferencePairs
 from rerank.objectives.pointwise import LogistRankObjective
-from rerank.objectives.swap_blocks import lambdarank_for, order_matters
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.parameters import (
     NORMALIZE,
@@ -121,18 +122,13 @@ HALVES = 2  # of the training queries, whose trees score each other: each tree c
 class ForestRanker(Ranker):
     """Base class of the rankers that add up the values of trees."""
 
+    weights_at: ClassVar[str] = "forest_.leaf_value"
     forest_: Forest
 
     @property
     def feature_importances_(self) -> Floats:
         """Total gain of each feature's splits, (n_features,) float64."""
         return self.forest_.gains(self.n_features_in_)
-
-    def _weights(self) -> Floats:
-        return self.forest_.leaf_value
-
-    def _set_weights(self, weights: Floats) -> None:
-        self.forest_ = replace(self.forest_, leaf_value=weights)
 
     def _columns_read(self) -> Ints:
         return np.unique(self.forest_.feature).astype(np.int64)
@@ -643,10 +639,7 @@ class MART(BoostedTrees):
                 "or give all rows of a query one weight."
             )
         of_labels = kind(train.query_ptr, train.weights, train.labels, documents=train.row_weights)
-        return replace(of_labels, seed=self._seed()) if isinstance(of_labels, RandomObjective) else of_labels
-
-    def _gradients(self, objective: Objective) -> Gradients:
-        return objective.of_trees() if isinstance(objective, RandomObjective) else objective.gradients
+        return replace(of_labels, seed=self._seed()) if isinstance(of_labels, CrossEntropyNDCG) else of_labels
 
 
 @register("logistrank")

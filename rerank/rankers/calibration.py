@@ -20,7 +20,7 @@ Regression, Statistics in Biopharmaceutical Research 9(3), 2017).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, NamedTuple, Self
 
@@ -111,11 +111,9 @@ def _margins(inputs: Floats, coefficients: Floats) -> Floats:
 def _coefficients(
     inputs: Floats, positive: NDArray[np.bool_], n_ordered: int, weights: Floats, shared: float
 ) -> Floats:
-    """Return the coefficients of the least penalised cost, by Newton steps that are projected onto the bounds.
+    """Return the coefficients of the least penalised cost.
 
-    The arguments are those of `LogisticMap.fit`. A bounded coefficient stays at 0 while its gradient is positive; the
-    others take Newton's step, halved until the cost falls (D. Bertsekas, Projected Newton Methods, SIAM Journal on
-    Control and Optimization 20(2), 1982).
+    The arguments are those of `LogisticMap.fit`.
     """
     rows = np.column_stack([inputs, np.ones(len(inputs))])
     number = np.arange(rows.shape[1])
@@ -126,16 +124,35 @@ def _coefficients(
     def cost(at: Floats) -> float:
         return array_dot(weights, softplus(sign * product(rows, at))) + 0.5 * array_dot(penalty, at * at)
 
-    now = np.zeros(rows.shape[1])
+    def derivatives(at: Floats) -> tuple[Floats, Floats]:
+        shares = logistic(product(rows, at))
+        gradient = cross_product((weights * (shares - positive))[:, None], rows)[0] + penalty * at
+        curvature = gram(rows, weights * shares * (1.0 - shares))
+        return gradient, curvature + np.diag(penalty + LEAST_CURVATURE * weights.sum())
+
+    return least_within_bounds(cost, derivatives, np.zeros(rows.shape[1]), bounded)
+
+
+def least_within_bounds(
+    cost: Callable[[Floats], float],
+    derivatives: Callable[[Floats], tuple[Floats, Floats]],
+    start: Floats,
+    bounded: NDArray[np.bool_],
+) -> Floats:
+    """Return the weights (n,) of the least convex cost, found from others; the `bounded` ones are at least 0.
+
+    A bounded weight stays at 0 while its gradient is positive; the others take Newton's step, halved until the cost
+    falls (D. Bertsekas, Projected Newton Methods, SIAM Journal on Control and Optimization 20(2), 1982).
+
+    derivatives  returns the gradient (n,) and a curvature (n, n), positive definite
+    """
+    now = start
     value = cost(now)
     for _ in range(MOST_STEPS):
-        shares = logistic(product(rows, now))
-        gradient = cross_product((weights * (shares - positive))[:, None], rows)[0] + penalty * now
+        gradient, curvature = derivatives(now)
         free = np.flatnonzero(~(bounded & (now <= 0.0) & (gradient > 0.0)))
-        curvature = gram(rows[:, free], weights * shares * (1.0 - shares))
-        hessian = curvature + np.diag(penalty[free] + LEAST_CURVATURE * weights.sum())
         step = np.zeros(len(now))
-        step[free] = product(inverse(hessian), gradient[free])
+        step[free] = product(inverse(curvature[np.ix_(free, free)]), gradient[free])
         before = value
         for _ in range(MOST_HALVINGS):
             moved = np.where(bounded, np.maximum(now - step, 0.0), now - step)

@@ -10,7 +10,7 @@ C         Plackett and Luce's cost (`rerank/objectives/listwise.py`)
 start     equal weights of the scores, 0 of the ranks: the sum of standard scores, which is strong without judgements
 strength  of several the one that is best on held-out queries: with few queries the weights stay near equal ones
 
-The minimum is found by Newton's steps within the bounds, each a quadratic problem that is solved weight by weight.
+The minimum is found by Newton's steps within the bounds (`least_within_bounds`).
 The second model is the convex combination of min-max scores whose weights, on a grid, have the best mean of the
 measure. The two err differently, and few queries cannot tell which is better: the result is the sum of both, each
 divided by its standard deviation within queries. The feature `judged` (below) is added
@@ -40,7 +40,7 @@ M. Montague and J. Aslam, Relevance score normalization for metasearch, CIKM 200
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -58,6 +58,7 @@ from rerank.metrics.registry import parse_measure
 from rerank.objectives.listwise import PlackettLuceObjective
 from rerank.rankers.auto import Auto, complete_member
 from rerank.rankers.boosted import LambdaMART
+from rerank.rankers.calibration import least_within_bounds
 from rerank.rankers.imported import ImportedWeights
 from rerank.rankers.ranker import Ranker, fitted_model, register
 from rerank.rankers.training import TrainingSet, Validation, fold_of_queries
@@ -73,12 +74,11 @@ from rerank.retrieval.fusion import (
     source_data,
     source_names,
 )
-from rerank.runtime.codec import Array, Field, Names, SchemaError, Sizes
-from rerank.runtime.kernels import kernel
+from rerank.runtime.codec import Array, Names, SchemaError, Sizes
 from rerank.runtime.numerics import array_log2, cross_product, gram, product
 from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, Qrels, RankingData, Run, joined_rows, pointers, query_blocks, query_rows
-from rerank.types.ids import ID_RULE, Ids, are_pointers, by_number, first_broken, first_broken_query, id_array
+from rerank.types.ids import Ids, are_pointers, by_number, id_array
 
 FEW = 100  # judged queries below which only weights are learned
 DEPTH = 100  # documents of each run that are learned from, and that are fused to compare lists
@@ -90,9 +90,6 @@ FOLDS = 5
 REPEATS = 2
 STEPS, MOST_SHARES = 10, 1001  # of the grid of convex combinations
 FACTORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 5.0)  # of `judged`, both of deviation 1
-MOST_STEPS = 50
-MOST_ROUNDS = 100
-TOLERANCE = 1e-6
 TIE = 1e-12  # between means that are equal
 NORMS: Mapping[str, tuple[str, ...]] = {"zscore": ("deviations",), "minmax": ("minmax",)}
 BOTH = ("deviations", "reciprocal_rank")
@@ -100,19 +97,12 @@ SCALED = NORMS["minmax"]
 log = logging.getLogger("rerank")
 
 
-@dataclass(frozen=True)
-class StoredIds(Field):
-    """Different ids, of which `first_broken` returns the first that cannot be one."""
+class StoredIds(Names):
+    """Different ids."""
 
-    first_broken: Callable[[list[str]], str | None]
-
-    def read(self, value: object, sizes: Sizes) -> Ids:
+    def read(self, value: object, sizes: Sizes) -> Ids:  # type: ignore[override]
         """Return the ids."""
-        names = list(Names().read(value, sizes))
-        broken = self.first_broken(names)
-        if broken is not None:
-            raise SchemaError(f"ids {ID_RULE}", f"{broken[:20]!r}")
-        return id_array(names)
+        return id_array(list(super().read(value, sizes)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +124,8 @@ class JudgedLists:
 
     """
 
-    query_ids: Annotated[Ids, StoredIds(first_broken_query)]
-    doc_ids: Annotated[Ids, StoredIds(first_broken)]
+    query_ids: Annotated[Ids, StoredIds()]
+    doc_ids: Annotated[Ids, StoredIds()]
     list_ptr: Ints
     listed: Annotated[Ints, Array(np.int64, low=0)]
     relevant_ptr: Ints
@@ -170,12 +160,22 @@ class JudgedLists:
     def relevance(self, data: RankingData) -> Floats:
         """Return `judged` of each row, (n_rows,) float64."""
         list_ptr, firsts = _first_documents(data)
-        own = _numbers(self.query_ids, data.query_ids)
-        lists = list_ptr, _numbers(self.doc_ids, firsts), _unit_discounts(list_ptr), own
+        own = _numbers(self.query_ids, data.query_ids).tolist()
+        listed = _numbers(self.doc_ids, firsts)
+        discounts = _unit_discounts(list_ptr)
         docs = _numbers(self.doc_ids, data.doc_ids)
-        cosines = np.zeros(len(self.query_ids))
         out = np.zeros(data.n_rows)
-        _fill_judged(data.query_ptr, docs, lists, self._postings, self._judgements, cosines, out)
+        for query in range(len(data)):
+            first = list_ptr[query]
+            places = first + np.flatnonzero(listed[first : list_ptr[query + 1]] >= 0)
+            place, judged, weights = _joined(self._postings, listed[places])
+            cosines = np.bincount(judged, discounts[places[place]] * weights, len(self.query_ids))
+            if own[query] >= 0:
+                cosines[own[query]] = 0.0
+            first = data.query_ptr[query]
+            rows = first + np.flatnonzero(docs[first : data.query_ptr[query + 1]] >= 0)
+            row, judged, labels = _joined(self._judgements, docs[rows])
+            out[rows] = np.bincount(row, cosines[judged] * labels, len(rows))
         return out
 
     @cached_property
@@ -233,33 +233,11 @@ def _numbers(known: Ids, ids: Ids) -> Ints:
     return np.where(known[place] == ids, place, -1)
 
 
-@kernel()
-def _fill_judged(query_ptr, docs, lists, postings, judgements, cosines, out):  # type: ignore[no-untyped-def]
-    """Add `judged` of each row to `out` (n_rows,).
-
-    docs        (n_rows,) number of the document, -1 where no judged query has it
-    lists       list_ptr, numbers and weights of the queries' first documents; own judged query (n_queries,), or -1
-    postings    of each document, doc_ptr, the judged queries that list it first, and its weights there
-    judgements  of each document, doc_ptr, the judged queries that it is relevant to, and the labels
-    cosines     (n_judged,) zeros, which are zeros again at the end
-    """
-    list_ptr, listed, weights, own = lists
-    posting_ptr, posting_query, posting_weight = postings
-    label_ptr, label_query, labels = judgements
-    for query in range(query_ptr.shape[0] - 1):
-        for place in range(list_ptr[query], list_ptr[query + 1]):
-            if listed[place] >= 0:
-                for posting in range(posting_ptr[listed[place]], posting_ptr[listed[place] + 1]):
-                    if posting_query[posting] != own[query]:
-                        cosines[posting_query[posting]] += weights[place] * posting_weight[posting]
-        for row in range(query_ptr[query], query_ptr[query + 1]):
-            if docs[row] >= 0:
-                for judgement in range(label_ptr[docs[row]], label_ptr[docs[row] + 1]):
-                    out[row] += cosines[label_query[judgement]] * labels[judgement]
-        for place in range(list_ptr[query], list_ptr[query + 1]):  # only what was changed is cleared
-            if listed[place] >= 0:
-                for posting in range(posting_ptr[listed[place]], posting_ptr[listed[place] + 1]):
-                    cosines[posting_query[posting]] = 0.0
+def _joined(of_documents: tuple[Ints, Ints, Floats], docs: Ints) -> tuple[Ints, Ints, Floats]:
+    """Return the entries of some documents, by number, and first the position among them of each entry's document."""
+    ptr, queries, values = of_documents
+    rows, ends = joined_rows(ptr[docs], np.diff(ptr)[docs])
+    return query_rows(ends), queries[rows], values[rows]
 
 
 def learn_fusion(
@@ -534,43 +512,17 @@ class _Problem:
             scores = product(self.inputs, at)
             return objective.cost_and_gradients(scores, grad, hess) + 0.5 * strength * float((away * away).sum())
 
-        value = cost(weights)
-        for _ in range(MOST_STEPS):
-            slope = cross_product(self.inputs, grad[:, None])[:, 0] + strength * (weights - self.start)
-            curvature = gram(self.inputs, hess) + strength * np.eye(len(weights))
-            lowest = np.empty_like(weights)
-            share = 1.0
-            _fill_bounded_minimum(curvature, slope, weights, lowest)
-            step = lowest - weights
-            while share > TOLERANCE and not (new := cost(weights + share * step)) <= value:
-                share *= 0.5
-            if share <= TOLERANCE or value - new <= TOLERANCE * abs(value):
-                break
-            weights = np.maximum(weights + share * step, 0.0)
-            value = new
-        return weights
+        def derivatives(at: Floats) -> tuple[Floats, Floats]:
+            objective.gradients(product(self.inputs, at), grad, hess)
+            slope = cross_product(self.inputs, grad[:, None])[:, 0] + strength * (at - self.start)
+            return slope, gram(self.inputs, hess) + strength * np.eye(len(at))
+
+        return least_within_bounds(cost, derivatives, weights, np.ones(len(weights), np.bool_))
 
 
 def _units(names: Sequence[str]) -> Floats:
     """Return what the features are multiplied by as inputs: a reciprocal rank of 1 / 61 is 1."""
     return np.array([RRF_K + 1.0 if name.endswith(BOTH[1]) else 1.0 for name in names])
-
-
-@kernel()
-def _fill_bounded_minimum(curvature, slope, weights, out):  # type: ignore[no-untyped-def]
-    """Fill out (n,) with the v >= 0 of the least slope (v - w) + 1/2 (v - w)' curvature (v - w), weight by weight."""
-    out[:] = weights
-    for _ in range(MOST_ROUNDS):
-        furthest = 0.0
-        for i in range(out.shape[0]):
-            along = slope[i]
-            for j in range(out.shape[0]):
-                along += curvature[i, j] * (out[j] - weights[j])
-            new = max(out[i] - along / curvature[i, i], 0.0)
-            furthest = max(furthest, abs(new - out[i]))
-            out[i] = new
-        if furthest <= TOLERANCE:
-            break
 
 
 def _convex_combinations(data: RankingData, measure: Measure) -> tuple[Floats, Floats]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.rankers.arrays import column_names, feature_matrix, is_sparse, numbered_names
 from rerank.rankers.boosted import ForestRanker
-from rerank.rankers.parameters import Jobs, jobs_parameter
+from rerank.rankers.parameters import JOBS, jobs_parameter
 from rerank.rankers.ranker import PROGRESS, Ranker, register
 from rerank.rankers.training import ALONE, TrainingContext, TrainingSet
 from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
@@ -133,7 +133,7 @@ class Imported(Untrained):
 
     n_jobs: int | None = jobs_parameter()
 
-    parameter_fields: ClassVar[Mapping[str, Field]] = {"n_jobs": Jobs()}
+    parameter_fields: ClassVar[Mapping[str, Field]] = {"n_jobs": JOBS}
     base: ClassVar[None] = None  # type: ignore[misc]
 
     @classmethod
@@ -351,6 +351,7 @@ class ImportedWeights(Imported):
     """
 
     what: ClassVar[str] = "weights of another system"
+    weights_at: ClassVar[str] = "weights_"
     learned: ClassVar[Mapping[str, Any]] = {**PROGRESS, "source": str, "constant": float, "weights": Floats}
 
     @classmethod
@@ -374,9 +375,6 @@ class ImportedWeights(Imported):
             "weights": np.array(weights, dtype=np.float64),
         }
         return cls._of(feature_names, recipe, learned)
-
-    def _weights(self) -> Floats:
-        return self.weights_
 
     @property
     def feature_importances_(self) -> Floats:

@@ -33,6 +33,7 @@ from rerank.objectives.base import LabelCost
 from rerank.objectives.listwise import PlackettLuceObjective
 from rerank.objectives.pairs import Hinge
 from rerank.objectives.pointwise import Logistic
+from rerank.rankers.calibration import least_within_bounds
 from rerank.rankers.parameters import base_parameter, jobs_parameter, parameter, stopping_parameter, watched_metric
 from rerank.rankers.ranker import PROGRESS, Ranker, register
 from rerank.rankers.standardize import BLOCK, Standardizer
@@ -101,10 +102,7 @@ def _share_out(products, offsets, tolerance, most_moves, shares):  # type: ignor
             for other in range(shares.shape[0]):
                 slopes[tangent] += products[tangent, other] * shares[other]
         low = np.argmin(slopes)
-        high = -1
-        for tangent in range(shares.shape[0]):
-            if shares[tangent] > 0.0 and (high < 0 or slopes[tangent] > slopes[high]):
-                high = tangent
+        high = np.argmax(np.where(shares > 0.0, slopes, -np.inf))
         gain = slopes[high] - slopes[low]
         if gain <= tolerance:
             break
@@ -112,8 +110,7 @@ def _share_out(products, offsets, tolerance, most_moves, shares):  # type: ignor
         move = shares[high] if curvature * shares[high] <= gain else gain / curvature
         shares[low] += move
         shares[high] = 0.0 if move == shares[high] else shares[high] - move
-        for tangent in range(shares.shape[0]):
-            slopes[tangent] += move * (products[tangent, low] - products[tangent, high])
+        slopes += move * (products[low] - products[high])
         _settle(products, slopes, low, shares)
 
 
@@ -139,17 +136,15 @@ def _settle(products, slopes, low, shares):  # type: ignore[no-untyped-def]
 
     low  a tangent with a share, against which the others' are exchanged
     """
-    held = np.flatnonzero(shares > 0.0)
-    held = held[held != low]
+    held = np.flatnonzero((shares > 0.0) & (np.arange(shares.shape[0]) != low))
     n = held.shape[0]
     largest = 0.0
     system = np.empty((n, n))
-    moves = np.empty(n)
+    moves = slopes[low] - slopes[held]
     for i in range(n):
-        moves[i] = slopes[low] - slopes[held[i]]
         for j in range(n):
-            system[i, j] = products[held[i], held[j]] - products[held[i], low] - products[low, held[j]]
-            system[i, j] += products[low, low]
+            k = held[j]
+            system[i, j] = products[held[i], k] - products[held[i], low] - products[low, k] + products[low, low]
         largest = max(largest, system[i, i])
     for i in range(n):
         system[i, i] += RIDGE * largest
@@ -258,7 +253,6 @@ def _wolfe_step(
 TOLERANCE = 1e-6  # share of the weights' norm by which the minimum may be missed
 ROWS_A_WEIGHT = 8  # that a guess of the Hessian is made of
 WIDEST_HESSIAN = 1000  # inputs
-MOST_STEPS = 100  # of the search for the base's unit
 TINY = 1e-12
 WIDEST = 30.0  # largest ratio of the base's unit to its spread, either way
 
@@ -315,6 +309,7 @@ class LinearRanker(StandardizedRanker):
 
     nothing_learned: ClassVar[str] = "no weight but 0. Raise C or give other features"
     has_intercept: ClassVar[bool] = False
+    weights_at: ClassVar[str] = "weights_"
     learned: ClassVar[Mapping[str, Any]] = {
         **PROGRESS,
         "standardizer": Standardizer,
@@ -325,12 +320,6 @@ class LinearRanker(StandardizedRanker):
     @abstractmethod
     def _objective(self, train: TrainingSet) -> LabelCost:
         """Return what is minimised, over all queries."""
-
-    def _weights(self) -> Floats:
-        return self.weights_
-
-    def _set_weights(self, weights: Floats) -> None:
-        self.weights_ = weights
 
     @property
     def feature_importances_(self) -> Floats:
@@ -392,25 +381,22 @@ def _slope(objective: LabelCost, base: Floats) -> float:
     if not base.any():
         return 1.0
     grad, hess = np.empty((2, len(base)))
-
-    def value_and_gradient(change: Floats) -> tuple[float, Floats]:
-        scores = (1.0 + change[0]) * base + change[1]
-        objective.gradients(scores, grad, hess)
-        return objective.cost(scores), np.array([array_dot(grad, base), grad.sum()])
+    inputs = np.column_stack([base, np.ones(len(base))])
 
     def derivative(slope: float) -> float:
         objective.gradients(slope * base, grad, hess)
         return array_dot(grad, base)
 
+    def derivatives(at: Floats) -> tuple[Floats, Floats]:
+        objective.gradients(product(inputs, at), grad, hess)
+        return cross_product(grad[:, None], inputs)[0], gram(inputs, hess) + TINY * np.eye(2)
+
     if objective.constant() is None:
         return least_convex(derivative, 1.0 / WIDEST, WIDEST)
-    objective.gradients(base, grad, hess)
-    mixed = array_dot(hess, base)
-    guess = partial(
-        product, inverse(np.array([[array_dot(hess * base, base), mixed], [mixed, hess.sum()]]) + TINY * np.eye(2))
+    least = least_within_bounds(
+        lambda at: objective.cost(product(inputs, at)), derivatives, np.array([1.0, 0.0]), np.zeros(2, np.bool_)
     )
-    least = [np.zeros(2), *minimise_smooth(value_and_gradient, 2, lambda: guess, TOLERANCE, MOST_STEPS)][-1]
-    return float(np.clip(1.0 + least[0], 1.0 / WIDEST, WIDEST))
+    return float(np.clip(least[0], 1.0 / WIDEST, WIDEST))
 
 
 def least_convex(derivative: Callable[[float], float], low: float, high: float) -> float:

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective
+from rerank.objectives.lambdarank import lambdarank_for, order_matters
 from rerank.objectives.pairs import PreferencePairs, RankNetObjective
-from rerank.objectives.swap_blocks import lambdarank_for, order_matters
 from rerank.rankers.linear import StandardizedRanker
 from rerank.rankers.parameters import (
+    JOBS,
     NORMALIZE,
     SEED,
-    Jobs,
     Metric,
     base_parameter,
     parameter,
@@ -156,19 +156,16 @@ class NetRanker(StandardizedRanker):
     early_stopping_rounds: int = stopping_parameter(10, "epochs")
     base: Any = base_parameter()
     random_state: int = parameter(0, SEED, "Random seed of the initial weights and of the order of the queries.")
-    n_jobs: int | None = parameter(None, Jobs(), "Number of threads for prediction; training uses one.")
+    n_jobs: int | None = parameter(
+        None, JOBS, "Number of threads for prediction; None or -1 for all cores. Training uses one."
+    )
 
+    weights_at: ClassVar[str] = "net_.weights"
     learned: ClassVar[Mapping[str, Any]] = {**PROGRESS, "standardizer": Standardizer, "net": Net}
 
     @abstractmethod
     def _objective(self, query: TrainingSet) -> Objective | None:
         """Return what is minimised over one query of two documents or more; None where it has no pairs."""
-
-    def _weights(self) -> Floats:
-        return self.net_.weights
-
-    def _set_weights(self, weights: Floats) -> None:
-        self.net_: Net = Net(weights, self.net_.n_hidden)
 
     def _learn(self, train: TrainingSet, valid: TrainingSet | None, context: TrainingContext = ALONE) -> None:
         unit = spread_at_the_top(train)
@@ -183,7 +180,7 @@ class NetRanker(StandardizedRanker):
             stopping = self._stopping(valid, context)
             net = self._train(queries, stopping, self._held_out(valid, unit, net_scores))
         self._follow(stopping)
-        self.net_ = net.scaled(unit)
+        self.net_: Net = net.scaled(unit)
 
     def _queries(self, train: TrainingSet, unit: float) -> list[_Query]:
         inputs = self.standardizer_.inputs(train.X, train.order, np.float32)

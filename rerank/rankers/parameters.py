@@ -14,21 +14,18 @@ knows an estimator by its methods, not by its base class: parameters (`get_param
 from __future__ import annotations
 
 import ast
-import copy
 import dataclasses
 import inspect
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from numbers import Integral
 from textwrap import wrap
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 from rerank.errors import InvalidInputError, UnknownParameterError, shown, suggestion
 from rerank.metrics.registry import measure_name
 from rerank.runtime.codec import Anything, Field, Record, SchemaError, Sizes, Text, Whole
-from rerank.types.query_table import html_folded
 
 SAME = {  # other names of parameters of rankers
     "n_estimators": "num_iterations num_iteration num_boost_round num_round num_rounds n_round num_trees n_iter "
@@ -190,23 +187,7 @@ class Metric(Field):
         return name
 
 
-class Jobs(Field):
-    """A number of threads; None or -1 for all cores."""
-
-    type_name: ClassVar[str] = "int"
-
-    def accepts(self) -> str:
-        """Return the range."""
-        return "from 1, or None or -1 for all cores"
-
-    def read(self, value: object, sizes: Sizes) -> int | None:
-        """Return the number."""
-        is_number = isinstance(value, Integral) and not isinstance(value, bool) and -1 <= value < 2**31  # type: ignore[operator]
-        if value is not None and not (is_number and value):
-            raise SchemaError("a number of threads from 1, or -1 for all", shown(value))
-        return None if value is None else int(value)  # type: ignore[call-overload]
-
-
+JOBS = Whole(-1, 2**31 - 1, optional=True)  # 0 is refused where threads are counted
 SEED = Whole(0, 2**64 - 1, optional=True)
 ROUNDS = Whole(1, 1_000_000)
 
@@ -223,7 +204,7 @@ def base_parameter() -> Any:
 
 def jobs_parameter() -> Any:
     """Return the declaration of `n_jobs` of a ranker whose training is parallel."""
-    return parameter(None, Jobs(), "Number of threads. The model is the same for any number.")
+    return parameter(None, JOBS, "Number of threads; None or -1 for all cores. The model is the same for any number.")
 
 
 def watched_metric() -> Any:
@@ -272,6 +253,7 @@ class Estimator:
     """Base class of an estimator whose parameters are the fields of a dataclass."""
 
     parameter_fields: ClassVar[Mapping[str, Field]]  # of the constructor's arguments but `base`
+    _requests: Mapping[tuple[str, str], bool | str | None] = MappingProxyType({})  # by method and argument
 
     def __new__(cls, *arguments: Any, **parameters: Any) -> Self:
         """Refuse unknown parameters with the nearest known name."""
@@ -337,15 +319,6 @@ class Estimator:
         changed = {name: value for name, value in values.items() if not _same(value, defaults.get(name))}
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
-    @abstractmethod
-    def summary(self) -> str:
-        """Return one line: whether the estimator is fitted, and what it learned."""
-
-    def _repr_html_(self) -> str:
-        """Return the estimator for a notebook: as `repr` shows it, opening to all parameters, and its summary."""
-        rows = [(name, repr(value)) for name, value in self.get_params(deep=False).items()]
-        return html_folded(repr(self), self.summary(), ["parameter", "value"], rows)
-
     def unfitted_copy(self) -> Self:
         """Return an unfitted estimator with the same parameters.
 
@@ -360,8 +333,7 @@ class Estimator:
         """
         parameters = {name: _unfitted(value) for name, value in self.get_params(deep=False).items()}
         other = type(self)(**parameters)
-        if hasattr(self, "_metadata_request"):
-            other._metadata_request = copy.deepcopy(self._metadata_request)
+        other._requests = self._requests
         return other
 
     def __sklearn_clone__(self) -> Self:
@@ -384,12 +356,10 @@ class Estimator:
         """
         from sklearn.utils.metadata_routing import MetadataRequest
 
-        if hasattr(self, "_metadata_request"):
-            return copy.deepcopy(self._metadata_request)
         request = MetadataRequest(owner=self)
         for method in _ROUTED:
             for name in _metadata_names(type(self), method):
-                getattr(request, method).add_request(param=name, alias=None)
+                getattr(request, method).add_request(param=name, alias=self._requests.get((method, name)))
         return request
 
     def set_fit_request(self, **requests: bool | str | None) -> Self:
@@ -434,10 +404,7 @@ class Estimator:
                 "sklearn.set_config(enable_metadata_routing=True)."
             )
         check_names(f"{type(self).__name__}.set_{method}_request", requests, _metadata_names(type(self), method))
-        routing = self.get_metadata_routing()
-        for name, alias in requests.items():
-            getattr(routing, method).add_request(param=name, alias=alias)
-        self._metadata_request = routing
+        self._requests = {**self._requests, **{(method, name): alias for name, alias in requests.items()}}
         return self
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
-from numba import prange
+from numba import get_num_threads, prange
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
@@ -145,9 +146,10 @@ class RankBoost(ForestRanker):
         """Return the weight of a weak ranker, h of each row `chosen`."""
         if self.alpha == "bisection":
             return _least(objective, scores, chosen)
-        if self.alpha == "binary":
-            right, wrong = objective.agreement(scores, chosen)
-            alpha = 0.5 * (array_log(right) - array_log(wrong))
+        if self.alpha == "binary":  # Z'(alpha) = W- exp(alpha) - W+ exp(-alpha), whose values at 0 and 1 have both
+            at_0, at_1 = (_slope(objective, scores, chosen, alpha) for alpha in (0.0, 1.0))
+            right = (at_1 - math.e * at_0) / (math.e - 1.0 / math.e)
+            alpha = 0.5 * (array_log(max(right, 0.0)) - array_log(max(right + at_0, 0.0)))
         elif abs(agreement) < 1.0:
             alpha = 0.5 * array_log1p(2.0 * agreement / (1.0 - agreement))
         else:
@@ -179,7 +181,7 @@ class _Search:
 
     def __init__(self, train: TrainingSet, max_bin: int) -> None:
         """Bin the rows."""
-        n_threads = numba.get_num_threads()
+        n_threads = get_num_threads()
         self._bins = learn_bins(train.X, max_bin, n_threads)
         self._columns = Columns.separate(self._bins)
         if not len(self._columns.features):
@@ -232,14 +234,17 @@ class _Search:
 
 
 def _least(objective: PairwiseExponential | ExponentialPairs, scores: Floats, h: Floats | NDArray[np.bool_]) -> float:
-    """Return the alpha with Z'(alpha) = 0: Z is convex, and its slope is the gradient along h."""
+    """Return the alpha with Z'(alpha) = 0: Z is convex."""
+    return least_convex(partial(_slope, objective, scores, h), -LARGEST_ALPHA, LARGEST_ALPHA)
+
+
+def _slope(
+    objective: PairwiseExponential | ExponentialPairs, scores: Floats, h: Floats | NDArray[np.bool_], alpha: float
+) -> float:
+    """Return Z'(alpha), the gradient along h."""
     grad, hess = np.empty((2, len(scores)))
-
-    def slope(alpha: float) -> float:
-        objective.gradients(scores + alpha * h, grad, hess)
-        return array_dot(grad, h)
-
-    return least_convex(slope, -LARGEST_ALPHA, LARGEST_ALPHA)
+    objective.gradients(scores + alpha * h, grad, hess)
+    return array_dot(grad, h)
 
 
 @kernel(parallel=True)

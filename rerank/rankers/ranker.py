@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, Self, TypeVar
@@ -107,7 +108,6 @@ from rerank.runtime.threads import kernel_threads
 from rerank.trees.forest import Forest
 from rerank.trees.structures import CategoryValues
 from rerank.types import Floats, Ints, RankingData, Run
-from rerank.types.query_table import counted
 from rerank.types.ranking_data import Preferences
 from rerank.types.retriever import RETRIEVERS, Retriever, retriever_members
 
@@ -159,6 +159,7 @@ class Ranker(Estimator):
     """
 
     kind: ClassVar[str] = ""
+    weights_at: ClassVar[str] = ""  # the attribute that holds all weights, or its part: `net_.weights`
     nothing_learned: ClassVar[str] = "no weight but 0. Give other features"  # where all scores are equal, as errors say
     learns_from_pairs: ClassVar[bool] = False
     weighs_rows: ClassVar[bool] = False  # takes weights of documents, and not only of queries
@@ -186,22 +187,6 @@ class Ranker(Estimator):
     @abstractmethod
     def _scores(self, X: NDArray[np.float32]) -> Floats:
         """Return what the learner adds to the base scores, (n_rows,) float64."""
-
-    def summary(self) -> str:
-        """Return one line: whether the ranker is fitted, and its features, iterations, base and candidates.
-
-        Returns
-        -------
-        str
-            The line.
-
-        """
-        if not self.__sklearn_is_fitted__():
-            return "not fitted"
-        parts = [counted(self.n_features_in_, "feature"), counted(self.best_iteration_, "iteration")]
-        parts += [] if isinstance(self.base_, NoBase) else [f"base {self.base_.kind}"]
-        parts += [] if self.retriever_ is None else [f"candidates {self.retriever_}"]
-        return f"fitted: {', '.join(parts)}"
 
     def features_read(self) -> frozenset[str]:
         """Return the names of the features that scores depend on; the values of all others have no effect on them.
@@ -233,15 +218,6 @@ class Ranker(Estimator):
 
         """
         return self.cross_validates
-
-    def _weights(self) -> Floats:
-        """Return the weights of the fitted model, (n_weights,) float64, not copied."""
-        raise InvalidInputError(
-            f"weights: expected a net, a linear ranker or trees, got {self.kind}. Train one of these."
-        )
-
-    def _set_weights(self, weights: Floats) -> None:
-        """Take other weights, (n_weights,) float64."""
 
     def _columns_read(self) -> Ints:
         """Return the numbers of the features that `_scores` depends on."""
@@ -687,7 +663,11 @@ class Ranker(Estimator):
 
         """
         self._check_fitted()
-        return self._weights().copy()
+        if not self.weights_at:
+            raise InvalidInputError(
+                f"weights: expected a net, a linear ranker or trees, got {self.kind}. Train one of these."
+            )
+        return np.array(attrgetter(self.weights_at)(self))
 
     def with_weights(self, weights: ArrayLike) -> Self:
         """Return a copy of the model with other weights, (n_weights,) float64.
@@ -708,13 +688,13 @@ class Ranker(Estimator):
             If the number of weights is another.
 
         """
-        self._check_fitted()
         array = np.array(weights, dtype=np.float64)
-        count = len(self._weights())
+        count = len(self.weights())
         if array.shape != (count,):
             raise InvalidInputError(f"weights: expected {count} numbers, got shape {array.shape}. Change weights().")
         other = copy(self)
-        other._set_weights(array)
+        owner, _, part = self.weights_at.partition(".")
+        setattr(other, owner, replace(getattr(other, owner), **{part: array}) if part else array)
         other.calibration_ = other.last_stage_ = None  # those of other scores
         return other
 
@@ -810,7 +790,22 @@ class Ranker(Estimator):
         kinds = {name: kind for name, kind in stored_rankers().items() if issubclass(kind, cls)}
         with at("ranker"):
             kind = kinds[Choice(lambda: kinds).read(stored.get("ranker") if isinstance(stored, Mapping) else None, {})]
-        values = _record_of(kind).read({name: value for name, value in stored.items() if name != "ranker"}, sizes)
+        parts = {
+            "parameters": Record(kind.parameter_fields, partial=True),
+            "feature_names": Names(),
+            "recipe": Plain(),
+            "fingerprint": Plain(),
+            **RETRIEVERS,
+            "columns": Flag(),
+            "base": StoredBase(STORED_MODEL),
+            "learned": field_of(kind.learned),
+            "calibration": field_of(Calibration | None),
+            "last_stage": field_of(LastStage | None),
+            "history": field_of(History | None),
+            "categories": Table(CategoryValues()),
+        }
+        record = Record(parts, {"retriever": None, "run_retrievers": {}, "last_stage": None, "history": None})
+        values = record.read({name: value for name, value in stored.items() if name != "ranker"}, sizes)
         model = kind(**values.pop("parameters"))
         model._columns_named = values.pop("columns")
         model.n_features_in_ = len(values["feature_names"])
@@ -987,25 +982,6 @@ def stored_rankers() -> dict[str, type[Ranker]]:
 
 
 STORED_MODEL = field_of(Ranker)
-
-
-def _record_of(kind: type[Ranker]) -> Record:
-    """Return what reads the file of a ranker's model."""
-    parts = {
-        "parameters": Record(kind.parameter_fields, partial=True),
-        "feature_names": Names(),
-        "recipe": Plain(),
-        "fingerprint": Plain(),
-        **RETRIEVERS,
-        "columns": Flag(),
-        "base": StoredBase(STORED_MODEL),
-        "learned": field_of(kind.learned),
-        "calibration": field_of(Calibration | None),
-        "last_stage": field_of(LastStage | None),
-        "history": field_of(History | None),
-        "categories": Table(CategoryValues()),
-    }
-    return Record(parts, {"retriever": None, "run_retrievers": {}, "last_stage": None, "history": None})
 
 
 def read_model(path: str | Path) -> Ranker:

@@ -53,7 +53,6 @@ from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.metrics.base import Measure
@@ -81,32 +80,22 @@ def standardised(data: RankingData, names: Sequence[str]) -> dict[str, Floats]:
     """Return z of each score among some features, (n_rows,), by its name."""
     query = query_rows(data.query_ptr)
     first = data.column(RANK) <= DEPTH if RANK in names else np.ones(data.n_rows, dtype=np.bool_)
-    scores = {name: data.column(name).astype(np.float64) for name in names if name in SCORES}
-    return {name: _standardised(values, first, query, len(data)) for name, values in scores.items()}
-
-
-def _standardised(values: Floats, first: NDArray[np.bool_], query: Ints, n_queries: int) -> Floats:
-    """Return z of one score, (n_rows,).
-
-    values  (n_rows,), NaN is missing
-    first   (n_rows,) whether a row is among the first candidates
-    query   (n_rows,) number of the row's query
-    """
-    least = np.full(n_queries, np.inf)
-    np.fmin.at(least, query, values)
-    values = np.where(np.isnan(values), np.where(np.isfinite(least), least, 0.0)[query], values)
     of = query[first]
-    some = values[first]
-    lowest = np.full(n_queries, np.inf)
-    highest = np.full(n_queries, -np.inf)
-    np.minimum.at(lowest, of, some)
-    np.maximum.at(highest, of, some)
-    counts = np.maximum(np.bincount(of, minlength=n_queries), 1)
-    centred = values - (np.bincount(of, some, n_queries) / counts)[query]
-    deviation = np.sqrt(np.bincount(of, centred[first] ** 2, n_queries) / counts)
-    spreads = (highest > lowest) & (deviation > 0.0)
-    z = centred / np.where(spreads, deviation, 1.0)[query]
-    return np.where(spreads[query], np.clip(z, -LARGEST, LARGEST), 0.0)
+    counts = np.maximum(np.bincount(of, minlength=len(data)), 1)
+    out = {}
+    for name in filter(SCORES.__contains__, names):
+        values = data.column(name)
+        least, lowest, highest = np.full((3, len(data)), np.array([[np.inf], [np.inf], [-np.inf]]))
+        np.fmin.at(least, query, values)
+        values = np.where(np.isnan(values), np.where(np.isfinite(least), least, 0.0)[query], values)
+        np.minimum.at(lowest, of, values[first])
+        np.maximum.at(highest, of, values[first])
+        centred = values - (np.bincount(of, values[first], len(data)) / counts)[query]
+        deviation = np.sqrt(np.bincount(of, centred[first] ** 2, len(data)) / counts)
+        spreads = (highest > lowest) & (deviation > 0.0)
+        z = centred / np.where(spreads, deviation, 1.0)[query]
+        out[name] = np.where(spreads[query], np.clip(z, -LARGEST, LARGEST), 0.0)
+    return out
 
 
 UNSUPERVISED = "unsupervised"
@@ -349,25 +338,23 @@ def resolve_base(base: object, data: RankingData) -> tuple[Base, Floats]:
         scores = run_scores(base, data)
         is_own = data.base_scores is not None and np.array_equal(scores, data.base_scores)
         return CandidateRunBase() if is_own else OtherRunBase(base.name), scores
-    start = _as_base(base, data.feature_names)
-    return start, start.scores(data)
-
-
-def _as_base(base: Any, names: tuple[str, ...]) -> Base:
+    start: Base
     if base is None:
-        return NO_BASE
-    if base == UNSUPERVISED:
-        return UnsupervisedBase.of(names)
-    if isinstance(base, str) and base.startswith("feature:"):
-        return FeatureBase(base.removeprefix("feature:"))
-    if base == "run":
-        return CandidateRunBase()
-    if hasattr(base, "predict") and hasattr(base, "to_dict"):
-        return ModelBase(copy(base))  # `fit` changes none of its attributes' values: a later one does not show here
-    raise InvalidInputError(
-        "base: expected None, 'run', 'feature:NAME', 'unsupervised', 'run:FILE', 'model:FILE', a run or a fitted "
-        f"ranker, got {shown(base if isinstance(base, str) else repr(base))}. Write e.g. 'feature:bm25.contents'."
-    )
+        start = NO_BASE
+    elif base == UNSUPERVISED:
+        start = UnsupervisedBase.of(data.feature_names)
+    elif isinstance(base, str) and base.startswith("feature:"):
+        start = FeatureBase(base.removeprefix("feature:"))
+    elif base == "run":
+        start = CandidateRunBase()
+    elif hasattr(base, "predict") and hasattr(base, "to_dict"):
+        start = ModelBase(copy(base))  # `fit` changes none of its attributes' values: a later one does not show here
+    else:
+        raise InvalidInputError(
+            "base: expected None, 'run', 'feature:NAME', 'unsupervised', 'run:FILE', 'model:FILE', a run or a fitted "
+            f"ranker, got {shown(base if isinstance(base, str) else repr(base))}. Write e.g. 'feature:bm25.contents'."
+        )
+    return start, start.scores(data)
 
 
 class StoredBase(Field):

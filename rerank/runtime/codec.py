@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import cache
+from itertools import accumulate
 from numbers import Integral, Real
 from types import UnionType
 from typing import Annotated, Any, ClassVar, NoReturn, Union, get_args, get_origin, get_type_hints
@@ -87,15 +88,9 @@ def check_nesting(text: str) -> None:
     """Raise ParseFault if a JSON text has more than MOST_NESTED nested brackets."""
     if text.count("[") + text.count("{") <= MOST_NESTED:
         return
-    depth = 0
-    for token in _BRACKETS.finditer(text):
-        first = text[token.start()]
-        if first in "[{":
-            depth += 1
-            if depth > MOST_NESTED:
-                raise ParseFault("brackets nested too deep")
-        elif first in "]}":
-            depth -= 1
+    brackets = (token[0] for token in _BRACKETS.findall(text) if token[0] in "[{]}")
+    if max(accumulate(1 if bracket in "[{" else -1 for bracket in brackets)) > MOST_NESTED:
+        raise ParseFault("brackets nested too deep")
 
 
 def finite_number(token: str) -> float:

@@ -394,8 +394,14 @@ def array_dot(left: Floats, right: NDArray[Any]) -> float:
 def product(left: NDArray[Any], right: Floats) -> Floats:
     """Return left (n, p), float32 or float64, times right (p,) or (p, q) float64: (n,) or (n, q) float64."""
     out = np.empty((len(left), *right.shape[1:]))
-    fill: Callable[..., None] = _fill_dots if right.ndim == 1 else _fill_product
-    _in_blocks(lambda rows: fill(left[rows], right, out[rows]), len(left), left.shape[1] * max(out[:1].size, 1))
+
+    def fill(rows: slice) -> None:
+        if right.ndim == 1:
+            _fill_dots(left[rows], right, out[rows])
+        else:
+            _fill_cross_product(left[rows].T, right, out[rows])
+
+    _in_blocks(fill, len(left), left.shape[1] * max(out[:1].size, 1))
     return out
 
 
@@ -466,25 +472,6 @@ def _fill_dots(left, right, out):  # type: ignore[no-untyped-def]
         for i in range(whole, size):
             a += left[row, i] * right[i]
         out[row] = ((a + b) + (c + d)) + ((e + f) + (g + h))
-
-
-@kernel()
-def _fill_product(left, right, out):  # type: ignore[no-untyped-def]
-    """Fill out (n, q) with left (n, p) times right (p, q)."""
-    size = right.shape[0]
-    whole = size - size % 4
-    for row in range(left.shape[0]):
-        out[row] = 0.0
-        for i in range(0, whole, 4):
-            a = left[row, i]
-            b = left[row, i + 1]
-            c = left[row, i + 2]
-            d = left[row, i + 3]
-            for k in range(out.shape[1]):
-                out[row, k] += (a * right[i, k] + b * right[i + 1, k]) + (c * right[i + 2, k] + d * right[i + 3, k])
-        for i in range(whole, size):
-            for k in range(out.shape[1]):
-                out[row, k] += left[row, i] * right[i, k]
 
 
 @kernel()

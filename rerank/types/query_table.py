@@ -5,6 +5,7 @@ Short tables of text and HTML: how data structures are shown by `print` and in n
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -41,13 +42,13 @@ MOST_CHARACTERS = 40  # of a cell
 class Shown:
     """Base class of data structures that are shown as one line of counts and a table of their first rows."""
 
+    @abstractmethod
     def summary(self) -> str:
         """Return one line with the name and the counts of the object."""
-        raise NotImplementedError
 
+    @abstractmethod
     def first_rows(self, n: int) -> tuple[list[str], list[list[Any]], int]:
         """Return the column names, the values of the first n rows, and the number of all rows."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         """Return the counts and the first rows as text."""
@@ -75,12 +76,6 @@ def html_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     head = "".join(f"<th>{escape(_cell(name))}</th>" for name in header)
     body = "".join(f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row)}</tr>" for row in rows)
     return f'<table border="1"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-
-
-def html_folded(summary: str, below: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return a summary that opens to a table, and a line below it, in HTML, escaped."""
-    opened = f"<details><summary><code>{escape(summary)}</code></summary>{html_table(header, rows)}</details>"
-    return f"<div>{opened}<p>{escape(below)}</p></div>"
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

@@ -12,8 +12,7 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.ap import AP
 from rerank.metrics.base import Measure, RankedLists, fill_by_recomputing
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.lambdarank import LambdaRankObjective
-from rerank.objectives.swap_blocks import BlockLambdaRankObjective, lambdarank_for
+from rerank.objectives.lambdarank import BlockLambdaRankObjective, LambdaRankObjective, lambdarank_for
 from rerank.types import pointers
 from tests.metrics.examples import EXAMPLES
 from tests.metrics.test_measures import NAMES, joined, lists

@@ -7,8 +7,7 @@ import pytest
 
 from rerank.metrics.base import SwapWeights
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.lambdarank import LambdaRankObjective
-from rerank.objectives.swap_blocks import BlockLambdaRankObjective
+from rerank.objectives.lambdarank import BlockLambdaRankObjective, LambdaRankObjective
 from rerank.types import Floats, pointers
 from rerank.types.ids import ideal_of_rows
 from tests.oracles import lambdas as oracle

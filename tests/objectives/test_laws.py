@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 import numpy as np
 import pytest
@@ -11,8 +11,8 @@ from rerank.errors import InvalidInputError
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.base import Objective, known_objectives, objective_class
+from rerank.objectives.lambdarank import lambdarank_for
 from rerank.objectives.pairs import ExponentialPairs, PreferencePairs
-from rerank.objectives.swap_blocks import lambdarank_for
 from rerank.types import Floats, pointers
 from tests.oracles import objectives as oracle
 
@@ -61,7 +61,8 @@ def _objective(name: str, weights: Floats | None = None) -> Objective:
         return lambdarank_for(
             parse_measure(name), RankedLists(labels, QUERY_PTR, *ideal), weights, 1.3, 5, bool(normalized)
         )
-    return objective_class(name)(QUERY_PTR, weights, labels)
+    of_one_tree = {"trees": repeat(0)} if name == "xe-ndcg" else {}
+    return objective_class(name)(QUERY_PTR, weights, labels, **of_one_tree)
 
 
 def _preferences(weights: Floats) -> tuple[Floats, ...]:

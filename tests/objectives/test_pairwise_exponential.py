@@ -40,16 +40,6 @@ def test_gradient_and_curvature_are_finite_differences_of_the_cost(case) -> None
         assert hess[row] == pytest.approx((up - 2 * middle + down) / 1e-8, rel=1e-3, abs=1e-3)
 
 
-def test_agreement_is_the_weight_of_right_and_wrong_pairs(case) -> None:
-    query_ptr, weights, labels, scores = case
-    chosen = np.random.default_rng(9).random(len(scores)) < 0.5
-    pairs = _pairs(query_ptr, weights, labels)
-    D, total = oracle.distribution(pairs, scores)
-    expected = np.array(oracle.right_and_wrong(pairs, D, chosen)) * total
-    actual = PairwiseExponential(query_ptr, weights, labels).agreement(scores, chosen)
-    np.testing.assert_allclose(actual, expected, rtol=1e-12)
-
-
 def test_scores_far_apart_stay_finite() -> None:
     objective = PairwiseExponential(pointers([3]), np.ones(1), np.array([0.0, 1.0, 2.0]))
     grad, hess = np.empty(3), np.empty(3)

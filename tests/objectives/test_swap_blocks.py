@@ -11,8 +11,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.metrics.base import RankedLists
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.lambdarank import LambdaRankObjective
-from rerank.objectives.swap_blocks import BlockLambdaRankObjective, lambdarank_for
+from rerank.objectives.lambdarank import BlockLambdaRankObjective, LambdaRankObjective, lambdarank_for
 from rerank.types import Floats, Ints, pointers
 from tests.oracles import lambdas as oracle
 
@@ -110,7 +109,7 @@ def test_blocks_of_a_separable_measure_give_the_same_lambdas_as_its_vectors(name
 def test_lambdas_do_not_depend_on_how_queries_are_batched(name, monkeypatch) -> None:
     query_ptr, labels, scores = _lists(4)
     together = _gradients(_objective(name, labels, query_ptr), scores)
-    monkeypatch.setattr("rerank.objectives.swap_blocks.DELTAS_AT_ONCE", 40)
+    monkeypatch.setattr("rerank.objectives.lambdarank.DELTAS_AT_ONCE", 40)
     apart = _objective(name, labels, query_ptr)
     np.testing.assert_array_equal(_gradients(apart, scores), together)
     assert len(apart._batches) > 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.rankers.boosted import LambdaMART
-from rerank.rankers.diagnostics import directions_needed, local_optimality
+from rerank.rankers.diagnostics import local_optimality
 from rerank.rankers.linear import LogisticRegression, PlackettLuce, RankSVM
 from rerank.rankers.nets import LambdaRank, RankNet
 
@@ -34,11 +33,9 @@ class Linear:
         return np.nan_to_num(X.X) @ self._weights
 
 
-def test_459_directions_rule_out_one_percent_with_99_percent() -> None:
-    assert directions_needed() == 459
-    assert directions_needed(0.95, 0.05) == math.ceil(math.log(0.05) / math.log(0.95))
-    with pytest.raises(InvalidInputError, match="p0: expected a share between 0 and 1, got 1"):
-        directions_needed(p0=1.0)
+def test_shares_that_are_none_are_refused(train) -> None:
+    with pytest.raises(InvalidInputError, match=r"p0 below 1, got 459, 0\.01 and 1\.0"):
+        local_optimality(Linear([1.0]), train, "nDCG@10", p0=1.0)
 
 
 def _with_label(data, n_noise: int = 3):

@@ -10,7 +10,7 @@ import pytest
 from rerank.errors import InvalidInputError
 from rerank.evaluation.evaluate import evaluate
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.swap_blocks import lambdarank_for
+from rerank.objectives.lambdarank import lambdarank_for
 from rerank.rankers.auto import Ensemble, newton_step, read_members, spell_members
 from rerank.rankers.boosted import LambdaMART
 from rerank.rankers.ranker import read_model

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.objectives.pairs import ExponentialPairs, PairwiseExponential
+from rerank.objectives.pairs import PairwiseExponential
 from rerank.rankers.rankboost import LARGEST_ALPHA, RankBoost
 from rerank.rankers.training import TrainingSet
 from rerank.runtime.codec import plain, restored
 from rerank.trees.forest import Forest
 from rerank.trees.score import score_rows
-from rerank.types import query_rows
 from tests.oracles import rankboost as oracle
 from tests.rankers.conftest import ranking_data
 
@@ -65,24 +64,6 @@ def test_alpha_is_the_minimum_of_z(small, alpha) -> None:
     h = _h(X, feature, threshold, missing_left)
     least = oracle.normaliser(pairs, D, h, step)
     assert all(least <= oracle.normaliser(pairs, D, h, other) for other in step + np.linspace(-1, 1, 41))
-
-
-@pytest.mark.parametrize("listed", [False, True])
-def test_agreement_is_a_sum_over_listed_pairs(small, listed) -> None:
-    train = TrainingSet.of(small, np.zeros(small.n_rows))
-    random = np.random.default_rng(0)
-    scores, h = random.standard_normal(small.n_rows), random.random(small.n_rows) < 0.5
-    pairs = oracle.pairs(train.labels, train.query_ptr, np.ones(len(small)))
-    objective = PairwiseExponential(train.query_ptr, train.weights, train.labels)
-    x, y = pairs[:, 0].astype(int), pairs[:, 1].astype(int)
-    weights = train.weights[query_rows(train.query_ptr)[x]]
-    shares = weights * np.exp(scores[y] - scores[x])
-    if listed:
-        swapped = random.random(len(x)) < 0.3  # the worse document first, and surely not better
-        first, second = np.where(swapped, y, x), np.where(swapped, x, y)
-        objective = ExponentialPairs(first, second, np.where(swapped, 0.0, 1.0), weights)
-    expected = [shares[h[x] & ~h[y]].sum(), shares[h[y] & ~h[x]].sum()]
-    np.testing.assert_allclose(objective.agreement(scores, h), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_pairs_that_are_ordered_wrongly_gain_weight(small) -> None:
