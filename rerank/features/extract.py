@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, unknown_name
 from rerank.features.families.functions import functions
 from rerank.features.families.run import FORMS, relate
-from rerank.features.match import Candidates, Documents, gather_candidates, match
-from rerank.features.near_duplicates import query_groups
+from rerank.features.match import Candidates, Documents, gather_candidates, match, query_groups
 from rerank.features.recipe import (
     ColumnGroup,
     Recipe,

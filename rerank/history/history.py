@@ -20,13 +20,13 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.features.near_duplicates import query_groups
+from rerank.features.match import query_groups
 from rerank.files.lists import QrelsLike, TopicsLike, qrels_of, topics_of
 from rerank.files.source import check_file
 from rerank.history.judged import IndexHistory, Judged, Neighbours, document_neighbours
 from rerank.runtime.codec import ParseFault, SchemaError, parse_json, restored
 from rerank.runtime.output import whole_file
-from rerank.types import Ints, Qrels
+from rerank.types import Qrels
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import ID_RULE, QUERY_RULE, first_broken
 from rerank.types.ranking_data import MOST_LABEL, folds_of_groups
@@ -144,7 +144,10 @@ class History:
                 "qrels: expected relevant documents that the index holds, got none. Use the index of the judgements."
             )
         terms = [sorted(query_terms[query_id]) for query_id in query_ids]
-        folds = _largest_first(query_groups(forward, terms), FOLDS)
+        groups = query_groups(forward, terms)
+        sizes = np.bincount(groups)
+        shuffled = np.random.default_rng(0).permutation(len(sizes))  # the order of groups of the same size
+        folds = folds_of_groups(groups, shuffled[np.argsort(-sizes[shuffled], kind="stable")], FOLDS)
         return cls(query_ids, terms, doc_ids, labels, folds.tolist())
 
     def of_queries(self, query_ids: Collection[str]) -> Self:
@@ -256,13 +259,6 @@ class History:
         for terms, fold in zip(self.terms, self.folds, strict=True):
             if not 0 <= fold < FOLDS or fold_of.setdefault(tuple(sorted(terms)), fold) != fold:
                 raise SchemaError("folds that hold all queries of the same terms", "others", path="folds")
-
-
-def _largest_first(groups: Ints, n_folds: int) -> Ints:
-    """Return the fold of each query, (n_queries,) int64; groups of the same size are taken in random order."""
-    sizes = np.bincount(groups)
-    shuffled = np.random.default_rng(0).permutation(len(sizes))
-    return folds_of_groups(groups, shuffled[np.argsort(-sizes[shuffled], kind="stable")], n_folds)
 
 
 def read_history(path: str | Path) -> History:

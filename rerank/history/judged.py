@@ -30,8 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.features.families.run import relate
-from rerank.features.match import Candidates
-from rerank.features.near_duplicates import term_idf, unit_weights, word_idf
+from rerank.features.match import Candidates, term_idf, unit_weights, word_idf
 from rerank.features.recipe import Feature, Missing, Recipe, RunFamily
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
@@ -179,11 +178,10 @@ class IndexHistory:
 
     def prepared(self, name: str, prepare: Callable[[], Any]) -> Any:
         """Return what `prepare` returned when it was first called for this name."""
-        if name not in self._prepared:
-            with self._lock:
-                if name not in self._prepared:
-                    self._prepared[name] = prepare()
-        return self._prepared[name]
+        with self._lock:
+            if name not in self._prepared:
+                self._prepared[name] = prepare()
+            return self._prepared[name]
 
     @property
     def n_docs(self) -> int:

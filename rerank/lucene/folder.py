@@ -174,18 +174,6 @@ def shards_of_build(folder: Path) -> tuple[Path, ...]:
     return tuple(path for path in index_folders(folder) if _NAME.fullmatch(path.name))
 
 
-def check_shards(shards: Sequence[Path]) -> None:
-    """Refuse shards that are unfinished or no Lucene index."""
-    for shard in shards:
-        if (shard / MARKER).exists():
-            raise IndexFolderError(f"{shard}: expected a whole shard, got a half-built one. Build the index anew.")
-        if commit_file(shard) is None:
-            raise IndexFolderError(
-                f"{shard}: expected the Lucene index of a shard, got a folder without one (no segments file). "
-                "Put the shard back, or move the folder elsewhere."
-            )
-
-
 def check_alike(folder: Path, shards: Sequence[Path], opened: Sequence[Mapping[str, Any]]) -> None:
     """Refuse shards of another language, list of fields or build than the first; Lucene compares how they are indexed.
 
@@ -230,8 +218,14 @@ def check_index_folder(path: str | Path) -> Path:
             f"{folder}: expected a Lucene index, got a folder without one (no segments file). "
             "Check the path or build one with `rerank index`."
         )
-    if shards != (folder,):
-        check_shards(shards)
+    for shard in shards:
+        if (shard / MARKER).exists():
+            raise IndexFolderError(f"{shard}: expected a whole shard, got a half-built one. Build the index anew.")
+        if commit_file(shard) is None:
+            raise IndexFolderError(
+                f"{shard}: expected the Lucene index of a shard, got a folder without one (no segments file). "
+                "Put the shard back, or move the folder elsewhere."
+            )
     return folder
 
 

@@ -435,7 +435,9 @@ class DocumentReader:
             if number is not None and abs(number) <= sys.float_info.max:  # others are missing
                 numbers[name] = number
         elif plain is not None and name in self._fields:
-            raise self._no_text(name, value)
+            raise InvalidInputError(
+                f"expected text in field {name!r}, got {type(value).__name__}. Make it text or leave it out."
+            )
         elif isinstance(plain, Real) and not isinstance(plain, bool):
             raise self._unknown(name, self._fields | self._numbers)
 
@@ -443,12 +445,6 @@ class DocumentReader:
     def _unknown(name: Any, known: set[str]) -> InvalidInputError:
         return InvalidInputError(
             f"expected fields of the index ({', '.join(sorted(known))}), got {shown(name)}. Leave it out or rename it."
-        )
-
-    @staticmethod
-    def _no_text(name: str, value: Any) -> InvalidInputError:
-        return InvalidInputError(
-            f"expected text in field {name!r}, got {type(value).__name__}. Make it text or leave it out."
         )
 
 

@@ -51,7 +51,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.files.lists import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import ranks
-from rerank.retrieval.mixture import Pool, QueryRows, combine, pooled
+from rerank.retrieval.pool import Pool, QueryRows, pooled
 from rerank.types import Floats, Ints, RankingData, Run, pointers, query_blocks, query_rows
 from rerank.types.ids import Ids, id_array, id_texts, sort_keys
 
@@ -275,6 +275,8 @@ def _normalized(run: Run, norm: str) -> Floats:
 
 def _best_weights(runs: Sequence[Run], norm: str, qrels: QrelsLike, metric: str) -> tuple[float, float]:
     """Return alpha and 1 - alpha of two runs, and log them with the interval."""
+    from rerank.retrieval.mixture import combine  # with kernels, which other methods do not need
+
     ordered = [run.take(run.trec_order()) for run in runs]
     first, second = (replace(run, scores=_normalized(run, norm)) for run in ordered)
     best = combine(first, second, qrels, metric)

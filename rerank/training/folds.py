@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
-from rerank.features.near_duplicates import query_groups
+from rerank.features.match import query_groups
 from rerank.features.recipe import Recipe, family
 from rerank.history.history import History
 from rerank.index.index import Index

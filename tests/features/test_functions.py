@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.errors import InvalidInputError, MissingFileError
+from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
 from rerank.features import extract as extract_module
 from rerank.features.extract import Records, extract, extract_blocks, resolved
 from rerank.features.families.functions import functions, load_functions
@@ -281,7 +281,7 @@ def test_functions_file_that_does_not_run_is_named_in_one_line(tmp_path: Path, t
 
 
 def test_functions_file_that_is_a_folder_or_interrupted(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInputError, match=r"expected a Python file with features, got a folder. Name the file"):
+    with pytest.raises(FileFormatError, match=r"expected a Python file with features, got a folder. Name a file"):
         load_functions(tmp_path)
     (tmp_path / "mine.py").write_text("raise KeyboardInterrupt")
     with pytest.raises(KeyboardInterrupt):

@@ -29,9 +29,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.errors import InvalidInputError, MissingFileError, RerankError
+from rerank.errors import InvalidInputError, RerankError
 from rerank.features.match import Candidates, FieldBlock
 from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
+from rerank.files.source import check_file
 from rerank.runtime.codec import check_nesting
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.registry import exception_text
@@ -228,11 +229,7 @@ def define_functions(others: Mapping[str, Function]) -> None:
 
 def load_functions(path: str | Path) -> None:
     """Run a Python file that defines features."""
-    file = Path(path)
-    if file.is_dir():
-        raise InvalidInputError(f"{file}: expected a Python file with features, got a folder. Name the file.")
-    if not file.is_file():
-        raise MissingFileError(file, "a Python file with features")
+    file = check_file(path, "a Python file with features")
     spec = spec_from_file_location(f"rerank_functions_{file.stem}", file)
     if spec is None or spec.loader is None:
         raise InvalidInputError(f"{file}: expected a Python file, got another ending. Name it .py.")
