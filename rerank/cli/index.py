@@ -12,6 +12,7 @@ import rerank
 from rerank.cli.options import folder_option, is_given, path_argument
 from rerank.errors import InvalidInputError
 
+NONE = "none"
 log = logging.getLogger("rerank")
 
 
@@ -44,14 +45,28 @@ log = logging.getLogger("rerank")
     metavar="WINDOW/STRIDE",
     help="Score passages of WINDOW words, a new one every STRIDE words, too, and return the best: e.g. 200/100.",
 )
+@click.option(
+    "--scorer",
+    metavar="NAME",
+    help="Slow scorer of the first documents, stored with INDEX: cross-encoder:NAME, MODULE:FUNCTION (from a query and "
+    "a list of texts to numbers), or none.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace an existing index once the new one is complete.")
-def command(corpus: Path, output: Path | None, fields: str | None, passages: str | None, **settings: Any) -> None:
+def command(
+    corpus: Path,
+    output: Path | None,
+    fields: str | None,
+    passages: str | None,
+    scorer: str | None,
+    **settings: Any,
+) -> None:
     """Build a Lucene index of CORPUS, with the data that feature extraction needs.
 
     CORPUS is a JSONL or TREC SGML file (plain or .gz), a folder of such files, or irds:NAME, a data set of ir_datasets.
     A JSONL document has an `id` and text fields, e.g. `title` and `body`, or only `contents`.
 
-    `rerank index INDEX --language CODE` sets the language of an index that Anserini built with `-language CODE`.
+    `rerank index INDEX --language CODE` sets the language of an index that Anserini built with `-language CODE`, and
+    `rerank index INDEX --scorer NAME` the slow scorer of an index.
     """
     from rerank.index.bound import is_index
     from rerank.types.passages import Passages
@@ -59,15 +74,20 @@ def command(corpus: Path, output: Path | None, fields: str | None, passages: str
     if output is None:
         if not is_index(corpus):
             raise click.UsageError("Missing option '-o' / '--output'.")
-        if not is_given("language"):
+        if not is_given("language") and scorer is None:
             raise click.UsageError("--language: expected a language for INDEX, got none. Give it, or -o and a corpus.")
-        with rerank.Index.open(corpus, settings["language"]) as index:
-            index.keep_language()
+        with rerank.Index.open(corpus, settings["language"] if is_given("language") else None) as index:
+            if is_given("language"):
+                index.keep_language()
+            if scorer is not None:
+                index.keep_scorer(None if scorer == NONE else scorer)
         return
     size = None if passages is None else Passages.parse(passages)
     index = rerank.Index.build(corpus, output, fields=None if fields is None else _names(fields), **settings)
     if size is not None:
         index.keep_passages(size)
+    if scorer is not None:
+        index.keep_scorer(None if scorer == NONE else scorer)
     forward = index.forward
     log.info("%s: %d documents; fields: %s", output, forward.n_docs, ", ".join(forward.fields))
     if forward.numbers:

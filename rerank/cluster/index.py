@@ -29,11 +29,12 @@ from rerank.files.lists import qrels_of, run_of, topics_of
 from rerank.files.source import file_mark
 from rerank.index.bound import (
     HISTORY,
+    SCORER,
     VECTORS,
     check_topics,
     fingerprint_differences,
     runs_beside,
-    stored_encoder,
+    stored_name,
 )
 from rerank.index.index import Index
 from rerank.lucene.jvm import anserini_version
@@ -45,6 +46,7 @@ from rerank.retrieval.union import UnionRun, run_of_part
 from rerank.runtime.threads import at_most_threads
 from rerank.training.folds import groups_of_topics
 from rerank.types import RankingData, Run, Topics
+from rerank.vectors.vectors import ENCODER
 from rerank.version import __version__
 
 PARTS_PER_WORKER = 4  # so that workers end at similar times
@@ -254,7 +256,10 @@ class ClusterIndex(Index):
         options = {
             "vectors": vectors,
             "history": self.history if isinstance(history, str | Path) else history,
-            "encoder": stored_encoder(self._opened.commit) if self._bound.encoder is None else self._bound.encoder,
+            "encoder": stored_name(ENCODER, self._opened.commit)
+            if self._bound.encoder is None
+            else self._bound.encoder,
+            "scorer": stored_name(SCORER, self._opened.commit) if self._bound.scorer is None else self._bound.scorer,
             "check_models": self.check_models,
         }
         return OpenIndex(str(self.path.resolve()), self.language, dict(self.forward.fingerprint), marks, options)

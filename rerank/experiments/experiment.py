@@ -13,7 +13,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ import numpy as np
 from rerank.errors import InvalidInputError, shown
 from rerank.evaluation.comparison import Comparison, compare_results
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
+from rerank.experiments.scorer_curve import ScorerCurve
 from rerank.experiments.study import (
     BASE,
     FIRST_STAGE,
@@ -46,6 +47,7 @@ from rerank.history.history import History
 from rerank.index.bound import Needs, named_runs
 from rerank.index.index import Index, opened
 from rerank.pipeline.rerank import rerank
+from rerank.rankers.last_stage import Gain
 from rerank.rankers.parameters import check_names
 from rerank.rankers.ranker import HISTORY, Ranker, ranker_class
 from rerank.rankers.warm_start import UnsupervisedBase
@@ -69,13 +71,14 @@ from rerank.training.folds import (
     logged_groups,
     training_size,
 )
-from rerank.training.train import TRAINED, among_first, judged_queries, sources_of
+from rerank.training.train import TRAINED, among_first, judged_queries, scorer_gain, sources_of
 from rerank.training.tuning import Tuning, best_try, fit_best, search_space
 from rerank.types import Qrels, RankingData, Run, Topics, query_rows
 from rerank.types.retriever import BM25
 
 SourceLike = Index | RankingData | str | Path | Sequence[str | Path]
 OF_INDEX = ("k", "candidates", "recipe")  # settings of a study of an index alone
+WITH_SCORER = "with scorer"
 FIRST = 10  # documents of a query of which a warning tells
 _log = logging.getLogger("rerank")
 
@@ -89,11 +92,14 @@ class Trial:
     folds : mapping of str to int
         Fold of each judged query.
     runs : mapping of str to Run
-        Held-out run of each system.
+        Held-out run of each system; with a scorer, each trained system is another one with it, whose last stage was
+        chosen on the other folds.
     models : mapping of str to sequence of Ranker
         Models of each trained system, by held-out fold.
     tries : mapping of str to sequence of sequence of Try
         Settings that were tried for each trained system and fold, without the held-out queries.
+    gains : mapping of str to Gain
+        What the scorer of the index brings to each trained system.
 
     """
 
@@ -101,6 +107,7 @@ class Trial:
     runs: Mapping[str, Run]
     models: Mapping[str, Sequence[Ranker]]
     tries: Mapping[str, Sequence[Sequence[Try]]]
+    gains: Mapping[str, Gain] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -311,6 +318,12 @@ class Prepared:
         tuning = Tuning(study.tune, random_state=study.random_state) if study.tune else None
         search = partial(fit_best, new_model(study, ranker, base), tuning)
         return FoldTraining(data_of, folds, search, learns_from_all(study, ranker, training_size(folds)))
+
+    def scorer_gain(self, run: Run, folds: Mapping[str, int]) -> Gain | None:
+        """Return what the scorer of the index brings to a run of held-out queries; None without one."""
+        if self.inputs is None:
+            return None
+        return scorer_gain(self.inputs.index, self.inputs.topics, self.qrels, run, folds, self.study.metric)
 
 
 @contextmanager
@@ -532,7 +545,9 @@ def _trial(prepared: Prepared, folds: Mapping[str, int]) -> Trial:
         if isinstance(data_of, FoldHistories | FoldCandidates):
             for model, history in zip(models[system], data_of.histories, strict=True):
                 model.history_ = history
-    return Trial(folds, runs, models, tries)
+    gains = {system: gain for system in models if (gain := prepared.scorer_gain(runs[system], folds)) is not None}
+    runs |= {f"{system} {WITH_SCORER}": gain.run for system, gain in gains.items()}
+    return Trial(folds, runs, models, tries, gains)
 
 
 def _not_trained(model: Ranker, train: RankingData, stop: RankingData | None) -> tuple[Ranker, list[Try]]:
@@ -553,6 +568,8 @@ def _write(result: StudyResult, study: Study, folder: Path) -> None:
     """Write all files but the settings."""
     for number, trial in enumerate(result.trials):
         _write_trial(trial, folder, f".repeat{number}" if len(result.trials) > 1 else "")
+    if result.trials[0].gains:
+        ScorerCurve(study.metric, result.trials[0].gains).write(folder)
     with whole_file(folder / "table.txt") as file:
         file.write(result.table + "\n")
     figures = {

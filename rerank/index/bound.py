@@ -62,6 +62,7 @@ if TYPE_CHECKING:
 VECTORS = "vectors"
 HISTORY = "history.json"
 LANGUAGE = "language"
+SCORER = "scorer"
 PASSAGES = "passages"
 _MOST_CHARACTERS = 1000  # of the name of an encoder
 MOST_POSTINGS = 1 << 23  # up to which the nearest documents of each document are found without being asked for
@@ -78,7 +79,7 @@ class Resources:
     history: History | str | Path | bool | None = None
     encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None
     runs: Mapping[str, Run] = field(default_factory=dict)
-    scorer: Scorer | None = None
+    scorer: Scorer | bool | None = None
 
 
 def resource_folder(index: Path, commit: str) -> Path:
@@ -87,14 +88,14 @@ def resource_folder(index: Path, commit: str) -> Path:
     return inside if os.access(index, os.W_OK) or inside.is_dir() else cache_folder() / f"resources-{commit[:32]}"
 
 
-def encoder_file(commit: str) -> Path:
-    """Return the file of the name of an index's encoder."""
-    return cache_folder() / f"encoder-{commit[:32]}"
+def name_file(function: str, commit: str) -> Path:
+    """Return the file of the name of an index's encoder or scorer, in the cache of the user who trusts its code."""
+    return cache_folder() / f"{function}-{commit[:32]}"
 
 
-def stored_encoder(commit: str) -> str | None:
-    """Return the name of the encoder that this user keeps with an index; None without one."""
-    file = encoder_file(commit)
+def stored_name(function: str, commit: str) -> str | None:
+    """Return the name of the encoder or scorer that this user keeps with an index; None without one."""
+    file = name_file(function, commit)
     if not file.is_file():
         return None
     try:
@@ -102,7 +103,7 @@ def stored_encoder(commit: str) -> str | None:
     except UnicodeDecodeError:
         name = ""
     if not name.isprintable() or not name or len(name) > _MOST_CHARACTERS:
-        raise FileFormatError(file, None, "expected the name of an encoder, got another text. Run `rerank vectors`.")
+        raise FileFormatError(file, None, f"expected the name of the {function}, got another text. Delete the file.")
     return name
 
 
@@ -161,6 +162,11 @@ def named_runs(runs: Mapping[str, RunLike] | None) -> dict[str, Run]:
     return {name: run_of(run) for name, run in runs.items()}
 
 
+def _scorer(scorer: Scorer | str | Callable[[str, list[str]], Any] | bool | None) -> Scorer | bool | None:
+    """Return a scorer, that of a name or function; None and False as they are."""
+    return scorer if scorer is None or isinstance(scorer, bool) else Scorer.of(scorer)
+
+
 class BoundIndex(InOrder):
     """An opened index with its resources; see `rerank.index.index.Index`."""
 
@@ -172,7 +178,7 @@ class BoundIndex(InOrder):
         vectors: Vectors | str | Path | bool | None = None,
         history: History | str | Path | bool | None = None,
         encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None,
-        scorer: Scorer | str | Callable[[str, list[str]], Any] | None = None,
+        scorer: Scorer | str | Callable[[str, list[str]], Any] | bool | None = None,
         runs: Mapping[str, RunLike] | None = None,
         threads: int | None = None,
         check_models: bool = True,
@@ -188,7 +194,7 @@ class BoundIndex(InOrder):
         commit = open_commit(self.path)
         self.language = kept_language(self.path, commit) if language is None else language
         self._opened = _Opened(self.path, self.language, commit)
-        self._bound = Resources(vectors, history, encoder, named_runs(runs), Scorer.of(scorer))
+        self._bound = Resources(vectors, history, encoder, named_runs(runs), _scorer(scorer))
         self.warned_of: set[str] = set()  # what is logged once
 
     def using(
@@ -197,7 +203,7 @@ class BoundIndex(InOrder):
         vectors: Vectors | str | Path | bool | None = None,
         history: History | str | Path | bool | None = None,
         encoder: Encoder | str | Callable[[list[str]], Any] | bool | None = None,
-        scorer: Scorer | str | Callable[[str, list[str]], Any] | None = None,
+        scorer: Scorer | str | Callable[[str, list[str]], Any] | bool | None = None,
         runs: Mapping[str, RunLike] | None = None,
         threads: int | None = None,
         check_models: bool | None = None,
@@ -217,7 +223,8 @@ class BoundIndex(InOrder):
         """
         other = object.__new__(type(self))  # copy() would open the index again, as unpickling does
         other.__dict__.update(self.__dict__)
-        for name, resource in (("vectors", vectors), ("history", history), ("encoder", encoder)):
+        resources = {"vectors": vectors, "history": history, "encoder": encoder, "scorer": scorer}
+        for name, resource in resources.items():
             if resource is not None:
                 other.__dict__.pop(name, None)
         other._bound = Resources(
@@ -225,7 +232,7 @@ class BoundIndex(InOrder):
             self._bound.history if history is None else history,
             self._bound.encoder if encoder is None else encoder,
             self.runs if runs is None else named_runs(runs),
-            Scorer.of(scorer) or self.scorer,
+            self._bound.scorer if scorer is None else _scorer(scorer),
         )
         other.threads = self.threads if threads is None else threads
         other.check_models = self.check_models if check_models is None else check_models
@@ -323,17 +330,19 @@ class BoundIndex(InOrder):
     def encoder(self) -> Encoder | None:
         """The encoder of texts; None if there is none."""
         bound = self._bound.encoder
-        bound = stored_encoder(self._opened.commit) if bound is None else bound
+        bound = stored_name(ENCODER, self._opened.commit) if bound is None else bound
         if bound is None or isinstance(bound, bool):
             return None
         from rerank.vectors.encoder import Encoder
 
         return Encoder.of(bound)
 
-    @property
+    @cached_property
     def scorer(self) -> Scorer | None:
         """The slow scorer of a query and texts; None if there is none."""
-        return self._bound.scorer
+        bound = self._bound.scorer
+        bound = _scorer(stored_name(SCORER, self._opened.commit)) if bound is None else bound
+        return None if isinstance(bound, bool) else bound
 
     @property
     def runs(self) -> Mapping[str, Run]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from rerank.errors import InvalidInputError, RerankError
 from rerank.features.recipe import Recipe
 from rerank.files.lists import QrelsLike, RunLike, TopicsLike, run_of, topics_of
-from rerank.index.bound import HISTORY, LANGUAGE, PASSAGES, PICKLED, VECTORS, BoundIndex, encoder_file
+from rerank.index.bound import HISTORY, LANGUAGE, PASSAGES, PICKLED, SCORER, VECTORS, BoundIndex, name_file
+from rerank.index.scorer import Scorer
 from rerank.lucene.arrays import stored_forward
 from rerank.lucene.build import build_index, build_index_from_sgml
 from rerank.runtime.output import whole_file
@@ -19,6 +20,7 @@ from rerank.types import RankingData
 from rerank.types.passages import Passage, Passages
 from rerank.types.query_table import Shown, counted
 from rerank.types.retriever import CONTENTS
+from rerank.vectors.vectors import ENCODER
 
 if TYPE_CHECKING:
     from rerank.types.forward import ForwardIndex
@@ -53,10 +55,11 @@ class Index(Shown, BoundIndex):
         cosine of query and document as a feature, and the source encoder. The vectors of all documents are computed
         once and stored in the cache folder (`$RERANK_CACHE`). None uses the encoder that `rerank vectors` stored; False
         uses none.
-    scorer : Scorer, callable, str or None
+    scorer : Scorer, callable, str, False or None
         Slow scorer, such as a cross-encoder, of the first documents of a model: a function of a query and a list of n
         texts that returns n numbers, `module:function`, or `cross-encoder:NAME` of sentence-transformers.
-        `rerank.train` learns how many documents it scores.
+        `rerank.train` learns how many documents it scores. None uses the scorer that `rerank index INDEX --scorer`
+        stored; False uses none.
     runs : mapping of str to Run, mapping, DataFrame or path, or None
         Runs of other systems by name (e.g. dense or neural). Their scores and ranks become features.
     threads : int or None
@@ -239,6 +242,33 @@ class Index(Shown, BoundIndex):
         with whole_file(self.resources / LANGUAGE) as file:
             file.write(f"{code}\n")
 
+    def keep_scorer(self, scorer: str | None) -> None:
+        """Store the name of a slow scorer for this user; None removes a stored one.
+
+        Parameters
+        ----------
+        scorer : str or None
+            `cross-encoder:NAME` or `module:function`, as for the class.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no such function, or no model of this name on this machine.
+
+        """
+        self.__dict__.pop("scorer", None)
+        self._keep_name(SCORER, None if scorer is None else Scorer.of(scorer).name)
+
+    def _keep_name(self, function: str, name: str | None) -> None:
+        """Store the name of an encoder or scorer for this user; None removes a stored one."""
+        file = name_file(function, self._opened.commit)
+        if name is None:
+            file.unlink(missing_ok=True)
+            return
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(file) as opened_file:
+            opened_file.write(f"{name}\n")
+
     def keep_passages(self, passages: Passages | str) -> None:
         """Keep with the index how its documents are cut into passages.
 
@@ -339,13 +369,9 @@ class Index(Shown, BoundIndex):
         vectors.save(self.resources / VECTORS)
         for name in ("vectors", "encoder"):
             self.__dict__.pop(name, None)
-        name_file = encoder_file(self._opened.commit)
-        if bound is None:
-            name_file.unlink(missing_ok=True)
-            return
-        self._opened.encode(bound, self.document_texts)
-        with whole_file(name_file) as file:
-            file.write(f"{bound.name}\n")
+        if bound is not None:
+            self._opened.encode(bound, self.document_texts)
+        self._keep_name(ENCODER, None if bound is None else bound.name)
 
     def learn_history(self, topics: TopicsLike, qrels: QrelsLike) -> None:
         """Store judged queries with the index, to compute features of similar queries from them; see `History`.

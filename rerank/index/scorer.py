@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from math import inf
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -23,7 +24,7 @@ _log = logging.getLogger("rerank")
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """A function of a query and some texts, which is called once for each query and document.
+    """A function of a query and some texts, which is called once for each query and text.
 
     Parameters
     ----------
@@ -34,27 +35,27 @@ class Scorer:
     seconds : float
         Time for the texts of one query, after which the ranking goes on without their scores.
     known : dict
-        Scores that were given, by query and document id.
+        Scores that were given, by a checksum of query and text.
 
     """
 
     name: str
     function: Callable[[str, list[str]], Any]
     seconds: float = inf
-    known: dict[tuple[str, str], float] = field(default_factory=dict, repr=False)
+    known: dict[bytes, float] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, scorer: Scorer | str | Callable[[str, list[str]], Any] | None) -> Scorer | None:
+    def of(cls, scorer: Scorer | str | Callable[[str, list[str]], Any]) -> Scorer:
         """Return a scorer as it is, or that of a function or a name.
 
         Parameters
         ----------
-        scorer : Scorer, str, callable or None
-            The scorer; None is none.
+        scorer : Scorer, str or callable
+            The scorer.
 
         Returns
         -------
-        Scorer or None
+        Scorer
             The scorer.
 
         Raises
@@ -63,40 +64,39 @@ class Scorer:
             If there is no such function, or no model of this name on this machine.
 
         """
-        if scorer is None or isinstance(scorer, cls):
+        if isinstance(scorer, cls):
             return scorer
         if isinstance(scorer, str) and scorer.startswith(CROSS_ENCODER):
             return cls(scorer, _cross_encoder(scorer))
         return cls(*named_function("scorer", scorer, "from a query and a list of texts to numbers"))
 
-    def scores(self, query: str, doc_ids: Sequence[str], texts: Callable[[list[int]], list[str]]) -> Floats:
-        """Return the score of each document for a query.
+    def scores(self, query: str, texts: Sequence[str]) -> Floats:
+        """Return the score of each text for a query.
 
         Parameters
         ----------
         query : str
             The text of the query.
-        doc_ids : sequence of str
-            The documents.
-        texts : callable
-            Returns the texts of documents by their positions in `doc_ids`.
+        texts : sequence of str
+            The texts.
 
         Returns
         -------
-        ndarray of shape (n_docs,), dtype float64
+        ndarray of shape (n_texts,), dtype float64
             The scores; NaN where the scorer fails or is late, which is logged.
 
         """
-        scores = np.array([self.known.get((query, doc_id), np.nan) for doc_id in doc_ids])
+        keys = [blake2b(f"{query}\0{text}".encode("utf8", "replace"), digest_size=16).digest() for text in texts]
+        scores = np.array([self.known.get(key, np.nan) for key in keys])
         unknown = np.flatnonzero(np.isnan(scores)).tolist()
         if unknown:
             try:
-                scores[unknown] = self._called(query, texts(unknown))
+                scores[unknown] = self._called(query, [texts[row] for row in unknown])
             except Exception as error:  # whatever a user's function raises: the answer comes in the model's order
                 _log.warning("scorer %s: no scores of %d texts: %s.", self.name, len(unknown), exception_text(error))
             if len(self.known) + len(unknown) > MOST_SCORES:
                 self.known.clear()
-            self.known.update({(query, doc_ids[row]): float(scores[row]) for row in unknown})
+            self.known.update({keys[row]: float(scores[row]) for row in unknown})
         return scores
 
     def _called(self, query: str, texts: list[str]) -> Floats:

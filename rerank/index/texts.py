@@ -24,7 +24,7 @@ from rerank.lucene.texts import (
     UnusableTextError,
     check_characters,
 )
-from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
+from rerank.types import Floats, Ints, RankingData, Run, Topics, pointers, query_rows
 from rerank.types.frames import frame_rows, is_frame, is_missing
 from rerank.types.ids import ID_RULE, QUERY, first_broken, id_array
 from rerank.types.retriever import CONTENTS, K1, UNNAMED, B, Retriever
@@ -318,12 +318,26 @@ def _encoded(index: BoundIndex, documents: Sequence[ReadDocument], queries: Mapp
         return None
     from rerank.vectors.encoder import Encoded
 
+    of_queries = encoder.encode_queries(list(queries.values()))
+    vectors = encoder.encode(_stored_texts(index, documents), of_queries.shape[1])
+    return Encoded(encoder.name, vectors, dict(zip(queries, of_queries, strict=True)))
+
+
+def _stored_texts(index: BoundIndex, documents: Iterable[ReadDocument]) -> list[str]:
+    """Return the text of each document, as that of one that the index stores."""
     fields = index.forward.fields
     joined_fields = index.searcher.joined_fields
-    of_queries = encoder.encode_queries(list(queries.values()))
-    texts = [stored_text(document.json(), fields, joined_fields) for document in documents]
-    vectors = encoder.encode(texts, of_queries.shape[1])
-    return Encoded(encoder.name, vectors, dict(zip(queries, of_queries, strict=True)))
+    return [stored_text(document.json(), fields, joined_fields) for document in documents]
+
+
+def texts_of_rows(index: BoundIndex, query_texts: QueryTexts, options: TextOptions, run: Run, rows: Ints) -> list[str]:
+    """Return the texts of some rows of a run of texts, as those of documents that the index stores."""
+    plain_field = options.plain_field or index.main_field
+    reader = DocumentReader(index.forward, index.searcher.joined_fields, plain_field, options.runs)
+    query_ids = run.query_ids[query_rows(run.query_ptr)[rows]].tolist()
+    pairs = zip(query_ids, run.doc_ids[rows].tolist(), strict=True)
+    documents = query_texts.documents
+    return _stored_texts(index, (reader.read(doc_id, documents[query_id][doc_id]) for query_id, doc_id in pairs))
 
 
 def _bm25(texts: TextIndex, terms: Mapping[str, Sequence[str]], run: Run, retriever: Retriever) -> Floats:

@@ -8,7 +8,7 @@ Where a ranking ends: the least probability of a document, and of any document o
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
@@ -21,8 +21,10 @@ from rerank.features.extract import check_resources, column_plan
 from rerank.features.families.functions import functions
 from rerank.features.recipe import Recipe, defined_functions, family
 from rerank.index.bound import Needs
+from rerank.index.scorer import Scorer
 from rerank.rankers.calibration import Probabilities
 from rerank.rankers.imported import Unsupervised
+from rerank.rankers.last_stage import LastStage
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.warm_start import (
     RANK,
@@ -33,7 +35,7 @@ from rerank.rankers.warm_start import (
     trained_retriever,
 )
 from rerank.retrieval.base import DEPTH, Candidates
-from rerank.types import RankingData, Run, pointers, query_rows
+from rerank.types import Floats, Ints, RankingData, Run, Topics, pointers, query_rows
 from rerank.types.retriever import CONTENTS, Retriever
 from rerank.vectors.vectors import ENCODER, LSI
 
@@ -244,3 +246,40 @@ def ranked(
     if cutoff is None:
         return model.rank(data, base=base)
     return cutoff.run(data, model.probabilities(data, base=base, texts=texts), model.kind)
+
+
+def usable_stage(index: BoundIndex, model: Ranker) -> tuple[LastStage, Scorer] | None:
+    """Return a model's last stage and its scorer; None without one, or without the other, which is logged once."""
+    stage = model.last_stage_
+    if stage is None:
+        return None
+    if index.scorer is not None and index.scorer.name == stage.scorer:
+        return stage, index.scorer
+    text = f"scorer: the model was trained with {stage.scorer}, and ranks without it (rerank index INDEX --scorer)."
+    if text not in index.warned_of:
+        index.warned_of.add(text)
+        _log.warning("%s", text)
+    return None
+
+
+def slow_scores(
+    scorer: Scorer, queries: Sequence[str], query_ptr: Ints, order: Ints, depth: int, texts: Callable[[Ints], list[str]]
+) -> Floats:
+    """Return a scorer's scores of the first rows of each query, (n_rows,); NaN where there are none.
+
+    order  rows of each query, best first, (n_rows,)
+    texts  returns the texts of some rows
+    """
+    scores = np.full(len(order), np.nan)
+    for query, first, end in zip(queries, query_ptr[:-1].tolist(), query_ptr[1:].tolist(), strict=True):
+        rows = order[first : min(end, first + depth)]
+        scores[rows] = scorer.scores(query, texts(rows))
+    return scores
+
+
+def run_scores(index: BoundIndex, scorer: Scorer, topics: Topics, run: Run, depth: int) -> Floats:
+    """Return a scorer's scores of the first documents of each query of a run, (n_rows,)."""
+    numbers = index.forward.doc_numbers(run.doc_ids)
+    queries = [topics[query_id] for query_id in run]
+    texts = lambda rows: index.document_texts(numbers[rows])  # noqa: E731
+    return slow_scores(scorer, queries, run.query_ptr, np.arange(run.n_rows), depth, texts)

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -19,7 +18,6 @@ from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.files.lists import RunLike, TopicsLike, run_of, topics_of
 from rerank.index.bound import runs_beside
 from rerank.index.index import Index, opened
-from rerank.index.scorer import Scorer
 from rerank.metrics.base import ranks
 from rerank.pipeline.applying import (
     Cutoff,
@@ -30,6 +28,8 @@ from rerank.pipeline.applying import (
     model_candidates,
     model_recipe,
     ranked,
+    run_scores,
+    usable_stage,
 )
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.retrieval.base import DEPTH, run_names
@@ -204,39 +204,10 @@ def rerank(
                 chosen, candidates = stage.choose(candidates, data, k, base)
         data = candidate_features(searched, model, topics, chosen, k)
         head = ranked(model, data, cutoff, base)
-        if cutoff is None:
-            head = _with_slow_scores(searched, model, topics, head)
+        if cutoff is None and (last := usable_stage(searched, model)) is not None:
+            last_stage, scorer = last
+            head = last_stage.reorder(head, run_scores(searched, scorer, topics, head, last_stage.depth))
     return head if cutoff is not None else with_tail(head, candidates, k)
-
-
-def _with_slow_scores(index: Index, model: Ranker, topics: Topics, run: Run) -> Run:
-    """Return a run as the last stage of a model orders it; the same without one, or without its scorer."""
-    stage = model.last_stage_
-    if stage is None:
-        return run
-    if index.scorer is None or index.scorer.name != stage.scorer:
-        text = f"scorer: the model was trained with {stage.scorer}, and ranks without it (Index.open(..., scorer=...))."
-        if text not in index.warned_of:
-            index.warned_of.add(text)
-            _log.warning("%s", text)
-        return run
-    return stage.reorder(run, slow_scores(index, index.scorer, topics, run, stage.depth))
-
-
-def _texts(index: Index, doc_ids: Ids, rows: list[int]) -> list[str]:
-    """Return the texts of some of the documents."""
-    return index.document_texts(index.forward.doc_numbers(doc_ids[rows]))
-
-
-def slow_scores(index: Index, scorer: Scorer, topics: Topics, run: Run, depth: int) -> Floats:
-    """Return the scorer's scores of the first documents of each query, (n_rows,); NaN where there are none."""
-    scores = np.full(run.n_rows, np.nan)
-    for query, query_id in enumerate(run):
-        first = int(run.query_ptr[query])
-        doc_ids = run.doc_ids[first : min(first + depth, int(run.query_ptr[query + 1]))]
-        texts_of = partial(_texts, index, doc_ids)
-        scores[first : first + len(doc_ids)] = scorer.scores(topics[query_id], doc_ids.tolist(), texts_of)
-    return scores
 
 
 def depth_of(model: Ranker, k: int | None) -> int:

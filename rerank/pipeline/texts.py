@@ -5,13 +5,22 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
-from rerank.index.texts import QueryTexts, TextOptions, listed, position_ids, text_features, texts_of_queries
+from rerank.index.texts import (
+    QueryTexts,
+    TextOptions,
+    listed,
+    position_ids,
+    text_features,
+    texts_of_queries,
+    texts_of_rows,
+)
 from rerank.pipeline.applying import (
     Cutoff,
     applied_model,
@@ -21,6 +30,8 @@ from rerank.pipeline.applying import (
     model_candidates,
     model_recipe,
     ranked,
+    slow_scores,
+    usable_stage,
 )
 from rerank.retrieval.base import DEPTH
 from rerank.types import Run, Topics
@@ -123,8 +134,15 @@ def rank_texts(
     check_candidates(
         model, retriever if query_texts.run is None else query_texts.run.retriever, index.runs, base, "scores"
     )
-    data = text_features(index, query_texts, TextOptions(plain_field, recipe, retriever, model.features_read()))
-    return ranked(model, data, cutoff, base, texts=True)
+    options = TextOptions(plain_field, recipe, retriever, model.features_read())
+    run = ranked(model, text_features(index, query_texts, options), cutoff, base, texts=True)
+    if cutoff is None and (last := usable_stage(index, model)) is not None:
+        last_stage, scorer = last
+        texts = partial(texts_of_rows, index, query_texts, options, run)
+        queries = [query_texts.topics[query_id] for query_id in run]
+        slow = slow_scores(scorer, queries, run.query_ptr, np.arange(run.n_rows), last_stage.depth, texts)
+        run = last_stage.reorder(run, slow)
+    return run
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,11 @@ from typing import Annotated
 import numpy as np
 
 from rerank.runtime.codec import Number, Text, Whole
-from rerank.types import Floats, Run
+from rerank.types import Floats, Ints, Run
 
 DEPTHS = (5, 10, 20, 50, 100)  # documents of a query that are scored
 WEIGHTS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+ALONE = 1e9  # the weight beside which the model's scores count only among equal ones
 TOLERANCE = 0.001  # of the measure, within which fewer calls are better
 
 
@@ -42,22 +43,24 @@ class LastStage:
     depth: Annotated[int, Whole(1, 1_000_000)]
     weight: Annotated[float, Number(0.0)]
 
-    def reorder(self, run: Run, slow: Floats) -> Run:
-        """Return a run in the new order; documents below the depth stay below the others.
+    def rescored(self, query_ptr: Ints, order: Ints, scores: Floats, slow: Floats) -> Floats:
+        """Return scores by which the first documents of each query are in the new order, and stay above the others.
 
-        slow  scores of the scorer, (n_rows,); NaN is missing
+        order  rows of each query, best first, (n_rows,)
+        slow   scores of the scorer, (n_rows,); NaN is missing
         """
-        doc_ids = run.stored_ids.copy()
-        scores = run.scores.copy()
-        for first, end in pairwise(run.query_ptr.tolist()):
-            rows = slice(first, min(end, first + self.depth))
-            if rows.stop > first:
+        changed = scores.copy()
+        for first, end in pairwise(query_ptr.tolist()):
+            rows = order[first : min(end, first + self.depth)]
+            if len(rows):
                 mixed = _standardised(scores[rows]) + self.weight * _standardised(slow[rows])
-                order = np.argsort(-mixed, kind="stable")
-                doc_ids[rows] = doc_ids[rows][order]
-                scores[rows] = mixed[order] - mixed.min() + scores[rows.stop - 1]
-        reordered = replace(run, doc_ids=doc_ids, scores=scores)
-        return reordered.take(reordered.trec_order())
+                changed[rows] = mixed - mixed.min() + scores[rows[-1]]
+        return changed
+
+    def reorder(self, run: Run, slow: Floats) -> Run:
+        """Return a run in the new order; the scorer's scores `slow` are (n_rows,), NaN is missing."""
+        changed = replace(run, scores=self.rescored(run.query_ptr, np.arange(run.n_rows), run.scores, slow))
+        return changed.take(changed.trec_order())
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,17 @@ class Gain:
     stage   the chosen depth and weight; None where the model alone is as good
     value   the measure of the chosen stages of the other folds on each fold
     curve   the stage of the best weight at each depth, and its measure
+    without the measure of the model alone
+    alone   the measure where the scores alone order the first documents
+    run     each fold in the order of the stage that was chosen on the others
     """
 
     stage: LastStage | None
     value: float
     curve: Sequence[tuple[LastStage, float]]
+    without: float
+    alone: float
+    run: Run
 
     def __str__(self) -> str:
         """Return the measure and the documents that are scored, and the measure at each depth."""
@@ -94,18 +103,27 @@ class Gain:
         values_of  returns the measure of each query of `folds`, in their order, for a run
         """
         stages: list[LastStage | None] = [None, *(LastStage(scorer, m, w) for m in DEPTHS for w in WEIGHTS)]
-        values = np.array([values_of(run if stage is None else stage.reorder(run, slow)) for stage in stages])
+        runs = [run if stage is None else stage.reorder(run, slow) for stage in stages]
+        values = np.array([values_of(ordered) for ordered in runs])
         fold_of = np.array(list(folds.values()))
         out_of_fold = np.empty(len(fold_of))
+        parts = []
         for fold in np.unique(fold_of):
-            out_of_fold[fold_of == fold] = values[_best(values[:, fold_of != fold])][fold_of == fold]
+            own = fold_of == fold
+            best_of_others = _best(values[:, ~own])
+            out_of_fold[own] = values[best_of_others][own]
+            names = [query_id for query_id, number in folds.items() if number == fold and query_id in run]
+            parts.append(runs[best_of_others].select(run.query_numbers(names)))
         means = values.mean(axis=1)
         best = np.argmax(means[1:].reshape(len(DEPTHS), len(WEIGHTS)), axis=1)
         numbers = (1 + np.arange(len(DEPTHS)) * len(WEIGHTS) + best).tolist()
         curve = [(stage, float(means[number])) for number in numbers if (stage := stages[number])]
         gains = out_of_fold - values[0]
         loses = gains.mean() < -gains.std() / np.sqrt(len(gains))
-        return cls(None if loses else stages[_best(values)], float(out_of_fold.mean()), curve)
+        stage = None if loses else stages[_best(values)]
+        alone = values_of(LastStage(scorer, DEPTHS[-1], ALONE).reorder(run, slow))
+        value = float(out_of_fold.mean())
+        return cls(stage, value, curve, float(means[0]), float(alone.mean()), Run.joined(parts))
 
 
 def _best(values: Floats) -> int:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -24,14 +24,16 @@ from rerank.features.match import bm25_scores
 from rerank.features.recipe import Recipe
 from rerank.index.index import Index
 from rerank.index.passages import Matcher, chosen_fields, document_passages, excerpt, stored_fields
-from rerank.index.texts import QueryTexts, TextOptions, position_ids, text_features, texts_of_queries
+from rerank.index.texts import QueryTexts, TextOptions, position_ids, text_features, texts_of_queries, texts_of_rows
 from rerank.pipeline.applying import (
     Cutoff,
     check_candidates,
     index_of,
     model_candidates,
     model_recipe,
+    slow_scores,
     unsupervised_model,
+    usable_stage,
 )
 from rerank.rankers.calibration import Probabilities
 from rerank.rankers.ranker import Ranker, read_model
@@ -199,6 +201,8 @@ class Engine:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.index = Index.open(settings.index, threads=settings.threads)
+        if (scorer := self.index.scorer) is not None:
+            self.index = self.index.using(scorer=replace(scorer, seconds=settings.limits.deadline / 2))
         self.rankings: dict[str, Ranking] = {}
         self.log = None if settings.log_queries is None else QueryLog(settings)
 
@@ -257,7 +261,7 @@ class Engine:
             self.log.close()
 
     def answer(self, jobs: Sequence[Job]) -> None:
-        """Set `answer` or `fault` of each job; jobs of the same rankings and depth are computed together."""
+        """Set `answer` or `fault` of each job; those of the same rankings and depth are computed together."""
         groups: dict[tuple[Any, ...], list[Any]] = {}
         for job in jobs:
             try:
@@ -266,8 +270,8 @@ class Engine:
                 job.fault = fault
             else:
                 depth = job.candidates if isinstance(job, SearchJob) else None
-                groups.setdefault((job.models, depth), []).append(job)
-        for (_, depth), group in groups.items():
+                groups.setdefault((job.models, job.body.cutoff is None, depth), []).append(job)
+        for (*_, depth), group in groups.items():
             self._answer_group(self._answer_reranks if depth is None else self._answer_searches, group)
 
     def _answer_group(self, compute: Callable[[list[Any]], None], group: list[Any]) -> None:
@@ -323,7 +327,8 @@ class Engine:
         for ranking in rankings:
             run = self._search(topics, jobs[0].candidates, ranking)
             _drop_late(jobs)
-            sides.append(self._scored(ranking, topics, run, whole))
+            scored = self._scored(ranking, topics, run, whole)
+            sides.append(self._with_last_stage(jobs[0], ranking, scored, topics))
         numbered = enumerate(topics)
         for job in jobs:
             own = dict(islice(numbered, len(job.queries)))
@@ -389,6 +394,31 @@ class Engine:
         data = self._features(run, topics, ranking, None if all_features else ranking.model.features_read())
         return _scored_rows(ranking, run, data, run.trec_order(), chosen)
 
+    def _with_last_stage(
+        self,
+        job: Job,
+        ranking: Ranking,
+        scored: _Scored,
+        topics: Mapping[str, str],
+        texts: Callable[[Ints], list[str]] | None = None,
+    ) -> _Scored:
+        """Return candidates in the order of the model's last stage; with the cutoff of a job, in that of the model.
+
+        texts  returns the texts of rows of the data; None are documents of the index
+        """
+        last = None if ranking.model is None else usable_stage(self.index, ranking.model)
+        data = scored.data
+        if last is None or data is None or job.body.cutoff is not None:
+            return scored
+        stage, scorer = last
+        if texts is None:
+            numbers = self.index.forward.doc_numbers(data.doc_ids)
+            texts = lambda rows: self.index.document_texts(numbers[rows])  # noqa: E731
+        queries = [topics[query_id] for query_id in data]
+        slow = slow_scores(scorer, queries, data.query_ptr, scored.order, stage.depth, texts)
+        scores = stage.rescored(data.query_ptr, scored.order, scored.scores, slow)
+        return replace(scored, scores=scores, order=trec_order(data.query_ptr, scores, data.stored_ids), slow=slow)
+
     def _features(
         self, run: Run, topics: Mapping[str, str], ranking: Ranking, needed: frozenset[str] | None = None
     ) -> RankingData:
@@ -442,7 +472,7 @@ class Engine:
                 for n, job in enumerate(texts)
                 for number, name in enumerate(position_ids(len(job.documents)))
             }
-            scored = self._text_scores(replace(to_rank, locations=locations), ranking)
+            scored = self._text_scores(replace(to_rank, locations=locations), ranking, texts[0])
             for n, job in enumerate(texts):
                 self._finish_rerank(job, scored, n, scored.run.doc_ids[scored.run.rows(str(n))].astype(np.int64))
         for job in jobs:
@@ -459,7 +489,7 @@ class Engine:
         rows = first + position_order(positions, scored.scores[first : first + len(positions)])
         rows = scored.likely(query, rows, job.body.cutoff)
         check_finite(scored.scores[rows])
-        promised = scored.promised
+        promised = scored.promised if scored.slow is None else None  # probabilities are in the model's order
         probabilities = None if promised is None else promised.documents[rows].tolist()
         order = positions[rows - first].tolist()
         returned = order[: job.body.count]
@@ -496,8 +526,8 @@ class Engine:
             self._check_size(size, "body.return_documents")
         return texts
 
-    def _text_scores(self, texts: QueryTexts, ranking: Ranking) -> _Scored:
-        """Return texts with the scores of a ranking."""
+    def _text_scores(self, texts: QueryTexts, ranking: Ranking, job: Job | None = None) -> _Scored:
+        """Return texts with the scores of a ranking, and without a cutoff of the job, of the model's last stage."""
         trained = ranking.candidates
         options = TextOptions(
             self.text_field,
@@ -507,7 +537,11 @@ class Engine:
         )
         data = text_features(self.index.with_history_of(ranking.model), texts, options)
         run = Run(data.query_ids, data.query_ptr, data.stored_ids, data.base_scores)  # type: ignore[arg-type]
-        return _scored_rows(ranking, run, data, np.arange(run.n_rows), texts=True)
+        scored = _scored_rows(ranking, run, data, np.arange(run.n_rows), texts=True)
+        if job is None:
+            return scored
+        stored_texts = partial(texts_of_rows, self.index, texts, options, run)
+        return self._with_last_stage(job, ranking, scored, texts.topics, stored_texts)
 
     def _id_scores(self, job: RerankJob, doc_ids: Sequence[str], ranking: Ranking) -> _Scored:
         """Return documents of the index with the scores of a ranking."""
@@ -525,7 +559,9 @@ class Engine:
         scores = bm25_scores(forward, terms, query_ptr, numbers, bm25.field, Recipe(bm25_k1=bm25.k1, bm25_b=bm25.b))
         retriever = str(Retriever.bm25(bm25.k1, bm25.b, bm25.field))
         run = Run(id_array([QUERY]), query_ptr, id_array(list(doc_ids)), scores, retriever)
-        return self._scored(ranking, {QUERY: job.body.query}, run.take(run.trec_order()), chosen=True)
+        topics = {QUERY: job.body.query}
+        scored = self._scored(ranking, topics, run.take(run.trec_order()), chosen=True)
+        return self._with_last_stage(job, ranking, scored, topics)
 
 
 @dataclass(frozen=True, eq=False)
@@ -535,6 +571,7 @@ class _Scored:
     rows      row in `run` of each row of `data` and `scores`, which have trec_eval's order
     order     rows of `scores` of each query, best first
     promised  probabilities of relevance, where the model is calibrated
+    slow      scores of the scorer of a last stage; NaN where it was not called
     """
 
     run: Run
@@ -543,6 +580,7 @@ class _Scored:
     scores: Floats
     order: Ints
     promised: Probabilities | None = None
+    slow: Floats | None = None
 
     def likely(self, query: int, rows: Ints, cutoff: Cutoff | None) -> Ints:
         """Return those of some rows of a query, best first, that are likely enough."""
@@ -571,6 +609,9 @@ class _Scored:
         if self.promised is not None:
             for hit, probability in zip(hits, self.promised.documents[rows].tolist(), strict=True):
                 hit["probability"] = probability
+        if self.slow is not None:
+            for hit, value in zip(hits, self.slow[rows].tolist(), strict=True):
+                hit["scorer"] = _finite(value)
         if job.body.explain and self.data is not None:
             for hit, features in zip(hits, strongest_features(ranking, self.data.of_rows(rows)), strict=True):
                 hit["features"] = features

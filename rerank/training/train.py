@@ -29,8 +29,7 @@ from rerank.history.history import History
 from rerank.index.bound import log_judged, log_unknown
 from rerank.index.index import Index, opened
 from rerank.metrics.registry import named, parse_measure
-from rerank.pipeline.applying import best_candidates
-from rerank.pipeline.rerank import slow_scores
+from rerank.pipeline.applying import best_candidates, run_scores
 from rerank.rankers.boosted import FEW
 from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale, ScoredLists
 from rerank.rankers.last_stage import DEPTHS, Gain
@@ -543,23 +542,31 @@ def _estimate(inputs: TrainingInputs, training: FoldTraining, run: Run, measure:
     def value(ranking: Run) -> float:
         return evaluate(qrels, ranking, [measure], complete=True)[measure]
 
-    def values(ranking: Run) -> Floats:
-        of_query = evaluate(qrels, ranking, [measure], complete=True).per_query[measure]
-        return np.array([of_query[query_id] for query_id in qrels])
-
     base = models[0].base_
     data = training.data_of(0).data
     unsupervised = value(data.run(base.scores(data))) if isinstance(base, UnsupervisedBase) else None
     alone = value(_run_without_history(training, models)) if isinstance(training.data_of, FoldHistories) else None
     figures = value(run), value(held_out_run), FOLDS, len(qrels), unsupervised
-    gain = None
-    if (scorer := inputs.index.scorer) is not None:
-        slow = slow_scores(inputs.index, scorer, inputs.topics, held_out_run, DEPTHS[-1])
-        folds = {query_id: training.folds.get(query_id, 0) for query_id in qrels}
-        gain = Gain.of(scorer.name, held_out_run, slow, folds, values)
+    gain = scorer_gain(inputs.index, inputs.topics, qrels, held_out_run, training.folds, measure)
     estimate = Estimate(measure, *figures, without_history=alone, scorer=gain)
     estimate.warn()
     return estimate, models
+
+
+def scorer_gain(
+    index: Index, topics: Topics, qrels: Qrels, run: Run, folds: Mapping[str, int], measure: str
+) -> Gain | None:
+    """Return what the scorer of an index brings to a run of held-out queries; None without one."""
+    scorer = index.scorer
+    if scorer is None:
+        return None
+
+    def values(ranking: Run) -> Floats:
+        of_query = evaluate(qrels, ranking, [measure], complete=True).per_query[measure]
+        return np.array([of_query[query_id] for query_id in qrels])
+
+    slow = run_scores(index, scorer, topics, run, DEPTHS[-1])
+    return Gain.of(scorer.name, run, slow, {query_id: folds.get(query_id, 0) for query_id in qrels}, values)
 
 
 def _run_without_history(training: FoldTraining, models: Sequence[Ranker]) -> Run:

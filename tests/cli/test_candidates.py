@@ -158,3 +158,21 @@ def test_vectors_are_kept_with_the_index(
     assert command("features", str(own_index), "topics.tsv", "bm25.run", "-o", data).code == 0
     assert "encoder.cosine" not in rerank.read_data(data).feature_names
     assert "lsi_100.contents" in rerank.read_data(data).feature_names
+
+
+def test_scorer_is_kept_for_this_user(
+    command: Command, own_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RERANK_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "lengths_scorer.py").write_text("def score(query, texts):\n    return [len(text) for text in texts]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert command("index", str(own_index), "--scorer", "lengths_scorer:score").code == 0
+    with rerank.Index.open(own_index) as index:
+        assert index.scorer is not None
+        assert index.scorer.scores("query", ["abc", "a"]).tolist() == [3.0, 1.0]
+        assert index.using(scorer=False).scorer is None
+    done = command("index", str(own_index), "--scorer", "lengths_scorer:other")
+    assert (done.code, "lengths_scorer:other" in done.err) == (2, True)
+    assert command("index", str(own_index), "--scorer", "none").code == 0
+    with rerank.Index.open(own_index) as index:
+        assert index.scorer is None

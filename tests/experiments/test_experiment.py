@@ -39,6 +39,22 @@ def test_experiment_compares_bm25_with_unsupervised_cold_and_warm(result: StudyR
     assert all(system in result.table for system in result.results)
 
 
+@REPEATED
+def test_experiment_draws_the_measure_by_the_calls_of_a_scorer(
+    index: rerank.Index, collection: Tiny, tmp_path: Path
+) -> None:
+    """A scorer that prefers the topic's word in the title, as the judgements do."""
+    bound = index.using(scorer=lambda query, texts: [text.split()[0] == query.split()[0] for text in texts])
+    result = run_experiment(bound, collection.topics, collection.qrels, tmp_path / "study", OF_BM25)
+    assert list(result.results) == ["BM25", *SYSTEMS, "LambdaMART with scorer", "LambdaSMART with scorer"]
+    lines = [line.split("\t") for line in (tmp_path / "study" / "scorer.tsv").read_text().splitlines()]
+    assert lines[0] == ["system", "calls", "measure"]
+    assert [int(calls) for _, calls, _ in lines[1:8]] == [0, 5, 10, 20, 50, 100, 100]
+    assert float(lines[1][2]) == result.results["LambdaMART"]["nDCG@10"]
+    assert result.results["LambdaMART with scorer"]["nDCG@10"] >= result.results["LambdaMART"]["nDCG@10"]
+    assert "scorer alone" in (tmp_path / "study" / "scorer.html").read_text()
+
+
 def test_experiment_writes_runs_models_folds_and_figures(result: StudyResult, collection: Tiny, folder: Path) -> None:
     models = {f"{system.lower()}.fold{fold}.model.json" for system in SYSTEMS for fold in range(STUDY.folds)}
     runs = {f"{system.lower()}.run" for system in result.runs}

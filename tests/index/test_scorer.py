@@ -11,6 +11,7 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError
 from rerank.index.scorer import Scorer
+from rerank.rankers.last_stage import LastStage
 from rerank.rankers.ranker import Ranker
 from tests.tiny import Tiny, more_queries
 
@@ -19,28 +20,25 @@ def length(query: str, texts: list[str]) -> list[int]:
     return [len(text) for text in texts]
 
 
-def test_scorer_is_called_once_for_each_query_and_document() -> None:
+def test_scorer_is_called_once_for_each_query_and_text() -> None:
     calls = []
 
     def score(query: str, texts: list[str]) -> list[float]:
         calls.append((query, tuple(texts)))
         return [float(len(text)) for text in texts]
 
-    texts = {"a": "x", "b": "xxx", "c": "xx"}
     scorer = Scorer("s", score)
-    for query, doc_ids in (("q", ["a", "b"]), ("q", ["c", "b", "a"]), ("r", ["a"]), ("q", ["a", "b", "c"])):
-        expected = [len(texts[doc_id]) for doc_id in doc_ids]
-        scores = scorer.scores(query, doc_ids, lambda rows, ids=doc_ids: [texts[ids[row]] for row in rows])
-        assert scores.tolist() == expected
+    for query, texts in (("q", ["x", "xxx"]), ("q", ["xx", "xxx", "x"]), ("r", ["x"]), ("q", ["x", "xxx", "xx"])):
+        assert scorer.scores(query, texts).tolist() == [float(len(text)) for text in texts]
     assert calls == [("q", ("x", "xxx")), ("q", ("xx",)), ("r", ("x",))]
 
 
 def test_scores_are_complete_when_older_ones_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rerank.index.scorer.MOST_SCORES", 3)
-    scorer = Scorer("s", length)  # type: ignore[arg-type]
+    scorer = Scorer("s", length)
     for _ in range(2):
-        assert scorer.scores("q", ["a", "b"], lambda rows: ["x"] * len(rows)).tolist() == [1.0, 1.0]
-        assert scorer.scores("q", ["b", "c", "d"], lambda rows: ["x"] * len(rows)).tolist() == [1.0, 1.0, 1.0]
+        assert scorer.scores("q", ["a", "bb"]).tolist() == [1.0, 2.0]
+        assert scorer.scores("q", ["bb", "c", "ddd"]).tolist() == [2.0, 1.0, 3.0]
 
 
 @pytest.mark.parametrize(
@@ -57,7 +55,7 @@ def test_scores_are_missing_when_a_scorer_fails_or_is_late(
 ) -> None:
     scorer = Scorer("s", function, seconds=0.05)  # type: ignore[arg-type]
     with caplog.at_level(logging.WARNING):
-        scores = scorer.scores("q", ["a", "b"], lambda rows: ["x"] * len(rows))
+        scores = scorer.scores("q", ["a", "b"])
     assert np.isnan(scores).all()
     assert "scorer s: no scores of 2 texts: " in caplog.text
     assert message in caplog.text
@@ -65,7 +63,6 @@ def test_scores_are_missing_when_a_scorer_fails_or_is_late(
 
 def test_scorer_has_a_name_of_a_module_and_a_function() -> None:
     scorer = Scorer.of("tests.index.test_scorer:length")
-    assert scorer is not None
     assert scorer.name == "tests.index.test_scorer:length"
     assert Scorer.of(scorer) is scorer
     with pytest.raises(InvalidInputError, match="scorer: expected a callable or module:function"):
@@ -115,6 +112,25 @@ def test_training_learns_how_many_documents_a_scorer_orders(
         for _ in range(2):
             rerank.rerank(without, model, some)
     assert caplog.text.count(f"the model was trained with {stage.scorer}, and ranks without it") == 1
+
+
+def test_texts_are_ordered_by_the_last_stage_as_documents_of_the_index_are(
+    index: rerank.Index, collection: Tiny
+) -> None:
+    data = index.features(index.search(collection.topics, k=30), collection.topics, collection.qrels)
+    model = rerank.LambdaMART(n_estimators=3, min_child_samples=5).fit(data)
+    scorer = Scorer("s", lambda query, texts: [float(hash(text) % 97) for text in texts])
+    bound = index.using(scorer=scorer)
+    query = collection.topics["q0"]
+    model.last_stage_ = LastStage("s", 10, 2.0)
+    run = rerank.rerank(bound, model, {"q": query}, k=30)
+    documents = {document["id"]: document for document in collection.documents}
+    texts = {doc_id: {"title": documents[doc_id]["title"], "body": documents[doc_id]["body"]} for doc_id in run["q"]}
+    n_known = len(scorer.known)
+    ranked = rerank.rerank_texts(bound, model, query, texts)
+    assert [text.document for text in ranked] == list(run["q"])
+    assert len(scorer.known) == n_known  # the texts are those of the documents
+    assert [text.document for text in rerank.rerank_texts(index, model, query, texts)] != list(run["q"])
 
 
 def without_last_stage(model: Ranker) -> Ranker:

@@ -74,6 +74,9 @@ def test_gain_chooses_the_fewest_documents_that_are_as_good() -> None:
     assert (gain.stage.scorer, gain.stage.depth) == ("s", 5)
     assert gain.value == pytest.approx(1.0)
     assert [stage.depth for stage, _ in gain.curve] == [5, 10, 20, 50, 100]
+    assert (gain.without, gain.alone) == (0.25, 1.0)
+    assert values(gain.run).tolist() == [1.0] * len(run)
+    assert sorted(gain.run) == sorted(run)
 
 
 def test_gain_is_none_when_the_scorer_knows_nothing() -> None:

@@ -10,11 +10,12 @@ import pytest
 
 import rerank
 from rerank.errors import ModelMismatchError
+from rerank.rankers.last_stage import LastStage
 from rerank.retrieval.base import Candidates
 from rerank.types import RankingData
 from rerank.types.retriever import Retriever
 from tests.runtime.test_threads import fitted, in_pool
-from tests.service.server import LIMITS, Running  # skips without the extra
+from tests.service.server import LIMITS, Running, Settings, running  # skips without the extra
 from tests.tiny import Tiny
 
 
@@ -69,6 +70,29 @@ def test_a_model_of_other_runs_is_refused(
     wider = index.using(runs={"dense": run}).features(run, collection.topics, collection.qrels)
     with pytest.raises(ModelMismatchError, match=r"needs other runs \(dense\)"):
         _load(index, _fitted(wider), tmp_path)
+
+
+def test_search_and_rerank_answer_in_the_order_of_the_last_stage(
+    index: rerank.Index, collection: Tiny, data: RankingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RERANK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "letters.py").write_text("def score(query, texts):\n    return [text.count('e') for text in texts]\n")
+    model = _fitted(data)
+    model.last_stage_ = LastStage("letters:score", 5, 4.0)
+    model.save(tmp_path / "model.json")
+    index.keep_scorer("letters:score")
+    query = collection.topics["q0"]
+    with rerank.Index.open(index.path) as bound:
+        expected = rerank.rerank(bound, model, {"q": query}, k=30)["q"]
+    with running(Settings(index.path, tmp_path / "model.json", limits=LIMITS)) as server:
+        hits = server.post("/search", {"query": query, "k": 10, "candidates": 30}).json()["results"][0]["hits"]
+        assert [hit["id"] for hit in hits] == list(expected)[:10]
+        assert [hit["scorer"] is not None for hit in hits] == [True] * 5 + [False] * 5
+        ids = [{"id": doc_id} for doc_id in expected]
+        ranked = server.post("/rerank", {"query": query, "documents": ids}).json()["results"]
+        first = {ids[result["index"]]["id"] for result in ranked[:5]}
+    assert first == set(list(expected)[:5])
 
 
 def test_a_model_of_another_index_is_refused_unless_it_is_wanted(
