@@ -149,6 +149,6 @@ def test_labels_whose_order_changes_nothing_are_refused(name: str) -> None:
 def test_lambdas_weigh_relevant_documents_that_are_not_retrieved() -> None:
     labels, scores = np.array([0.0, 1.0, 0.0, 1.0]), np.array([4.0, 3.0, 2.0, 1.0])
     objective = _objective("AP", labels, pointers([4]))
-    retrieved_only = replace(objective, ideal_labels=np.ones(2), ideal_ptr=pointers([2]))
+    retrieved_only = replace(objective, lists=RankedLists(labels, pointers([4]), np.ones(2), pointers([2])))
     actual, expected = _gradients(objective, scores), _gradients(retrieved_only, scores)
     np.testing.assert_allclose(actual, np.array(expected) * 2 / 3, rtol=1e-12)
