@@ -157,6 +157,33 @@ def click_defaults(options: Options) -> Iterator[Row]:
             yield {"system": system, MEASURE: np.mean(means), "least": min(means), "greatest": max(means)}
 
 
+@benchmark(
+    data="nfcorpus: 100, 250 and 500 training queries, each logged 16 times at eta 1; dev queries",
+    peer="learning from what was shown alone",
+)
+def click_rows(options: Options) -> Iterator[Row]:
+    """nDCG@10 of `rerank train INDEX TOPICS --clicks LOG` without and with documents that were never shown."""
+    from rerank.training import clicks as training
+
+    topics = read_topics(options, "nfcorpus")
+    train, dev = (judged(options, "nfcorpus", part)[1] for part in ("train", "dev"))
+    unseen = rerank.Topics({name: topics[name] for name in dev})
+    many = training.MANY_QUERIES
+    with opened(options, "nfcorpus") as index:
+        for number in options.pick((100, 250, 500), (30,)):
+            values: dict[str, list[float]] = {"shown": [], "all": []}
+            for seed in range(options.n_seeds(6)):
+                drawn = np.random.default_rng(seed).permutation(list(train)).tolist()[:number]
+                own = rerank.Topics({name: topics[name] for name in drawn})
+                log = simulate_clicks(index.search(own, k=10), train, Users(eta=1.0), spread=1.0, seed=seed)
+                for rows, least in (("shown", number + 1), ("all", 0)):
+                    training.MANY_QUERIES = least
+                    model = rerank.train(index, own, log, estimate=False).model
+                    values[rows].append(float(values_of_run(dev, rerank.rerank(index, model, unseen)).mean()))
+            training.MANY_QUERIES = many
+            yield {"queries": number, **{rows: np.mean(means) for rows, means in values.items()}}
+
+
 @benchmark(data="generated logs of 1 and 10 million impressions of simulated users", needs=("pyarrow",))
 def click_logs(options: Options) -> Iterator[Row]:
     """Seconds and memory to read a log in each format and to estimate examination and attractiveness."""

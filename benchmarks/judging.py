@@ -67,7 +67,7 @@ def _values(index: rerank.Index, options: Options, collection: str, seed: int) -
         else some_queries(qrels, [name for name in qrels if name not in set(own)])
     )
     unseen = rerank.Topics({query_id: topics[query_id] for query_id in test})
-    pooled = pool(index, {query_id: topics[query_id] for query_id in own}).documents
+    pooled = pool(index, {query_id: topics[query_id] for query_id in own})
     drawn = {query_id: random.permutation(documents).tolist() for query_id, documents in pooled.items()}
     yield SYSTEMS[0], mean_of_run(test, index.search(unseen))
     yield SYSTEMS[1], mean_of_run(test, rerank.rerank(index, "unsupervised", unseen))

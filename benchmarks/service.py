@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.request import Request, urlopen
 
 import numpy as np
@@ -28,6 +28,9 @@ from benchmarks.large_collection import Pyserini, open_collection, small_model
 from benchmarks.load import Answers, closed_loop, essence, open_loop, request
 from benchmarks.measuring import memory, timed
 from benchmarks.registry import BenchmarkError, Options, Row, benchmark
+
+if TYPE_CHECKING:
+    from rerank.experiments.demo import Collection
 
 CLIENTS, ROUNDS = (1, 8, 64), 4
 CORES = os.cpu_count() or 1
@@ -140,19 +143,34 @@ def serve_anserini(index: Path, port: int) -> None:
 
 def collections(options: Options) -> Iterator[tuple[str, rerank.Index, Path, list[str]]]:
     """Yield name, index, model and queries: of the demo, and of 100,000 documents with a model of 200 trees."""
-    from rerank.experiments.demo import demo_files, library_collection
+    from rerank.experiments.demo import library_collection
 
     for name in options.chosen_collections(("embedded", "large")):
         if name == "embedded":
-            path, model = demo_files()
-            texts = list(library_collection().topics.values())[1500:1900]
-            yield name, rerank.Index.open(path), model, [" ".join(text.split()[:10]) for text in texts]
+            collection = library_collection()
+            texts = list(collection.topics.values())[1500:1900]
+            with tempfile.TemporaryDirectory() as folder:
+                index, model = _embedded(collection, Path(folder))
+                yield name, index, model, [" ".join(text.split()[:10]) for text in texts]
             continue
         index, topics = open_collection(options, options.pick(100_000, 5_000), 400)
         file = index.path.parent / "service-model.json"
         if not file.exists():
             small_model(index, topics).save(file)
         yield name, index, file, list(topics.values())
+
+
+def _embedded(collection: Collection, folder: Path) -> tuple[rerank.Index, Path]:
+    """Return an index of the docstrings of the standard library, and LambdaMART of 1,500 of their topics."""
+    index = rerank.Index.build(collection.documents, folder / "index")
+    topics = dict(list(collection.topics.items())[:1500])
+    data = index.features(index.search(topics, k=100), topics, collection.qrels)
+    model = rerank.LambdaMART(
+        n_estimators=200, metric="RR@10", base="run", colsample_bytree=0.3, early_stopping_rounds=30
+    )
+    model.fit(data.select(range(1200)), eval_set=data.select(range(1200, 1500)))
+    model.save(folder / "demo.json")
+    return index, folder / "demo.json"
 
 
 def _workers(options: Options) -> int:

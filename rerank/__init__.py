@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from rerank.experiments.experiment import run_experiment as run_experiment
     from rerank.experiments.study import Study as Study
     from rerank.explanation.card import model_card as model_card
+    from rerank.explanation.dependence import dependence as dependence
     from rerank.explanation.explain import explain as explain
-    from rerank.explanation.importance import dependence as dependence
     from rerank.features.families.functions import feature as feature
     from rerank.features.recipe import Recipe as Recipe
     from rerank.files.corpus import read_documents as read_documents
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
     from rerank.retrieval.base import Candidates as Candidates
     from rerank.retrieval.fusion import fuse as fuse
     from rerank.retrieval.mixture import combine as combine
-    from rerank.retrieval.outside import nearest_run as nearest_run
+    from rerank.retrieval.sources.nearest import nearest_run as nearest_run
     from rerank.training.clicks import click_labels as click_labels
     from rerank.training.clicks import estimate_with_features as estimate_with_features
     from rerank.training.train import train as train
@@ -122,7 +122,7 @@ _HOMES = {
     "click_labels": "rerank.training.clicks",
     "combine": "rerank.retrieval.mixture",
     "compare": "rerank.evaluation.comparison",
-    "dependence": "rerank.explanation.importance",
+    "dependence": "rerank.explanation.dependence",
     "diversify": "rerank.pipeline.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
     "estimate_with_features": "rerank.training.clicks",
@@ -137,7 +137,7 @@ _HOMES = {
     "learn_fusion": "rerank.rankers.fusion",
     "local_optimality": "rerank.rankers.diagnostics",
     "model_card": "rerank.explanation.card",
-    "nearest_run": "rerank.retrieval.outside",
+    "nearest_run": "rerank.retrieval.sources.nearest",
     "off_policy_value": "rerank.clicks.off_policy",
     "prediction_powered": "rerank.evaluation.significance",
     "preference_pairs": "rerank.clicks.record",

@@ -4,35 +4,26 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import Any
 
 import click
 
 import rerank
 from rerank.cli.options import (
-    Number,
     Whole,
-    limits_option,
     output_option,
     path_argument,
     path_option,
     read_if,
     refuse_beside,
-    require,
 )
 
 log = logging.getLogger("rerank")
-LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `Limits`, and its numbers
-    "last-position": ("last_position", Whole()),
-    "session-clicks": ("session_clicks", Whole()),
-}
 
 
 @click.command("clicks", short_help="convert a click log to labels")
 @path_argument("logs", nargs=-1, required=True, metavar="LOG [LOG ...]")
 @path_option("--topics", text="Topics: queries of the log are matched with them by id or text; others are dropped.")
 @path_option("--index", metavar="INDEX", text="Index; impressions of documents that it does not have are dropped.")
-@limits_option(LIMITS, "last-position=1000 (ignored below), session-clicks=1000 (sessions with more are dropped)")
 @output_option("the labels, as TREC qrels")
 @click.option(
     "--model",
@@ -66,7 +57,6 @@ def command(
     logs: tuple[Path, ...],
     topics: Path | None,
     index: Path | None,
-    limits: dict[str, Any],
     output: Path,
     model: str,
     grades: int,
@@ -81,15 +71,15 @@ def command(
     optionally session, time, ranker and credit; JSONL of OpenSearch's User Behavior Insights; or the folder of
     `rerank serve --log`. Messages on stderr say what could not be estimated.
     """
-    from rerank.clicks.reading import Limits
     from rerank.clicks.record import with_new_ids
     from rerank.files.lists import write_preferences
     from rerank.files.topics import write_topics
 
     if topics is not None:
         refuse_beside("--topics", ("new_topics",))
-    require({"labelled": "data"})
-    clicks = rerank.read_clicks(logs, topics=topics, documents=read_if(document_ids, index), limits=Limits(**limits))
+    if labelled is not None and data is None:
+        raise click.UsageError("--labelled: expected --data beside it, got none. Add it, or leave both out")
+    clicks = rerank.read_clicks(logs, topics=topics, documents=read_if(document_ids, index))
     if new_topics is not None:
         clicks, queries = with_new_ids(clicks)
     rows = read_if(rerank.read_data, data)

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
 
 import click
 
 from rerank.cli.options import folder_option
-
-if TYPE_CHECKING:
-    from rerank.experiments.demo import Example
 
 
 @click.command("demo", short_help="a study of your own library")
@@ -30,12 +26,11 @@ def command(output: Path, library: Path | None) -> None:
     """
     from rerank.experiments.demo import run_demo
 
-    made = run_demo(output, library)
-    click.echo(made.result.table)
-    click.echo(f"\n{next_commands(output, made.example)}")
+    click.echo(run_demo(output, library).table)
+    click.echo(f"\n{next_commands(output)}")
 
 
-def next_commands(folder: Path, example: Example | None) -> str:
+def next_commands(folder: Path) -> str:
     """Return the commands to try on the files of the demo, with the folder's name."""
     lines = [
         "Documents, topics, judgements, index, runs, models and figures per query are there. Next, with a model of the",
@@ -46,11 +41,8 @@ def next_commands(folder: Path, example: Example | None) -> str:
         "rerank rerank index model.json topics.test.tsv -o better.run",
         "rerank evaluate qrels.test.txt bm25.run better.run -m RR@10 -m nDCG@10",
         "rerank evaluate qrels.test.txt bm25.run better.run --topics topics.test.tsv -o report.html",
+        "rerank search index model.json -k 3 read the lines of a compressed file",
+        "rerank explain model.json",
+        "rerank serve index model.json   # http://127.0.0.1:8080; needs the extra `service`",
     ]
-    if example is not None:
-        documents = f"{example.relevant},{example.first}"
-        lines += [
-            f"rerank search index model.json -k 3 {quote(example.text)}",
-            f"rerank explain index model.json topics.test.tsv --query {example.query_id} --documents {documents}",
-        ]
-    return "\n".join([*lines, "rerank serve index model.json   # http://127.0.0.1:8080; needs the extra `service`"])
+    return "\n".join(lines)

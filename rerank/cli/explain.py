@@ -9,31 +9,37 @@ import click
 
 import rerank
 from rerank.cli.options import (
-    applying_options,
+    base_run_option,
     candidates_file,
     check_documents,
     check_queries,
     errors_with_files,
     files_of_model,
+    functions_option,
     measures_option,
     opened_for_model,
+    other_index_option,
     path_argument,
     path_option,
     read_base_run,
     read_if,
     read_ranker,
     refuse_beside,
+    runs_option,
 )
 
 if TYPE_CHECKING:
     from rerank.explanation.explain import Explanation
 
-OF_ONE_QUERY = ("query", "documents", "run_files", "base", "other_index", "k", "functions")
+OF_ONE_QUERY = ("query", "documents", "run_files", "base", "other_index", "functions")
 
 
 @click.command("explain", short_help="why a document is ranked where it is")
 @path_argument("files", nargs=-1, required=True, metavar="INDEX MODEL TOPICS | MODEL [DATA...]")
-@applying_options
+@runs_option
+@base_run_option
+@other_index_option
+@functions_option
 @click.option("--query", metavar="QID", help="Id of the query.")
 @click.option(
     "--documents",
@@ -95,7 +101,6 @@ def _explained(
     run_files: tuple[str, ...],
     base: str | None,
     other_index: bool,
-    k: int | None,
     **_: Any,
 ) -> Explanation:
     """Return why a document is ranked where it is."""
@@ -116,4 +121,4 @@ def _explained(
             check_queries(run, file, queries, topics)
             check_documents(run, file, opened)
         with errors_with_files(subjects):
-            return rerank.explain(opened, ranker, queries, query, documents, run, k=k, base=base_run)
+            return rerank.explain(opened, ranker, queries, query, documents, run, base=base_run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -17,18 +17,15 @@ import rerank
 from rerank.cli.options import (
     Whole,
     check_documents,
-    errors_with_files,
-    measures_option,
     path_argument,
     path_option,
-    read_if,
     read_named_runs,
     run_option,
 )
 from rerank.errors import InvalidInputError, shown
 
 if TYPE_CHECKING:
-    from rerank.training.judging import Judge, Judgements, Pool
+    from rerank.training.judging import Judge, Judgements
 
 Labels = Mapping[str, Mapping[str, int]]  # by query and document
 LONGEST = 2000  # characters of a document's text
@@ -37,7 +34,6 @@ SKIP = "s"
 BACK = "b"
 QUIT = "q"
 PROMPT = "label (0-3, s skip, b back, q save and quit): "
-MEASURES = ("nDCG@10",)
 log = logging.getLogger("rerank")
 
 
@@ -71,8 +67,6 @@ log = logging.getLogger("rerank")
     help="Python function that judges instead of you: it takes the texts of a query and a document, and returns a "
     "label.",
 )
-@path_option("--audit", text="Judgements by people, to compare those of QRELS with.")
-@measures_option(" ".join(MEASURES))
 def command(
     index: Path,
     topics: Path,
@@ -82,8 +76,6 @@ def command(
     run_files: tuple[str, ...],
     qrels: Path | None,
     function: str | None,
-    audit: Path | None,
-    measures: tuple[str, ...],
 ) -> None:
     """Label documents of INDEX for the queries of TOPICS, in the terminal or with a Python function.
 
@@ -92,8 +84,6 @@ def command(
     after every answer: stop with Ctrl-C, and continue later with the same command. If standard input is not a
     terminal, answers are read from it, one per line. QRELS.provenance.json records who judged. The labels of a function
     are cached by its name, the query and the text, so rename a function when you change it.
-
-    With --audit, the labels are compared with those of people, and the measure of each ranking is estimated from both.
     """
     from rerank.training.judging import Judge, Judgements, pool, read_labels
 
@@ -103,29 +93,25 @@ def command(
     queries = rerank.read_topics(topics)
     runs = read_named_runs(run_files)
     judgements = Judgements(output)
-    people = read_if(rerank.read_qrels, audit)
     others = {} if qrels is None else read_labels(qrels)
     with rerank.Index.open(index, runs=runs) as opened:
         for item in run_files:
             name, _, path = item.partition("=")
             check_documents(runs[name], Path(path), opened)
-        found = pool(opened, queries, k)
-        pairs = _unjudged(found, documents, judgements.labels, others)
+        pairs = _unjudged(pool(opened, queries, k), documents, judgements.labels, others)
         if judge is None:
             _ask_person(opened, queries, pairs, judgements)
         else:
             _ask_function(opened, queries, pairs, judgements, judge)
     left = sum(judgements.label(*pair) is None for pair in pairs)
     log.info("%s: %d documents judged, %d left", output, len(pairs) - left, left)
-    if people is not None and audit is not None:
-        click.echo(_audit(judgements, audit, people, found.runs, measures or MEASURES))
 
 
-def _unjudged(found: Pool, most: int | None, *judged: Labels) -> list[tuple[str, str]]:
+def _unjudged(documents: Mapping[str, list[str]], most: int | None, *judged: Labels) -> list[tuple[str, str]]:
     """Return query and document of what no one has judged among the first documents of each query."""
     return [
         (query_id, doc_id)
-        for query_id, doc_ids in found.documents.items()
+        for query_id, doc_ids in documents.items()
         for doc_id in doc_ids[:most]
         if not any(doc_id in labels.get(query_id, {}) for labels in judged)
     ]
@@ -201,33 +187,3 @@ def _answer() -> str:
         if not sys.stdin.isatty():
             raise InvalidInputError(f"standard input: {text}. Correct the line.")
         click.echo(text)
-
-
-def _audit(
-    judgements: Judgements, audit: Path, people: rerank.Qrels, runs: Mapping[str, rerank.Run], names: Sequence[str]
-) -> str:
-    """Return the agreement with people, and the measures of the rankings by either judgements and by both."""
-    from rerank.evaluation.comparison import figure
-    from rerank.metrics.registry import parse_measures
-    from rerank.types.query_table import text_table
-
-    measures = parse_measures(names)
-    with errors_with_files({"agreement": audit, "people": audit}):
-        compared = rerank.agreement(people, judgements.labels)
-        estimates = [
-            (name, rerank.prediction_powered(people, judgements.labels, run, measure))
-            for measure in measures
-            for name, run in runs.items()
-        ]
-    rows = [
-        [
-            name,
-            estimate.measure,
-            *map(figure, (estimate.machine, estimate.people, estimate.value)),
-            f"{estimate.low:.4f} to {estimate.high:.4f}",
-        ]
-        for name, estimate in estimates
-    ]
-    header = ["ranking", "measure", "QRELS", "people", "both", "95 % interval"]
-    queries = f"QRELS: {estimates[0][1].n_machine} queries; people: {estimates[0][1].n_people} of them"
-    return f"{compared}\n\n{text_table(rows, header, 2)}\n{queries}, which have to be drawn at random"

@@ -23,7 +23,6 @@ from rerank.errors import (
     ModelMismatchError,
     UnknownParameterError,
     shown,
-    unknown_name,
 )
 
 if TYPE_CHECKING:
@@ -52,16 +51,6 @@ def refuse_beside(form: str, names: Iterable[str]) -> None:
         if parameter.name in names and is_given(parameter.name):
             raise click.UsageError(
                 f"{parameter.opts[0]}: expected it without {form}, with which it has no effect. Leave it out"
-            )
-
-
-def require(needed: Mapping[str, str]) -> None:
-    """Refuse options without the one that they need; both by their Python names."""
-    parameters = {parameter.name: parameter.opts[0] for parameter in click.get_current_context().command.params}
-    for name, other in needed.items():
-        if is_given(name) and not is_given(other):
-            raise click.UsageError(
-                f"{parameters[name]}: expected {parameters[other]} beside it, got none. Add it, or leave both out"
             )
 
 
@@ -98,17 +87,6 @@ class Whole(click.IntRange):
                 f"{name}: expected a number up to {self.most}, got {shown(number)}. Give another one."
             )
         return number
-
-
-def together(*declared: Declared) -> Declared:
-    """Return one decorator of several, the first on top."""
-
-    def decorate(command: Any) -> Any:
-        for declare in reversed(declared):
-            command = declare(command)
-        return command
-
-    return decorate
 
 
 def path_argument(name: str, **settings: Any) -> Declared:
@@ -163,29 +141,6 @@ def candidates_option(default: str = "BM25") -> Declared:
     return click.option("--candidates", metavar="SOURCE:K,...", help=text)
 
 
-def limits_option(limits: Mapping[str, tuple[str, Number | Whole]], text: str) -> Declared:
-    """Declare `--limit NAME=VALUE`, which can be repeated; its value has the numbers by the fields of the names."""
-
-    def read(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
-        numbers = {}
-        for text in texts:
-            name, _, number = text.partition("=")
-            if name not in limits:
-                raise unknown_name("--limit", name, limits)
-            field_name, kind = limits[name]
-            numbers[field_name] = kind.convert(number, parameter, context)
-        return numbers
-
-    return click.option(
-        "--limit",
-        "limits",
-        multiple=True,
-        callback=read,
-        metavar="NAME=VALUE",
-        help=f"Limit to change; defaults: {text}. Repeatable.",
-    )
-
-
 def _load_functions(context: click.Context, parameter: click.Parameter, files: tuple[Path, ...]) -> tuple[Path, ...]:
     if files:
         from rerank.features.families.functions import load_functions
@@ -218,26 +173,16 @@ parameters_option = click.option(
     multiple=True,
     help="Parameter of the ranker, e.g. num_leaves=15 (see `rerank train -h RANKER`). Repeatable.",
 )
-applying_options = together(  # of the verbs that apply a model to an index
-    click.option(
-        "--run",
-        "run_files",
-        metavar="[NAME=]FILE",
-        multiple=True,
-        help="Run with the candidates, instead of retrieving them; NAME=FILE is a run whose scores the model uses as "
-        "features. Repeatable.",
-    ),
-    base_run_option,
-    click.option("--other-index", is_flag=True, help="Allow a model that was trained on another index."),
-    click.option(
-        "-k",
-        "--hits",
-        "k",
-        type=Whole(),
-        metavar="N",
-        help="Documents to rerank per query.  [default: as in training]",
-    ),
-    functions_option,
+runs_option = click.option(  # of the verbs that apply a model to an index
+    "--run",
+    "run_files",
+    metavar="[NAME=]FILE",
+    multiple=True,
+    help="Run with the candidates, instead of retrieving them; NAME=FILE is a run whose scores the model uses as "
+    "features. Repeatable.",
+)
+other_index_option = click.option(
+    "--other-index", is_flag=True, help="Allow a model that was trained on another index."
 )
 
 

@@ -10,14 +10,17 @@ import click
 import rerank
 from rerank.cli.options import (
     Number,
-    applying_options,
+    Whole,
+    base_run_option,
     candidates_file,
     check_documents,
     check_queries,
     cluster_option,
     errors_with_files,
     files_of_model,
+    functions_option,
     opened_for_model,
+    other_index_option,
     output_option,
     path_argument,
     path_option,
@@ -25,6 +28,7 @@ from rerank.cli.options import (
     read_if,
     read_ranker,
     refuse_beside,
+    runs_option,
 )
 
 log = logging.getLogger("rerank")
@@ -34,7 +38,13 @@ log = logging.getLogger("rerank")
 @path_argument("index")
 @path_argument("model")
 @path_argument("topics")
-@applying_options
+@runs_option
+@base_run_option
+@other_index_option
+@click.option(
+    "-k", "--hits", "k", type=Whole(), metavar="N", help="Documents to rerank per query.  [default: as in training]"
+)
+@functions_option
 @output_option("the run")
 @path_option(
     "--texts",
@@ -50,7 +60,7 @@ log = logging.getLogger("rerank")
     "--diversify",
     "method",
     metavar="METHOD(WEIGHT)",
-    help="Reorder the first 100 for diversity: mmr(0.7) or xquad(0.7).",
+    help="Reorder the first 100 for diversity, e.g. mmr(0.7).",
 )
 @click.option(
     "--min-score",
@@ -90,10 +100,10 @@ def command(
     statistics of the collection. `--min-score` and `--abstain` need a model of `rerank train INDEX TOPICS QRELS`.
     """
     from rerank.files.lists import read_texts
-    from rerank.pipeline.diversify import Diversifier
-    from rerank.pipeline.texts import TextsToRank, rerank_topics
+    from rerank.pipeline.diversify import parse_method
+    from rerank.pipeline.texts import rerank_topics
 
-    read_if(Diversifier.parse, method)
+    read_if(parse_method, method)
     if texts is not None:
         refuse_beside("--texts", ("first", "cluster", "method"))
     ranker = read_ranker(model)
@@ -114,8 +124,7 @@ def command(
                 result = apply(opened, ranker, queries, run, k=k, base=base_run, first=stage, cutoff=least)
             else:
                 read = read_texts(texts, queries, opened.forward.fields)
-                to_rank = TextsToRank(read.documents, read.locations, run, least)
-                result = rerank_topics(opened, ranker, queries, to_rank, k=k, base=base_run)
+                result = rerank_topics(opened, ranker, queries, read, run, k=k, base=base_run, cutoff=least)
             if least is not None:
                 log.info(
                     "%d documents have the probabilities asked for, of %d of %d queries",

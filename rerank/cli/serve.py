@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from rerank.cli.options import Number, Whole, functions_option, limits_option, path_argument, path_option
-from rerank.errors import InvalidInputError, MissingFileError, RerankError
+from rerank.cli.options import Number, Whole, functions_option, path_argument, path_option
+from rerank.errors import InvalidInputError, MissingFileError, RerankError, unknown_name
 
 _NEEDED = ("fastapi", "uvicorn", "prometheus_client", "orjson")
 LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `Limits`, and its numbers
@@ -21,8 +21,20 @@ LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `L
 }
 
 
+def _limits(context: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> dict[str, Any]:
+    """Return the numbers of `--limit` by the fields of `Limits`."""
+    numbers = {}
+    for text in texts:
+        name, _, number = text.partition("=")
+        if name not in LIMITS:
+            raise unknown_name("--limit", name, LIMITS)
+        field, kind = LIMITS[name]
+        numbers[field] = kind.convert(number, parameter, context)
+    return numbers
+
+
 @click.command("serve", short_help="start an HTTP search service")
-@path_argument("index", required=False)
+@path_argument("index")
 @path_argument("models", nargs=-1, metavar="[MODEL ...]")
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="Address to listen on.")
 @click.option(
@@ -32,11 +44,6 @@ LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `L
     show_default=True,
     metavar="N",
     help="Port; 0 chooses a free one.",
-)
-@click.option(
-    "--demo",
-    is_flag=True,
-    help="Serve an example: the docstrings of your Python installation, with a model trained on them.",
 )
 @click.option("--workers", type=Whole(), default=1, show_default=True, metavar="N", help="Number of processes.")
 @path_option("--token-file", text="File with the token that requests must send (Authorization: Bearer).")
@@ -66,16 +73,20 @@ LIMITS: dict[str, tuple[str, Number | Whole]] = {  # of --limit: the field of `L
     help="Log queries, candidates, what is shown and clicked (/events) to FOLDER. KIND is queries; features: also the "
     "features; hashed: the features, and hashes in place of the texts of queries.",
 )
-@limits_option(
-    LIMITS,
-    "deadline=10 (seconds per request, then 503), queue=256 (waiting requests) and wait=1 (expected seconds in the "
-    "queue, then 429), documents=1000 (per request), body=8388608 (bytes per request)",
+@click.option(
+    "--limit",
+    "limits",
+    multiple=True,
+    callback=_limits,
+    metavar="NAME=VALUE",
+    help="Limit to change; defaults: deadline=10 (seconds per request, then 503), queue=256 (waiting requests) and "
+    "wait=1 (expected seconds in the queue, then 429), documents=1000 (per request), body=8388608 (bytes per request). "
+    "Repeatable.",
 )
 @functions_option
 def command(
-    index: Path | None,
+    index: Path,
     models: tuple[Path, ...],
-    demo: bool,
     token_file: Path | None,
     no_token: bool,
     log: str | None,
@@ -94,8 +105,6 @@ def command(
             f"serve: expected {', '.join(_NEEDED)}, got no {' and no '.join(missing)}. "
             "Run `pip install 'lucene-rerank[lucene,service]'`."
         )
-    if demo == (index is not None):
-        raise click.UsageError("serve: expected INDEX or --demo, got both or neither. Name an index.")
     from rerank.runtime.threads import thread_count
     from rerank.service.settings import Limits, Settings
 
@@ -104,16 +113,11 @@ def command(
     for model in models:
         if not model.is_file():
             raise MissingFileError(model, "a model file")
-    if demo:
-        from rerank.experiments.demo import demo_files
-
-        index, model = demo_files()
-        models = (model,)
     from rerank.service.server import serve
 
     serve(
         Settings(
-            index=index or Path(),
+            index=index,
             model=models[0] if models else None,
             others=models[1:],
             token=token,

@@ -145,7 +145,7 @@ def command(
             f"{instead}: expected INDEX TOPICS as arguments, got {len(data)} names. Leave out the others."
         )
     _refuse((instead or "INDEX TOPICS QRELS") if from_index else "DATA")
-    tuning = None if tune is None else rerank.Tuning(tune, output.with_suffix(".tuning.jsonl"))
+    tuning = None if tune is None else rerank.Tuning(tune)
 
     def new_model(default: str) -> Ranker:
         chosen = ranker or (RANKER if parameters or tuning is not None else default)

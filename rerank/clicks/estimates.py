@@ -223,6 +223,13 @@ class ClickEstimates(Shown):
             )
         return Qrels.from_rows(self.query_ids[self.query], self.doc_ids[self.document], labels)
 
+    def matches(self, data: RankingData) -> tuple[Ints, Ints]:
+        """Return the pairs that are rows of ranking data, and their rows, which ascend; (n_matches,) each."""
+        query_ptr = pointers(np.bincount(self.query, minlength=len(self.query_ids)))
+        pairs, rows = data.matches(self.query_ids, query_ptr, self.doc_ids[self.document])
+        order = np.argsort(rows)
+        return pairs[order], rows[order]
+
     def shown(self, data: RankingData) -> tuple[RankingData, Ints]:
         """Return the rows of ranking data that the log showed, with their values as labels, and their pairs.
 
@@ -246,14 +253,11 @@ class ClickEstimates(Shown):
             If no row was shown.
 
         """
-        query_ptr = pointers(np.bincount(self.query, minlength=len(self.query_ids)))
-        pairs, rows = data.matches(self.query_ids, query_ptr, self.doc_ids[self.document])
+        pairs, rows = self.matches(data)
         if not len(rows):
             raise InvalidInputError(
                 "data: expected rows that the log showed, got none. Give features of the log's queries and documents."
             )
-        pairs = pairs[np.argsort(rows)]
-        rows = np.sort(rows)
         shown_rows = replace(data.of_rows(rows), labels=self.values[pairs], ideal_labels=None, ideal_ptr=None)
         return shown_rows.select(np.flatnonzero(np.diff(shown_rows.query_ptr) > 0)), pairs
 

@@ -209,12 +209,11 @@ class ClusterIndex(Index):
         bare = Run(run.query_ids, run.query_ptr, run.stored_ids, run.scores, run.name)
         tables = {"topics": topics, "run": bare, "runs": others}
         parts = self._map(_features_of, {"recipe": recipe}, tables, list(run), "features", run)
-        X, *about = next(parts)
+        X, names, of_features, fingerprint = next(parts)
         judgements = None if qrels is None else qrels_of(qrels)
-        data = rows_without_features(run, judgements, others, *about)
-        if judgements is not None:
-            judged = Topics({query_id: topics[query_id] for query_id in run})
-            data = replace(data, query_groups=groups_of_topics(self, judged))
+        judged = Topics({query_id: topics[query_id] for query_id in run})
+        groups = None if judgements is None else groups_of_topics(self, judged)
+        data = rows_without_features(run, judgements, others, names, of_features, fingerprint, groups)
         return data, chain([X], (part[0] for part in parts))
 
     def _map(

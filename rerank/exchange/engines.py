@@ -14,8 +14,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.features.base import FieldFamily, default_features
-from rerank.features.recipe import known_families
+from rerank.features.recipe import FieldFamily, default_features, known_families
 from rerank.runtime.codec import Number, Record, SchemaError, Table, Text
 from rerank.types.retriever import CONTENTS
 

@@ -8,25 +8,19 @@ from __future__ import annotations
 
 import ast
 import json
-import logging
-import platform
 import re
 import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rerank.errors import RerankError
 from rerank.experiments.experiment import StudyResult, run_experiment
 from rerank.experiments.study import Study, check_output_folder
 from rerank.files.topics import write_topics
 from rerank.files.trec import write_qrels
 from rerank.index.index import Index
-from rerank.rankers.boosted import LambdaMART
-from rerank.runtime.output import replace_folder, staged_folder, whole_file
-from rerank.runtime.store import cache_folder
+from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Topics
-from rerank.version import __version__
 
 NO_LIBRARY = frozenset(
     ["site-packages", "dist-packages", "test", "tests", "idlelib", "lib2to3", "turtledemo", "ensurepip", "__phello__"]
@@ -35,8 +29,6 @@ SHORTEST_DOCSTRING = 200  # characters of a docstring from which a topic is take
 # Larger steps, fewer features for each tree and earlier stopping than by default, so that the demo takes a minute.
 QUICK = {"learning_rate": 0.2, "colsample_bytree": 0.2, "early_stopping_rounds": 20}
 STUDY = Study(k=100, measures=("RR@10", "nDCG@10"), parameters=QUICK, candidates="bm25", base="run")
-_TRAINED, _VALIDATED = 1200, 300  # topics of the model of `rerank serve --demo`
-log = logging.getLogger("rerank")
 
 
 @dataclass(frozen=True)
@@ -68,25 +60,7 @@ def library_collection(root: str | Path | None = None) -> Collection:
     return Collection(documents, Topics(topics), Qrels.of(judgements))
 
 
-@dataclass(frozen=True)
-class Example:
-    """A held-out topic whose relevant document LambdaMART puts first, and the document that BM25 does."""
-
-    query_id: str
-    text: str
-    relevant: str
-    first: str
-
-
-@dataclass(frozen=True)
-class Demo:
-    """What the demo found; `example` is None where no topic gives one."""
-
-    result: StudyResult
-    example: Example | None
-
-
-def run_demo(output: str | Path, root: str | Path | None = None, study: Study = STUDY) -> Demo:
+def run_demo(output: str | Path, root: str | Path | None = None, study: Study = STUDY) -> StudyResult:
     """Write the collection of the docstrings below `root`, and compare BM25, LambdaMART and LambdaSMART on it.
 
     The topics and judgements of the study's first fold are the held-out ones of the split.
@@ -103,19 +77,7 @@ def run_demo(output: str | Path, root: str | Path | None = None, study: Study = 
     for part, query_ids in (("", collection.topics), (".train", train), (".test", test)):
         write_topics({query_id: collection.topics[query_id] for query_id in query_ids}, folder / f"topics{part}.tsv")
         write_qrels({query_id: collection.qrels[query_id] for query_id in query_ids}, folder / f"qrels{part}.txt")
-    return Demo(result, _example(collection, result))
-
-
-def _example(collection: Collection, result: StudyResult) -> Example | None:
-    """Return the shortest held-out topic that LambdaMART answers with its relevant document, and BM25 with another."""
-    for query_id in sorted(collection.topics, key=lambda name: (len(collection.topics[name]), name)):
-        ((relevant, _),) = collection.qrels[query_id].items()
-        if result.folds[query_id] != 0 or query_id not in result.runs["BM25"]:
-            continue
-        bm25, lambdamart = (next(iter(result.runs[name][query_id])) for name in ("BM25", "LambdaMART"))
-        if lambdamart == relevant != bm25:
-            return Example(query_id, collection.topics[query_id], relevant, bm25)
-    return None
+    return result
 
 
 def _docstrings(root: Path) -> Iterator[tuple[str, str]]:
@@ -145,31 +107,3 @@ def _words(name: str) -> str:
     """Return a dotted name as words: `client.HTTPConnection.set_tunnel` gives `client HTTP Connection set tunnel`."""
     parts = re.split(r"[._]+", name)
     return " ".join(word for part in parts for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", part))
-
-
-def demo_files(folder: Path | None = None) -> tuple[Path, Path]:
-    """Return the index and the model of the embedded collection; they are made if they are not there."""
-    python = platform.python_version()
-    folder = cache_folder() / f"demo-{__version__}-python-{python}" if folder is None else folder
-    model = folder / "demo.json"
-    if not model.is_file():
-        log.info("building the demo's index and model in %s (only the first time) ...", folder)
-        with staged_folder(
-            folder, lambda made, target: replace_folder(made, target, lambda old: ()), RerankError
-        ) as made:
-            _make(made)
-    return folder / "index", model
-
-
-def _make(folder: Path) -> None:
-    """Index the docstrings of the standard library, and train LambdaMART on some of its topics."""
-    collection = library_collection()
-    with Index.build(collection.documents, folder / "index") as index:
-        names = list(collection.topics)[: _TRAINED + _VALIDATED]
-        topics = {name: collection.topics[name] for name in names}
-        data = index.features(index.search(topics, k=STUDY.k), topics, collection.qrels)
-    train = data.select(range(_TRAINED))
-    valid = data.select(range(_TRAINED, len(data)))
-    model = LambdaMART(n_estimators=200, metric="RR@10", base="run", colsample_bytree=0.3, early_stopping_rounds=30)
-    model.fit(train, eval_set=valid)
-    model.save(folder / "demo.json")

@@ -23,7 +23,7 @@ import numpy as np
 from rerank.errors import InvalidInputError, shown
 from rerank.evaluation.comparison import Comparison, compare_results
 from rerank.evaluation.evaluate import EvaluationResult, evaluate
-from rerank.experiments.scorer_curve import ScorerCurve
+from rerank.experiments.curve import ScorerCurve
 from rerank.experiments.study import (
     BASE,
     FIRST_STAGE,
@@ -60,7 +60,6 @@ from rerank.training.folds import (
     FoldData,
     FoldHistories,
     FoldTraining,
-    SameData,
     Try,
     Workers,
     assign_folds,
@@ -302,7 +301,7 @@ class Prepared:
         """Return the data of each fold, whose history holds the queries that its model may learn from."""
         inputs = self.inputs
         if self.history is None or inputs is None:
-            return SameData(**vars(self.data))
+            return self.data  # type: ignore[return-value]
         histories = [self.history.of_queries(query_ids) for query_ids in learned_from]
         if self.data is None:
             return FoldCandidates(inputs, histories)
@@ -569,7 +568,7 @@ def _write(result: StudyResult, study: Study, folder: Path) -> None:
     for number, trial in enumerate(result.trials):
         _write_trial(trial, folder, f".repeat{number}" if len(result.trials) > 1 else "")
     if result.trials[0].gains:
-        ScorerCurve(study.metric, result.trials[0].gains).write(folder)
+        ScorerCurve(study.metric, result.trials[0].gains).write(folder, "scorer")
     with whole_file(folder / "table.txt") as file:
         file.write(result.table + "\n")
     figures = {

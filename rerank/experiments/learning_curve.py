@@ -18,19 +18,17 @@ import numpy as np
 from rerank.errors import InvalidInputError
 from rerank.evaluation.comparison import figure
 from rerank.evaluation.evaluate import evaluate
-from rerank.evaluation.page.account import Account, Section, write_account
-from rerank.evaluation.page.figures import Axis, Element, Series, captioned, line_chart, ticks
+from rerank.evaluation.page.account import Section
+from rerank.evaluation.page.figures import Axis
+from rerank.experiments.curve import Curve
 from rerank.experiments.experiment import Prepared, SourceLike, learns_from_all, prepare
 from rerank.experiments.study import NO_BASE, Study, check_output_folder, staged_output
 from rerank.files.lists import QrelsLike, TopicsLike
-from rerank.runtime.output import whole_file
 from rerank.training.folds import LEAST_QUERIES, held_out, training_size
 from rerank.types import Run
 
 RANKERS = ("plackettluce", "lambdamart")
-TABLE = "curve.tsv"
-PAGE = "curve.html"
-HEADER = ("system", "queries", "mean", "lowest", "highest")
+FILES = "curve"  # their name without its ending
 STEPS = (1, 2, 5)  # of the numbers of queries, times a power of ten
 NEAREST_MARKS = 1.3  # quotient of numbers of queries on an axis
 
@@ -59,7 +57,7 @@ class CurvePoint:
 
 
 @dataclass(frozen=True, repr=False)
-class LearningCurve(Account):
+class LearningCurve(Curve):
     """Learning curves of several systems.
 
     Parameters
@@ -73,6 +71,7 @@ class LearningCurve(Account):
 
     measure: str
     points: Sequence[CurvePoint]
+    header = ("system", "queries", "mean", "lowest", "highest")
 
     @property
     def title(self) -> str:  # type: ignore[override]
@@ -91,13 +90,19 @@ class LearningCurve(Account):
         return [(one.system, one.queries, one.mean, min(one.folds), max(one.folds)) for one in self.points]
 
     def parts(self, page: bool = False) -> Sequence[Section]:
-        """Return the points, and the chart of a page."""
+        """Return the points, with their chart."""
         few = f"not enough judged queries: a fold leaves fewer than {LEAST_QUERIES} to learn from"
         text = [] if any(point.queries for point in self.points) else [few]
         rows = [[system, f"{queries}", *map(figure, values)] for system, queries, *values in self.rows]
         header = ["system", "training queries", self.measure, "lowest fold", "highest fold"]
-        points = Section("Points", text, rows, header, 1)
-        return [Section("Curves", figures=[_chart(self)]), points] if page else [points]
+        return [Section("Points", text, rows, header, 1, [self.chart(self._axis())])]
+
+    def _axis(self) -> Axis:
+        """Return the axis of the numbers of queries, without marks that are too near to the next."""
+        numbers = sorted({point.queries for point in self.points if point.queries})
+        marks = numbers if len(numbers) > 1 else [LEAST_QUERIES, 2 * LEAST_QUERIES]
+        spread = [mark for mark, following in pairwise(marks) if following >= NEAREST_MARKS * mark or mark == marks[0]]
+        return Axis("judged training queries", [*spread, marks[-1]], log10)
 
 
 def learning_curve(
@@ -144,10 +149,8 @@ def learning_curve(
         points += sorted(_points(prepared, rankers), key=lambda point: rankers.index(point.system))
     curve = LearningCurve(study.metric, points)
     if target is not None:
-        with staged_output(target, last=TABLE) as staging:
-            with whole_file(staging / TABLE) as file:
-                file.writelines("\t".join(map(str, values)) + "\n" for values in (HEADER, *curve.rows))
-            write_account(curve, staging / PAGE)
+        with staged_output(target, last=f"{FILES}.tsv") as staging:
+            curve.write(staging, FILES)
     return curve
 
 
@@ -197,20 +200,3 @@ def _point(prepared: Prepared, system: str, queries: int, run: Run) -> CurvePoin
     for query_id, value in result.per_query[measure].items():
         values.setdefault(prepared.folds[0][query_id], []).append(value)
     return CurvePoint(system, queries, result[measure], tuple(float(np.mean(values[fold])) for fold in sorted(values)))
-
-
-def _chart(curve: LearningCurve) -> Element:
-    """Return the means by number of queries; systems that learn nothing are level lines."""
-    numbers = sorted({point.queries for point in curve.points if point.queries})
-    marks = numbers if len(numbers) > 1 else [LEAST_QUERIES, 2 * LEAST_QUERIES]
-    series = []
-    for number, (system, points) in enumerate(curve.systems.items()):
-        ends = [(float(mark), points[0].mean) for mark in (marks[0], marks[-1])]
-        line = [(float(point.queries), point.mean) for point in points] if points[0].queries else ends
-        series.append(Series(system, line, number, line[-1] if points[0].queries else None))
-    shown = [mark for mark, following in pairwise(marks) if following >= NEAREST_MARKS * mark or mark == marks[0]]
-    means = [point.mean for point in curve.points]
-    x = Axis("judged training queries", [*shown, marks[-1]], log10)
-    y = Axis(curve.measure, ticks(min(means), max(means)))
-    description = "; ".join(f"{one.name} {figure(one.points[-1][1])}" for one in series)
-    return captioned(line_chart("curve", curve.title, description, series, x, y), f"{curve.title}.", series)

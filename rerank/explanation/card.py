@@ -13,21 +13,10 @@ from typing import Any
 import numpy as np
 
 from rerank.evaluation.page.account import Account, Section
-from rerank.evaluation.page.figures import (
-    Axis,
-    Element,
-    Series,
-    captioned,
-    element,
-    line_chart,
-    row_chart,
-    table,
-    ticks,
-)
+from rerank.evaluation.page.figures import Axis, Element, Series, captioned, line_chart, table, ticks
 from rerank.experiments.study import versions
 from rerank.explanation.explain import base_in_words
-from rerank.explanation.importance import importances
-from rerank.features.base import directions
+from rerank.features.recipe import directions
 from rerank.files.lists import data_of
 from rerank.metrics.registry import parse_measures
 from rerank.metrics.reliability import Reliability
@@ -40,7 +29,7 @@ from rerank.trees.structures import FEATURES
 from rerank.types import RankingData
 from rerank.types.query_table import counted
 
-LISTED, DRAWN = 20, 12  # features, of all that the model has, in the table and in the chart
+LISTED = 20  # features, of all that the model has
 NOT_STORED = "not kept in the model file"
 GENERAL = (
     "It reorders the candidates of a query. Scores compare documents of one query, not documents of different queries"
@@ -58,20 +47,15 @@ class ModelCard(Account):
         The heading.
     sections : tuple of Section
         The parts.
-    model : Ranker
-        The model, whose training, importances and reliability the page draws.
 
     """
 
     title: str
     sections: tuple[Section, ...]
-    model: Ranker
 
     def parts(self, page: bool = False) -> Sequence[Section]:
-        """Return the sections of the text, or of the page, which has charts of the training."""
-        figures = _figures(self.model) if page else []
-        charts = element("div", figures, class_="figures")
-        return [*self.sections, Section("Charts", figures=[charts])] if figures else self.sections
+        """Return the sections."""
+        return self.sections
 
     def to_dict(self) -> dict[str, Any]:
         """Return the title, and each section with its paragraphs and rows, as plain JSON values.
@@ -129,11 +113,11 @@ def model_card(
         Section("Features", rows=_features(model)),
         Section("Measures", rows=_measures(model, data, measures)),
         Section("Constraints", rows=_constraints(model)),
-        Section("Calibration", rows=_calibration(model)),
+        _calibration(model),
         Section("Parameters", rows=_parameters(model)),
         Section("Versions", rows=[("model file", f"{FORMAT} {VERSION}"), *wrote]),
     )
-    return ModelCard(f"Model card: {name}", sections, model)
+    return ModelCard(f"Model card: {name}", sections)
 
 
 def _about(model: Ranker) -> list[Row]:
@@ -195,7 +179,15 @@ def _features(model: Ranker) -> list[Row]:
     for part in ("fields", "families", "functions", "numbers", "runs"):
         if recipe.get(part):
             rows.append((part, ", ".join(map(str, recipe[part]))))
-    return [*rows, *((name, f"{share:.1%} of the importance") for name, share in importances(model, LISTED).items())]
+    return [*rows, *_importances(model)]
+
+
+def _importances(model: Ranker) -> list[Row]:
+    """Return the greatest shares of features in all importances."""
+    values = np.abs(getattr(model, "feature_importances_", np.zeros(len(model.feature_names_))))
+    pairs = zip((values / (values.sum() or 1.0)).tolist(), model.feature_names_, strict=True)
+    order = sorted((-share, name) for share, name in pairs if share > 0)
+    return [(name, f"{-share:.1%} of the importance") for share, name in order[:LISTED]]
 
 
 def _measures(model: Ranker, data: RankingData | None, measures: Iterable[Any]) -> list[Row]:
@@ -232,16 +224,17 @@ def _constraints(model: Ranker) -> list[Row]:
     return rows or [("constraints", "none")]
 
 
-def _calibration(model: Ranker) -> list[Row]:
+def _calibration(model: Ranker) -> Section:
     calibration = model.calibration_
     if calibration is None:
-        return [("probabilities", "none: scores are not calibrated")]
-    return [
+        return Section("Calibration", rows=[("probabilities", "none: scores are not calibrated")])
+    rows = [
         ("relevant", f"label of at least {calibration.target:g}"),
         ("learned from", f"{calibration.n_queries} queries in {calibration.folds} folds"),
         ("Brier score", f"{calibration.reliability.brier:.4f}"),
         ("expected calibration error", f"{calibration.reliability.error:.4f}"),
     ]
+    return Section("Calibration", rows=rows, figures=[reliability_figure(calibration.reliability)])
 
 
 def _parameters(model: Ranker) -> list[Row]:
@@ -252,28 +245,6 @@ def _parameters(model: Ranker) -> list[Row]:
     }
     changed = [(name, repr(value)) for name, value in values.items() if value != defaults[name]]
     return changed + [(name, f"{value!r} (default)") for name, value in values.items() if value == defaults[name]]
-
-
-def _figures(model: Ranker) -> list[Element]:
-    """Return charts of the validation measure by iteration, of the reliability, and of the importance of features."""
-    figures = []
-    measure, history = next(iter(model.evals_result_.get("valid", {}).items()), ("", []))
-    if len(history) > 1:
-        best = model.best_iteration_
-        title = f"{measure} on the validation data by iteration"
-        line = Series(model.kind, list(enumerate(history)), 0, (best, history[best]))
-        axes = Axis("iteration", ticks(0, len(history) - 1)), Axis(measure, ticks(min(history), max(history)))
-        chart = line_chart("training", title, f"from {history[0]:.4f} to {history[-1]:.4f}", [line], *axes)
-        figures.append(captioned(chart, f"{title}; the dot is the final model."))
-    if model.calibration_ is not None:
-        figures.append(reliability_figure(model.calibration_.reliability))
-    shares = list(importances(model, DRAWN).items())
-    if shares:
-        described = ", ".join(f"{name} {share:.1%}" for name, share in shares)
-        caption = f"Importance of features: share of the total gain, the {len(shares)} greatest"
-        chart = row_chart("importance", caption, described, shares, "share of the total gain")
-        figures.append(captioned(chart, f"{caption}."))
-    return figures
 
 
 def reliability_figure(reliability: Reliability) -> Element:

@@ -17,13 +17,12 @@ import numpy as np
 from rerank.errors import InvalidInputError, shown
 from rerank.evaluation.page.account import Account, Section
 from rerank.evaluation.page.figures import Element, element, row_chart
-from rerank.features.base import column_groups
 from rerank.features.extract import normalisations
-from rerank.features.recipe import Recipe
+from rerank.features.recipe import Recipe, column_groups
 from rerank.files.lists import RunLike, TopicsLike, run_of, topics_of
 from rerank.index.index import Index, opened
 from rerank.pipeline.applying import applied_model
-from rerank.pipeline.rerank import candidate_features, depth_of, find_candidates, with_tail
+from rerank.pipeline.rerank import candidate_features, depth_of, find_candidates
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, ModelBase, OtherRunBase, run_scores
 from rerank.types import RankingData, Run, Topics
@@ -118,11 +117,8 @@ class Explanation(Account):
         The kind of the ranker.
     base : str
         What the model starts from, in words; empty for a model without a base.
-    k : int
-        Number of documents that are reranked.
     n_candidates : int
-        Number of documents for which features and scores were computed. It is larger than k if an explained document
-        is below rank k; its score is then the one that it would have if it had been reranked.
+        Number of documents that are reranked.
     documents : tuple of two ExplainedDocument
         The documents that are compared; the second may be the mean of the candidates.
     features : tuple of ExplainedFeature
@@ -134,7 +130,6 @@ class Explanation(Account):
     query: str
     model: str
     base: str
-    k: int
     n_candidates: int
     documents: tuple[ExplainedDocument, ExplainedDocument]
     features: tuple[ExplainedFeature, ...]
@@ -160,17 +155,11 @@ class Explanation(Account):
         return abs(value) > LEAST_SHARE * self.largest_part
 
     @property
-    def side_by_score(self) -> str:
-        """Whether the score of the first document is `above` that of the second, `below` it or `at` it."""
-        return "above" if self.difference > 0 else "below" if self.difference < 0 else "at"
-
-    @property
     def side(self) -> str:
         """Whether the first document is above or below the second: by rank, or by score where one is the mean."""
         first, second = (document.rank_after for document in self.documents)
-        if first is None or second is None:
-            return self.side_by_score
-        return "above" if first < second else "below"
+        lead = self.difference if first is None or second is None else second - first
+        return "above" if lead > 0 else "below" if lead < 0 else "at"
 
     @property
     def title(self) -> str:  # type: ignore[override]
@@ -184,8 +173,13 @@ class Explanation(Account):
         return f"Query {self.query_id}: {self.query}"
 
     def sentences(self) -> list[str]:
-        """Return the explanation in plain words: ranks, kinds of evidence, features, and notes."""
-        return [_ranks_sentence(self), *_evidence_sentence(self), _reasons_sentence(self), *_notes(self)]
+        """Return the explanation in plain words: ranks, kinds of evidence, features, and the base."""
+        sentences = [_ranks_sentence(self), *_evidence_sentence(self), _reasons_sentence(self)]
+        if self.base:
+            scores = _of_both(self, [document.base_score for document in self.documents])
+            part = "" if self.counts(self.rest) else "; the contributions of the features include it"
+            sentences.append(f"The model starts from {self.base} ({scores}){part}.")
+        return sentences
 
     def by_evidence(self) -> dict[str, float]:
         """Return what the features of each kind of evidence add to the difference, the largest first.
@@ -291,30 +285,9 @@ def _reasons_sentence(explanation: Explanation) -> str:
         return f"No feature distinguishes {first.doc_id} from {other}{reason}."
     leading = [part for part in parts if (part[0] > 0) == (gap >= 0)]
     opposing = [part for part in parts if (part[0] > 0) != (gap >= 0)]
-    head = f"is {explanation.side} {other} by {abs(gap):.4g}"
-    if explanation.side_by_score != explanation.side:
-        head = f"scores {abs(gap):.4g} {'more' if gap > 0 else 'less'} than {other}"
-    text = f"{first.doc_id} {head}: {_listed(leading, NAMED)}." if leading else f"{first.doc_id} {head}."
+    head = f"{first.doc_id} is {explanation.side} {other} by {abs(gap):.4g}"
+    text = f"{head}: {_listed(leading, NAMED)}." if leading else f"{head}."
     return f"{text} Against this, {_listed(opposing, OPPOSED)}." if opposing else text
-
-
-def _notes(explanation: Explanation) -> list[str]:
-    """Return what the reader must know beside the sentence: a base, documents below k, an order by rank."""
-    first, second = explanation.documents
-    notes = []
-    if explanation.base:
-        scores = _of_both(explanation, (first.base_score, second.base_score))
-        part = "" if explanation.counts(explanation.rest) else "; the contributions of the features include it"
-        notes.append(f"The model starts from {explanation.base} ({scores}){part}.")
-    below = [document for document in explanation.documents if (document.rank_before or 0) > explanation.k]
-    notes += [
-        f"{document.doc_id} is ranked {document.rank_before} in the candidates, below k = {explanation.k}, and is "
-        f"not reranked. Scores and contributions are those of a reranking of {explanation.n_candidates} candidates."
-        for document in below
-    ]
-    if below and second.doc_id and explanation.difference and explanation.side != explanation.side_by_score:
-        notes.append(f"{first.doc_id} is {explanation.side} {second.doc_id} because of k, not of the model.")
-    return notes
 
 
 def _contributions(explanation: Explanation, most: int) -> Section:
@@ -375,7 +348,6 @@ def explain(
     documents: str | Sequence[str],
     run: RunLike | None = None,
     *,
-    k: int | None = None,
     base: RunLike | None = None,
 ) -> Explanation:
     """Explain why one document is ranked above another, or above or below the mean of the candidates of its query.
@@ -390,9 +362,8 @@ def explain(
         Ids of two documents to compare, or of one to compare with the mean of the query's candidates. A str is an id,
         or two with a comma between them.
     run : Run, mapping, DataFrame, path or None
-        Candidates, or their run file; None is those of the model.
-    k : int or None
-        Number of documents to rerank. A document of `run` below k is explained as if it had been reranked.
+        Candidates, or their run file; None is those of the model. Documents that the model reranks can be explained: as
+        many of each query as in its training.
     base : as for `rerank`
         Base scores.
 
@@ -405,7 +376,7 @@ def explain(
     Raises
     ------
     InvalidInputError
-        If the query is not among the topics, a document is not among the candidates, or contributions are not defined
+        If the query is not among the topics, a document is not among those reranked, or contributions are not defined
         for the model (see `Ranker.contributions`).
     ModelMismatchError
         If the model has no recipe or does not fit the index or the candidates.
@@ -415,17 +386,14 @@ def explain(
     with opened(index) as searched:
         model = applied_model(model, searched, union=run is None)
         topic = _topic(topics_of(topics), query)
-        k = depth_of(model, k)
+        k = depth_of(model, None)
         if run is not None:
             run = _of_query(run_of(run), query)
         candidates = find_candidates(searched, model, topic, run, k, base)
-        doc_ids = _documents(documents, candidates, query)
-        ranks = [candidates.doc_ids.tolist().index(doc_id) + 1 for doc_id in doc_ids]
-        data = reranked = candidate_features(searched, model, topic, candidates, k, whole=True)
-        if max(ranks) > k:
-            data = candidate_features(searched, model, topic, candidates, max(ranks), whole=True)
-    order = with_tail(model.rank(reranked, base=base), candidates, k).doc_ids.tolist()
-    ranked = [(doc_id, before, order.index(doc_id) + 1) for doc_id, before in zip(doc_ids, ranks, strict=True)]
+        data = candidate_features(searched, model, topic, candidates, k, whole=True)
+    doc_ids = _documents(documents, data.doc_ids.tolist(), query)
+    orders = [order.doc_ids.tolist() for order in (candidates, model.rank(data, base=base))]
+    ranked = [(doc_id, *(order.index(doc_id) + 1 for order in orders)) for doc_id in doc_ids]
     (first, own, added), (second, others, others_added) = _sides(model, data, ranked, base)
     meanings = feature_meanings(Recipe.from_dict(data.recipe or {}))
     features = []
@@ -435,12 +403,11 @@ def explain(
         features.append(ExplainedFeature(name, meaning, unit, *pairs, evidence))
     features.sort(key=lambda feature: -abs(feature.difference))
     start = base_in_words(model.base_) if base is None else f"the score of the run {base.name}"
-    about = (query, topic[query], model.kind, start, k, data.n_rows)
-    return Explanation(*about, (first, second), tuple(features))
+    return Explanation(query, topic[query], model.kind, start, data.n_rows, (first, second), tuple(features))
 
 
 def _sides(
-    model: Ranker, data: RankingData, ranked: Sequence[tuple[str, int, int]], base: Run | None
+    model: Ranker, data: RankingData, ranked: Sequence[tuple[Any, ...]], base: Run | None
 ) -> list[tuple[ExplainedDocument, list[float], list[float]]]:
     """Return documents with their features' values and contributions; one alone is followed by the mean of all."""
     contributions = model.contributions(data, base=base)
@@ -512,9 +479,9 @@ def _of_query(run: Run, query: str) -> Run:
     return run.select(run.query_numbers([query]))
 
 
-def _documents(documents: str | Sequence[str], candidates: Run, query: str) -> list[str]:
-    """Return the ids of one or two candidates; an id may contain commas."""
-    known = set(candidates.doc_ids.tolist())
+def _documents(documents: str | Sequence[str], reranked: Sequence[str], query: str) -> list[str]:
+    """Return the ids of one or two of the documents that are reranked; an id may contain commas."""
+    known = set(reranked)
     chosen = [documents] if isinstance(documents, str) else list(documents)
     if len(chosen) == 1 and chosen[0] not in known:
         text = chosen[0]
@@ -524,7 +491,7 @@ def _documents(documents: str | Sequence[str], candidates: Run, query: str) -> l
     if missing:
         raise InvalidInputError(
             f"documents: expected documents among the {len(known)} candidates of query {shown(query)}, got "
-            f"{shown(missing[0])}. Raise k, or give a run that holds it."
+            f"{shown(missing[0])}. Give a run that holds it."
         )
     if not 1 <= len(set(chosen)) == len(chosen) <= 2:
         raise InvalidInputError(

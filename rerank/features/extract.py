@@ -24,16 +24,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, unknown_name
-from rerank.features.base import ColumnGroup, column_groups, columns_of
 from rerank.features.families.functions import functions
 from rerank.features.families.run import FORMS, relate
 from rerank.features.match import Candidates, Documents, gather_candidates, match
 from rerank.features.near_duplicates import query_groups
 from rerank.features.recipe import (
+    ColumnGroup,
     Recipe,
+    column_groups,
+    columns_of,
     default_family_names,
+    defined_functions,
     family,
     history_family_names,
+    known_names,
     space_family_names,
 )
 from rerank.runtime.progress import track
@@ -149,10 +153,10 @@ def _prepared(
 ) -> tuple[RankingData, _Extraction]:
     """Return everything but the features, and what computes them."""
     records = records or Records()
-    recipe = _resolved(recipe or Recipe(), forward, records)
+    recipe = resolved(recipe or Recipe(), forward, records)
     run = run.take(run.trec_order())
     check_scores(run)
-    tokens = _tokens_of(run, query_terms)
+    tokens = [query_terms[query_id] for query_id in run]
     plan = column_plan(forward, recipe)
     if needed is not None:
         names = frozenset(needed)
@@ -169,10 +173,9 @@ def _prepared(
         history=None if records.history is None else records.history.on(forward),
         threads=threads,
     )
-    data = rows_without_features(run, qrels, records.runs, plan.names, recipe.to_dict(), dict(forward.fingerprint))
-    if qrels is not None:
-        data = replace(data, query_groups=query_groups(forward, tokens))
-    return data, extraction
+    about = plan.names, recipe.to_dict(), dict(forward.fingerprint)
+    groups = None if qrels is None else query_groups(forward, tokens)
+    return rows_without_features(run, qrels, records.runs, *about, groups), extraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,8 +231,8 @@ class _Extraction:
                 for groups in self._by_field(calling_thread=True):
                     self._fill_groups((*part, groups))
             in_threads(self._fill_groups, tasks, n_threads)
-            if self.plan.forms:
-                in_threads(lambda part: normalise(part[1], part[0].query_ptr, self.plan.normalised()), parts, n_threads)
+            if self.plan.normalised:
+                in_threads(lambda part: normalise(part[1], part[0].query_ptr, self.plan.normalised), parts, n_threads)
 
     def _candidates(self, first: int, last: int) -> Candidates:
         """Return the queries [first, last) with their rows."""
@@ -283,20 +286,16 @@ class Planned(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ColumnPlan:
-    """The columns that are returned: their names, the groups that compute them, and the normalisation of each but none.
+    """The columns that are returned: their names, and the groups that compute them.
 
-    left_out  fields whose columns a family cannot compute, since they were indexed without positions, by family
+    normalised  numbers of the columns of each normalisation
+    left_out    fields whose columns a family cannot compute, since they were indexed without positions, by family
     """
 
     names: tuple[str, ...]
     groups: tuple[Planned, ...]
-    forms: Mapping[str, str]
+    normalised: Mapping[str, Ints]
     left_out: Mapping[str, list[str]]
-
-    def normalised(self) -> dict[str, Ints]:
-        """Return the numbers of the columns of each normalisation."""
-        of_columns = np.array([self.forms.get(name) for name in self.names], dtype=object)
-        return {form: np.flatnonzero(of_columns == form) for form in FORMS}
 
 
 def column_plan(forward: ForwardIndex, recipe: Recipe) -> ColumnPlan:
@@ -327,7 +326,9 @@ def _column_plan(recipe: Recipe, without: frozenset[str]) -> ColumnPlan:
         elif chosen:
             planned.append(Planned(group, len(names), chosen))
             names += [group.names[number] for number in chosen]
-    return ColumnPlan(tuple(names), tuple(planned), {name: forms[name] for name in names if name in forms}, left_out)
+    of_columns = np.array([forms.get(name, "none") for name in names])
+    normalised = {form: np.flatnonzero(of_columns == form) for form in set(forms.values())}
+    return ColumnPlan(tuple(names), tuple(planned), normalised, left_out)
 
 
 def matching(what: str, patterns: Sequence[str], names: Sequence[str]) -> list[str]:
@@ -366,10 +367,12 @@ def rows_without_features(
     names: tuple[str, ...],
     recipe: Mapping[str, Any],
     fingerprint: Mapping[str, Any],
+    query_groups: Ints | None = None,
 ) -> RankingData:
     """Return everything but the features of a run in trec_eval's order: X is a zero-stride placeholder of NaN.
 
     names, recipe, fingerprint  those of the features
+    query_groups                those of near duplicates, see `query_groups`
     """
     labels = ideal_labels = ideal_ptr = None
     if qrels is not None:
@@ -385,6 +388,7 @@ def rows_without_features(
         base_scores=run.scores,
         ideal_labels=ideal_labels,
         ideal_ptr=ideal_ptr,
+        query_groups=query_groups,
         recipe=recipe,
         fingerprint=fingerprint,
         retriever=run.retriever,
@@ -392,7 +396,7 @@ def rows_without_features(
     )
 
 
-def _resolved(recipe: Recipe, forward: ForwardIndex, records: Records) -> Recipe:
+def resolved(recipe: Recipe, forward: ForwardIndex, records: Records) -> Recipe:
     """Return the recipe with explicit names: of what the index and the records have."""
     found = {
         "vectors": None if records.vectors is None else records.vectors.checksum,
@@ -400,12 +404,39 @@ def _resolved(recipe: Recipe, forward: ForwardIndex, records: Records) -> Recipe
         "history": None if records.history is None else records.history.checksum,
     }
     check_resources(recipe, found)
-    spaces = {*(() if records.vectors is None else records.vectors.spaces)} | ({ENCODER} if records.encoded else set())
+    names = {
+        "fields": tuple(forward.fields),
+        "numbers": tuple(forward.numbers),
+        "functions": _usable_functions(recipe, forward, records.documents),
+        "runs": tuple(records.runs),
+    }
+    spaces = () if records.vectors is None else tuple(records.vectors.spaces)
+    return _resolved(recipe, tuple(names.items()), tuple(found.items()), spaces, records.passages)
+
+
+@lru_cache(maxsize=32)
+def _resolved(
+    recipe: Recipe,
+    known: tuple[tuple[str, tuple[str, ...]], ...],
+    made_with: tuple[tuple[str, str | None], ...],
+    spaces: tuple[str, ...],
+    passages: Passages | None,
+) -> Recipe:
+    """Return the recipe with explicit names, which is checked once for all queries of a model on an index.
+
+    known      what the index and the records have: fields, numbers, functions and other runs
+    made_with  checksums, and the name of the encoder
+    spaces     of vectors, but for that of the encoder
+    passages   those of the index
+    """
+    names = dict(known)
+    found = dict(made_with)
+    spaces = (*spaces, ENCODER) if found["encoder"] else spaces
     families = recipe.families
     if families is None:
-        learned = () if records.history is None else history_family_names(spaces)
-        passages = () if records.passages is None else (PASSAGES,)
-        families = (*default_family_names(), *passages, *space_family_names(spaces), *learned)
+        learned = history_family_names(spaces) if found["history"] else ()
+        on_request = () if passages is None else (PASSAGES,)
+        families = (*default_family_names(), *on_request, *space_family_names(spaces), *learned)
     needed = {family(name).needs_space: name for name in families if family(name).needs_space}
     lacking = next((space for space in needed if space not in spaces), None)
     if lacking is not None:
@@ -413,25 +444,27 @@ def _resolved(recipe: Recipe, forward: ForwardIndex, records: Records) -> Recipe
             f"vectors: expected the space {lacking} for the family {needed[lacking]}, got "
             f"{', '.join(sorted(spaces))}. Learn the vectors of an index with positions, or leave the family out."
         )
-    missing = [name for name in recipe.runs if name not in records.runs]
+    missing = [name for name in recipe.runs if name not in names["runs"]]
     if missing:
         raise InvalidInputError(
             f"runs: expected the runs that the recipe names ({', '.join(recipe.runs)}), got none called "
             f"{missing[0]!r}. Give it, e.g. --run {missing[0]}=FILE, or with texts as a number of each."
         )
-    recipe = replace(
+    return replace(
         recipe,
+        fields=known_names("fields", recipe.fields, names["fields"]),
         families=families,
-        runs=recipe.runs or tuple(records.runs),
+        numbers=known_names("numbers", recipe.numbers, names["numbers"]),
+        functions=defined_functions(recipe.functions, names["functions"]),
+        runs=recipe.runs or names["runs"],
         vectors=found["vectors"] if needed.keys() - {ENCODER} else None,
         history=found["history"] if any(family(name).needs_history for name in families) else None,
         encoder=found["encoder"] if ENCODER in needed else None,
-        passages=(recipe.passages or str(records.passages or Passages())) if PASSAGES in families else None,
+        passages=(recipe.passages or str(passages or Passages())) if PASSAGES in families else None,
     )
-    return recipe.resolve(forward.fields, forward.numbers, _usable_functions(recipe, forward, records.documents))
 
 
-def _usable_functions(recipe: Recipe, forward: ForwardIndex, documents: Documents | None) -> list[str]:
+def _usable_functions(recipe: Recipe, forward: ForwardIndex, documents: Documents | None) -> tuple[str, ...]:
     """Return the names of the functions that can be called: of those over documents none, if the index stores none."""
     unusable = [name for name, function in functions().items() if function.over == "document"]
     if unusable and documents is not None:
@@ -445,7 +478,7 @@ def _usable_functions(recipe: Recipe, forward: ForwardIndex, documents: Document
         )
     if unusable and recipe.functions is None:
         _log.info("features %s are left out: the index does not store documents.", ", ".join(unusable))
-    return [name for name in functions() if name not in unusable]
+    return tuple(name for name in functions() if name not in unusable)
 
 
 def check_resources(recipe: Recipe, found: Mapping[str, str | None]) -> None:
@@ -471,7 +504,7 @@ def check_resources(recipe: Recipe, found: Mapping[str, str | None]) -> None:
             )
 
 
-def scores_in(other: Run, run: Run) -> Floats:
+def scores_in(other: Run, run: Run | RankingData) -> Floats:
     """Return score and rank in another run of each row of a run, (n_rows, 2) float64; NaN where it has no such row."""
     other = other.select(other.query_numbers([query_id for query_id in run if query_id in other]))
     other = other.take(other.trec_order())
@@ -480,23 +513,6 @@ def scores_in(other: Run, run: Run) -> Floats:
     rows, other_rows = other.matches(run.query_ids, run.query_ptr, run.doc_ids)
     table[rows, 0], table[rows, 1] = other.scores[other_rows], ranks[other_rows]
     return table
-
-
-def _tokens_of(run: Run, query_terms: Mapping[str, Sequence[str]]) -> list[Sequence[str]]:
-    """Return the tokens of each query of a run; refuse a query without an entry, or with text in place of tokens."""
-    missing = [query_id for query_id in run if query_id not in query_terms]
-    if missing:
-        raise InvalidInputError(
-            f"topics: expected a topic for every query of the run, got none for {len(missing)} of {len(run)}, "
-            f"e.g. {missing[0]!r}. Add the topics or drop these queries from the run."
-        )
-    for query_id in run:
-        if isinstance(query_terms[query_id], str):
-            raise InvalidInputError(
-                f"topics: expected a list of analysed terms for query {query_id!r}, got text. "
-                "Analyse it as the index was."
-            )
-    return [query_terms[query_id] for query_id in run]
 
 
 def doc_numbers(forward: ForwardIndex, run: Run) -> Ints:

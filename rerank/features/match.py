@@ -78,7 +78,7 @@ class Candidates:
         Returns documents by number as they were indexed; None where the index does not store them.
     vectors : rerank.vectors.encoder.QueryVectors, optional
         Vectors of the queries and of the documents, for the families that need them.
-    history : rerank.history.base.IndexHistory, optional
+    history : rerank.history.judged.IndexHistory, optional
         What is learned from judgements, for the families that need it.
     columns : dict from str to ndarray
         Columns that are computed already, by family, see `base.columns_of`.

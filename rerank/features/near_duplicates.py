@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from rerank.features.match import cached_by_field
 from rerank.runtime.numerics import array_log
-from rerank.types import Floats, Ints, pointers, query_rows
+from rerank.types import Floats, Ints, query_rows
 from rerank.types.forward import ForwardIndex
 from rerank.types.retriever import CONTENTS
-from rerank.types.vocabulary import find_terms
+from rerank.types.vocabulary import counted_terms, find_terms
 from rerank.vectors.vectors import log_idf
 
 NEAR = 0.8  # least cosine of near-duplicate queries
@@ -37,19 +37,14 @@ def query_groups(forward: ForwardIndex, tokens: Sequence[Sequence[str]]) -> Ints
 
     All words count alike where the index has no text of whole documents.
     """
-    counters = [Counter(of_query) for of_query in tokens]
-    words = sorted({word for counter in counters for word in counter})
-    number = {word: place for place, word in enumerate(words)}
-    rows = [sorted((number[word], count) for word, count in counter.items()) for counter in counters]
-    flat = np.array([pair for row in rows for pair in row], dtype=np.int32).reshape(-1, 2)
-    query_words = flat[:, 0]
-    freqs = flat[:, 1]
-    word_ptr = pointers([len(row) for row in rows])
+    words = sorted(set().union(*tokens))
+    numbers = {word: number for number, word in enumerate(words)}
+    word_ptr, query_words, freqs = counted_terms(tokens, numbers)
     idf = word_idf(forward, words) if CONTENTS in forward.fields else np.ones(len(words))
     weights = unit_weights(freqs, idf[query_words], word_ptr)
     same: dict[object, int] = {}
-    first = np.array([same.setdefault(tuple(row), query) for query, row in enumerate(rows)], dtype=np.int64)
-    return near_duplicates(weights, query_words, word_ptr, first, NEAR)
+    first = [same.setdefault(frozenset(Counter(of_query).items()), query) for query, of_query in enumerate(tokens)]
+    return near_duplicates(weights, query_words, word_ptr, np.array(first, dtype=np.int64), NEAR)
 
 
 def near_duplicates(
@@ -95,14 +90,8 @@ def term_idf(forward: ForwardIndex) -> Floats:
 
 def word_idf(forward: ForwardIndex, words: Sequence[str]) -> Floats:
     """Return the idf of words, (n_words,) float64; a word that no document holds has that of one document."""
-    return known_idf(forward, find_terms(forward, [word.encode("utf8") for word in words]))
-
-
-def known_idf(forward: ForwardIndex, terms: Ints) -> Floats:
-    """Return the idf of terms by number, (n_terms,) float64; -1 has the idf of a term of one document."""
-    idf = term_idf(forward)
-    most = float(array_log(max(forward.n_docs, 1)))
-    if not len(idf):
-        return np.full(len(terms), most)
-    values = np.where(terms >= 0, idf[np.maximum(terms, 0)], 0.0)
-    return np.where(values > 0.0, values, np.where(terms >= 0, 0.0, most))
+    terms = find_terms(forward, [word.encode("utf8") for word in words])
+    known = np.flatnonzero(terms >= 0)
+    values = np.full(len(terms), float(array_log(max(forward.n_docs, 1))))
+    values[known] = term_idf(forward)[terms[known]]
+    return values

@@ -1,13 +1,21 @@
 """Recipes: which features to compute, and the parameters of the retrieval models.
 
-Feature families by the name that recipes use.
+Families of features by the name that recipes use, and the documentation that each feature carries.
+
+The columns that a recipe asks for, in groups that one family fills.
+
+The documentation of all features, and the default recipe as a commented TOML file.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from functools import cached_property
+from math import inf, isinf
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,6 +36,56 @@ register = _REGISTRY.register
 NORMALISATIONS = ("none", "minmax", "zscore", "rank")
 _MOST = 1e9  # larger parameters overflow, or make all documents equal
 _LEAST = 1e-9  # where 0 divides by zero
+
+
+class Missing(StrEnum):
+    """Why a feature is undefined for a row, and hence NaN."""
+
+    NO_QUERY_TERMS = "the query has no terms"
+    NO_KNOWN_TERM = "no term of the query occurs in the field of any document"
+    EMPTY_FIELD = "the field of the document is empty"
+    NO_MATCH = "the field of the document holds no term of the query"
+    ONE_MATCH = "the field of the document holds fewer than two terms of the query"
+    NO_FEEDBACK = "the field is empty in all of the query's first documents"
+    NOT_IN_RUN = "the other run does not hold the document for the query"
+    NO_NUMBER = "the document has no such number"
+    FUNCTION = "the user's function returned NaN"
+    NO_TEXT = "the query or the document has no text"
+    NO_VECTOR = "no term of the query, or none of the field of the document, has a vector"
+    NO_HISTORY = "the history holds nothing for the query and the document"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One feature and its documentation.
+
+    Parameters
+    ----------
+    name : str
+        Name of the column. Features of a field append the field's name: `bm25` becomes `bm25.title`.
+    meaning : str
+        What the feature measures, in a sentence.
+    formula : str
+        The formula as implemented, in the notation of the family's module docstring.
+    source : str
+        Where the definition comes from.
+    unit : str
+        Unit of the values.
+    low, high : float, default=0.0, inf
+        Bounds of the values, both inclusive.
+    missing : tuple of Missing, default=()
+        When the value is NaN; never if empty.
+
+    """
+
+    name: str
+    meaning: str
+    formula: str
+    source: str
+    unit: str
+    low: float = 0.0
+    high: float = inf
+    missing: tuple[Missing, ...] = ()
 
 
 class Family:
@@ -57,7 +115,7 @@ class Family:
 
     """
 
-    listed: ClassVar[Sequence[Any]] = ()
+    listed: ClassVar[Sequence[Feature]] = ()
     needs_positions: ClassVar[bool] = False
     on_request: ClassVar[bool] = False
     calling_thread: ClassVar[bool] = False
@@ -67,7 +125,7 @@ class Family:
     rising: ClassVar[tuple[str, ...]] = ()
     falling: ClassVar[tuple[str, ...]] = ()
 
-    def features(self, recipe: Recipe) -> Sequence[Any]:
+    def features(self, recipe: Recipe) -> Sequence[Feature]:
         """Return the features in the order of their columns."""
         return self.listed
 
@@ -77,6 +135,14 @@ class Family:
         rows  a `FieldBlock` for a family of a field, `Candidates` for another
         """
         raise NotImplementedError
+
+
+class FieldFamily(Family):
+    """Features of a query and one field of a document, for each field of the recipe, from a `match.FieldBlock`."""
+
+
+class RunFamily(Family):
+    """Features that depend on no field, but on the query, the run or the whole document: on `match.Candidates`."""
 
 
 def index_family_names() -> tuple[str, ...]:
@@ -231,37 +297,6 @@ class Recipe:
     def __hash__(self) -> int:
         return hash((self.fields, self.families, self.features, *self.normalisation.items(), self.numbers, self.runs))
 
-    def resolve(
-        self, index_fields: Iterable[str], index_numbers: Iterable[str] = (), functions: Iterable[str] = ()
-    ) -> Recipe:
-        """Return the recipe with explicit names for an index.
-
-        Parameters
-        ----------
-        index_fields, index_numbers : iterable of str
-            Fields and numbers of the index.
-        functions : iterable of str
-            Names of the user-defined functions.
-
-        Returns
-        -------
-        Recipe
-            The recipe without None.
-
-        Raises
-        ------
-        InvalidInputError
-            If the recipe names a field, number or function that does not exist.
-
-        """
-        return replace(
-            self,
-            fields=_known("fields", self.fields, index_fields),
-            numbers=_known("numbers", self.numbers, index_numbers),
-            functions=defined_functions(self.functions, tuple(functions)),
-            families=default_family_names() if self.families is None else self.families,
-        )
-
     def to_dict(self) -> dict[str, Any]:
         """Return the recipe as plain JSON values, the inverse of `from_dict`.
 
@@ -271,7 +306,8 @@ class Recipe:
             The attributes; tuples are lists.
 
         """
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        values = {**vars(self), "normalisation": dict(self.normalisation)}
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
 
     def to_toml(self) -> str:
         """Return the recipe as TOML, the inverse of `from_toml`; keys without a value are left out.
@@ -344,7 +380,7 @@ class Recipe:
             raise FileFormatError(path, None, str(error)) from None
 
 
-def _known(key: str, wanted: tuple[str, ...] | None, of_index: Iterable[str]) -> tuple[str, ...]:
+def known_names(key: str, wanted: tuple[str, ...] | None, of_index: Iterable[str]) -> tuple[str, ...]:
     """Return the wanted names, all of the index for None; refuse names that the index does not have."""
     known = dict.fromkeys(of_index)
     unknown = [name for name in wanted or () if name not in known]
@@ -366,3 +402,154 @@ def defined_functions(wanted: tuple[str, ...] | None, defined: tuple[str, ...]) 
             "its file (--functions FILE)."
         )
     return defined if wanted is None else wanted
+
+
+@dataclass(frozen=True)
+class ColumnGroup:
+    """Adjacent columns that one family fills, for one field or for none.
+
+    Parameters
+    ----------
+    name : str
+        Name of the family.
+    family : Family
+        The family.
+    field : str or None
+        Name of the field; None for a `RunFamily`.
+    features : tuple of Feature
+        The features in the order of their columns.
+
+    """
+
+    name: str
+    family: Family
+    field: str | None
+    features: tuple[Feature, ...]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        suffix = "" if self.field is None else f".{self.field}"
+        return tuple(feature.name + suffix for feature in self.features)
+
+
+def column_groups(recipe: Recipe) -> tuple[ColumnGroup, ...]:
+    """Return the columns of a recipe: first field by field, then those that depend on no field."""
+    families = {name: family(name) for name in recipe.families or ()}
+    return tuple(
+        ColumnGroup(name, member, field, tuple(member.features(recipe)))
+        for field in (*(recipe.fields or ()), None)
+        for name, member in families.items()
+        if isinstance(member, FieldFamily) == (field is not None)
+    )
+
+
+def columns_of(name: str, rows: Any, recipe: Recipe) -> NDArray[np.float32]:
+    """Return the columns of a family, (n_rows, n_features) float32, which are computed once for these rows.
+
+    rows  a `FieldBlock` for a family of a field, `Candidates` for another
+    """
+    if name not in rows.columns:
+        member = family(name)
+        rows.columns[name] = np.empty((rows.n_rows, len(member.features(recipe))), dtype=np.float32)
+        member.fill(rows, recipe, rows.columns[name])
+    columns: NDArray[np.float32] = rows.columns[name]
+    return columns
+
+
+def directions(recipe: Mapping[str, Any] | None, names: Collection[str]) -> dict[str, int]:
+    """Return the direction of each feature that has one, 1 where more is better and -1 where less is.
+
+    recipe  of the data, as plain JSON values
+    names   of the features
+    """
+    if recipe is None:
+        raise InvalidInputError(
+            "monotone_constraints: expected features of `rerank features` beside 'features', got others, whose "
+            "directions nobody has declared. Name them, e.g. {'bm25': 1}."
+        )
+    found = {}
+    for group in column_groups(Recipe.from_dict(recipe)):
+        for feature, name in zip(group.features, group.names, strict=True):
+            for sign, patterns in ((1, group.family.rising), (-1, group.family.falling)):
+                if name in names and any(fnmatchcase(feature.name, pattern) for pattern in patterns):
+                    found[name] = sign
+    return found
+
+
+def default_features(name: str) -> tuple[Feature, ...]:
+    """Return the features of a family for the default recipe, without a field's name."""
+    return tuple(family(name).features(Recipe()))
+
+
+def template() -> str:
+    """Return the default recipe as TOML; a line in comments shows an option and its default or an example."""
+    on_request = [name for name, member in known_families().items() if member.on_request]
+    learned = ", ".join(history_family_names())
+    parameters = {key: value for key, value in Recipe().to_dict().items() if isinstance(value, float)}
+    return "\n".join(
+        [
+            "# A recipe: what is computed for each query-document pair. What is left out keeps its default.",
+            "# `rerank features --list` says what every family computes.",
+            "",
+            "# Fields of the index; all of them, and contents, the whole document, by default.",
+            '# fields = ["contents", "title", "body"]',
+            "",
+            f"# Families; on request also {', '.join(on_request)}; with a history also {learned}.",
+            f"families = {json.dumps(default_family_names())}",
+            "",
+            "# Columns to keep, by name or pattern; all by default.",
+            '# features = ["bm25.*", "rm3_10.contents", "run.score"]',
+            "",
+            "# Numbers of the documents, functions of your own, and other runs: all that are there by default.",
+            '# numbers = ["year"]',
+            '# functions = ["my_feature"]',
+            '# runs = ["dense"]',
+            "",
+            "# Words of a passage, and from one to the next, for the family passages; by default those of the index.",
+            f'# passages = "{Passages()}"',
+            "",
+            "# Parameters of the models.",
+            *(f"{key} = {value:g}" for key, value in parameters.items()),
+            "",
+            f"# Values within the query: {', '.join(NORMALISATIONS)}; by column or pattern, the last that fits holds.",
+            "[normalisation]",
+            '"*" = "none"',
+            '# "bm25.*" = "minmax"',
+            "",
+        ]
+    )
+
+
+def catalogue() -> str:
+    """Return every feature of every family: name, meaning, formula, source, unit, range, when it is missing."""
+    return "\n\n".join(_family(name, member) for name, member in known_families().items())
+
+
+def _family(name: str, member: Family) -> str:
+    features = default_features(name)
+    about = [f"{len(features)} features of {'every field' if isinstance(member, FieldFamily) else 'no field'}"]
+    if not features:
+        about = [str(member.__doc__).rstrip(".")]
+    when = "with a history, which is learned from judgements" if member.needs_history else "by default"
+    about.append("where a recipe names it" if member.on_request else when)
+    if member.needs_positions:
+        about.append("needs positions")
+    return "\n".join([f"{name} ({', '.join(about)})", *(_feature(feature) for feature in features)])
+
+
+def _feature(feature: Feature) -> str:
+    low, high = (
+        ("-" if value < 0 else "") + "infinity" if isinf(value) else f"{value:g}"
+        for value in (feature.low, feature.high)
+    )
+    return "\n".join(
+        [
+            f"  {feature.name}",
+            f"    {feature.meaning}",
+            f"    formula  {feature.formula}",
+            f"    source   {feature.source}",
+            f"    unit     {feature.unit}, {low} to {high}",
+            f"    missing  {' or '.join(feature.missing) or 'never'}",
+        ]
+    )

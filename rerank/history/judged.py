@@ -5,6 +5,8 @@ label  a positive label: documents that are judged not relevant are left out
 
 What is learned from the documents alone: their most characteristic terms, and the nearest documents of each.
 
+Base classes of the families that are learned from judgements: each score has its rank and gap within the query.
+
     w(t, d)   (1 + ln tf) * ln(N / df) in the whole document
     v(d)      the weights of the document's TERMS heaviest terms, divided by their norm
 
@@ -16,30 +18,33 @@ Salton & Buckley, Information Processing & Management 1988 (the weights).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
+from math import inf
 from threading import RLock
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.features.families.run import relate
 from rerank.features.match import Candidates
 from rerank.features.near_duplicates import term_idf, unit_weights, word_idf
+from rerank.features.recipe import Feature, Missing, Recipe, RunFamily
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import array_log, log
 from rerank.runtime.threads import in_threads, kernel_threads, row_parts
-from rerank.types import Floats, Ints, joined_rows, pointers
+from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
 from rerank.types.forward import ForwardIndex
-from rerank.types.ids import Ids, id_array
+from rerank.types.ids import Ids, by_number, id_array
 from rerank.types.retriever import CONTENTS
+from rerank.types.vocabulary import counted_terms
 
 TERMS = 40  # heaviest terms of a document that are kept
 NEAREST = 20  # documents of each document
-FOLDS_OF_QUERIES = "folds"  # among what is prepared
 MOST_POSTINGS = 1 << 14  # documents of a term that are compared with each other; terms of more documents are left out
 
 
@@ -75,12 +80,9 @@ class Judged:
         folds: list[int],
     ) -> Judged:
         """Return the queries of a history, see `History`, without the documents that the index does not hold."""
-        counters = [Counter(of_query) for of_query in terms]
-        words = tuple(sorted({word for counter in counters for word in counter}))
-        number = {word: index for index, word in enumerate(words)}
-        pairs = [sorted((number[word], count) for word, count in counter.items()) for counter in counters]
-        flat = np.array([pair for of_query in pairs for pair in of_query], dtype=np.int32).reshape(-1, 2)
-        query = np.repeat(np.arange(len(counters)), [len(of_query) for of_query in doc_ids])
+        words = tuple(sorted(set().union(*terms)))
+        word_ptr, query_words, freqs = counted_terms(terms, {word: number for number, word in enumerate(words)})
+        query = np.repeat(np.arange(len(terms)), [len(of_query) for of_query in doc_ids])
         docs = forward.doc_numbers(id_array([doc_id for of_query in doc_ids for doc_id in of_query]))
         flat_labels = np.array([label for of_query in labels for label in of_query], dtype=np.float32)
         order = np.lexsort((docs, query))
@@ -89,10 +91,10 @@ class Judged:
             query_ids=id_array(query_ids),
             folds=np.array(folds, dtype=np.int64),
             words=words,
-            word_ptr=pointers([len(of_query) for of_query in pairs]),
-            query_words=np.ascontiguousarray(flat[:, 0]),
-            freqs=np.ascontiguousarray(flat[:, 1]),
-            doc_ptr=pointers(np.bincount(query[order], minlength=len(counters))),
+            word_ptr=word_ptr,
+            query_words=query_words,
+            freqs=freqs,
+            doc_ptr=pointers(np.bincount(query[order], minlength=len(terms))),
             docs=docs[order].astype(np.int32),
             labels=flat_labels[order],
         )
@@ -194,8 +196,9 @@ class IndexHistory:
         idf = word_idf(self.forward, self.judged.words)
         return unit_weights(self.judged.freqs, idf[self.judged.query_words], self.judged.word_ptr)
 
+    @cached_property
     def _fold_of_queries(self) -> dict[str | tuple[str, ...], int]:
-        """Return the fold of each query, by its id and by its sorted terms."""
+        """The fold of each query, by its id and by its sorted terms."""
         folds = self.judged.folds.tolist()
         by_terms = {tuple(terms): fold for terms, fold in zip(self.terms, folds, strict=True)}
         return {**dict(zip(self.judged.query_ids.tolist(), folds, strict=True)), **by_terms}
@@ -204,11 +207,8 @@ class IndexHistory:
         """Return each query as the families need it."""
         return [self.query(candidates, query) for query in range(len(candidates.words))]
 
-    def query(self, candidates: Candidates, query: int, query_id: str = "") -> HistoryQuery:
-        """Return a query of the candidates as the learned families need it.
-
-        query_id  the id, where the candidates have none
-        """
+    def query(self, candidates: Candidates, query: int) -> HistoryQuery:
+        """Return a query of the candidates as the learned families need it."""
         first, last = candidates.term_ptr[query : query + 2].tolist()
         words = candidates.words[query]
         freqs = candidates.query_freq[first:last]
@@ -218,9 +218,8 @@ class IndexHistory:
         order = np.argsort(numbers, kind="stable")
         known = order[numbers[order] >= 0]
         terms = tuple(sorted(word for word, n in zip(words, freqs.tolist(), strict=True) for _ in range(n)))
-        query_id = query_id or str(candidates.query_ids[query])
-        fold_of = self.prepared(FOLDS_OF_QUERIES, self._fold_of_queries)
-        folds = [fold_of.get(query_id, -1), fold_of.get(terms, -1)]
+        fold_of = self._fold_of_queries
+        folds = [fold_of.get(str(candidates.query_ids[query]), -1), fold_of.get(terms, -1)]
         rows = slice(*candidates.query_ptr[query : query + 2].tolist())
         docs = candidates.docs[rows]
         if self.of_texts is not None:
@@ -236,20 +235,6 @@ class IndexHistory:
 
 
 @dataclass(frozen=True, eq=False)
-class DocTerms:
-    """Some terms of each document.
-
-    ptr      (n_docs + 1,) int64 first term of each document
-    terms    (n_postings,) int32 term numbers of the index
-    weights  (n_postings,) float32
-    """
-
-    ptr: Ints
-    terms: NDArray[np.int32]
-    weights: NDArray[np.float32]
-
-
-@dataclass(frozen=True, eq=False)
 class Neighbours:
     """The nearest documents of each document.
 
@@ -262,42 +247,34 @@ class Neighbours:
 
 
 def document_neighbours(forward: ForwardIndex, threads: int | None = None) -> Neighbours:
-    """Return the nearest documents of each document of an index; the number of threads changes nothing."""
-    with kernel_threads(threads) as n_threads:
-        return nearest_documents(heaviest_terms(forward, n_threads), len(forward.term_ptr) - 1, n_threads)
+    """Return the nearest documents of each document by the cosine of v(d), but for those of cosine 0.
 
-
-def heaviest_terms(forward: ForwardIndex, threads: int = 1) -> DocTerms:
-    """Return the heaviest terms of each document, ties by term number; weights have norm 1."""
+    The number of threads changes nothing.
+    """
     field = forward.fields[CONTENTS]
     idf = term_idf(forward)
+    n_docs = forward.n_docs
     ptr = pointers(np.minimum(np.diff(field.doc_ptr), TERMS))
-    terms = np.empty(ptr[-1], np.int32)
+    terms = np.empty(ptr[-1], np.int32)  # the heaviest of each document, ascending
     weights = np.empty(ptr[-1], np.float32)
     postings = (read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs))
-
-    def fill(docs: slice) -> None:
-        _fill_heaviest(postings, idf, ptr, docs.start, min(docs.stop, len(ptr) - 1), terms, weights)
-
-    with read_in_order(*postings):
-        in_threads(fill, row_parts(len(ptr) - 1, threads), threads)
-    return DocTerms(ptr, terms, weights)
-
-
-def nearest_documents(doc_terms: DocTerms, n_terms: int, threads: int = 1) -> Neighbours:
-    """Return the nearest documents of each document by the cosine of v(d); documents of cosine 0 are left out."""
-    n_docs = len(doc_terms.ptr) - 1
-    order = np.argsort(doc_terms.terms, kind="stable")
-    term_ptr = pointers(np.bincount(doc_terms.terms, minlength=n_terms))
-    docs = np.repeat(np.arange(n_docs, dtype=np.int32), np.diff(doc_terms.ptr))[order]
-    inverted = (term_ptr, docs, doc_terms.weights[order])
     out = Neighbours(np.full((n_docs, NEAREST), -1, np.int32), np.zeros((n_docs, NEAREST), np.float32))
-    forward = (doc_terms.ptr, doc_terms.terms, doc_terms.weights)
 
-    def fill(rows: slice) -> None:
-        _fill_nearest(forward, inverted, MOST_POSTINGS, rows.start, min(rows.stop, n_docs), out.docs, out.cosines)
+    def fill_heaviest(docs: slice) -> None:
+        _fill_heaviest(postings, idf, ptr, docs.start, min(docs.stop, n_docs), terms, weights)
 
-    in_threads(fill, row_parts(n_docs, threads), threads)
+    def fill_nearest(docs: slice) -> None:
+        _fill_nearest(
+            (ptr, terms, weights), inverted, MOST_POSTINGS, docs.start, min(docs.stop, n_docs), out.docs, out.cosines
+        )
+
+    with kernel_threads(threads) as n_threads:
+        parts = row_parts(n_docs, n_threads)
+        with read_in_order(*postings):
+            in_threads(fill_heaviest, parts, n_threads)
+        term_ptr, order = by_number(terms, len(forward.term_ptr) - 1)
+        inverted = (term_ptr, query_rows(ptr)[order].astype(np.int32), weights[order])
+        in_threads(fill_nearest, parts, n_threads)
     return out
 
 
@@ -361,3 +338,132 @@ def _insert(doc, value, docs, values, count):  # type: ignore[no-untyped-def]
         index -= 1
     docs[index], values[index] = doc, value
     return min(count + 1, len(docs))
+
+
+class LearnedFamily(RunFamily):
+    """Scores that are learned from judgements.
+
+    Attributes
+    ----------
+    scores : tuple of Feature
+        The scores; columns are each score, its rank and its gap.
+
+    """
+
+    needs_history: ClassVar[bool] = True
+    evidence: ClassVar[str] = "judgements of similar queries"
+    rising: ClassVar[tuple[str, ...]] = ("*",)
+    falling: ClassVar[tuple[str, ...]] = ("*.rank", "*.gap")
+    scores: ClassVar[tuple[Feature, ...]]
+
+    def features(self, recipe: Recipe) -> Sequence[Feature]:
+        """Return the features in the order of their columns."""
+        return [feature for score in self.scores for feature in (score, *_rank_and_gap(score))]
+
+    @abstractmethod
+    def prepare(self, history: IndexHistory, vectors: Any) -> Any:
+        """Return what `score` needs of all judged queries; it is kept with the history.
+
+        vectors  for a family that needs a space of them
+        """
+
+    def prepared(self, history: IndexHistory, vectors: Any) -> Any:
+        """Return what `prepare` returns, kept by family and, where it needs vectors, by their checksum."""
+        name = type(self).__name__
+        if vectors is not None and self.needs_space:
+            name = f"{name} {vectors.checksum}"
+        return history.prepared(name, partial(self.prepare, history, vectors))
+
+    @abstractmethod
+    def score(self, prepared: Any, history: IndexHistory, query: HistoryQuery, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, n_scores) of one query, which is NaN before."""
+
+    def fill(self, candidates: Candidates, recipe: Recipe, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, 3 * n_scores)."""
+        history = candidates.history
+        vectors = candidates.vectors
+        values = np.full((candidates.n_rows, len(self.scores)), np.nan, dtype=np.float32)
+        space = None if vectors is None else vectors.vectors
+        for number, query in enumerate(candidates.history_queries):
+            rows = slice(*candidates.query_ptr[number : number + 2].tolist())
+            if self.needs_space and vectors is not None:
+                query = replace(query, vector=vectors.queries[self.needs_space][number])
+            self.score(self.prepared(history, space), history, query, values[rows])
+            out[rows, 2::3] = np.fmax.reduce(values[rows], axis=0, initial=-np.inf) - values[rows]
+        out[:, 0::3] = values
+        out[:, 1::3] = relate(candidates.query_ptr, values)[:, 2::3]
+
+
+class DocumentFamily(LearnedFamily):
+    """A score of documents for a query, and its mean over the nearest documents of each document."""
+
+    @abstractmethod
+    def document_scores(self, prepared: Any, history: IndexHistory, query: HistoryQuery) -> Floats:
+        """Return the score of each document, (n_docs,) float64; 0 where it has none."""
+
+    def score(self, prepared: Any, history: IndexHistory, query: HistoryQuery, out: NDArray[np.float32]) -> None:
+        """Fill `out` (n_rows, 2)."""
+        near = history.neighbours
+        _emit(self.document_scores(prepared, history, query), near.docs, near.cosines, query.docs, out)
+
+    def all_scores(self, prepared: Any, history: IndexHistory, query: HistoryQuery) -> Floats:
+        """Return the sum of both scores of each document of the index, (n_docs,) float64; 0 where both are missing."""
+        every = replace(query, docs=np.arange(history.n_docs))
+        scores = np.full((history.n_docs, 2), np.nan, dtype=np.float32)
+        self.score(prepared, history, every, scores)
+        total: Floats = np.nansum(scores.astype(np.float64), axis=1)
+        return total
+
+
+def with_smoothed(score: Feature) -> tuple[Feature, Feature]:
+    """Return the documentation of a score, and of its mean over the nearest documents."""
+    smoothed = replace(
+        score,
+        name=f"{score.name}_smoothed",
+        meaning=f"Mean of {score.name} over the 20 documents that are nearest to the document.",
+        formula=f"sum over the 20 nearest documents of cos * {score.name} / sum of cos; cos of tf-idf vectors",
+        missing=(Missing.NO_HISTORY,),
+    )
+    return score, smoothed
+
+
+def _rank_and_gap(score: Feature) -> tuple[Feature, Feature]:
+    rank = replace(
+        score,
+        name=f"{score.name}.rank",
+        meaning=f"Rank of the document by {score.name}.",
+        formula="1 + number of candidates with a greater value",
+        unit="ranks",
+        low=1.0,
+        high=inf,
+    )
+    gap = replace(
+        score,
+        name=f"{score.name}.gap",
+        meaning=f"How far {score.name} is below the best of the query.",
+        formula=f"max - x; x = {score.name}",
+        low=0.0,
+        high=inf,
+    )
+    return rank, gap
+
+
+@kernel()
+def _emit(scores, near_docs, cosines, rows, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_rows, 2): the score of each row's document, and its mean over the nearest documents."""
+    for row in range(len(rows)):
+        doc = rows[row]
+        if doc < 0:
+            continue
+        total = 0.0
+        norm = 0.0
+        if scores[doc] > 0.0:
+            out[row, 0] = scores[doc]
+        for number in range(near_docs.shape[1]):
+            other = near_docs[doc, number]
+            if other < 0:
+                break
+            total += cosines[doc, number] * scores[other]
+            norm += cosines[doc, number]
+        if total > 0.0:
+            out[row, 1] = total / norm

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from rerank.lucene.texts import TextAnalyser
     from rerank.rankers.ranker import Ranker
     from rerank.types import Ints
-    from rerank.vectors.encoder import Encoded, EncodedDocuments, Encoder
+    from rerank.vectors.encoder import Encoded, Encoder
 
 
 VECTORS = "vectors"
@@ -95,40 +96,25 @@ def name_file(function: str, commit: str) -> Path:
 
 def stored_name(function: str, commit: str) -> str | None:
     """Return the name of the encoder or scorer that this user keeps with an index; None without one."""
+    what = f"the name of the {function}, got another text. Delete the file."
     file = name_file(function, commit)
-    if not file.is_file():
-        return None
-    try:
-        name = file.read_bytes()[: _MOST_CHARACTERS + 1].decode("utf8").strip()
-    except UnicodeDecodeError:
-        name = ""
-    if not name.isprintable() or not name or len(name) > _MOST_CHARACTERS:
-        raise FileFormatError(file, None, f"expected the name of the {function}, got another text. Delete the file.")
-    return name
+    return _kept(file, what, lambda text: text.isprintable() and 0 < len(text) <= _MOST_CHARACTERS)
 
 
 def kept_language(index: Path, commit: str) -> str | None:
     """Return the code of the language that is kept with an index; None without one."""
-    file = resource_folder(index, commit) / LANGUAGE
-    if not file.is_file():
-        return None
-    code = file.read_bytes()[:_MOST_CHARACTERS].decode("utf8", "replace").strip()
-    if not (code.isascii() and code.isalnum()):
-        raise FileFormatError(
-            file, None, "expected the code of a language, got another text. Run `rerank index INDEX --language`."
-        )
-    return code
+    what = "the code of a language, got another text. Run `rerank index INDEX --language`."
+    return _kept(resource_folder(index, commit) / LANGUAGE, what, lambda text: text.isascii() and text.isalnum())
 
 
-def kept_passages(folder: Path) -> Passages | None:
-    """Return the passages that are kept in an index's folder of resources; None without any."""
-    file = folder / PASSAGES
+def _kept(file: Path, what: str, is_valid: Callable[[str], Any]) -> str | None:
+    """Return the text of a file in one line; None without the file."""
     if not file.is_file():
         return None
-    try:
-        return Passages.parse(file.read_bytes()[:_MOST_CHARACTERS].decode("utf8", "replace").strip())
-    except InvalidInputError:
-        raise FileFormatError(file, None, "expected WINDOW/STRIDE of passages, got another text. Delete it.") from None
+    text = file.read_bytes()[: _MOST_CHARACTERS + 1].decode("utf8", "surrogateescape").strip()
+    if not is_valid(text):
+        raise FileFormatError(file, None, f"expected {what}")
+    return text
 
 
 @dataclass(frozen=True)
@@ -270,7 +256,9 @@ class BoundIndex(InOrder):
     @cached_property
     def passages(self) -> Passages | None:
         """The passages that `keep_passages` keeps with the index; None without."""
-        return kept_passages(self.resources)
+        what = "WINDOW/STRIDE of passages, got another text. Delete it."
+        sizes = _kept(self.resources / PASSAGES, what, re.compile("[0-9]+/[0-9]+").fullmatch)
+        return None if sizes is None else Passages.parse(sizes)
 
     def _resource(self, name: str, stored: str) -> Any:
         """Return what is bound under a name, the file of the index's folder where nothing is, or None."""
@@ -591,8 +579,9 @@ class BoundIndex(InOrder):
             return None
         from rerank.vectors.encoder import Encoded
 
-        stored = self._opened.encode(self.encoder, self.document_texts)
-        return Encoded(self.encoder.name, stored.documents, stored.queries(texts))
+        documents = self._opened.encode(self.encoder, self.document_texts)
+        queries = self.encoder.encode_queries(list(texts.values()), documents.shape[1])
+        return Encoded(self.encoder.name, documents, dict(zip(texts, queries, strict=True)))
 
     def encoded_documents(self) -> NDArray[np.float32]:
         """Return the encoder's vectors of all documents, which are computed now where there are none.
@@ -769,16 +758,16 @@ class _Opened:
         return found
 
     @cached_property
-    def _encoded(self) -> dict[str, EncodedDocuments]:
+    def _encoded(self) -> dict[str, NDArray[np.float32]]:
         return {}
 
-    def encode(self, encoder: Encoder, texts: Callable[[Ints], list[str]]) -> EncodedDocuments:
-        """Return the vectors of all documents by an encoder, with the encoder for queries."""
+    def encode(self, encoder: Encoder, texts: Callable[[Ints], list[str]]) -> NDArray[np.float32]:
+        """Return the vectors of all documents by an encoder."""
         from rerank.vectors.encoder import encoded_documents
 
         if encoder.name not in self._encoded:
             self._encoded[encoder.name] = encoded_documents(encoder, self.forward, texts)
-        return replace(self._encoded[encoder.name], encoder=encoder)
+        return self._encoded[encoder.name]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what identifies the index."""

@@ -18,7 +18,7 @@ from rerank.features.families.passages import MAX, N_COLUMNS, field_spans, fill_
 from rerank.features.match import gather_candidates, match
 from rerank.features.recipe import Recipe
 from rerank.index.bound import check_topics
-from rerank.index.texts import QueryTexts, position_ids, texts_of_queries
+from rerank.index.texts import position_ids, texts_of_queries
 from rerank.lucene.documents import stored_fields as stored_fields
 from rerank.lucene.texts import DocumentReader, TextDocument, UnusableTextError, check_characters
 from rerank.types import Ints, Run, Topics
@@ -162,22 +162,15 @@ def text_passages(index: BoundIndex, query: str, documents: Any, field: str | No
     query_texts = texts_of_queries(query, documents)
     reader = DocumentReader(index.forward, index.searcher.joined_fields, field)
     (terms,), (named,) = index.searcher.analyze([query]), query_texts.documents.values()
-    texts = [_text(reader, query_texts, doc_id, document, field) for doc_id, document in named.items()]
+    (query_id,) = query_texts.topics
+    read = [query_texts.read(reader, query_id, doc_id).document for doc_id in named]
+    texts = [document.contents if field == CONTENTS else document.texts.get(field, "") for document in read]
     try:
         return [passage for part in _text_parts(texts) for passage in _best(index, terms, part, field)]
     except UnusableTextError:
         for doc_id, text in zip(named, texts, strict=True):
-            check_characters({field: text}, query_texts.location(next(iter(query_texts.topics)), doc_id))
+            check_characters({field: text}, query_texts.location(query_id, doc_id))
         raise
-
-
-def _text(reader: DocumentReader, query_texts: QueryTexts, doc_id: str, document: Any, field: str) -> str:
-    """Return the text of a document's field."""
-    try:
-        read = reader.read(doc_id, document).document
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{query_texts.location(next(iter(query_texts.topics)), doc_id)}: {error}") from None
-    return read.contents if field == CONTENTS else read.texts.get(field, "")
 
 
 def _text_parts(items: Any) -> Iterator[Any]:

@@ -88,6 +88,13 @@ class QueryTexts:
         of_query = "" if query_id == QUERY else f"query {query_id!r}, "
         return self.locations.get((query_id, doc_id), f"documents: {of_query}{doc_id}")
 
+    def read(self, reader: DocumentReader, query_id: str, doc_id: str) -> ReadDocument:
+        """Return a document as a reader reads it; an error says where it is."""
+        try:
+            return reader.read(doc_id, self.documents[query_id][doc_id])
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{self.location(query_id, doc_id)}: {error}") from None
+
 
 def texts_of_queries(query: str | Mapping[str, str], documents: Any, scores: Any = None) -> QueryTexts:
     """Return the arguments of `Index.text_features` as records; raises InvalidInputError."""
@@ -206,12 +213,7 @@ def _batches(query_texts: QueryTexts, reader: DocumentReader) -> Iterator[dict[s
     batch: dict[str, dict[str, ReadDocument]] = {}
     n_rows = n_characters = 0
     for query_id, documents in query_texts.documents.items():
-        batch[query_id] = read = {}
-        for doc_id, document in documents.items():
-            try:
-                read[doc_id] = reader.read(doc_id, document)
-            except InvalidInputError as error:
-                raise InvalidInputError(f"{query_texts.location(query_id, doc_id)}: {error}") from None
+        batch[query_id] = read = {doc_id: query_texts.read(reader, query_id, doc_id) for doc_id in documents}
         n_rows += len(documents)
         n_characters += sum([sum(map(len, document.document.texts.values())) for document in read.values()])
         if n_rows >= _BATCH_ROWS or n_characters >= _BATCH_CHARACTERS:

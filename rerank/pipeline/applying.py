@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -46,11 +47,12 @@ if TYPE_CHECKING:
 IndexT = TypeVar("IndexT", bound="BoundIndex")
 SOURCES = ("bm25", "rm3")
 NEAREST = "lsi:200"  # of an index with vectors
+_RECIPES: WeakKeyDictionary[Ranker, tuple[Any, Recipe]] = WeakKeyDictionary()  # as stored, and as read
 _log = logging.getLogger("rerank")
 
 
 def model_recipe(model: Ranker) -> Recipe:
-    """Return the recipe of a model's features.
+    """Return the recipe of a model's features, which is read once for a model.
 
     Raises ModelMismatchError for a model without a recipe, or with a broken one, and InvalidInputError for one whose
     functions are not defined: a model stores the names of functions, not their code.
@@ -59,10 +61,13 @@ def model_recipe(model: Ranker) -> Recipe:
         raise ModelMismatchError(
             "model: expected the recipe of its features, got none. Train it on data of `rerank features`."
         )
-    try:
-        recipe = Recipe.from_dict(model.recipe_)
-    except InvalidInputError as error:
-        raise ModelMismatchError(f"model: {error}") from None
+    known = _RECIPES.get(model)
+    if known is None or known[0] is not model.recipe_:
+        try:
+            known = _RECIPES[model] = model.recipe_, Recipe.from_dict(model.recipe_)
+        except InvalidInputError as error:
+            raise ModelMismatchError(f"model: {error}") from None
+    recipe = known[1]
     defined_functions(recipe.functions, tuple(functions()))
     return recipe
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -34,80 +34,53 @@ from rerank.pipeline.applying import (
 from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.retrieval.base import DEPTH, run_names
 from rerank.retrieval.union import UnionRun
-from rerank.types import Floats, Ints, RankingData, Run, Topics, pointers, query_rows
-from rerank.types.ids import Ids
+from rerank.types import Floats, RankingData, Run, Topics, pointers, query_rows
 
 FIRST_STAGE_DEPTH = 10_000
 SomeRun = TypeVar("SomeRun", bound=Run)
 _log = logging.getLogger("rerank")
 
 
-@dataclass(frozen=True)
-class FirstStage:
-    """The model of the first stage.
-
-    Parameters
-    ----------
-    model : Ranker
-        The cheap model.
-    k : int
-        Number of candidates of each query that it scores.
-
-    """
-
-    model: Ranker
-    k: int = FIRST_STAGE_DEPTH
-
-    @classmethod
-    def of(cls, model: Ranker | str | Path | None, k: int | None, second_k: int) -> Self | None:
-        """Return the first stage of the arguments of `rerank`; None without a model.
-
-        Raises InvalidInputError for a depth without a model, or one below `second_k`, that of the second stage.
-        """
-        if model is None:
-            if k is not None:
-                raise InvalidInputError("first_k: expected a model of the first stage, got none. Give it (first=).")
-            return None
-        depth = max(FIRST_STAGE_DEPTH, second_k) if k is None else k
-        if depth < second_k:
-            raise InvalidInputError(
-                f"first_k: expected at least k, the {second_k} documents of the second stage, got {depth}. Raise it."
-            )
-        return cls(fitted_model(model), depth)
-
-    def choose(self, candidates: SomeRun, data: RankingData, k: int, base: Run | None = None) -> tuple[SomeRun, Run]:
-        """Return the k best candidates of each query by the model, and all candidates with the others behind these.
-
-        The chosen ones keep their scores and order: the features of the second stage are those of the candidates'
-        retriever, as in training. The others follow in the order of the model.
-        """
-        query = query_rows(candidates.query_ptr)
-        row = np.arange(candidates.n_rows)
-        position = ranks(candidates.query_ptr)
-        scores = self._scores(candidates, data, self.model.predict(data, base=base))
-        rank = np.empty(len(row), np.int64)
-        rank[np.lexsort((row, -scores, query))] = position
-        chosen = rank < k
-        order = np.lexsort((np.where(chosen, row, len(row) + rank), query))
-        kept = replace(
-            candidates,
-            query_ptr=pointers(np.minimum(np.diff(candidates.query_ptr), k)),
-            doc_ids=candidates.doc_ids[chosen],
-            scores=candidates.scores[chosen],
+def depth_of_candidates(first: object, first_k: int | None, k: int) -> int:
+    """Return the number of candidates of a query: those that the model of a first stage scores, otherwise k."""
+    if first is None:
+        if first_k is not None:
+            raise InvalidInputError("first_k: expected a model of the first stage, got none. Give it (first=).")
+        return k
+    depth = max(FIRST_STAGE_DEPTH, k) if first_k is None else first_k
+    if depth < k:
+        raise InvalidInputError(
+            f"first_k: expected at least k, the {k} documents of the second stage, got {depth}. Raise it."
         )
-        run = Run(candidates.query_ids, candidates.query_ptr, candidates.doc_ids[order], candidates.scores)
-        return kept, run
+    return depth
 
-    def _scores(self, candidates: Run, data: RankingData, predicted: Floats) -> Floats:
-        """Return the score of each candidate from those of the rows of the data; -inf below the depth."""
-        query = query_rows(candidates.query_ptr)
-        rows = np.arange(candidates.n_rows)
-        scores = np.full(candidates.n_rows, -np.inf)
-        if data.n_rows < candidates.n_rows:
-            rows = np.flatnonzero(ranks(candidates.query_ptr) < self.k)
-        of_data = _by_document(data.doc_ids, query_rows(data.query_ptr))
-        scores[rows[_by_document(candidates.doc_ids[rows], query[rows])]] = predicted[of_data]
-        return scores
+
+def choose(candidates: SomeRun, data: RankingData, predicted: Floats, k: int) -> tuple[SomeRun, Run]:
+    """Return the k best candidates of each query by the model of a first stage, and all with the others behind these.
+
+    The chosen ones keep their scores and order: the features of the second stage are those of the candidates'
+    retriever, as in training. The others follow in the order of the model, those that it has not scored last.
+
+    data, predicted  the first candidates of each query, and their scores
+    """
+    query = query_rows(candidates.query_ptr)
+    row = np.arange(candidates.n_rows)
+    position = ranks(candidates.query_ptr)
+    rows = np.flatnonzero(position < np.diff(data.query_ptr).max(initial=0))
+    scores = np.full(len(row), -np.inf)
+    by_document = np.lexsort((data.doc_ids, query_rows(data.query_ptr)))
+    scores[rows[np.lexsort((candidates.doc_ids[rows], query[rows]))]] = predicted[by_document]
+    rank = np.empty(len(row), np.int64)
+    rank[np.lexsort((row, -scores, query))] = position
+    chosen = rank < k
+    order = np.lexsort((np.where(chosen, row, len(row) + rank), query))
+    first = replace(
+        candidates,
+        query_ptr=pointers(np.minimum(np.diff(candidates.query_ptr), k)),
+        doc_ids=candidates.doc_ids[chosen],
+        scores=candidates.scores[chosen],
+    )
+    return first, Run(candidates.query_ids, candidates.query_ptr, candidates.doc_ids[order], candidates.scores)
 
 
 @contextmanager
@@ -117,11 +90,6 @@ def errors_of_first_stage() -> Iterator[None]:
         yield
     except (InvalidInputError, ModelMismatchError) as error:
         raise type(error)(f"first stage: {error}") from error
-
-
-def _by_document(doc_ids: Ids, query: Ints) -> Ints:
-    """Return the rows by query and document id."""
-    return np.lexsort((doc_ids, query))
 
 
 def rerank(
@@ -193,15 +161,16 @@ def rerank(
         check_cutoff(cutoff, model)
         asked = k
         k = depth_of(model, k)
-        stage = FirstStage.of(first, first_k, k)
-        candidates = chosen = find_candidates(searched, model, topics, run, k if stage is None else stage.k, base)
-        if asked is not None and run is None and stage is None and isinstance(candidates, UnionRun):
+        depth = depth_of_candidates(first, first_k, k)
+        cheap = None if first is None else fitted_model(first)
+        candidates = chosen = find_candidates(searched, model, topics, run, depth, base)
+        if asked is not None and run is None and cheap is None and isinstance(candidates, UnionRun):
             _log.warning("k: no effect with candidates of several sources, all of which are reranked; got %d.", asked)
-        if stage is not None:
+        if cheap is not None:
             with errors_of_first_stage():
-                check_model(searched, stage.model, candidates, base)
-                data = candidate_features(searched, stage.model, topics, candidates, stage.k)
-                chosen, candidates = stage.choose(candidates, data, k, base)
+                check_model(searched, cheap, candidates, base)
+                data = candidate_features(searched, cheap, topics, candidates, depth)
+                chosen, candidates = choose(candidates, data, cheap.predict(data, base=base), k)
         data = candidate_features(searched, model, topics, chosen, k)
         head = ranked(model, data, cutoff, base)
         if cutoff is None and (last := usable_stage(searched, model)) is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rerank.errors import InvalidInputError, shown
+from rerank.files.lists import TextsFile
 from rerank.index.texts import (
     QueryTexts,
     TextOptions,
@@ -145,32 +146,24 @@ def rank_texts(
     return run
 
 
-@dataclass(frozen=True, eq=False)
-class TextsToRank:
-    """Texts of files: documents and locations as in `QueryTexts`, scores, and a cutoff."""
-
-    documents: Mapping[str, Mapping[str, Any]]
-    locations: Mapping[tuple[str, str], str]
-    scores: Run | None = None
-    cutoff: Cutoff | None = None
-
-
 def rerank_topics(
     index: BoundIndex,
     model: Ranker | str | Path,
     topics: Topics,
-    texts: TextsToRank,
+    texts: TextsFile,
+    scores: Run | None = None,
     *,
     k: int | None = None,
     base: Run | None = None,
+    cutoff: Cutoff | None = None,
 ) -> Run:
     """Return the best k texts of each topic in the model's order; topics without texts are left out, and logged."""
     without = [query_id for query_id in topics if query_id not in texts.documents]
     if without:
         _log.warning("Topics without texts: %d of %d, e.g. %s.", len(without), len(topics), without[0])
     some = Topics({query_id: topics[query_id] for query_id in topics if query_id in texts.documents})
-    query_texts = replace(texts_of_queries(some, texts.documents, texts.scores), locations=texts.locations)
-    return rank_texts(index, model, query_texts, base=base, cutoff=texts.cutoff).head(k or DEPTH)
+    query_texts = replace(texts_of_queries(some, texts.documents, scores), locations=texts.locations)
+    return rank_texts(index, model, query_texts, base=base, cutoff=cutoff).head(k or DEPTH)
 
 
 def ranked_texts(run: Run, documents: Any, k: int | None) -> list[RankedText]:

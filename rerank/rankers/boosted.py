@@ -51,7 +51,7 @@ from rerank.rankers.training import (
     without_start,
 )
 from rerank.rankers.warm_start import BaseWeight, WeightedBase, spread_at_the_top, start_in_units
-from rerank.retrieval.line_search import TOLERANCE, Lines, best_share
+from rerank.retrieval.mixture import TOLERANCE, Lines, best_share
 from rerank.runtime.codec import Choice, Flag, Number, Whole, at
 from rerank.runtime.progress import track
 from rerank.trees.bins import BinnedData, Bins, Columns, bin_rows, bin_with, tree_values
@@ -471,7 +471,7 @@ class BoostedTrees(ForestRanker):
             )
         monotone = self.monotone_constraints
         if isinstance(monotone, str) and monotone == FEATURES:
-            from rerank.features.base import directions
+            from rerank.features.recipe import directions
 
             monotone = directions(getattr(self, "recipe_", None), train.names)
         constraints = SplitConstraints.of(train.names, monotone, self.interaction_constraints)

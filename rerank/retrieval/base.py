@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from functools import cached_property
@@ -113,18 +113,15 @@ class Source(ABC):
         """Return the k best documents of each query; raise InvalidInputError where an input is missing."""
 
 
-def run_of(inputs: SearchInputs, hits: Iterator[Hits], name: str) -> Run:
-    """Return the run of the hits of each query."""
+def run_of(query_ids: Sequence[str] | Ids, doc_ids: Ids, hits: Iterable[Hits], name: str) -> Run:
+    """Return the run of the hits of each query.
+
+    doc_ids  (n_docs,) ids of all documents
+    """
     parts = list(hits)
-    docs = np.concatenate([docs for docs, _ in parts]) if parts else np.empty(0, np.int64)
-    scores = np.concatenate([scores for _, scores in parts]) if parts else np.empty(0)
-    return Run(
-        id_array(list(inputs.query_ids)),
-        pointers([len(docs) for docs, _ in parts]),
-        inputs.forward.doc_ids[docs],
-        scores,
-        name,
-    )
+    docs = np.concatenate([np.empty(0, np.int64), *(docs for docs, _ in parts)])
+    scores = np.concatenate([np.empty(0), *(scores for _, scores in parts)])
+    return Run(id_array(list(query_ids)), pointers([len(docs) for docs, _ in parts]), doc_ids[docs], scores, name)
 
 
 def best_hits(docs: Ints, scores: Floats, doc_ids: Ids, k: int) -> Hits:
@@ -135,9 +132,9 @@ def best_hits(docs: Ints, scores: Floats, doc_ids: Ids, k: int) -> Hits:
     """
     if len(docs) > k:
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
-        kept = np.flatnonzero(scores >= least)
-        docs = docs[kept]
-        scores = scores[kept]
+        near = np.flatnonzero(scores >= least)
+        docs = docs[near]
+        scores = scores[near]
     order = np.lexsort((doc_ids[docs], scores))[::-1][:k]
     return docs[order], scores[order]
 

@@ -1,6 +1,6 @@
 """Fusion: one run of several, from their documents' ranks or scores.
 
-A new method or normalization is a function here under `@method` or `@norm`. A pool
+A new method or normalization is a function here, in `_METHODS` or `_NORMS`. A pool
 holds each document of a query once, whichever runs retrieved it. Conventions, on which tools disagree:
 
 rank     position in trec_eval's order (score, then document id, descending), from 1
@@ -41,7 +41,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -51,7 +51,7 @@ from numpy.typing import NDArray
 from rerank.errors import InvalidInputError, shown, unknown_name
 from rerank.files.lists import QrelsLike, RunLike, qrels_of, run_of
 from rerank.metrics.base import ranks
-from rerank.retrieval.pool import Pool, QueryRows, pooled
+from rerank.retrieval.mixture import Pool, QueryRows, combine, pooled
 from rerank.types import Floats, Ints, RankingData, Run, pointers, query_blocks, query_rows
 from rerank.types.ids import Ids, id_array, id_texts, sort_keys
 
@@ -62,8 +62,6 @@ MISSING = ("zero", "lowest")
 LARGEST = float(np.finfo(np.float32).max)
 Method = Callable[[Pool, Floats, float], Floats]  # pool, weight of each run, k of RRF -> new scores
 Norm = Callable[[Floats, Ints, Ints], Floats]  # scores, first row and number of rows of each query -> new scores
-_METHODS: dict[str, Method] = {}
-_NORMS: dict[str, Norm] = {}
 FIRST = 100  # documents of a list whose scores and overlap describe it
 OF_SOURCE = ("rank", "reciprocal_rank", "score", "zscore", "minmax", "deviations", "spread")
 OF_ALL = ("sources", "overlap")
@@ -71,52 +69,35 @@ JUDGED = "judged"  # added by rerank/rankers/fusion.py
 DIRECTIONS = {"rank": -1, **dict.fromkeys((*OF_SOURCE[1:-1], "sources", JUDGED), 1)}  # in which a document is better
 
 
-def method(name: str) -> Callable[[Method], Method]:
-    """Return a decorator that registers a method of fusion under a name."""
-    return lambda function: _METHODS.setdefault(name, function)
-
-
-def norm(name: str) -> Callable[[Norm], Norm]:
-    """Return a decorator that registers a normalization under a name."""
-    return lambda function: _NORMS.setdefault(name, function)
-
-
 def _sum_of_runs(values: Floats) -> Floats:
     """Return the sum of what the runs give each document (n_runs, n_documents), in whatever order they are named."""
     return np.sort(values, axis=0).sum(axis=0)  # type: ignore[no-any-return]
 
 
-@method("rrf")
 def reciprocal_rank(pool: Pool, weights: Floats, k: float) -> Floats:
     """Sum of 1 / (k + rank) (Cormack, Clarke and Buettcher 2009, Reciprocal rank fusion)."""
     return _sum_of_runs(np.where(pool.ranks > 0, 1.0 / (k + pool.ranks), 0.0))
 
 
-@method("combsum")
 def comb_sum(pool: Pool, weights: Floats, k: float) -> Floats:
     """Sum of the scores (Fox and Shaw 1994, Combination of multiple searches)."""
     return _sum_of_runs(pool.scores)
 
 
-@method("combmnz")
 def comb_mnz(pool: Pool, weights: Floats, k: float) -> Floats:
     """Sum of the scores, times the number of runs that hold the document (Fox and Shaw 1994)."""
     return comb_sum(pool, weights, k) * (pool.ranks > 0).sum(axis=0)  # type: ignore[no-any-return]
 
 
-@method("best")
-@method("weighted")
 def weighted_sum(pool: Pool, weights: Floats, k: float) -> Floats:
     """Sum of weight * score; for `best`, the weights are alpha and 1 - alpha (Burges 2010, section 7.1)."""
     return _sum_of_runs(weights[:, None] * pool.scores)
 
 
-@norm("none")
 def _none(scores: Floats, first: Ints, counts: Ints) -> Floats:
     return scores
 
 
-@norm("minmax")
 def min_max(scores: Floats, first: Ints, counts: Ints) -> Floats:
     """(s - min) / (max - min); 1 where all are equal."""
     low = np.minimum.reduceat(scores, first)
@@ -124,7 +105,6 @@ def min_max(scores: Floats, first: Ints, counts: Ints) -> Floats:
     return _quotient(scores - np.repeat(low, counts), high - low, counts, np.ones(len(counts)))
 
 
-@norm("max")
 def _max(scores: Floats, first: Ints, counts: Ints) -> Floats:
     """Score / max."""
     high = np.maximum.reduceat(scores, first)
@@ -135,14 +115,12 @@ def _max(scores: Floats, first: Ints, counts: Ints) -> Floats:
     return scores / np.repeat(high, counts)  # type: ignore[no-any-return]
 
 
-@norm("sum")
 def _sum(scores: Floats, first: Ints, counts: Ints) -> Floats:
     """(s - min) / sum of (s - min); 1 / n where all n are equal."""
     above = scores - np.repeat(np.minimum.reduceat(scores, first), counts)
     return _quotient(above, np.add.reduceat(above, first), counts, 1.0 / counts)
 
 
-@norm("zscore")
 def z_score(scores: Floats, first: Ints, counts: Ints) -> Floats:
     """(s - mean) / standard deviation, of the query's documents as the whole population; 1 where all are equal."""
     equal = np.minimum.reduceat(scores, first) == np.maximum.reduceat(scores, first)
@@ -151,10 +129,26 @@ def z_score(scores: Floats, first: Ints, counts: Ints) -> Floats:
     return _quotient(centred, np.where(equal, 0.0, deviation), counts, np.ones(len(counts)))
 
 
-@norm("rank")
 def _rank(scores: Floats, first: Ints, counts: Ints) -> Floats:
     """1 - (rank - 1) / number of documents."""
     return 1.0 - ranks(pointers(counts)) / np.repeat(counts, counts)
+
+
+_METHODS: dict[str, Method] = {
+    "rrf": reciprocal_rank,
+    "combsum": comb_sum,
+    "combmnz": comb_mnz,
+    "weighted": weighted_sum,
+    "best": weighted_sum,
+}
+_NORMS: dict[str, Norm] = {
+    "none": _none,
+    "minmax": min_max,
+    "max": _max,
+    "sum": _sum,
+    "zscore": z_score,
+    "rank": _rank,
+}
 
 
 def fuse(
@@ -218,8 +212,7 @@ def fuse(
     records = checked_runs(runs)
     weights = list(weights) if isinstance(weights, Iterable) and not isinstance(weights, str | Mapping) else weights
     missing = missing or ("lowest" if method == "best" else "zero")
-    _check(records, method, norm, weights, k, missing)
-    _check_best(len(records), method, missing, qrels)
+    _check(len(records), method, norm, weights, k, missing, qrels)
     chosen = norm or ("none" if method in {"rrf", "best"} else "minmax")
     if qrels is not None:
         weights = _best_weights(records, chosen, qrels, metric)
@@ -282,8 +275,6 @@ def _normalized(run: Run, norm: str) -> Floats:
 
 def _best_weights(runs: Sequence[Run], norm: str, qrels: QrelsLike, metric: str) -> tuple[float, float]:
     """Return alpha and 1 - alpha of two runs, and log them with the interval."""
-    from rerank.retrieval.mixture import combine
-
     ordered = [run.take(run.trec_order()) for run in runs]
     first, second = (replace(run, scores=_normalized(run, norm)) for run in ordered)
     best = combine(first, second, qrels, metric)
@@ -312,12 +303,13 @@ def _quotient(scores: Floats, divisors: Floats, counts: Ints, equal: Floats) -> 
 
 
 def _check(
-    runs: Sequence[Run],
+    n_runs: int,
     method: str,
     norm: str | None,
     weights: Sequence[float] | None,
     k: float,
     missing: str,
+    qrels: QrelsLike | None,
 ) -> None:
     for what, name, known in (
         ("method", method, _METHODS),
@@ -330,28 +322,19 @@ def _check(
         raise InvalidInputError(f"norm: expected none beside rrf, which uses ranks alone, got {norm}. Drop it.")
     if not isinstance(k, int | float | np.number) or k <= 0 or not np.isfinite(k):
         raise InvalidInputError(f"k: expected a number above 0, got {shown(k)}. The paper has 60.")
-    _check_weights(len(runs), method, weights)
-
-
-def _check_best(n_runs: int, method: str, missing: str, qrels: QrelsLike | None) -> None:
-    if (method == "best") != (qrels is not None):
-        got = "none" if qrels is None else f"some for {method}"
-        remedy = "Pass judgements" if qrels is None else "Drop them, or name the method best"
-        raise InvalidInputError(f"qrels: expected them for the method best and no other, got {got}. {remedy}.")
+    for what, value, owner, remedy in (
+        ("weights", weights, "weighted", "Give one weight a run"),
+        ("qrels", qrels, "best", "Pass judgements"),
+    ):
+        if (method == owner) != (value is not None):
+            got = "none" if value is None else f"some for {method}"
+            remedy = remedy if value is None else f"Drop them, or name the method {owner}"
+            raise InvalidInputError(f"{what}: expected them for the method {owner} and no other, got {got}. {remedy}.")
     if method == "best" and n_runs != 2:
         raise InvalidInputError(f"runs: expected two for the method best, got {n_runs}. Fuse two at a time.")
     if method == "best" and missing != "lowest":
         raise InvalidInputError(f"missing: expected lowest beside best, got {missing}. Drop it.")
-
-
-def _check_weights(n_runs: int, method: str, weights: Sequence[float] | None) -> None:
-    if (method == "weighted") != (weights is not None):
-        got = "none" if weights is None else f"some for {method}"
-        remedy = "Give one weight a run" if weights is None else "Drop them, or name the method weighted"
-        raise InvalidInputError(f"weights: expected them for the method weighted and no other, got {got}. {remedy}.")
-    if weights is None:
-        return
-    numbers = np.asarray(weights)
+    numbers = np.ones(n_runs) if weights is None else np.asarray(weights)
     if numbers.shape != (n_runs,) or numbers.dtype.kind not in "iuf" or not np.isfinite(numbers).all():
         raise InvalidInputError(
             f"weights: expected a finite number for each of {n_runs} runs, got {shown(weights)}. Give one weight a run."
@@ -405,19 +388,26 @@ def source_data(runs: Sequence[RunLike], qrels: QrelsLike | None = None, depth: 
 
     """
     records = checked_runs(runs)
-    lists = [_SourceList.of(run) for run in records]
     query_ids = id_array(list(dict.fromkeys(query_id for run in records for query_id in run)))
-    rows = [QueryRows.of(source.numbered, query_ids) for source in lists]
+    ordered = [run.take(run.trec_order()) for run in records]
+    numbered = [replace(run, scores=np.arange(run.n_rows, dtype=np.float64)) for run in ordered]  # a row's score is it
+    rows = [QueryRows.of(run, query_ids) for run in numbered]
     pool = pooled(rows, 0, len(query_ids), lowest=False)
     overlaps = _overlaps(pool, len(query_ids))
     if depth is not None:
-        kept = ((pool.ranks > 0) & (pool.ranks <= depth)).any(axis=0)
-        pool = Pool(pool.query[kept], pool.doc_ids[kept], pool.scores[:, kept], pool.ranks[:, kept])
+        among = ((pool.ranks > 0) & (pool.ranks <= depth)).any(axis=0)
+        pool = Pool(pool.query[among], pool.doc_ids[among], pool.scores[:, among], pool.ranks[:, among])
     query_ptr = pointers(np.bincount(pool.query, minlength=len(query_ids)))
-    X = np.empty((len(pool.query), len(OF_SOURCE) * len(records) + len(OF_ALL)), dtype=np.float32)
-    for number, (source, own) in enumerate(zip(lists, rows, strict=True)):
-        first = number * len(OF_SOURCE)
-        _fill_source(source, own, pool, number, X[:, first : first + len(OF_SOURCE)])
+    X = np.full((len(pool.query), len(OF_SOURCE) * len(records) + len(OF_ALL)), np.nan, dtype=np.float32)
+    for number, (run, own) in enumerate(zip(ordered, rows, strict=True)):
+        columns = X[:, number * len(OF_SOURCE) : (number + 1) * len(OF_SOURCE)]
+        values = _of_source(run)
+        held = np.flatnonzero(pool.ranks[number] > 0)
+        columns[held] = values[pool.scores[number, held].astype(np.int64)]
+        has_query = own.counts > 0
+        spread = np.full(len(query_ids), np.nan)
+        spread[has_query] = values[own.starts[has_query], -1]
+        columns[:, -1] = spread[pool.query]  # of all documents of the query
     X[:, -2] = (pool.ranks > 0).sum(axis=0)
     X[:, -1] = overlaps[pool.query]
     data = RankingData(
@@ -435,43 +425,25 @@ def source_data(runs: Sequence[RunLike], qrels: QrelsLike | None = None, depth: 
     return data if qrels is None else _labelled(data, qrels)
 
 
-@dataclass(frozen=True, eq=False)
-class _SourceList:
-    """A run in trec_eval's order with its features: each (n_rows,), `spread` (n_queries,) in the run's order."""
-
-    run: Run
-    zscore: Floats
-    minmax: Floats
-    deviations: Floats
-    spread: Floats
-
-    @classmethod
-    def of(cls, run: Run) -> _SourceList:
-        """Compute the features of a run's rows."""
-        run = run.take(run.trec_order())
-        sizes = np.diff(run.query_ptr)
-        filled = np.flatnonzero(sizes)
-        first = run.query_ptr[filled]
-        counts = sizes[filled]
-        if not len(filled):
-            none = np.empty(0)
-            return cls(run, none, none, none, np.full(len(sizes), np.nan))
-        scaled = min_max(run.scores, first, counts)
-        standard = z_score(run.scores, first, counts)
-        lowest = np.minimum.reduceat(standard, first)
-        above = standard - np.repeat(np.where(np.maximum.reduceat(standard, first) > lowest, lowest, 0.0), counts)
-        spread = np.full(len(sizes), np.nan)
-        spread[filled] = _spreads(run, filled)
-        return cls(run, standard, scaled, above, spread)
-
-    @property
-    def numbered(self) -> Run:
-        """The run with the number of each row in place of its score."""
-        return replace(self.run, scores=np.arange(self.run.n_rows, dtype=np.float64))
+def _of_source(run: Run) -> Floats:
+    """Return the columns `OF_SOURCE` of each row of a run in trec_eval's order, (n_rows, 7)."""
+    sizes = np.diff(run.query_ptr)
+    filled = np.flatnonzero(sizes)
+    if not len(filled):
+        return np.empty((0, len(OF_SOURCE)))
+    first = run.query_ptr[filled]
+    counts = sizes[filled]
+    standard = z_score(run.scores, first, counts)
+    lowest = np.minimum.reduceat(standard, first)
+    above = standard - np.repeat(np.where(np.maximum.reduceat(standard, first) > lowest, lowest, 0.0), counts)
+    rank = ranks(run.query_ptr) + 1
+    scaled = min_max(run.scores, first, counts)
+    spread = _spreads(run)[query_rows(run.query_ptr)]
+    return np.stack((rank, 1.0 / (RRF_K + rank), run.scores, standard, scaled, above, spread), axis=1)
 
 
-def _spreads(run: Run, filled: Ints) -> Floats:
-    """Return the deviation of the first scores over their mean size, of queries with rows."""
+def _spreads(run: Run) -> Floats:
+    """Return the deviation of the first scores of each query over their mean size, (n_queries,)."""
     query = query_rows(run.query_ptr)
     among = ranks(run.query_ptr) < FIRST
     query = query[among]
@@ -481,34 +453,8 @@ def _spreads(run: Run, filled: Ints) -> Floats:
     means = np.bincount(query, scores, n_queries) / counts
     deviations = np.sqrt(np.bincount(query, (scores - means[query]) ** 2, n_queries) / counts)
     sizes = np.bincount(query, np.abs(scores), n_queries) / counts
-    spreads: Floats = np.divide(deviations, sizes, out=np.zeros(n_queries), where=sizes > 0.0)[filled]
+    spreads: Floats = np.divide(deviations, sizes, out=np.zeros(n_queries), where=sizes > 0.0)
     return spreads
-
-
-def _fill_source(source: _SourceList, own: QueryRows, pool: Pool, number: int, out: NDArray[np.float32]) -> None:
-    """Fill the columns `OF_SOURCE` (n_documents, 7) of one run."""
-    held = np.flatnonzero(pool.ranks[number] > 0)
-    row = pool.scores[number, held].astype(np.int64)
-    rank = pool.ranks[number, held]
-    out[:] = np.nan
-    columns = (
-        rank,
-        1.0 / (RRF_K + rank),
-        source.run.scores[row],
-        source.zscore[row],
-        source.minmax[row],
-        source.deviations[row],
-    )
-    for column, values in enumerate(columns):
-        out[held, column] = values
-    of_run = np.full(len(own.counts), np.nan)
-    of_run[own.counts > 0] = source.spread[_run_queries(source.run, own)]
-    out[:, len(columns)] = of_run[pool.query]
-
-
-def _run_queries(run: Run, own: QueryRows) -> Ints:
-    """Return the run's number of each of the united queries with rows in it."""
-    return np.searchsorted(run.query_ptr, own.starts[own.counts > 0], side="right") - 1
 
 
 def _overlaps(pool: Pool, n_queries: int) -> Floats:

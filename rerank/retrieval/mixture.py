@@ -1,20 +1,284 @@
-"""The best combination of two rankers: alpha * s_a + (1 - alpha) * s_b, exactly (Burges 2010, section 7.1)."""
+"""The best combination of two runs: alpha * s_a + (1 - alpha) * s_b, exactly (Burges 2010, section 7.1).
+
+The documents of several runs, each once in a query, with their scores in all of the runs.
+
+The score of a document is a line in alpha, and a measure changes only where the lines of two documents cross. All
+crossings are sorted and walked: between two of them the order of the documents is one, and so is the measure. For each
+document that a measure counts, its crossings with the others give its share of the measure as a step function of
+alpha; the steps of all documents and queries, sorted and added up, are those of the mean.
+
+Conventions. Equal scores rank in the order of the rows. So a crossing at c makes up to two steps: at c itself, where
+documents tie, and behind it, written as c and c + 1j, which NumPy sorts in this order. A single alpha is no interval,
+but parts two of them if the measure is lower there; crossings closer than CLOSEST may be one that rounding has parted.
+
+`share_values` in `tests/oracles/combinations.py` is the slow form, in fractions.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
 from rerank.files.lists import QrelsLike, RunLike, qrels_of, run_of
-from rerank.metrics.base import Measure, RankedLists
+from rerank.metrics.base import Measure, PrefixSum, RankedLists, ranks
 from rerank.metrics.registry import parse_measure
-from rerank.retrieval.line_search import Lines, best_alpha, order_at
-from rerank.retrieval.pool import QueryRows, pooled
 from rerank.runtime.kernels import kernel
-from rerank.types import Floats, Ints, Qrels, Run, pointers
-from rerank.types.ids import Ids, id_array, id_texts, sort_keys
+from rerank.runtime.numerics import array_exp, array_log
+from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers, query_rows
+from rerank.types.ids import Ids, id_array, id_bytes, id_texts, query_order, row_codes, sort_keys
+
+CLOSEST = 1e-12
+TOLERANCE = 1e-9  # means closer than this are the same: what rounding leaves
+PAIRS_AT_ONCE = 1 << 18  # of documents
+LABELS_AT_ONCE = 1 << 22  # of the lists for which a measure without a prefix-sum form is computed at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The documents of some queries, with their scores and ranks in each run.
+
+    Attributes
+    ----------
+    query : ndarray of shape (n_documents,), int64
+        Number of the query, ascending.
+    doc_ids : ndarray of shape (n_documents,), UTF-8 bytes
+        Document ids.
+    scores : ndarray of shape (n_runs, n_documents), float64
+        Scores, filled in where a run lacks the document.
+    ranks : ndarray of shape (n_runs, n_documents), int64
+        Ranks from 1; 0 where a run lacks the document.
+
+    """
+
+    query: Ints
+    doc_ids: NDArray[np.bytes_]
+    scores: Floats
+    ranks: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class QueryRows:
+    """A run's rows by the number of the united queries: first row and number of rows of each query."""
+
+    starts: Ints
+    counts: Ints
+    doc_ids: NDArray[Any]
+    scores: Floats
+
+    @classmethod
+    def of(cls, run: Run, query_ids: Ids) -> QueryRows:
+        """Return the rows of a run."""
+        numbers = {query_id: number for number, query_id in enumerate(query_ids.tolist())}
+        queries = np.array([numbers[query_id] for query_id in run], dtype=np.int64)
+        starts, counts = np.zeros((2, len(query_ids)), dtype=np.int64)
+        starts[queries], counts[queries] = run.query_ptr[:-1], np.diff(run.query_ptr)
+        return cls(starts, counts, run.stored_ids, run.scores)
+
+
+def pooled(runs: Sequence[QueryRows], first: int, last: int, lowest: bool) -> Pool:
+    """Return the documents of the queries [first, last).
+
+    lowest  whether a document that a run does not hold has the lowest score of its query there, in place of 0
+    """
+    rows = [joined_rows(run.starts[first:last], run.counts[first:last])[0] for run in runs]
+    counts = [run.counts[first:last] for run in runs]
+    query = np.concatenate([np.repeat(np.arange(first, last), count) for count in counts])
+    ids = np.concatenate([id_bytes(run.doc_ids[own]) for run, own in zip(runs, rows, strict=True)])
+    document, example = _numbered(query, ids)
+    scores = np.zeros((len(runs), len(example)))
+    placed = np.zeros((len(runs), len(example)), dtype=np.int64)
+    parts = np.split(document, pointers([len(own) for own in rows])[1:-1])
+    for number, (run, own, documents, count) in enumerate(zip(runs, rows, parts, counts, strict=True)):
+        if lowest:
+            scores[number] = _lowest(run.scores[own], count)[query[example] - first]
+        scores[number, documents] = run.scores[own]
+        placed[number, documents] = ranks(pointers(count)) + 1
+    return Pool(query[example], ids[example], scores, placed)
+
+
+def _lowest(scores: Floats, counts: Ints) -> Floats:
+    """Return the lowest score of each query; 0 where the run lacks the query."""
+    filled = np.flatnonzero(counts)
+    lowest = np.zeros(len(counts))
+    if len(filled):
+        lowest[filled] = np.minimum.reduceat(scores, pointers(counts)[:-1][filled])
+    return lowest
+
+
+def _numbered(query: Ints, ids: NDArray[np.bytes_]) -> tuple[Ints, Ints]:
+    """Return the number of each row's document, by query, and a row of each document.
+
+    Rows are compared by a code of 64 bits; where two documents share one, by their ids.
+    """
+    codes = row_codes(query, ids)
+    order = np.argsort(codes)
+    group, starts = _groups(codes[order][None])
+    if (ids[order[starts]][group] != ids[order]).any() or (query[order[starts]][group] != query[order]).any():
+        keys = [*sort_keys(ids), query.astype(np.uint64)]
+        order = np.lexsort(keys)
+        group, starts = _groups(np.array(keys)[:, order])
+    example = order[starts]
+    by_query = np.argsort(query[example], kind="stable")
+    number = np.empty(len(starts), dtype=np.int64)
+    number[by_query] = np.arange(len(starts))
+    document = np.empty(len(order), dtype=np.int64)
+    document[order] = number[group]
+    return document, example[by_query]
+
+
+def _groups(keys: NDArray[np.uint64]) -> tuple[Ints, Ints]:
+    """Return the number of each column's group of equal neighbours (n_keys, n_rows), and where each group begins."""
+    begins = np.ones(keys.shape[1], dtype=np.bool_)
+    begins[1:] = (keys[:, 1:] != keys[:, :-1]).any(axis=0)
+    return np.cumsum(begins) - 1, np.flatnonzero(begins)
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """Documents whose scores are alpha * a + (1 - alpha) * b.
+
+    query_ptr     (n_queries + 1,) int64; equal scores rank in the order of the rows
+    a, b          (n_rows,) float64
+    labels        (n_rows,) float64
+    weights       (n_queries,) float64 of the mean
+    ideal_labels  all positive labels of each query, best first, with `ideal_ptr`
+    """
+
+    query_ptr: Ints
+    a: Floats
+    b: Floats
+    labels: Floats
+    weights: Floats
+    ideal_labels: Floats
+    ideal_ptr: Ints
+
+
+@dataclass(frozen=True)
+class BestAlpha:
+    """The middle of the widest interval (low, high) of alphas on which the measure is best."""
+
+    alpha: float
+    low: float
+    high: float
+
+
+def best_alpha(lines: Lines, measure: Measure) -> BestAlpha:
+    """Return the alpha in (0, 1) at which the measure's weighted mean over the queries is greatest.
+
+    Of equally good intervals the widest is taken, of equally wide ones the lowest.
+    """
+    form = measure.prefix_sum(RankedLists(lines.labels, lines.query_ptr, lines.ideal_labels, lines.ideal_ptr))
+    counts = lines.weights > 0.0
+    steps: list[tuple[NDArray[Any], Floats]]
+    if form is None:
+        judged = np.flatnonzero(counts & (np.diff(lines.query_ptr) > 0))
+        steps = [_measured(lines, measure, query) for query in judged.tolist()]
+    else:
+        of_rows = query_rows(lines.query_ptr)
+        own = np.flatnonzero((form.gains != 0.0) & (counts & (form.norms != 0.0))[of_rows])
+        n_pairs = np.cumsum(np.diff(lines.query_ptr)[of_rows[own]])
+        parts = np.split(own, np.flatnonzero(np.diff(n_pairs // PAIRS_AT_ONCE)) + 1)
+        steps = [_followed(lines, form, part) for part in parts]
+    alphas, sizes = zip(*steps, strict=True) if steps else ((), ())
+    return _best_interval(np.concatenate([np.zeros(1), *alphas]), np.concatenate([np.zeros(1), *sizes]))
+
+
+def best_share(lines: Lines, measure: Measure) -> float:
+    """Return the share above 0 at which the measure of the scores b + share * a is greatest.
+
+    The order is that of alpha * a + (1 - alpha) * b with share = alpha / (1 - alpha), and the interval and its middle
+    are those of `best_alpha`: above the last crossing, at share c, that is the share 1 + 2 c.
+    """
+    alpha = best_alpha(lines, measure).alpha
+    return alpha / (1.0 - alpha)
+
+
+def order_at(lines: Lines, alpha: float) -> Ints:
+    """Return the rows query by query in their order at alpha, (n_rows,) int64."""
+    return query_order(lines.query_ptr, -(alpha * lines.a + (1.0 - alpha) * lines.b))
+
+
+def _best_interval(alphas: NDArray[Any], steps: Floats) -> BestAlpha:
+    """Return the widest interval on which the sum of all steps up to it is greatest; the first alpha is 0."""
+    starts, number = np.unique(alphas, return_inverse=True)
+    edges = np.append(starts.real, 1.0)
+    values = np.cumsum(np.bincount(number, steps))
+    greatest = values[np.diff(edges) > CLOSEST].max()
+    best = (values >= greatest - TOLERANCE).astype(np.int8)
+    low = edges[:-1][np.diff(best, prepend=0) == 1]
+    high = edges[1:][np.diff(best, append=0) == -1]
+    widest = int(np.argmax(high - low >= (high - low).max() - CLOSEST))
+    return BestAlpha(float(low[widest] + high[widest]) / 2.0, float(low[widest]), float(high[widest]))
+
+
+def _followed(lines: Lines, form: PrefixSum, own: Ints) -> tuple[NDArray[np.complex128], Floats]:
+    """Return where the shares of some rows in the measure change, and by how much; they start at 0."""
+    query = query_rows(lines.query_ptr)[own]
+    other, ptr = joined_rows(lines.query_ptr[query], np.diff(lines.query_ptr)[query])
+    pair_own = query_rows(ptr)
+    row = own[pair_own]
+    at_zero = lines.b[other] - lines.b[row]
+    at_one = lines.a[other] - lines.a[row]
+    tied = other < row
+    above = np.where(at_zero != 0.0, at_zero > 0.0, np.where(at_one != 0.0, at_one > 0.0, tied))  # just behind 0
+    first = np.flatnonzero(above | (other == row))
+    crossing = np.flatnonzero((at_one != 0.0) & ((at_one > 0.0) != above))
+    crossed_at = at_zero[crossing] / (at_zero[crossing] - at_one[crossing])
+    crossed_at = crossed_at + 1j * (above == tied)[crossing]  # who ranks as in a tie already is passed behind it
+    alphas = np.concatenate([np.zeros(len(first)), crossed_at])
+    moves = np.concatenate([above[first], np.where(above[crossing], -1, 1)])
+    pairs = np.concatenate([first, crossing])
+    order = np.lexsort((alphas.imag, alphas.real, pair_own[pairs]))
+    alphas = alphas[order]
+    moves = moves[order]
+    pairs = pairs[order]
+    starts = np.searchsorted(pair_own[pairs], np.arange(len(own)))
+
+    def above_them(values: Floats) -> Floats:
+        """Return the sum of the values of the rows above, from each alpha on."""
+        sums: Floats = np.cumsum(moves * values[other[pairs]])
+        sums -= np.append(0.0, sums)[starts[pair_own[pairs]]]
+        return sums
+
+    stops = form.keep == 0.0
+    survival = array_exp(above_them(array_log(np.where(stops, 1.0, form.keep))))
+    survival[above_them(stops.astype(np.float64)) > 0.0] = 0.0
+    ranks = above_them(np.ones(len(stops))).astype(np.int64)
+    weights = form.gains[own] * form.norms[query] * lines.weights[query] / lines.weights.sum()
+    shares = weights[pair_own[pairs]] * form.discounts[ranks] * (form.initial + above_them(form.add)) * survival
+    before = np.append(0.0, shares[:-1])
+    before[starts] = 0.0
+    changes = np.flatnonzero(shares != before)
+    return alphas[changes], (shares - before)[changes]
+
+
+def _measured(lines: Lines, measure: Measure, query: int) -> tuple[Floats, Floats]:
+    """Return where a measure of one query, of which only values can be computed, changes, and by how much."""
+    rows = slice(*lines.query_ptr[query : query + 2])
+    a = lines.a[rows]
+    b = lines.b[rows]
+    labels = lines.labels[rows]
+    ideal = lines.ideal_labels[slice(*lines.ideal_ptr[query : query + 2])]
+    i, j = np.triu_indices(len(a), 1)
+    at_zero = b[i] - b[j]
+    at_one = a[i] - a[j]
+    crosses = (labels[i] != labels[j]) & (np.sign(at_zero) * np.sign(at_one) < 0)
+    alphas = np.unique(np.append(0.0, at_zero[crosses] / (at_zero - at_one)[crosses]))
+    middles = (alphas + np.append(alphas[1:], 1.0)) / 2.0
+    values = np.empty(len(middles))
+    at_once = max(1, LABELS_AT_ONCE // len(a))
+    for first in range(0, len(middles), at_once):
+        alpha = middles[first : first + at_once, None]
+        ranked = labels[np.argsort(-(alpha * a + (1.0 - alpha) * b), axis=1, kind="stable")]
+        sizes = np.full((2, len(alpha)), [[len(a)], [len(ideal)]])
+        lists = RankedLists(ranked.ravel(), pointers(sizes[0]), np.tile(ideal, len(alpha)), pointers(sizes[1]))
+        values[first : first + at_once] = measure.scores(lists)
+    return alphas, np.diff(values, prepend=0.0) * (lines.weights[query] / lines.weights.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,42 +348,24 @@ def combine(run_a: RunLike, run_b: RunLike, qrels: QrelsLike, metric: str | Meas
 
     """
     measure = parse_measure(metric)
-    first = run_of(run_a)
-    second = run_of(run_b)
-    pairs = _paired(first, second)
-    judgements = qrels_of(qrels)
-    lines = _lines(pairs, judgements)
-    best = best_alpha(lines, measure)
-    order = order_at(lines, best.alpha)
-    lists = RankedLists(lines.labels[order], lines.query_ptr, lines.ideal_labels, lines.ideal_ptr)
-    value = float(np.average(measure.scores(lists), weights=lines.weights))
-    scores = _float32_steps(pairs, best.alpha, order)
-    run = Run(pairs.query_ids, pairs.query_ptr, pairs.doc_ids[order], scores, f"{first.name}+{second.name}")
-    return Combination(best.alpha, value, best.low, best.high, measure.name, run)
-
-
-@dataclass(frozen=True, eq=False)
-class _Pairs:
-    """The documents of either run, the larger id first within a query, and their scores in both, (n_rows,) float64."""
-
-    query_ids: Ids
-    query_ptr: Ints
-    doc_ids: Ids
-    a: Floats
-    b: Floats
-
-
-def _paired(first: Run, second: Run) -> _Pairs:
-    query_ids = id_array(list(dict.fromkeys([*first, *second])))
+    first, second = (_as_float32(run_of(run)) for run in (run_a, run_b))
     if not first.n_rows + second.n_rows:
         raise InvalidInputError("runs: expected ranked documents, got none in either. Give two runs.")
-    rows = [QueryRows.of(_as_float32(run), query_ids) for run in (first, second)]
-    pool = pooled(rows, 0, len(query_ids), lowest=True)
-    order = np.lexsort((*(~key for key in sort_keys(pool.doc_ids)), pool.query))
-    a, b = (scores[order] for scores in pool.scores)  # contiguous: for others, the search would compile once more
-    return _Pairs(
-        query_ids, pointers(np.bincount(pool.query, minlength=len(query_ids))), id_texts(pool.doc_ids[order]), a, b
-    )
+    query_ids = id_array(list(dict.fromkeys([*first, *second])))
+    pool = pooled([QueryRows.of(run, query_ids) for run in (first, second)], 0, len(query_ids), lowest=True)
+    by_id = np.lexsort((*(~key for key in sort_keys(pool.doc_ids)), pool.query))  # the larger id first
+    doc_ids = id_texts(pool.doc_ids[by_id])
+    query_ptr = pointers(np.bincount(pool.query, minlength=len(query_ids)))
+    a, b = (scores[by_id] for scores in pool.scores)  # contiguous: for others, the search would compile once more
+    lines = _lines(query_ids, query_ptr, doc_ids, a, b, qrels_of(qrels))
+    best = best_alpha(lines, measure)
+    order = order_at(lines, best.alpha)
+    lists = RankedLists(lines.labels[order], query_ptr, lines.ideal_labels, lines.ideal_ptr)
+    value = float(np.average(measure.scores(lists), weights=lines.weights))
+    scores = (best.alpha * a + (1.0 - best.alpha) * b)[order].astype(np.float32)
+    _keep_order(query_ptr, order, scores)
+    run = Run(query_ids, query_ptr, doc_ids[order], scores.astype(np.float64), f"{first.name}+{second.name}")
+    return Combination(best.alpha, value, best.low, best.high, measure.name, run)
 
 
 def _as_float32(run: Run) -> Run:
@@ -134,24 +380,15 @@ def _as_float32(run: Run) -> Run:
     return replace(run, scores=scores)
 
 
-def _lines(pairs: _Pairs, qrels: Qrels) -> Lines:
+def _lines(query_ids: Ids, query_ptr: Ints, doc_ids: Ids, a: Floats, b: Floats, qrels: Qrels) -> Lines:
     """Return the documents as lines; a query that is not judged has no weight."""
-    labels, _ = qrels.lookup(pairs.query_ids, pairs.query_ptr, pairs.doc_ids)
-    judged = np.array([name in qrels for name in pairs.query_ids.tolist()], dtype=np.float64)
-    judged *= np.diff(pairs.query_ptr) > 0
+    judged = np.array([name in qrels for name in query_ids.tolist()]) & (np.diff(query_ptr) > 0)
     if not judged.any():
         raise InvalidInputError(
             "qrels: expected judgements of a query of the runs, got none. Check that the query ids are the same."
         )
-    ideal_labels, ideal_ptr = qrels.ideal(pairs.query_ids)
-    return Lines(pairs.query_ptr, pairs.a, pairs.b, labels.astype(np.float64), judged, ideal_labels, ideal_ptr)
-
-
-def _float32_steps(pairs: _Pairs, alpha: float, order: Ints) -> Floats:
-    """Return the combined scores in the given order, such that trec_eval's comparison as float32 keeps that order."""
-    scores = (alpha * pairs.a + (1.0 - alpha) * pairs.b)[order].astype(np.float32)
-    _keep_order(pairs.query_ptr, order, scores)
-    return scores.astype(np.float64)
+    labels = qrels.lookup(query_ids, query_ptr, doc_ids)[0].astype(np.float64)
+    return Lines(query_ptr, a, b, labels, judged.astype(np.float64), *qrels.ideal(query_ids))
 
 
 @kernel()

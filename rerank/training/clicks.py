@@ -1,10 +1,14 @@
-"""Training from clicks: labels of what a log showed, made of a click model and of the features.
+"""Training from clicks: labels of the queries of a log, made of a click model and of the features.
 
 With few impressions, the clicks of a document say little of it, and those of documents with like features say more. Its
 label is the mean of its value given both: with c clicks, e expected of a document of value 1 (impressions times their
 examination), and the prediction r(x) of regression trees that have not seen the query, which counts as m impressions,
 
     (c + m r(x)) / (e + m)
+
+A document that was never shown has c = e = 0: its label is r(x). Without such rows models learn nothing of what stands
+below the log's lists. With few queries r is too rough for that, and only what was shown is learned from
+(docs/benchmarks.md).
 
 Without features r is the same for all documents, and a document that was shown at the bottom alone, where nobody looks,
 seems better than one that many have skipped.
@@ -21,6 +25,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,11 +33,23 @@ import numpy as np
 from rerank.clicks.estimates import PRIOR, Cells, ClickEstimates, estimate_clicks, examination
 from rerank.clicks.record import Clicks
 from rerank.errors import InvalidInputError
+from rerank.features.extract import scores_in
 from rerank.rankers.boosted import MART
-from rerank.training.folds import FOLDS, LEAST_QUERIES, assign_folds, groups_by_id
+from rerank.runtime.progress import InOrder
+from rerank.training.folds import (
+    FOLDS,
+    LEAST_QUERIES,
+    FoldData,
+    FoldTraining,
+    assign_folds,
+    groups_by_id,
+    held_out,
+)
+from rerank.training.tuning import fit_best
 from rerank.types import Floats, RankingData
 
 FEW_CLICKS = 500  # a model of the clicks of 96 searches of nfcorpus ranked worse than BM25 (docs/benchmarks.md)
+MANY_QUERIES = 300  # from which what was never shown is learned from, too: 500 of nfcorpus gain, 100 and 250 lose by it
 LABEL_TREES: dict[str, Any] = {"n_estimators": 50, "num_leaves": 8}  # clicks are few: larger trees learn their noise
 EM_TREES: dict[str, Any] = {"n_estimators": 15, "num_leaves": 7, "learning_rate": 0.2}
 ROUNDS, STEPS = 8, 200  # of regression EM: fits of the trees, and steps of theta after each
@@ -42,7 +59,7 @@ log = logging.getLogger("rerank")
 
 
 def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float = PRIOR) -> RankingData:
-    """Return the rows of ranking data that a log showed, with labels made of their clicks and features.
+    """Return the rows of the queries of a log, with labels made of their clicks and features.
 
     Parameters
     ----------
@@ -56,8 +73,8 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
     Returns
     -------
     RankingData
-        The rows that were shown, with the labels (c + prior r(x)) / (e + prior), see the module; with fewer than ten
-        queries, with the values of the click model.
+        The rows of the log's queries, of fewer than 300 queries those that were shown, with the labels (c + prior r(x))
+        / (e + prior), see the module; of fewer than ten queries, with the values of the click model.
 
     Raises
     ------
@@ -67,32 +84,32 @@ def click_labels(estimates: ClickEstimates, data: RankingData, *, prior: float =
     """
     if not 0.0 < prior < 1e9:
         raise InvalidInputError(f"prior: expected a number above 0, got {prior!r}. Give another.")
-    shown, pairs = estimates.shown(data)
+    shown = estimates.shown(data)[0]
     if len(shown) < LEAST_QUERIES:
         return shown
+    logged = data.select(data.query_numbers(shown.query_ids.tolist())) if len(shown) >= MANY_QUERIES else shown
+    pairs, seen = estimates.matches(logged)
     clicks = estimates.clicks[pairs]
     exposures = estimates.exposures[pairs]
-    rates = np.divide(clicks, exposures, out=np.zeros(shown.n_rows), where=exposures > 0.0)
-    rows = replace(shown, labels=rates, row_weights=exposures)
-    predicted = _held_out_predictions(rows, MART(**LABEL_TREES, n_jobs=_threads(rows)), FOLDS)
-    labels = (clicks + prior * np.maximum(predicted, 0.0)) / (exposures + prior)
-    return replace(shown, labels=labels)
+    is_shown = np.zeros(logged.n_rows, dtype=np.bool_)
+    is_shown[seen] = True
+    weights = np.ones(logged.n_rows)
+    weights[seen] = exposures
+    rates = np.zeros(logged.n_rows)
+    rates[seen] = np.divide(clicks, exposures, out=np.zeros(len(seen)), where=exposures > 0.0)
+    rows = replace(logged, labels=rates, row_weights=weights, ideal_labels=None, ideal_ptr=None)
+    folds = assign_folds(shown, FOLDS, 0, groups=groups_by_id(shown))
+    trees = partial(fit_best, MART(**LABEL_TREES, n_jobs=_threads(shown)), None)
+    _, _, run = held_out(
+        InOrder(), FoldTraining(FoldData(rows, is_shown), folds, trees, learns_from_all=True), "labels"
+    )
+    labels = np.maximum(scores_in(run, rows)[:, 0], 0.0)
+    labels[seen] = (clicks + prior * labels[seen]) / (exposures + prior)
+    return replace(logged, labels=labels, ideal_labels=None, ideal_ptr=None)
 
 
 def _threads(rows: RankingData) -> int | None:
     return 1 if rows.n_rows < ONE_THREAD else None
-
-
-def _held_out_predictions(rows: RankingData, model: MART, n_folds: int) -> Floats:
-    """Return the prediction of each row's label by a model that has not seen its query, (n_rows,)."""
-    fold_of = assign_folds(rows, n_folds, 0, groups=groups_by_id(rows))
-    predicted = np.empty(rows.n_rows)
-    folds = np.array([fold_of[query_id] for query_id in rows])
-    for fold in range(n_folds):
-        model.fit(rows.select(np.flatnonzero(folds != fold)))
-        held_out = np.flatnonzero(np.repeat(folds == fold, np.diff(rows.query_ptr)))
-        predicted[held_out] = model.predict(rows.of_rows(held_out))
-    return predicted
 
 
 def estimate_with_features(

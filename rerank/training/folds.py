@@ -102,14 +102,6 @@ def given_folds(query_ids: Iterable[str], folds: Mapping[str, int]) -> dict[str,
     return chosen
 
 
-def stop_fold(fold: int, number: int, learns_from_all: bool) -> int | None:
-    """Return the fold that training stops on where a fold is held out; None for a ranker that needs none.
-
-    The other folds are trained on.
-    """
-    return None if learns_from_all else (fold + 1) % number
-
-
 def training_size(folds: Mapping[str, int]) -> int:
     """Return the greatest number of queries that are not held out."""
     return len(folds) - int(np.bincount(list(folds.values())).min())
@@ -127,13 +119,17 @@ def _check_number(folds: int, n_queries: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class FoldData:
-    """Data of a fold. All rows of held-out queries are ranked.
+    """Data of a fold, or of all folds where they are the same. All rows of held-out queries are ranked.
 
     trained  whether each row is trained on, (n_rows,); None: all are
     """
 
     data: RankingData
     trained: NDArray[np.bool_] | None = None
+
+    def __call__(self, fold: int) -> FoldData:
+        """Return the data of a fold."""
+        return self
 
     def training(self, queries: NDArray[np.bool_]) -> RankingData:
         """Return the rows that are trained on of some queries, chosen by (n_queries,)."""
@@ -142,15 +138,6 @@ class FoldData:
         if self.trained is not None:
             data = data.of_rows(np.flatnonzero(self.trained & queries[query_rows(data.query_ptr)]))
         return data.select(selected)
-
-
-@dataclass(frozen=True, eq=False)
-class SameData(FoldData):
-    """Data that are the same in every fold."""
-
-    def __call__(self, fold: int) -> FoldData:
-        """Return the data."""
-        return self
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,23 +202,32 @@ class FoldTraining:
         """Number of folds."""
         return max(self.folds.values()) + 1
 
-    def learns_from(self, data: RankingData, fold: int) -> NDArray[np.bool_]:
-        """Return whether each query of the data may be learned from where a fold is held out, (n_queries,)."""
+    def fold_of(self, data: RankingData) -> Ints:
+        """Return the fold of each query of the data, (n_queries,)."""
+        return np.array([self.folds[query_id] for query_id in data], dtype=np.int64)
+
+    def learned(self, fold: int) -> tuple[RankingData, RankingData | None]:
+        """Return the data that are trained on where a fold is held out, and those that end the training, if any."""
+        fold_data = self.data_of(fold)
+        fold_of = self.fold_of(fold_data.data)
         subset = self.folds if self.subsets is None else self.subsets[fold]
-        return np.array([self.folds[query_id] != fold and query_id in subset for query_id in data], dtype=np.bool_)
+        allowed = np.array([query_id in subset for query_id in fold_data.data], dtype=np.bool_) & (fold_of != fold)
+        stopping = allowed & (fold_of == (fold + 1) % self.number) & (not self.learns_from_all)
+        return fold_data.training(allowed & ~stopping), fold_data.training(stopping) if stopping.any() else None
+
+    def unseen(self, fold: int) -> RankingData:
+        """Return the queries that are held out in a fold, with all their rows."""
+        data = self.data_of(fold).data
+        return data.select(np.flatnonzero(self.fold_of(data) == fold))
 
 
 def _fold_results(training: FoldTraining, fold: int) -> tuple[Ranker, list[Try], Run]:
     """Return the model and the tries of a fold, and the run of its held-out queries."""
-    fold_data = training.data_of(fold)
-    fold_of = np.array([training.folds[query_id] for query_id in fold_data.data], dtype=np.int64)
-    stop = stop_fold(fold, training.number, training.learns_from_all)
-    learned = training.learns_from(fold_data.data, fold)
-    stopping = learned & (fold_of == stop)
-    stop_data = fold_data.training(stopping) if stopping.any() else None
-    model, tried = training.search(train=fold_data.training(learned & ~stopping), stop=stop_data)
-    held_out = fold_data.data.select(np.flatnonzero(fold_of == fold))
-    return model, tried, held_out.run(model.predict(held_out))
+    training = replace(training, data_of=training.data_of(fold))  # which is computed once
+    train, stop = training.learned(fold)
+    model, tried = training.search(train=train, stop=stop)
+    unseen = training.unseen(fold)
+    return model, tried, unseen.run(model.predict(unseen))
 
 
 def held_out(workers: Workers, training: FoldTraining, system: str) -> tuple[list[Ranker], list[list[Try]], Run]:

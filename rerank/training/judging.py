@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from numbers import Integral
@@ -23,33 +23,16 @@ from rerank.pipeline.rerank import rerank
 from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.runtime.registry import exception_text, named_function
 from rerank.runtime.store import cache_folder, read_note, write_note
-from rerank.types import Run
 from rerank.types.retriever import BM25
 
 POOL_DEPTH = 10
 _GREATEST = 2**31 - 1  # of a label
 
 
-@dataclass(frozen=True)
-class Pool:
-    """Documents that are to be judged.
+def pool(index: Index, topics: TopicsLike, k: int = POOL_DEPTH) -> dict[str, list[str]]:
+    """Return the documents of each query to judge: the first k of each source of the index, and of its bound runs.
 
-    Parameters
-    ----------
-    documents : mapping of str to list of str
-        The documents of each query, those first whose judgement tells most.
-    runs : mapping of str to Run
-        The rankings that the documents come from, by name.
-
-    """
-
-    documents: Mapping[str, list[str]]
-    runs: Mapping[str, Run]
-
-
-def pool(index: Index, topics: TopicsLike, k: int = POOL_DEPTH) -> Pool:
-    """Return the first k documents of each source that the index has, of the unsupervised ranking and of bound runs.
-
+    Sources are those that need no judgements, and the unsupervised ranking.
     A document comes the earlier the more BM25, the unsupervised ranking and the bound runs disagree on it: the greatest
     difference between its discounts in two of them, 1 / log2(1 + rank), and 0 where a ranking does not hold it. This
     times its gain is what the document adds to the difference between their DCG. Of equal ones, the document with the
@@ -64,28 +47,24 @@ def pool(index: Index, topics: TopicsLike, k: int = POOL_DEPTH) -> Pool:
     if taken is not None:
         raise InvalidInputError(f"runs: expected names other than {', '.join(own)}, got {taken!r}. Rename the run.")
     runs = {name: run.take(run.trec_order()) for name, run in {**own, **index.runs}.items()}
-    compared = [run for name, run in runs.items() if name in (BM25, UNSUPERVISED) or name in index.runs]
+    compared = [name for name in runs if name in (BM25, UNSUPERVISED) or name in index.runs]
     documents = {}
     for query_id in topics:
-        pooled = {doc_id for run in runs.values() for doc_id in _documents(run, query_id)[:k]}
-        discounts = [_discounts(_documents(run, query_id)) for run in compared]
-        documents[query_id] = sorted(pooled, key=lambda doc_id: _order(doc_id, discounts))
-    return Pool(documents, runs)
+        orders = {
+            name: run.doc_ids[run.rows(query_id)].tolist() if query_id in run else [] for name, run in runs.items()
+        }
+        pooled = {doc_id for order in orders.values() for doc_id in order[:k]}
+        discounts = [
+            dict(zip(orders[name], DCG().discount_of(np.arange(len(orders[name]))).tolist(), strict=True))
+            for name in compared
+        ]
 
+        def disagreement(doc_id: str, discounts: list[dict[str, float]] = discounts) -> tuple[float, float, str]:
+            of_document = [of_run.get(doc_id, 0.0) for of_run in discounts]
+            return min(of_document) - max(of_document), -max(of_document), doc_id
 
-def _documents(run: Run, query_id: str) -> list[str]:
-    documents: list[str] = run.doc_ids[run.rows(query_id)].tolist() if query_id in run else []
+        documents[query_id] = sorted(pooled, key=disagreement)
     return documents
-
-
-def _discounts(doc_ids: list[str]) -> dict[str, float]:
-    discounts: list[float] = DCG().discount_of(np.arange(len(doc_ids))).tolist()
-    return dict(zip(doc_ids, discounts, strict=True))
-
-
-def _order(doc_id: str, discounts: list[dict[str, float]]) -> tuple[float, float, str]:
-    of_document = [of_run.get(doc_id, 0.0) for of_run in discounts]
-    return min(of_document) - max(of_document), -max(of_document), doc_id
 
 
 @dataclass(frozen=True, eq=False)

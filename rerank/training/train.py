@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ from rerank.pipeline.applying import best_candidates, run_scores
 from rerank.rankers.boosted import FEW
 from rerank.rankers.calibration import RELEVANT, OutOfFold, Scale, ScoredLists
 from rerank.rankers.last_stage import DEPTHS, Gain
-from rerank.rankers.ranker import HISTORY, Ranker, ranker_class
+from rerank.rankers.ranker import Ranker, ranker_class
 from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
 from rerank.retrieval.base import DEPTH, Candidates
 from rerank.retrieval.union import UnionRun
@@ -45,13 +45,11 @@ from rerank.training.folds import (
     FoldData,
     FoldHistories,
     FoldTraining,
-    SameData,
     assign_folds,
     groups_by_id,
     groups_of_topics,
     held_out,
     query_values,
-    stop_fold,
 )
 from rerank.training.tuning import Tuning, fit_best
 from rerank.types import Floats, Qrels, RankingData, Run, Topics, pointers, query_blocks, query_rows
@@ -81,46 +79,28 @@ PREDICTORS = tuple(
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Scored:
-    """Lists with the scores of models that had not seen their queries.
+def _scored_lists(
+    training: FoldTraining,
+    models: Sequence[Ranker],
+    target: float,
+    without: RankingData | None,
+    texts: RankingData | None,
+) -> tuple[OutOfFold, OutOfFold | None]:
+    """Return lists with the scores of models that had not seen their queries: of the candidates, and as texts.
 
-    texts  BM25's first documents alone, as texts that are handed over; None for a model that cannot rank texts
+    target   least label of a relevant document
+    without  of `without_relevant`; None where no query has relevant candidates
+    texts    BM25's first documents alone, as texts that are handed over; None for a model that cannot rank texts
     """
+    scales = [Scale.of(model.predict(training.learned(fold)[0])) for fold, model in enumerate(models)]
 
-    candidates: OutOfFold
-    texts: OutOfFold | None
+    def lists_of(data_of: Callable[[int], FoldData]) -> OutOfFold:
+        return _out_of_fold(replace(training, data_of=data_of), models, scales, target)
 
-    @classmethod
-    def of(
-        cls,
-        training: FoldTraining,
-        models: Sequence[Ranker],
-        target: float,
-        without: RankingData | None,
-        texts: RankingData | None,
-    ) -> Self:
-        """Return the lists of each fold with the scores of its model.
-
-        target   least label of a relevant document
-        without  of `without_relevant`; None where no query has relevant candidates
-        """
-        scales = [_scale(training, fold, model) for fold, model in enumerate(models)]
-        candidates = _out_of_fold(training, models, scales, target)
-        if without is not None:
-            others = _out_of_fold(replace(training, data_of=SameData(without)), models, scales, target)
-            candidates = replace(candidates, stripped=others)
-        if texts is None:
-            return cls(candidates, None)
-        return cls(candidates, _out_of_fold(replace(training, data_of=SameData(texts)), models, scales, target))
-
-    def calibrate(self, model: Ranker, learned: RankingData) -> None:
-        """Set the calibration of a model that learned from data, or say in the log what is missing for one."""
-        try:
-            scale = Scale.of(model.predict(learned))
-            model.calibration_ = self.candidates.fit(scale, model.checksum(), self.texts)
-        except InvalidInputError as error:
-            _log.warning("%s The model has no probabilities, which min_score and abstain need.", error)
+    candidates = lists_of(training.data_of)
+    if without is not None:
+        candidates = replace(candidates, stripped=lists_of(FoldData(without)))
+    return candidates, None if texts is None else lists_of(FoldData(texts))
 
 
 def without_relevant(run: Run, qrels: Qrels, target: float) -> Run:
@@ -141,30 +121,17 @@ def _stripped(run: Run, qrels: Qrels, target: float) -> Run:
     return stripped
 
 
-def _scale(training: FoldTraining, fold: int, model: Ranker) -> Scale:
-    """Return the scale of the scores of the queries that a fold's model learned from."""
-    data = training.data_of(fold).data
-    stop = stop_fold(fold, training.number, training.learns_from_all)
-    folds = np.array([training.folds[query_id] for query_id in data])
-    learned = training.learns_from(data, fold) & (folds != stop)
-    return Scale.of(model.predict(data.select(np.flatnonzero(learned))))
-
-
 def _out_of_fold(training: FoldTraining, models: Sequence[Ranker], scales: Sequence[Scale], target: float) -> OutOfFold:
     """Return the lists of each fold with the scores of the model that had not seen them."""
-    parts = []
-    relevant = []
-    fold_of = []
     predictors = tuple(name for name in PREDICTORS if name in models[0].feature_names_)
-    for fold, (model, scale) in enumerate(zip(models, scales, strict=True)):
-        data = training.data_of(fold).data
-        folds = np.array([training.folds[query_id] for query_id in data])
-        unseen = np.flatnonzero(folds == fold)
-        held_out = data.select(unseen)
-        parts.append(ScoredLists.of(held_out, scale.measured(model.predict(held_out)), predictors))
-        relevant.append(held_out.labels >= target if held_out.labels is not None else np.empty(0, np.bool_))
-        fold_of.append(folds[unseen])
-    return OutOfFold(ScoredLists.joined(parts), np.concatenate(fold_of), np.concatenate(relevant), target, predictors)
+    unseen = [training.unseen(fold) for fold in range(training.number)]
+    lists = [
+        ScoredLists.of(data, scale.measured(model.predict(data)), predictors)
+        for data, model, scale in zip(unseen, models, scales, strict=True)
+    ]
+    relevant = [data.labels >= target if data.labels is not None else np.empty(0, np.bool_) for data in unseen]
+    fold_of = np.repeat(np.arange(training.number), [len(data) for data in unseen])
+    return OutOfFold(ScoredLists.joined(lists), fold_of, np.concatenate(relevant), target, predictors)
 
 
 @dataclass(frozen=True)
@@ -185,9 +152,6 @@ class Estimate:
         What the labels are those of: "the teacher" or "the clicks"; "" for judgements.
     scorer : Gain or None
         What the scorer of the index brings; None without one.
-    without_history : float or None
-        Mean of the models where features of similar judged queries are missing, as of texts without ids; None for
-        models without these features.
 
     """
 
@@ -198,18 +162,16 @@ class Estimate:
     n_queries: int
     unsupervised: float | None = None
     source: str = ""
-    without_history: float | None = None
     scorer: Gain | None = None
 
     def __str__(self) -> str:
         """Return one line."""
         against = f" against {self.source}" if self.source else ""
         base = "" if self.unsupervised is None else f"unsupervised {self.unsupervised:.4f}, "
-        alone = "" if self.without_history is None else f"; {self.without_history:.4f} on texts without ids"
         return (
             f"{self.measure}{against} by cross-validation in {self.folds} folds of {self.n_queries} queries: "
             f"candidates {self.candidates:.4f}, {base}model {self.model:.4f} ({self.model - self.candidates:+.4f})"
-            f"{alone}{'' if self.scorer is None else f'; {self.scorer}'}"
+            f"{'' if self.scorer is None else f'; {self.scorer}'}"
         )
 
     def lesson(self) -> str:
@@ -347,12 +309,17 @@ def _train_on_judgements(
     on_all = tuning is not None or model.learns_from_all(len(data))
     estimated = scored = None
     if estimate and folds:
-        search = partial(fit_best, model, tuning and replace(tuning, path=None))
-        training = FoldTraining(inputs.of_folds(run, sources.k, data, folds), folds, search, on_all)
-        estimated, models = _estimate(inputs, training, run, measure)
+        training = FoldTraining(
+            inputs.of_folds(run, sources.k, data, folds), folds, partial(fit_best, model, tuning), on_all
+        )
+        values = partial(_judged_values, qrels, measure)
+        estimated, models, held_out_run = _estimate(inputs.index, training, run, measure, values)
+        gain = scorer_gain(inputs.index, inputs.topics, qrels, held_out_run, folds, measure)
+        estimated = replace(estimated, scorer=gain)
+        estimated.warn()
         irrelevant = without_relevant(run, qrels, target)
         others = inputs.data(irrelevant, sources.k) if len(irrelevant) else None
-        scored = Scored.of(training, models, target, others, inputs.as_texts(data, sources))
+        scored = _scored_lists(training, models, target, others, inputs.as_texts(data, sources))
     if tuning is not None:
         model.set_params(**tuning.search(model, data).parameters)
     learned = fit_with_stop(model, data, {} if on_all else folds)
@@ -360,7 +327,11 @@ def _train_on_judgements(
     if estimated is not None and estimated.scorer is not None:
         model.last_stage_ = estimated.scorer.stage
     if scored is not None:
-        scored.calibrate(model, learned)
+        candidates, texts = scored
+        try:
+            model.calibration_ = candidates.fit(Scale.of(model.predict(learned)), model.checksum(), texts)
+        except InvalidInputError as error:
+            _log.warning("%s The model has no probabilities, which min_score and abstain need.", error)
     return Trained(model, estimated)
 
 
@@ -371,9 +342,11 @@ def _train_without_judgements(
     known = labels if isinstance(labels, Run) else set(labels.query_ids[np.unique(labels.query)].tolist())
     topics = Topics({query_id: text for query_id, text in inputs.topics.items() if query_id in known})
     learned = judged = None
+    run = Run.of({})
     if len(topics):
         inputs = replace(inputs, topics=topics)
-        data = inputs.data(inputs.index.search(topics, candidates=sources), sources.k)
+        run = inputs.index.search(topics, candidates=sources)
+        data = inputs.data(run, sources.k)
         if isinstance(labels, Run):
             learned = judged = with_gains(data, labels)
         else:
@@ -386,33 +359,19 @@ def _train_without_judgements(
     on_all = model.learns_from_all(len(learned))
     estimated = None
     if estimate and folds:
-        training = FoldTraining(SameData(learned), folds, partial(fit_best, model, None), on_all)
-        before, after, unsupervised = _agreement(inputs.index, training, judged)
-        source = "the teacher" if isinstance(labels, Run) else "the clicks"
-        estimated = Estimate(DEFAULT_METRIC, before, after, FOLDS, len(learned), unsupervised, source)
+        training = FoldTraining(FoldData(learned), folds, partial(fit_best, model, None), on_all)
+        measure = parse_measure(DEFAULT_METRIC)
+        estimated, _, _ = _estimate(
+            inputs.index,
+            training,
+            run,
+            DEFAULT_METRIC,
+            lambda ranking: query_values(judged, scores_in(ranking, judged)[:, 0], measure),
+        )
+        estimated = replace(estimated, source="the teacher" if isinstance(labels, Run) else "the clicks")
         estimated.warn()
     fit_with_stop(model, learned, {} if on_all else folds)
     return Trained(model, estimated)
-
-
-def _agreement(index: Index, training: FoldTraining, data: RankingData) -> tuple[float, float, float | None]:
-    """Return the measure, against labels of data, of the candidates, of models that had not seen their queries, and of
-    the unsupervised ranking, where the models start from it.
-    """
-    models, _, _ = held_out(index, training, "estimate")
-    measure = parse_measure(DEFAULT_METRIC)
-    fold_of = np.array([training.folds[query_id] for query_id in data])
-    before = np.empty(len(data))
-    after = np.empty(len(data))
-    for fold, model in enumerate(models):
-        rows = np.flatnonzero(fold_of == fold)
-        part = data.select(rows)
-        start = part.base_scores if part.base_scores is not None else np.zeros(part.n_rows)
-        before[rows] = query_values(part, start, measure)
-        after[rows] = query_values(part, model.predict(part), measure)
-    base = models[0].base_
-    of_base = query_values(data, base.scores(data), measure) if isinstance(base, UnsupervisedBase) else None
-    return float(before.mean()), float(after.mean()), None if of_base is None else float(of_base.mean())
 
 
 def _folds(data: RankingData, relevant: Mapping[str, int] | None = None) -> dict[str, int]:
@@ -485,7 +444,7 @@ class TrainingInputs:
     ) -> Callable[[int], FoldData]:
         """Return the data of each fold, for which judged queries that are held out are not in the history."""
         if self.history is None:
-            return SameData(data)
+            return FoldData(data)
         learning = [[name for name, of_query in folds.items() if of_query != fold] for fold in range(FOLDS)]
 
         def features(history: History, recipe: Recipe) -> RankingData:
@@ -534,23 +493,21 @@ def judged_queries(topics: Topics, qrels: Qrels) -> tuple[Topics, Qrels]:
     return Topics(judged), Qrels.of({query_id: qrels[query_id] for query_id in judged})
 
 
-def _estimate(inputs: TrainingInputs, training: FoldTraining, run: Run, measure: str) -> tuple[Estimate, list[Ranker]]:
-    """Return the measure of a run and of models like this one on queries that each had not seen, and the models."""
-    qrels = inputs.judgements
-    models, _, held_out_run = held_out(inputs.index, training, "estimate")
+def _estimate(
+    index: Index, training: FoldTraining, run: Run, measure: str, values: Callable[[Run], Floats]
+) -> tuple[Estimate, list[Ranker], Run]:
+    """Return the measure of a run and of models on queries that each had not seen; the models and their run.
 
-    def value(ranking: Run) -> float:
-        return evaluate(qrels, ranking, [measure], complete=True)[measure]
-
+    values  returns the measure of each query of a run
+    """
+    models, _, held_out_run = held_out(index, training, "estimate")
     base = models[0].base_
     data = training.data_of(0).data
-    unsupervised = value(data.run(base.scores(data))) if isinstance(base, UnsupervisedBase) else None
-    alone = value(_run_without_history(training, models)) if isinstance(training.data_of, FoldHistories) else None
-    figures = value(run), value(held_out_run), FOLDS, len(qrels), unsupervised
-    gain = scorer_gain(inputs.index, inputs.topics, qrels, held_out_run, training.folds, measure)
-    estimate = Estimate(measure, *figures, without_history=alone, scorer=gain)
-    estimate.warn()
-    return estimate, models
+    unsupervised = data.run(base.scores(data)) if isinstance(base, UnsupervisedBase) else None
+    before, after = (values(ranking) for ranking in (run, held_out_run))
+    alone = None if unsupervised is None else float(values(unsupervised).mean())
+    estimate = Estimate(measure, float(before.mean()), float(after.mean()), FOLDS, len(before), alone)
+    return estimate, models, held_out_run
 
 
 def scorer_gain(
@@ -560,26 +517,15 @@ def scorer_gain(
     scorer = index.scorer
     if scorer is None:
         return None
-
-    def values(ranking: Run) -> Floats:
-        of_query = evaluate(qrels, ranking, [measure], complete=True).per_query[measure]
-        return np.array([of_query[query_id] for query_id in qrels])
-
     slow = run_scores(index, scorer, topics, run, DEPTHS[-1])
-    return Gain.of(scorer.name, run, slow, {query_id: folds.get(query_id, 0) for query_id in qrels}, values)
+    folds = {query_id: folds.get(query_id, 0) for query_id in qrels}
+    return Gain.of(scorer.name, run, slow, folds, partial(_judged_values, qrels, measure))
 
 
-def _run_without_history(training: FoldTraining, models: Sequence[Ranker]) -> Run:
-    """Return the run of the held-out queries without values of similar judged queries, which unnamed texts lack."""
-    runs = []
-    for fold, model in enumerate(models):
-        data = training.data_of(fold).data
-        part = data.select(np.flatnonzero([training.folds[query_id] == fold for query_id in data]))
-        X = part.X.copy()
-        X[:, [name.startswith(HISTORY) for name in part.feature_names]] = np.nan
-        part = replace(part, X=X)
-        runs.append(part.run(model.predict(part)))
-    return Run.joined(runs)
+def _judged_values(qrels: Qrels, measure: str, ranking: Run) -> Floats:
+    """Return the measure of each judged query, (n_queries,); one without documents counts as 0."""
+    of_query = evaluate(qrels, ranking, [measure], complete=True).per_query[measure]
+    return np.array([of_query[query_id] for query_id in qrels])
 
 
 def fit_with_stop(model: Ranker, data: RankingData, folds: Mapping[str, int]) -> RankingData:

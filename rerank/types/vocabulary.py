@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.types.forward import ForwardIndex
 from rerank.types.ids import Ints, pointers
+
+
+def counted_terms(
+    texts: Iterable[Iterable[str]], numbers: Mapping[str, int]
+) -> tuple[Ints, NDArray[np.int32], NDArray[np.int32]]:
+    """Return where the terms of each text begin, its distinct terms by number, ascending, and how often it has them.
+
+    numbers  of all terms of the texts; terms of a number below 0 are left out
+    """
+    pairs = [sorted((numbers[term], n) for term, n in Counter(text).items() if numbers[term] >= 0) for text in texts]
+    flat = np.array([pair for of_text in pairs for pair in of_text], dtype=np.int32).reshape(-1, 2)
+    return pointers(list(map(len, pairs))), np.ascontiguousarray(flat[:, 0]), np.ascontiguousarray(flat[:, 1])
 
 
 def find_terms(forward: ForwardIndex, terms: Sequence[bytes]) -> Ints:

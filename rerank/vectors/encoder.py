@@ -22,7 +22,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -33,7 +33,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.source import check_file
 from rerank.runtime import store
 from rerank.runtime.codec import Record, Text
 from rerank.runtime.progress import track
@@ -135,42 +134,21 @@ def installed_encoder() -> str | None:
     return EXTRA if find_spec(EXTRA) else None
 
 
-@dataclass(frozen=True, eq=False)
-class EncodedDocuments:
-    """Vectors of an encoder for all documents of an index.
+def encoded_documents(encoder: Encoder, forward: ForwardIndex, texts: Texts) -> NDArray[np.float32]:
+    """Return the vectors of all documents of an index, (n_docs, dimensions), from a file of the cache folder.
 
-    Parameters
-    ----------
-    encoder : Encoder
-        The encoder, for queries.
-    documents : ndarray of shape (n_docs, dimensions) and dtype float32
-        Vectors by document number; zero for a document without text.
-
+    A document without text has the vector zero. The file is made where there is none.
     """
-
-    encoder: Encoder
-    documents: NDArray[np.float32]
-
-    def queries(self, texts: Mapping[str, str]) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors of query texts, by query id."""
-        vectors = self.encoder.encode_queries(list(texts.values()), self.documents.shape[1])
-        return dict(zip(texts, vectors, strict=True))
-
-
-def encoded_documents(
-    encoder: Encoder, forward: ForwardIndex, texts: Texts, file: str | Path | None = None
-) -> EncodedDocuments:
-    """Return the vectors of all documents of an index from a file, which is made where there is none."""
     values = {**identity(forward), "encoder": encoder.name}
     key = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:32]
-    path = cache_folder() / f"encoded-{key}" if file is None else Path(file)
+    path = cache_folder() / f"encoded-{key}"
     probes = np.unique(np.linspace(0, max(forward.n_docs - 1, 0), _PROBES).astype(np.int64))[: forward.n_docs]
     again = encoder.encode(texts(probes)) if len(probes) else np.zeros((0, 1), np.float32)
     if path.is_file():
-        with suppress(FileFormatError) if file is None else nullcontext():
-            stored = _read(path, values)
+        with suppress(FileFormatError):
+            stored = store.read(path, KIND, [note_path(path)])[1]["vectors"]
             if _agree(stored, probes, again):
-                return EncodedDocuments(encoder, stored)
+                return stored
         _log.info("%s: the encoder has changed; all documents are encoded again.", path)
     path.parent.mkdir(parents=True, exist_ok=True)
     shape = forward.n_docs, again.shape[1]
@@ -178,20 +156,7 @@ def encoded_documents(
     batches = (np.arange(first, min(first + _BATCH, forward.n_docs)) for first in starts)
     blocks = (encoder.encode(texts(batch), shape[1]) for batch in batches)
     store.write(path, KIND, values, {"vectors": Blocks(np.float32, shape, blocks)})
-    return EncodedDocuments(encoder, _read(path, values))
-
-
-def _read(path: Path, values: Mapping[str, Any]) -> NDArray[np.float32]:
-    """Return the vectors of a file; refuse those of another index or encoder."""
-    stored, arrays = store.read(check_file(path, "a file of vectors"), KIND, [note_path(path)])
-    if stored != dict(values):
-        raise FileFormatError(
-            path,
-            None,
-            f"expected vectors of this index by {values['encoder']}, got those of another index or of "
-            f"{shown(stored.get('encoder'))}. Name another file.",
-        )
-    return arrays["vectors"]
+    return store.read(path, KIND, [note_path(path)])[1]["vectors"]
 
 
 KIND = Kind(

@@ -18,7 +18,6 @@ Deerwester et al., JASIS 1990.
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -39,7 +38,7 @@ from rerank.runtime.store import Blocks, Fault, Kind, Stored, note_path
 from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.ids import Floats, Ints, pointers
 from rerank.types.retriever import CONTENTS
-from rerank.types.vocabulary import find_terms
+from rerank.types.vocabulary import counted_terms, find_terms
 from rerank.vectors.svd import SparseRows, right_singular_vectors
 
 LSI, ENCODER = "lsi", "encoder"  # names of the spaces
@@ -84,19 +83,9 @@ class Space:
 
     def queries(self, forward: ForwardIndex, query_terms: Sequence[Sequence[str]]) -> NDArray[np.float32]:
         """Return the vectors of queries."""
-        occurrences = [Counter(tokens) for tokens in query_terms]
-        words = list(dict.fromkeys(term for counts in occurrences for term in counts))
+        words = list(set().union(*query_terms))
         numbers = dict(zip(words, find_terms(forward, [word.encode("utf8") for word in words]).tolist(), strict=True))
-        pairs = [
-            sorted((numbers[word], n) for word, n in counts.items() if numbers[word] >= 0) for counts in occurrences
-        ]
-        flat = np.array([pair for of_query in pairs for pair in of_query], dtype=np.int32).reshape(-1, 2)
-        return self.project(
-            pointers([len(of_query) for of_query in pairs]),
-            np.ascontiguousarray(flat[:, 0]),
-            np.ascontiguousarray(flat[:, 1]),
-            np.arange(len(occurrences)),
-        )
+        return self.project(*counted_terms(query_terms, numbers), np.arange(len(query_terms)))
 
     def documents(self, field: FieldArrays, docs: Ints) -> NDArray[np.float32]:
         """Return the vectors of a field of documents, (n, dimensions) float32; zeros where it has no known term."""

@@ -57,10 +57,6 @@ CASES = {
         "export model.json --to solr -o bad/out --feature-set bad/out",
         r"--feature-set: expected another file than that of path, got bad/out for both",
     ),
-    "one file for data and report": (
-        "features index topics.tsv bm25.run --qrels qrels.txt -o bad/out.txt --report bad/out.txt",
-        r"--report bad/out\.txt: expected another file than that of --output",
-    ),
     "first stage with texts": (
         "rerank index model.json topics.tsv -o bad/out --texts texts.jsonl --first model.json",
         r"--first: expected it without --texts, with which it has no effect",

@@ -16,8 +16,7 @@ import gc, json, sys
 from pathlib import Path
 import numpy as np
 from numba.core.dispatcher import Dispatcher
-from rerank.features.recipe import index_family_names
-from rerank.features.recipe import Recipe
+from rerank.features.recipe import Recipe, index_family_names
 from rerank.history.history import History
 from rerank.rankers.boosted import LambdaMART
 from rerank.cli.compile import compile_features, compile_training

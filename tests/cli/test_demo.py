@@ -8,4 +8,4 @@ from rerank.cli.demo import next_commands
 
 
 def test_demo_quotes_the_name_of_its_folder() -> None:
-    assert "cd 'my demo'" in next_commands(Path("my demo"), None).splitlines()
+    assert "cd 'my demo'" in next_commands(Path("my demo")).splitlines()

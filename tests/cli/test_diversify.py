@@ -29,6 +29,6 @@ def test_first_documents_are_reordered_by_the_vectors_of_the_index(
         expected = rerank.diversify(index, plain, "mmr(0.5)")
     assert {query: list(better[query]) for query in better} == {query: list(expected[query]) for query in expected}
     assert better.doc_ids.tolist() != plain.doc_ids.tolist()
-    assert "expected a known name, got 'pm2'" in command(f"{line} --diversify pm2").err
+    assert "expected mmr(WEIGHT) or mmr(WEIGHT,SPACE), got 'pm2'" in command(f"{line} --diversify pm2").err
     with_texts = command(f"{line} --texts other/corpus.jsonl --diversify mmr")
     assert "--diversify: expected it without --texts" in with_texts.err

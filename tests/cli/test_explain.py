@@ -19,13 +19,13 @@ def documents(world: Path) -> list[str]:
 
 def test_explain_prints_words_and_a_table(command: Command, documents: list[str], tmp_path: Path) -> None:
     first, last = documents[0], documents[20]
-    line = f"explain index model.json topics.tsv --query q1 --documents {first},{last} -k 30"
+    line = f"explain index model.json topics.tsv --query q1 --documents {first},{last}"
     done = command(line)
     assert (done.code, done.err) == (0, "")
     assert "\n\nQuery q1: birch " in done.out
     assert f"{last}: rank 21 of the candidates, " in done.out
     assert command(f"{line} --run bm25.run").out == done.out
-    twice = f"explain index model.json topics.tsv --query q1 --documents {first} --documents {last} -k 30"
+    twice = f"explain index model.json topics.tsv --query q1 --documents {first} --documents {last}"
     assert command(twice).out == done.out
     assert command(f"{line} -o {tmp_path}/figures.json") == (0, "", "")
     figures = json.loads((tmp_path / "figures.json").read_text("utf8"))
@@ -43,7 +43,7 @@ def test_explain_prints_words_and_a_table(command: Command, documents: list[str]
 def test_explain_names_the_base_of_a_warm_start(command: Command, documents: list[str], tmp_path: Path) -> None:
     model = f"{tmp_path}/warm.json"
     assert command("train", "data.npz", "-o", model, "--base", "run:bm25.run", *SMALL).code == 0
-    done = command(f"explain index {model} topics.tsv --query q1 --documents {documents[0]} -k 30")
+    done = command(f"explain index {model} topics.tsv --query q1 --documents {documents[0]}")
     assert done.code == 0
     assert f"{documents[0]} is " in done.out
     assert "The model starts from the score of the candidates' run" in done.out
@@ -68,7 +68,7 @@ def test_explain_refuses_in_one_line(
         assert trained.code == 0, trained.err
     stored = json.loads((world / "model.json").read_text())
     (world / "bare.json").write_text(json.dumps({**stored, "recipe": None}))
-    done = command(f"explain index {arguments.replace('FIRST', documents[0])} -k 30")
+    done = command(f"explain index {arguments.replace('FIRST', documents[0])}")
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith(f"rerank: {message}")
     assert done.err.count("\n") == 1

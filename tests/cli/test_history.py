@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -98,17 +97,6 @@ def test_damaged_history_is_one_line(command: Command, index: str, tmp_path: Pat
 def test_rebuilt_index_has_no_history(command: Command, index: str) -> None:
     assert command("index", "corpus.jsonl", "-o", index, "--overwrite").code == 0
     assert not Path(index, "rerank-resources").exists()
-
-
-def test_report_knows_learned_features_and_their_cost(command: Command, index: str, tmp_path: Path) -> None:
-    report = tmp_path / "report.json"
-    done = command(
-        *("features", index, "topics.tsv", "bm25.run", "--qrels", "qrels.txt", "--quick", "--report", str(report)),
-    )
-    assert done.code == 0
-    rows = {feature["name"]: feature for feature in json.loads(report.read_text())["features"]}
-    assert rows["history.prior"]["group"] == "history.prior"
-    assert rows["history.neighbours"]["microseconds"] >= 0
 
 
 def test_study_learns_a_history_for_each_fold(command: Command, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`rerank judge` as a user runs it: answers, a function, an interruption, and the audit."""
+"""`rerank judge` as a user runs it: answers, a function and an interruption."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def first(world: Path) -> list[str]:
     """The documents of q0, in the order in which they are judged."""
     with rerank.Index.open(world / "index") as index:
-        return pool(index, world / "topics.tsv").documents["q0"]
+        return pool(index, world / "topics.tsv")["q0"]
 
 
 def test_answers_are_saved_and_asked_for_once(
@@ -151,20 +151,6 @@ def test_labels_before_a_failure_of_the_function_are_saved(command: Command, jud
     assert not (tmp_path / "none.txt").exists()  # without a label
 
 
-def test_audit_compares_with_people_and_measures_every_ranking(command: Command, judges: Path, tmp_path: Path) -> None:
-    line = f"judge index topics.tsv -o {tmp_path}/own.txt --judge judges_of_test:judge --run other=bm25.run"
-    done = command(f"{line} --audit qrels.txt -m nDCG@5 -m AP")
-    assert done.code == 0, done.err
-    people, machine = rerank.read_qrels("qrels.txt"), rerank.read_qrels(tmp_path / "own.txt")
-    assert done.out.startswith(rerank.agreement(people, machine).summary())
-    estimate = rerank.prediction_powered(people, machine, rerank.read_run("bm25.run"), "nDCG@5")
-    row = next(line.split() for line in done.out.splitlines() if line.split()[:2] == ["other", "nDCG@5"])
-    assert row[2:5] == [f"{value:.4f}" for value in (estimate.machine, estimate.people, estimate.value)]
-    assert row[5:] == [f"{estimate.low:.4f}", "to", f"{estimate.high:.4f}"]
-    rows = [line.split()[:2] for line in done.out.splitlines() if line.split()[1:2] in (["nDCG@5"], ["AP"])]
-    assert [name for name, _ in rows] == ["bm25", "rm3", "unsupervised", "other"] * 2
-
-
 def test_judgements_of_a_function_are_told_of_where_models_learn_and_are_measured(
     command: Command, judges: Path, tmp_path: Path
 ) -> None:
@@ -187,8 +173,6 @@ def test_judgements_of_a_function_are_told_of_where_models_learn_and_are_measure
         ("-o {out} --judge judge", "judge: expected module:function, got 'judge'"),
         ("-o {out} --judge nowhere:f", "judge nowhere:f: expected a function that can be imported"),
         ("-o {out} --run bm25.run", "--run: expected NAME=FILE"),
-        ("-o {out} --audit none.txt", "none.txt: expected a qrels file, got nothing there"),
-        ("-o {out} --audit qrels.txt", "qrels.txt: expected documents that people and the machine judged, got none"),
         ("-o bm25.run", "bm25.run:1: expected 4 columns"),
         ("-o {out} --run a={dir}/a.run", "a.run:1: expected documents of index, got 'nowhere'"),
     ],

@@ -19,7 +19,7 @@ LINES = {
     "retrieve": "index topics.tsv -o {out}",
     "features": "index topics.tsv bm25.run -o {out}.npz",
     "history": "{own} topics.tsv qrels.txt",
-    "judge": "index topics.tsv -o {out} --audit qrels.txt",
+    "judge": "index topics.tsv -o {out}",
     "clicks": "clicks.jsonl -o {out}",
     "train": f"index topics.tsv qrels.txt -o {{out}} --candidates bm25:5,rm3:5 --no-estimate {' '.join(SMALL)}",
     "rank": "model.json data.npz -o {out}",
@@ -36,7 +36,6 @@ LINES = {
 NUMBERS = ("nan", "inf", "-inf", "1e39", "1e308", "-1", "0", "9" * 400, "", "1e", "text")
 # Options that hold numbers among other text, each up to the number.
 PARTS = {
-    "clicks": ["--limit=last-position=", "--limit=session-clicks="],
     "serve": ["--limit=deadline=", "--limit=queue=", "--limit=documents=", "--limit=body="],
     "experiment": ["-prandom_state=", "--folds="],
 }

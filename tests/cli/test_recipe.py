@@ -119,15 +119,3 @@ def test_language_is_chosen_when_the_index_is_built(command: Command, tmp_path: 
     done = command(f"-q index {corpus} -o {tmp_path / 'xx'} --fields nix")
     assert done.code == 2
     assert "'nix'" in done.err
-
-
-def test_report_is_written_beside_the_data(command: Command, tmp_path: Path) -> None:
-    report, smaller = tmp_path / "report.txt", tmp_path / "smaller.toml"
-    line = f"-q features index topics.tsv bm25.run --qrels qrels.txt --quick --report {report} --report {smaller}"
-    done = command(line)
-    assert (done.code, done.err) == (0, "")
-    assert "held-out of 10 queries" in report.read_text()
-    assert rerank.Recipe.from_toml(smaller).features
-    assert command("-q features index topics.tsv bm25.run").code == 2
-    refused = command(f"-q features index topics.tsv bm25.run --report {report}")
-    assert "--report: expected --qrels beside it" in refused.err

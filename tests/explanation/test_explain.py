@@ -80,11 +80,12 @@ def test_contributions_sum_to_the_scores_and_their_difference(
     given = dense if base == "other run" else None
     fitted = ranker(name, base=start).fit(data)
     arguments = index, fitted, collection.topics, "q2"
-    new = rerank.rerank(*arguments[:3], run, k=K, base=given)
+    run = run.head(K)
+    new = rerank.rerank(*arguments[:3], run, base=given)
     order, before = new.doc_ids[new.rows("q2")].tolist(), run.doc_ids[run.rows("q2")].tolist()
     rounding = 1e-5 if name == "ensemble" else 1e-9  # members' scores are float32
     for documents in ([order[0], order[4]], [order[7], order[2]], order[3]):
-        explained = rerank.explain(*arguments, documents, run, k=K, base=given)
+        explained = rerank.explain(*arguments, documents, run, base=given)
         scale = max(abs(document.score) for document in explained.documents)
         for column, document in enumerate(explained.documents):
             added = sum(feature.contributions[column] for feature in explained.features)
@@ -99,7 +100,7 @@ def test_contributions_sum_to_the_scores_and_their_difference(
         assert sizes == sorted(sizes, reverse=True)
         json.dumps(explained.to_dict(), allow_nan=False)
     mean = explained.documents[1]
-    assert mean.score == pytest.approx(np.mean([new["q2"][doc] for doc in order[:K]]), rel=1e-9)
+    assert mean.score == pytest.approx(np.mean([new["q2"][doc] for doc in order]), rel=1e-9)
     assert bool(explained.base) == (base is not None)
 
 
@@ -109,11 +110,11 @@ def test_values_and_base_scores_are_those_of_the_data(
     fitted = ranker("lambdamart", base="run").fit(data)
     rows = data.rows("q3")
     documents = data.doc_ids[rows].tolist()[:2]
-    explained = rerank.explain(index, fitted, collection.topics, "q3", ",".join(documents), run, k=40)
+    explained = rerank.explain(index, fitted, collection.topics, "q3", ",".join(documents), run)
     for feature in explained.features:
         np.testing.assert_array_equal(feature.values, data.column(feature.name)[rows][:2])
     assert [document.base_score for document in explained.documents] == data.base_scores[rows][:2].tolist()
-    alone = rerank.explain(index, fitted, collection.topics, "q3", documents[1], run, k=40)
+    alone = rerank.explain(index, fitted, collection.topics, "q3", documents[1], run)
     means = {feature.name: feature.values[1] for feature in alone.features}
     for name in data.feature_names:
         column = data.column(name)[rows]
@@ -135,24 +136,6 @@ def test_every_feature_has_its_meaning_with_field_and_normalisation(data: rerank
     assert meanings["bm25.body"] == (expected, "", "body match")
 
 
-def test_document_below_k_is_explained_as_if_it_were_reranked(
-    index: rerank.Index, collection: Tiny, data: rerank.RankingData, run: rerank.Run, dense: rerank.Run
-) -> None:
-    model = ranker("lambdamart").fit(data)
-    documents = run.doc_ids[run.rows("q1")].tolist()
-    explained = rerank.explain(index, model, collection.topics, "q1", [documents[1], documents[19]], run, k=5)
-    deep = rerank.rerank(index, model, collection.topics, run, k=20)["q1"]
-    flat = rerank.rerank(index, model, collection.topics, run, k=5)
-    order = flat.doc_ids[flat.rows("q1")].tolist()
-    first, second = explained.documents
-    assert (first.score, second.score) == (deep[documents[1]], deep[documents[19]])
-    assert (second.rank_before, second.rank_after) == (20, 20)
-    assert first.rank_after == order.index(documents[1]) + 1
-    assert (explained.k, explained.n_candidates) == (5, 20)
-    note = f"{documents[19]} is ranked 20 in the candidates, below k = 5, and is not reranked. Scores and "
-    assert note + "contributions are those of a reranking of 20 candidates." in explained.sentences()
-
-
 def test_candidates_of_the_training_are_retrieved_where_there_is_no_run(
     index: rerank.Index, collection: Tiny, run: rerank.Run, tmp_path: Path
 ) -> None:
@@ -160,18 +143,16 @@ def test_candidates_of_the_training_are_retrieved_where_there_is_no_run(
     model = ranker("lambdamart", base="run").fit(data)
     model.save(tmp_path / "model.json")
     document = run.doc_ids[run.rows("q5")].tolist()[3]
-    from_files = rerank.explain(index.path, tmp_path / "model.json", collection.topics, "q5", document, k=40)
-    assert (
-        from_files.to_dict() == rerank.explain(index, model, collection.topics, "q5", [document], run, k=40).to_dict()
-    )
+    from_files = rerank.explain(index.path, tmp_path / "model.json", collection.topics, "q5", document)
+    assert from_files.to_dict() == rerank.explain(index, model, collection.topics, "q5", [document], run).to_dict()
 
 
 @pytest.mark.parametrize(
     ("query", "documents", "message"),
     [
         ("q99", "d1", "query: expected one of the 10 topics, got 'q99'. Give the id of a topic, e.g. 'q0'."),
-        ("q1", "x1", "documents: expected documents among the 40 candidates of query 'q1', got 'x1'. Raise k"),
-        ("q1", ["FIRST", "x1"], "got 'x1'. Raise k, or give a run that holds it."),
+        ("q1", "x1", "documents: expected documents among the 40 candidates of query 'q1', got 'x1'. Give a run"),
+        ("q1", ["FIRST", "x1"], "got 'x1'. Give a run that holds it."),
         ("q1", ["FIRST", "FIRST"], "documents: expected one document or two different ones, got"),
         ("q1", [], "documents: expected one document or two different ones, got"),
         ("q1", "FIRST,x,y", "got 'x,y'"),
@@ -223,9 +204,9 @@ def test_document_ids_may_contain_commas(tmp_path: Path, collection: Tiny) -> No
         model = ranker("ranksvm").fit(index.features(run, collection.topics, qrels))
         first, second = run.doc_ids[run.rows("q1")].tolist()[:2]
         for given in ([first, second], (f"{first},{second}",), f"{first},{second}"):
-            explained = rerank.explain(index, model, collection.topics, "q1", given, k=10)
+            explained = rerank.explain(index, model, collection.topics, "q1", given)
             assert [document.doc_id for document in explained.documents] == [first, second]
-        assert rerank.explain(index, model, collection.topics, "q1", first, k=10).documents[1].doc_id == ""
+        assert rerank.explain(index, model, collection.topics, "q1", first).documents[1].doc_id == ""
 
 
 def example(text: str = "", mean: bool = False) -> Explanation:
@@ -238,7 +219,7 @@ def example(text: str = "", mean: bool = False) -> Explanation:
     first = ExplainedDocument(f"A{text}", 4, 1, 1.28, 1.0, 1.0)
     second = ExplainedDocument("" if mean else f"B{text}", None if mean else 2, None if mean else 3, 0.97, 0.86, 0.86)
     base = f"the score of the candidates' run{text}"
-    return Explanation(f"q1{text}", f"heat flow{text}", "lambdamart", base, 10, 10, (first, second), features)
+    return Explanation(f"q1{text}", f"heat flow{text}", "lambdamart", base, 10, (first, second), features)
 
 
 def test_words_name_the_features_with_values_and_meanings() -> None:
@@ -283,12 +264,8 @@ def test_words_sum_the_features_of_each_kind_of_evidence() -> None:
 def test_words_follow_the_order_where_scores_do_not_tell_it() -> None:
     explained = example()
     first, second = explained.documents
-    below = replace(explained, documents=(second, first), k=3, n_candidates=4)
-    assert "B scores 0.31 less than A" not in below.sentences()[1]
+    below = replace(explained, documents=(second, first))
     assert below.sentences()[1].startswith("B is below A by 0.31")
-    late = replace(explained, documents=(replace(first, rank_after=4), second), k=3, n_candidates=4)
-    assert late.sentences()[1].startswith("A scores 0.31 more than B: bm25.title")
-    assert "A is below B because of k, not of the model." in late.sentences()
     same = replace(first, doc_id="C", rank_after=2)
     features = tuple(replace(feature, contributions=(feature.contributions[0],) * 2) for feature in explained.features)
     tied = replace(explained, documents=(first, same), features=features)

@@ -13,7 +13,7 @@ import pytest
 
 from rerank.errors import InvalidInputError
 from rerank.features import extract as extract_module
-from rerank.features.extract import Records, extract
+from rerank.features.extract import Records, extract, resolved
 from rerank.features.recipe import Recipe, index_family_names
 from rerank.runtime import threads
 from rerank.types import Qrels, Run
@@ -59,7 +59,7 @@ def test_extract_takes_labels_and_ideal_from_qrels() -> None:
 def test_extract_carries_recipe_and_fingerprint() -> None:
     data = extract(INDEX, {"q": ["x"]}, Run.of({"q": {"a": 1.0}}), Recipe(bm25_k1=2))
     assert data.recipe is not None
-    assert Recipe.from_dict(data.recipe) == Recipe(bm25_k1=2).resolve(["title"])
+    assert Recipe.from_dict(data.recipe) == resolved(Recipe(bm25_k1=2), INDEX, Records())
     assert data.fingerprint == INDEX.fingerprint
     assert data.labels is None
 
@@ -117,12 +117,6 @@ def test_extract_does_not_depend_on_the_order_of_query_terms_but_for_pairs(docum
 @pytest.mark.parametrize(
     ("query_terms", "run", "message"),
     [
-        (
-            {"q1": ["x"]},
-            {"q1": {"a": 1.0}, "q2": {"a": 1.0}, "q3": {"b": 1.0}},
-            r"topics: expected a topic for every query of the run, got none for 2 of 3, e.g. 'q2'. Add ",
-        ),
-        ({"q1": "heat flow"}, {"q1": {"a": 1.0}}, r"list of analysed terms for query 'q1', got text"),
         (
             {"q1": ["x"], "q2": []},
             {"q1": {"a": 1.0}, "q2": {"zz": 2.0, "c": 1.0}},

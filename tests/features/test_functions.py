@@ -20,10 +20,9 @@ import pytest
 import rerank
 from rerank.errors import InvalidInputError, MissingFileError
 from rerank.features import extract as extract_module
-from rerank.features.base import template
-from rerank.features.extract import Records, extract, extract_blocks
+from rerank.features.extract import Records, extract, extract_blocks, resolved
 from rerank.features.families.functions import functions, load_functions
-from rerank.features.recipe import Recipe
+from rerank.features.recipe import Recipe, template
 from rerank.runtime import threads
 from rerank.types import Run
 from tests.features.collection import forward_index
@@ -350,4 +349,5 @@ def test_template_is_the_default_recipe(tmp_path: Path) -> None:
     file.write_text(template())
     result, default = Recipe.from_toml(file), extract(INDEX, TOPICS, RUN)
     assert extract(INDEX, TOPICS, RUN, result).X.tobytes() == default.X.tobytes()
-    assert result.resolve(["title"]) == replace(Recipe(), normalisation={"*": "none"}).resolve(["title"])
+    expected = resolved(replace(Recipe(), normalisation={"*": "none"}), INDEX, Records())
+    assert resolved(result, INDEX, Records()) == expected

@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError
+from rerank.features.extract import Records, resolved
 from rerank.features.recipe import Recipe, default_family_names
+from tests.features.collection import forward_index
 
+FIELDS = ["contents", "title"]
 RECIPE = Recipe(fields=("title", "body"), families=("letor",), bm25_k1=1.2, lm_dirichlet_mu=2000)
 
 
@@ -21,10 +24,11 @@ def test_recipe_survives_json() -> None:
 
 
 def test_recipe_spells_out_all_names_when_resolved() -> None:
-    resolved = Recipe().resolve(["contents", "title"])
-    assert resolved.fields == ("contents", "title")
-    assert resolved.families == default_family_names()
-    assert Recipe.from_dict(resolved.to_dict()).resolve(["contents", "title", "new"]) == resolved
+    index, other = (forward_index({"a": {name: ["x"] for name in names}}) for names in (FIELDS, [*FIELDS, "new"]))
+    explicit = resolved(Recipe(), index, Records())
+    assert explicit.fields == tuple(FIELDS)
+    assert explicit.families == default_family_names()
+    assert resolved(Recipe.from_dict(explicit.to_dict()), other, Records()) == explicit
 
 
 def test_recipe_reads_toml(tmp_path: Path) -> None:
@@ -86,7 +90,7 @@ def test_recipe_refuses_field_that_the_index_lacks() -> None:
         InvalidInputError,
         match=r"recipe: expected fields of the index \(body, title\), got 1 that it does not have, e.g. 'titel'",
     ):
-        Recipe(fields=("body", "titel")).resolve(["title", "body"])
+        resolved(Recipe(fields=("body", "titel")), forward_index({"a": {"title": ["x"], "body": ["x"]}}), Records())
 
 
 def test_recipe_names_the_file_when_toml_is_bad(tmp_path: Path) -> None:

@@ -8,9 +8,18 @@ import numpy as np
 import pytest
 
 from rerank.errors import InvalidInputError
-from rerank.features.base import ColumnGroup, FieldFamily, Missing, column_groups
 from rerank.features.extract import Records, extract
-from rerank.features.recipe import Recipe, default_family_names, family, known_families, space_family_names
+from rerank.features.recipe import (
+    ColumnGroup,
+    FieldFamily,
+    Missing,
+    Recipe,
+    column_groups,
+    default_family_names,
+    family,
+    known_families,
+    space_family_names,
+)
 from rerank.types import RankingData, Run, query_rows
 from rerank.vectors.encoder import Encoded
 from rerank.vectors.vectors import Vectors

@@ -28,9 +28,8 @@ from rerank.clicks.reading import read_clicks, write_clicks
 from rerank.doctor import as_text, examine, read_sources
 from rerank.errors import IndexFolderError, RerankError
 from rerank.experiments.study import Study, read_settings
-from rerank.features.base import template
 from rerank.features.extract import Records, extract
-from rerank.features.recipe import Recipe, history_family_names
+from rerank.features.recipe import Recipe, history_family_names, template
 from rerank.files.corpus import SgmlDocument, corpus_format, read_documents, read_sgml, sgml_files
 from rerank.files.data import read_data, write_data
 from rerank.files.lists import TextsFile, read_folds, read_names, read_preferences, read_texts, write_folds

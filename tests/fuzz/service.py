@@ -1,6 +1,6 @@
 """Send malformed requests to a running service: no answer may be 5xx, none may hold a trace, none may hang.
 
-    rerank serve --demo --port 8080 2> serve.log &
+    rerank serve demo-output/index demo-output/model.json --port 8080 2> serve.log &   # of `rerank demo`
     python -m tests.fuzz.service http://127.0.0.1:8080 --log serve.log [--requests 20000] [--seed 0]
 
 Half are mutations of good JSON bodies, half bytes on a raw socket (half requests, wrong lengths, deep JSON, huge

@@ -7,12 +7,9 @@ from math import isnan, nan
 import numpy as np
 import pytest
 
-from rerank.features.base import Missing
-from rerank.features.match import gather_candidates
-from rerank.features.recipe import Recipe, known_families
-from rerank.history.base import LearnedFamily
+from rerank.features.recipe import Missing, Recipe, known_families
 from rerank.history.history import History
-from rerank.history.judged import FOLDS_OF_QUERIES, document_neighbours
+from rerank.history.judged import LearnedFamily, document_neighbours
 from rerank.rankers.boosted import LambdaMART
 from rerank.types import Qrels, RankingData
 from tests.features.collection import forward_index
@@ -196,7 +193,7 @@ def test_a_model_learns_nothing_from_random_labels_but_would_from_leaking_featur
     assert precision_on_other_half(given.features(history), given) < chance + 0.06
     forward = given.forward
     bound = history.on(forward)
-    bound._prepared[FOLDS_OF_QUERIES] = {}  # no fold is hidden: every query learns from all
+    vars(bound)["_fold_of_queries"] = {}  # no fold is hidden: every query learns from all
     assert precision_on_other_half(given.features(history, forward), given) > 0.6
 
 
@@ -213,15 +210,6 @@ def test_learned_features_are_documented_and_in_their_range(small: World) -> Non
         assert feature.unit
         assert feature.missing == (Missing.NO_HISTORY,)
         assert ((known >= feature.low) & (known <= feature.high)).all(), feature.name
-
-
-def test_learned_families_fill_nothing_without_a_history(small: World) -> None:
-    forward = small.forward
-    candidates = gather_candidates(forward, [["w01"]], np.array([0, 1]), np.array([0]), np.zeros(1))
-    for name, family in learned_families().items():
-        assert known_families()[name] is family
-        with pytest.raises(TypeError, match="need a history"):
-            family.fill(candidates, Recipe(), np.empty((1, len(family.features(Recipe()))), np.float32))
 
 
 def test_history_of_qrels_without_relevant_documents_is_refused(small: World) -> None:

@@ -1,4 +1,4 @@
-"""MMR and xQuAD as in their papers, on Python lists."""
+"""MMR as in its paper, on Python lists."""
 
 from __future__ import annotations
 
@@ -31,33 +31,4 @@ def mmr(scores: Sequence[float], vectors: Sequence[Vector], weight: float) -> li
                 ),
             )
         )
-    return chosen
-
-
-def aspects(vectors: Sequence[Vector], most: int) -> list[list[float]]:
-    begun = [0]
-    while len(begun) < most:
-        nearest = [max(cosine(vector, vectors[other]) for other in begun) for vector in vectors]
-        if min(nearest) >= 1 - 1e-6:
-            break
-        begun.append(nearest.index(min(nearest)))
-    raw = [[max(cosine(vectors[begin], vector), 0.0) for vector in vectors] for begin in begun]
-    totals = [sum(column) for column in zip(*raw, strict=True)]
-    return [[value / total if total else 0.0 for value, total in zip(row, totals, strict=True)] for row in raw]
-
-
-def xquad(scores: Sequence[float], vectors: Sequence[Vector], weight: float, most: int) -> list[int]:
-    relevance, of_aspect, chosen = scaled(scores), aspects(vectors, most), []
-    shares = [sum(r * p for r, p in zip(relevance, row, strict=True)) for row in of_aspect]
-    shares = [share / sum(shares) for share in shares]
-
-    def value(doc: int) -> float:
-        novelty = sum(
-            share * row[doc] * math.prod(1 - row[other] for other in chosen)
-            for share, row in zip(shares, of_aspect, strict=True)
-        )
-        return weight * relevance[doc] + (1 - weight) * novelty
-
-    while len(chosen) < len(scores):
-        chosen.append(max((doc for doc in range(len(scores)) if doc not in chosen), key=value))
     return chosen

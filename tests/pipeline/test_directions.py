@@ -8,8 +8,7 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 import rerank
-from rerank.features.base import default_features, directions
-from rerank.features.recipe import default_family_names, known_families
+from rerank.features.recipe import default_family_names, default_features, directions, known_families
 from tests.tiny import Tiny, more_queries
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.pipeline.diversify import Diversifier
+from rerank.pipeline.diversify import diversified
 from tests.pipeline.test_unsupervised import letters
 from tests.tiny import Tiny
 
@@ -16,13 +16,12 @@ def bound(index: rerank.Index) -> rerank.Index:
     return index.using(vectors=rerank.Vectors.learn(index, dimensions=8))
 
 
-@pytest.mark.parametrize("method", ["mmr(0.5)", "xquad(0.5,lsi)"])
-def test_documents_are_compared_by_lsi(bound: rerank.Index, collection: Tiny, method: str) -> None:
+def test_documents_are_compared_by_lsi(bound: rerank.Index, collection: Tiny) -> None:
     run = bound.search(collection.topics, k=30)
     run = run.take(run.trec_order())
     vectors = bound.vectors.all_documents("lsi")[bound.forward.doc_numbers(run.doc_ids)]
-    better = rerank.diversify(bound, run, method)
-    expected = Diversifier.parse(method).reorder(run, lambda rows: vectors[rows])
+    better = rerank.diversify(bound, run, "mmr(0.5)")
+    expected = diversified(run, lambda rows: vectors[rows], 0.5)
     assert better.doc_ids.tolist() == expected.doc_ids.tolist()
     assert better.doc_ids.tolist() != run.doc_ids.tolist()
 

@@ -10,7 +10,7 @@ import pytest
 
 from rerank.features.match import field_idf, lucene_lengths
 from rerank.retrieval.base import SearchInputs, best_hits, source
-from rerank.retrieval.sources.feedback import weighted_bm25
+from rerank.retrieval.sources.bm25 import weighted_bm25
 from rerank.retrieval.sources.nearest import nearest_hits
 from rerank.types import Run
 from rerank.types.forward import FieldArrays, ForwardIndex

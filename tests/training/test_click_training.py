@@ -12,6 +12,7 @@ import pytest
 import rerank
 from benchmarks.users import Users, simulate_clicks
 from rerank.cli.main import cli
+from rerank.clicks.estimates import PRIOR
 from rerank.errors import InvalidInputError
 from rerank.training.clicks import click_labels
 from tests.tiny import Tiny, more_queries
@@ -68,6 +69,23 @@ def test_labels_of_clicks_are_the_means_of_clicks_and_features(index: rerank.Ind
     assert not np.allclose(many.labels[seen], rates, atol=0.05)
     mean = np.average(rates, weights=estimates.exposures[pairs][seen])
     assert np.average(many.labels, weights=estimates.exposures[pairs]) == pytest.approx(mean, rel=0.2)
+
+
+def test_documents_that_were_never_shown_have_the_label_that_the_features_predict_when_there_are_many_queries(
+    index: rerank.Index, topics: dict, log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = index.features(index.search(topics, 60), topics)
+    estimates = rerank.estimate_clicks(log)
+    shown = click_labels(estimates, data)
+    monkeypatch.setattr("rerank.training.clicks.MANY_QUERIES", 10)
+    labelled, predicted = (click_labels(estimates, data, prior=prior) for prior in (PRIOR, 1e8))
+    assert labelled.n_rows == data.n_rows > shown.n_rows
+    pairs, seen = estimates.matches(labelled)
+    np.testing.assert_array_equal(labelled.labels[seen], shown.labels)
+    np.testing.assert_array_equal(estimates.doc_ids[estimates.document[pairs]], labelled.doc_ids[seen])
+    others = np.setdiff1d(np.arange(data.n_rows), seen)
+    np.testing.assert_array_equal(labelled.labels[others], predicted.labels[others])
+    assert labelled.labels[seen].mean() > labelled.labels[others].mean() > 0.0
 
 
 def test_labels_of_a_query_do_not_depend_on_its_own_clicks_through_the_features(

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import rerank
-from rerank.errors import FileFormatError, InvalidInputError, ModelMismatchError
+from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.types.forward import ForwardIndex
-from rerank.vectors.encoder import EncodedDocuments, Encoder, encoded_documents
+from rerank.vectors.encoder import Encoder, encoded_documents
 from tests.tiny import tiny
 
 Function = Callable[[list[str]], Any]
@@ -39,8 +39,8 @@ def texts_of(forward: ForwardIndex) -> Callable[[np.ndarray], list[str]]:
     return texts
 
 
-def encoded(forward: ForwardIndex, function: Function, file: Path | None = None) -> EncodedDocuments:
-    return encoded_documents(Encoder("tests:function", function), forward, texts_of(forward), file)
+def encoded(forward: ForwardIndex, function: Function) -> np.ndarray:
+    return encoded_documents(Encoder("tests:function", function), forward, texts_of(forward))
 
 
 def test_documents_are_encoded_once_and_mapped(forward: ForwardIndex, cache: Path) -> None:
@@ -53,10 +53,10 @@ def test_documents_are_encoded_once_and_mapped(forward: ForwardIndex, cache: Pat
 
     first = encoded(forward, counting)
     expected = letters(texts_of(forward)(np.arange(forward.n_docs)))
-    np.testing.assert_array_equal(first.documents, expected)
+    np.testing.assert_array_equal(first, expected)
     assert n_texts < forward.n_docs + 5
     before = n_texts
-    np.testing.assert_array_equal(encoded(forward, counting).documents, expected)
+    np.testing.assert_array_equal(encoded(forward, counting), expected)
     assert n_texts <= before + 4
     assert len(list(cache.glob("encoded-*"))) == 1
 
@@ -65,17 +65,11 @@ def test_documents_are_encoded_again_where_the_encoder_changed_or_the_file_is_da
     forward: ForwardIndex, cache: Path
 ) -> None:
     encoded(forward, letters)
-    twice = encoded(forward, lambda texts: 2.0 * letters(texts)).documents
+    twice = encoded(forward, lambda texts: 2.0 * letters(texts))
     np.testing.assert_array_equal(twice, 2.0 * letters(texts_of(forward)(np.arange(forward.n_docs))))
     (file,) = cache.glob("encoded-*")
     file.write_bytes(file.read_bytes()[:-1])
-    np.testing.assert_array_equal(encoded(forward, lambda texts: 2.0 * letters(texts)).documents, twice)
-
-
-def test_file_of_another_encoder_is_refused(forward: ForwardIndex, tmp_path: Path) -> None:
-    encoded(forward, letters, tmp_path / "file")
-    with pytest.raises(FileFormatError, match="by other:one, got those of another index or of 'tests:function'"):
-        encoded_documents(Encoder("other:one", letters), forward, texts_of(forward), tmp_path / "file")
+    np.testing.assert_array_equal(encoded(forward, lambda texts: 2.0 * letters(texts)), twice)
 
 
 def _fail(texts: list[str]) -> Any:

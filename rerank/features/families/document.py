@@ -21,9 +21,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, FieldFamily, Missing, RunFamily
 from rerank.features.match import Candidates, FieldBlock, cached_by_field, field_idf, postings
-from rerank.features.recipe import Recipe, register
+from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import log
@@ -52,7 +51,6 @@ class StaticFeatures(RunFamily):
                 unit="the corpus's",
                 low=-inf,
                 missing=(Missing.NO_NUMBER,),
-                cost=Cost.PAIR,
             )
             for name in recipe.numbers or ()
         ]
@@ -64,7 +62,7 @@ class StaticFeatures(RunFamily):
 
 
 def _feature(name: str, meaning: str, formula: str, source: str, unit: str, high: float = inf) -> Feature:
-    return Feature(name, meaning, formula, source, unit, 0.0, high, _MISSING, Cost.PAIR)
+    return Feature(name, meaning, formula, source, unit, 0.0, high, _MISSING)
 
 
 @register("prior")

@@ -33,9 +33,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock, field_idf, postings, vector_norms
-from rerank.features.recipe import Recipe, register
+from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import LANES, LINE, load, log2, prefetch, same, store
@@ -298,7 +297,6 @@ class FeedbackFeatures(FieldFamily):
                 source=_LAVRENKO,
                 unit="BM25",
                 missing=_MISSING,
-                cost=Cost.DOCUMENT,
             )
             for k, n in zip(RM3_DOCUMENTS, RM3_TERMS, strict=True)
         ),
@@ -309,7 +307,6 @@ class FeedbackFeatures(FieldFamily):
             source=_ROCCHIO_SOURCE,
             unit="BM25",
             missing=_MISSING,
-            cost=Cost.DOCUMENT,
         ),
         *(
             Feature(
@@ -321,7 +318,6 @@ class FeedbackFeatures(FieldFamily):
                 unit="cosine",
                 high=1.0 + 1e-6,
                 missing=(*_MISSING, Missing.EMPTY_FIELD),
-                cost=Cost.DOCUMENT,
             )
             for k in SIMILARITY_DOCUMENTS
         ),
@@ -333,7 +329,6 @@ class FeedbackFeatures(FieldFamily):
             unit="share",
             high=1.0,
             missing=_MISSING,
-            cost=Cost.DOCUMENT,
         ),
         Feature(
             name="clarity",
@@ -343,7 +338,6 @@ class FeedbackFeatures(FieldFamily):
             unit="bits",
             low=-inf,
             missing=_MISSING,
-            cost=Cost.QUERY,
         ),
     )
 

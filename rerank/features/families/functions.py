@@ -30,9 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, MissingFileError, RerankError
-from rerank.features.base import Cost, Feature, FieldFamily, Missing, RunFamily
 from rerank.features.match import Candidates, FieldBlock
-from rerank.features.recipe import Recipe, register
+from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
 from rerank.runtime.codec import check_nesting
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.registry import exception_text
@@ -188,7 +187,7 @@ def feature(
         "field": the function takes `Matches` and returns (n_rows,) numbers. "document": it takes the query's tokens
         and the document (a mapping if it is JSON, else text) and returns one number.
     meaning, formula, source, unit : str
-        Documentation, see `rerank.features.base.Feature`.
+        Documentation, see `rerank.features.recipe.Feature`.
     low, high : float, default=-inf, inf
         Bounds of the values, for documentation.
 
@@ -207,7 +206,7 @@ def feature(
         raise InvalidInputError(f"feature {name!r}: expected over={' or '.join(OVER)}, got {over!r}. Name one.")
     if not name.isidentifier():
         raise InvalidInputError(f"feature {name!r}: expected a name of letters, digits and _, got another. Rename it.")
-    described = Feature(name, meaning, formula, source, unit, low, high, (Missing.FUNCTION,), Cost.PAIR)
+    described = Feature(name, meaning, formula, source, unit, low, high, (Missing.FUNCTION,))
 
     def define(compute: Compute) -> Compute:
         _functions[name] = Function(described, over, compute)

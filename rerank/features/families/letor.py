@@ -25,9 +25,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock, vector_norms
-from rerank.features.recipe import Recipe, register
+from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import log, log1p
 
@@ -136,20 +135,19 @@ _TF, _NORMALISED_TF, _TF_IDF = range(4, 19, 5)
 _BOOLEAN, _VECTOR_SPACE, _BM25, _LM_ABSOLUTE, _LM_DIRICHLET, _LM_JELINEK_MERCER = range(19, 25)
 
 
-def _pooled_features() -> tuple[Feature, ...]:
-    return tuple(
-        Feature(
-            name=f"{stem}_{pool}",
-            meaning=f"{meaning}: {pool} over the query's terms.",
-            formula=pooling.format(formula),
-            source=_MSLR,
-            unit=f"{unit}^2" if pool == "variance" else unit,
-            high=high,
-            missing=missing,
-        )
-        for stem, formula, unit, meaning, high, missing in _POOLED
-        for pool, pooling in _POOLS
+_POOLED_FEATURES = [
+    Feature(
+        name=f"{stem}_{pool}",
+        meaning=f"{meaning}: {pool} over the query's terms.",
+        formula=pooling.format(formula),
+        source=_MSLR,
+        unit=f"{unit}^2" if pool == "variance" else unit,
+        high=high,
+        missing=missing,
     )
+    for stem, formula, unit, meaning, high, missing in _POOLED
+    for pool, pooling in _POOLS
+]
 
 
 @register("letor")
@@ -158,7 +156,7 @@ class LetorFeatures(FieldFamily):
 
     evidence = "match"
     rising = ("covered*", "boolean", "vector_space", "bm25", "lm_*")
-    listed = (*_COUNTS, *_pooled_features(), *_MODELS)
+    listed = (*_COUNTS, *_POOLED_FEATURES, *_MODELS)
 
     def fill(self, block: FieldBlock, recipe: Recipe, out: NDArray[np.float32]) -> None:
         """Fill `out` (n_rows, 25)."""

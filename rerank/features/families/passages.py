@@ -27,9 +27,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock, cached_by_field
-from rerank.features.recipe import Recipe, register
+from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_in_order, read_only_view
 from rerank.runtime.numerics import prefetch
@@ -195,8 +194,7 @@ def _feature(
     missing: tuple[Missing, ...] = (Missing.NO_QUERY_TERMS,),
 ) -> Feature:
     high = 1.0 if unit == "share" else np.inf
-    cost = Cost.POSITIONS if missing else Cost.PAIR
-    return Feature(name, meaning, formula, source, unit, high=high, missing=missing, cost=cost)
+    return Feature(name, meaning, formula, source, unit, high=high, missing=missing)
 
 
 @register("passages")

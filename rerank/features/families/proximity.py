@@ -35,9 +35,8 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, FieldFamily, Missing
 from rerank.features.match import FieldBlock, gather_candidates, match
-from rerank.features.recipe import Recipe, register
+from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import exp, log, log1p, prefetch
@@ -351,7 +350,6 @@ def _pair_features(stem: str, of: str, name: str, order: str) -> list[Feature]:
             source=_PYSERINI.format(name),
             unit="pairs",
             missing=_QUERY,
-            cost=Cost.POSITIONS,
         )
         for window in WINDOWS
     ]
@@ -378,7 +376,6 @@ class ProximityFeatures(FieldFamily):
             "tokens",
             low=1.0,
             missing=(Missing.NO_MATCH,),
-            cost=Cost.POSITIONS,
         ),
         Feature(
             "span_density",
@@ -388,7 +385,6 @@ class ProximityFeatures(FieldFamily):
             "share",
             high=inf,  # above 1 only where an analyser puts two terms at one position
             missing=(Missing.NO_MATCH,),
-            cost=Cost.POSITIONS,
         ),
         Feature(
             "first_position",
@@ -397,7 +393,6 @@ class ProximityFeatures(FieldFamily):
             "Troy & Zhang, SIGIR 2007, chronological term rank",
             "tokens",
             missing=(Missing.NO_MATCH,),
-            cost=Cost.POSITIONS,
         ),
         Feature(
             "phrase",
@@ -406,7 +401,6 @@ class ProximityFeatures(FieldFamily):
             "Metzler & Croft, SIGIR 2005, #1 of the whole query",
             "occurrences",
             missing=_QUERY,
-            cost=Cost.POSITIONS,
         ),
         Feature(
             "proximity",
@@ -415,7 +409,6 @@ class ProximityFeatures(FieldFamily):
             "Rasolofo & Savoy, ECIR 2003, eq. 4 to 6, with Lucene's idf",
             "nats",
             missing=_QUERY,
-            cost=Cost.POSITIONS,
         ),
         Feature(
             "tp_score",
@@ -425,7 +418,6 @@ class ProximityFeatures(FieldFamily):
             "Buettcher, Clarke & Lushman, SIGIR 2006, section 2",
             "score",
             missing=_QUERY,
-            cost=Cost.POSITIONS,
         ),
         Feature(
             "tp_dist",
@@ -435,7 +427,6 @@ class ProximityFeatures(FieldFamily):
             "score",
             low=-2.0,
             missing=(Missing.ONE_MATCH,),
-            cost=Cost.POSITIONS,
         ),
         Feature(
             "sdm",
@@ -448,7 +439,6 @@ class ProximityFeatures(FieldFamily):
             low=-inf,
             high=inf,
             missing=(Missing.NO_QUERY_TERMS, Missing.NO_KNOWN_TERM),
-            cost=Cost.POSITIONS,
         ),
     )
 

@@ -22,17 +22,17 @@ Ounis, SPIRE 2004; Zhao, Scholer & Tsegay, ECIR 2008.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, FieldFamily, Missing, RunFamily, columns_of
 from rerank.features.families.feedback import FeedbackFeatures
 from rerank.features.families.letor import LetorFeatures
 from rerank.features.match import Candidates, FieldBlock
-from rerank.features.recipe import Recipe, register
+from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, columns_of, register
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import array_log, array_log1p, array_log2
 from rerank.types import Floats, Ints, query_rows
@@ -47,7 +47,6 @@ _QUERY = (
         formula="number of analysed tokens",
         source="LETOR 4.0, query-level statistics",
         unit="tokens",
-        cost=Cost.QUERY,
     ),
     Feature(
         name="query.terms",
@@ -55,7 +54,6 @@ _QUERY = (
         formula="|T|",
         source="Pyserini 0.22's UniqueTermCount",
         unit="terms",
-        cost=Cost.QUERY,
     ),
     Feature(
         name="query.deviation",
@@ -63,14 +61,13 @@ _QUERY = (
         formula=f"standard deviation of the first {_DEPTH} scores / their mean size; 0 where all are 0",
         source="Shtok, Kurland & Carmel, ICTIR 2009 (NQC), scaled by the scores themselves",
         unit="ratio",
-        cost=Cost.QUERY,
     ),
 )
 
 
 def _features_of(run: str, missing: tuple[Missing, ...]) -> list[Feature]:
     def feature(name: str, meaning: str, formula: str, source: str, unit: str, low: float, high: float) -> Feature:
-        return Feature(f"{run}.{name}", meaning, formula, source, unit, low, high, missing, Cost.PAIR)
+        return Feature(f"{run}.{name}", meaning, formula, source, unit, low, high, missing)
 
     return [
         feature("score", "Score of the document in the run.", "the score", "the run", "the run's", -inf, inf),
@@ -130,17 +127,10 @@ class RunFeatures(RunFamily):
             columns[:, 3:5] = relate(query_ptr, table[:, :1])[:, :2]
         out[:, 5] = np.diff(candidates.token_ptr)[query]
         out[:, 6] = np.diff(candidates.term_ptr)[query]
-        out[:, 7] = _deviations(query_ptr, candidates.scores)[query]
-
-
-def _deviations(query_ptr: Ints, scores: Floats) -> Floats:
-    """Return `query.deviation` of each query."""
-    values = np.zeros(len(query_ptr) - 1)
-    for query in range(len(values)):
-        best = scores[query_ptr[query] : min(query_ptr[query + 1], query_ptr[query] + _DEPTH)]
-        size = np.abs(best).mean() if len(best) else 0.0
-        values[query] = best.std() / size if size > 0.0 else 0.0
-    return values
+        for first, last in pairwise(query_ptr.tolist()):
+            best = candidates.scores[first : min(last, first + _DEPTH)]
+            size = np.abs(best).mean() if len(best) else 0.0
+            out[first:last, 7] = best.std() / size if size > 0.0 else 0.0
 
 
 MAIN = {
@@ -194,7 +184,6 @@ class RelativeFeatures(FieldFamily):
             low=low,
             high=high,
             missing=score.missing,
-            cost=Cost.PAIR,
         )
         for _, _, score in _SCORES
         for form, meaning, formula, unit, low, high in _MEANINGS
@@ -296,7 +285,7 @@ _COLLECTION_QUERY = "(1 + ln cf) * ln(1 + N / df)"
 
 
 def _predictor(name: str, meaning: str, formula: str, source: str, unit: str, low: float = 0.0) -> Feature:
-    return Feature(name, meaning, formula, source, unit, low, inf, _UNKNOWN, Cost.QUERY)
+    return Feature(name, meaning, formula, source, unit, low, inf, _UNKNOWN)
 
 
 @register("performance")

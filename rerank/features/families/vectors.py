@@ -22,9 +22,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, FieldFamily, Missing, RunFamily
 from rerank.features.match import Candidates, FieldBlock
-from rerank.features.recipe import Recipe, register
+from rerank.features.recipe import Feature, FieldFamily, Missing, Recipe, RunFamily, register
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import dot
@@ -90,7 +89,6 @@ class EncoderFeatures(RunFamily):
             formula="cosine of the vectors of the query's and the document's text",
             source="the user's encoder",
             missing=(Missing.NO_TEXT,),
-            cost=Cost.DIMENSIONS,
         ),
     )
 
@@ -116,7 +114,6 @@ class LsiFeatures(FieldFamily):
             formula=f"cosine of v(query)[:{level}] and v(field)[:{level}]",
             source="Deerwester et al., JASIS 1990",
             missing=(Missing.NO_VECTOR,),
-            cost=Cost.DIMENSIONS,
         )
         for level in LEVELS
     )

@@ -38,15 +38,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rerank.features.base import Cost, Feature, Missing
 from rerank.features.match import inverse_document_frequency
-from rerank.features.recipe import register
-from rerank.history.base import DocumentFamily, LearnedFamily, with_smoothed
-from rerank.history.judged import HistoryQuery, IndexHistory
+from rerank.features.recipe import Feature, Missing, register
+from rerank.history.judged import DocumentFamily, HistoryQuery, IndexHistory, LearnedFamily, with_smoothed
 from rerank.runtime.kernels import kernel
 from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
 from rerank.types.ids import by_number
-from rerank.vectors.vectors import LSI, Vectors
+from rerank.vectors.vectors import LSI
 
 K1 = 0.9
 B = 0.4
@@ -64,19 +62,18 @@ class ExpansionFeatures(DocumentFamily):
             source="Robertson & Zaragoza 2009, eq. 3.15",
             unit="nats",
             missing=(Missing.NO_HISTORY,),
-            cost=Cost.HISTORY,
         )
     )
 
-    def document_scores(
-        self, prepared: Any, history: IndexHistory, query: HistoryQuery
-    ) -> tuple[NDArray[np.int32], Floats]:
-        """Return the documents whose field holds a word of the query, and their scores."""
+    def document_scores(self, prepared: Any, history: IndexHistory, query: HistoryQuery) -> Floats:
+        """Return BM25 of each document's field."""
         hidden = query.hidden
         name = f"{type(self).__name__} {hidden.tobytes().hex()}"  # of one fold, or none
         ptr, docs, scores = history.prepared(name, partial(_word_scores, history, hidden))
-        found, sums = _sum(query.words, query.freqs, ptr, docs, scores, history.n_docs)
-        return found, sums
+        counts = np.diff(ptr)[query.words]
+        rows, _ = joined_rows(ptr[query.words], counts)
+        weights = np.repeat(query.freqs, counts) * scores[rows]
+        return np.bincount(docs[rows], weights, history.n_docs).astype(np.float64, copy=False)
 
 
 def _word_scores(history: IndexHistory, hidden: Ints) -> tuple[Ints, NDArray[np.int32], Floats]:
@@ -99,28 +96,6 @@ def _word_scores(history: IndexHistory, hidden: Ints) -> tuple[Ints, NDArray[np.
     return pointers(doc_freq), docs.astype(np.int32), idf * tf / (tf + saturation)
 
 
-@kernel()
-def _sum(words, freqs, ptr, docs, scores, n_docs):  # type: ignore[no-untyped-def]
-    """Return documents, and the sum of their scores over the words of the query."""
-    n_postings = 0
-    for word in words:
-        n_postings += ptr[word + 1] - ptr[word]
-    sums = np.zeros(n_docs, np.float64)
-    touched = np.empty(min(n_postings, n_docs), np.int32)
-    n_touched = 0
-    for index in range(len(words)):
-        for posting in range(ptr[words[index]], ptr[words[index] + 1]):
-            doc = docs[posting]
-            if sums[doc] == 0.0:
-                touched[n_touched] = doc
-                n_touched += 1
-            sums[doc] += freqs[index] * scores[posting]
-    out = np.empty(n_touched, np.float64)
-    for number in range(n_touched):
-        out[number] = sums[touched[number]]
-    return touched[:n_touched], out
-
-
 NEAREST = 30  # judged queries
 _LANES = 16
 
@@ -137,27 +112,24 @@ class NeighbourFeatures(DocumentFamily):
             source="sparse clicks smoothed over similar queries, as Metzler et al., SIGIR 2009",
             unit="labels",
             missing=(Missing.NO_HISTORY,),
-            cost=Cost.HISTORY,
         )
     )
 
-    def prepare(self, history: IndexHistory, vectors: Vectors | None) -> Any:
+    def prepare(self, history: IndexHistory, vectors: Any) -> Any:
         """Return the queries of each word with their weights, and the documents of each query."""
         judged = history.judged
         ptr, order = by_number(judged.query_words, len(judged.words))
         queries = query_rows(judged.word_ptr)[order].astype(np.int32)
         return (ptr, queries, history.weights[order]), (judged.doc_ptr, judged.docs, judged.gains)
 
-    def document_scores(
-        self, prepared: Any, history: IndexHistory, query: HistoryQuery
-    ) -> tuple[NDArray[np.int32], Floats]:
-        """Return the documents that are relevant to the nearest queries, and their scores."""
+    def document_scores(self, prepared: Any, history: IndexHistory, query: HistoryQuery) -> Floats:
+        """Return how relevant each document is to the nearest queries."""
         inverted, judgements = prepared
         cosines = np.zeros(len(judgements[0]) - 1)
         _add_cosines(query.words, query.weights, inverted, cosines)
         cosines[query.hidden] = 0.0
-        docs, scores = relevant_to_nearest(cosines, judgements, history.n_docs, NEAREST, 2)
-        return docs, scores
+        sums: Floats = relevant_to_nearest(cosines, judgements, history.n_docs, NEAREST, 2)
+        return sums
 
 
 @kernel()
@@ -171,7 +143,7 @@ def _add_cosines(words, weights, inverted, out):  # type: ignore[no-untyped-def]
 
 @kernel()
 def relevant_to_nearest(cosines, judgements, n_docs, most, power):  # type: ignore[no-untyped-def]
-    """Return the documents relevant to the `most` nearest queries, ascending, and the sum of cosine^power * gain.
+    """Return the sum of cosine^power * gain of each document over the `most` nearest queries, (n_docs,) float64.
 
     cosines     (n_queries,) float64; a query with a cosine of 0 or less is not near
     judgements  doc_ptr and docs, the relevant documents of each query, and gains (n_judgements,) float64
@@ -189,26 +161,13 @@ def relevant_to_nearest(cosines, judgements, n_docs, most, power):  # type: igno
             slot -= 1
         nearest[slot] = query
         count = min(count + 1, most)
-    n_pairs = 0
-    for number in range(count):
-        n_pairs += doc_ptr[nearest[number] + 1] - doc_ptr[nearest[number]]
     sums = np.zeros(n_docs, np.float64)
-    touched = np.empty(n_pairs, np.int32)
-    n_touched = 0
     for number in range(count):
         query = nearest[number]
         weight = cosines[query] ** power
         for pair in range(doc_ptr[query], doc_ptr[query + 1]):
-            doc = docs[pair]
-            if sums[doc] == 0.0:
-                touched[n_touched] = doc
-                n_touched += 1
-            sums[doc] += weight * gains[pair]
-    chosen = np.sort(touched[:n_touched])
-    out = np.empty(n_touched, np.float64)
-    for number in range(n_touched):
-        out[number] = sums[chosen[number]]
-    return chosen, out
+            sums[docs[pair]] += weight * gains[pair]
+    return sums
 
 
 def _scores(name: str, nearest: int, power: int) -> tuple[Feature, Feature]:
@@ -222,7 +181,6 @@ def _scores(name: str, nearest: int, power: int) -> tuple[Feature, Feature]:
             source="Deerwester et al., JASIS 1990; Cetintas, Si & Yuan, JASIST 2011",
             unit="labels",
             missing=(Missing.NO_HISTORY,),
-            cost=Cost.HISTORY,
         )
     )
 
@@ -243,26 +201,20 @@ class _LatentNeighbours(DocumentFamily):
     nearest: ClassVar[int]
     power: ClassVar[int]
 
-    def prepare(self, history: IndexHistory, vectors: Vectors | None) -> Any:
+    def prepare(self, history: IndexHistory, vectors: Any) -> Any:
         """Return the vectors of the judged queries, of norm 1, and the documents of each query."""
-        if vectors is None:
-            raise TypeError("latent neighbours need vectors")
         judged = history.judged
         units = unit_vectors(vectors.queries(LSI, history.terms))
         return units, (judged.doc_ptr, judged.docs, judged.gains)
 
-    def document_scores(
-        self, prepared: Any, history: IndexHistory, query: HistoryQuery
-    ) -> tuple[NDArray[np.int32], Floats]:
-        """Return the documents that are relevant to the nearest queries, and their scores."""
+    def document_scores(self, prepared: Any, history: IndexHistory, query: HistoryQuery) -> Floats:
+        """Return how relevant each document is to the nearest queries."""
         units, judgements = prepared
-        if query.vector is None:
-            raise TypeError("latent neighbours need the vector of the query")
         cosines = np.empty(len(units))
-        _fill_products(units, unit_vectors(query.vector[None, :])[0], cosines)
+        _fill_products(units, unit_vectors(np.array([query.vector]))[0], cosines)
         cosines[query.hidden] = 0.0
-        docs, scores = relevant_to_nearest(cosines, judgements, history.n_docs, self.nearest, self.power)
-        return docs, scores
+        sums: Floats = relevant_to_nearest(cosines, judgements, history.n_docs, self.nearest, self.power)
+        return sums
 
 
 @register("history.neighbours_lsi")
@@ -321,11 +273,10 @@ class PriorFeatures(LearnedFamily):
             source="document prior, Kraaij, Westerveld & Hiemstra, SIGIR 2002",
             unit="queries",
             missing=(Missing.NO_HISTORY,),
-            cost=Cost.PAIR,
         ),
     )
 
-    def prepare(self, history: IndexHistory, vectors: Vectors | None) -> Any:
+    def prepare(self, history: IndexHistory, vectors: Any) -> Any:
         """Return the number of judged queries that each document is relevant to, (n_docs,) int64."""
         return np.bincount(history.judged.docs, minlength=history.n_docs)
 

@@ -1,10 +1,177 @@
-"""BM25."""
+"""BM25, and feedback: BM25 of the query expanded by its first documents (RM3), or moved towards them (Rocchio).
+
+BM25 of weighted queries, which are expanded by the terms of their first documents: relevance models and Rocchio.
+
+Definitions are those of the feedback family of features: documents are weighted by rank, 1 / log2(rank + 1), and terms
+that more than a tenth of the documents hold are left out of the feedback model.
+
+References
+----------
+Lavrenko & Croft, SIGIR 2001; Abdul-Jaleel et al., TREC 2004 (RM3); Rocchio 1971.
+
+"""
 
 from __future__ import annotations
 
-from rerank.retrieval.base import SearchInputs, Source, register
-from rerank.types import Run
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.features.families.feedback import MAX_DOC_SHARE
+from rerank.features.match import cached_by_field, field_idf, lucene_lengths, term_numbers, vector_norms
+from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
+from rerank.runtime.kernels import kernel
+from rerank.runtime.mapped_rows import read_in_order, read_only_view
+from rerank.runtime.numerics import array_log2
+from rerank.types import Floats, Ints, Run, pointers
+from rerank.types.forward import FieldArrays
 from rerank.types.retriever import BM25
+from rerank.types.vocabulary import counted_terms
+
+WeightedTerms = tuple[Ints, Floats]  # term numbers and weights
+DOCUMENTS = 10  # that a query is expanded by
+Expand = Callable[[FieldArrays, WeightedTerms, Ints], WeightedTerms]
+RM3_TERMS = 20
+SHARE = 0.5
+ROCCHIO_TERMS = 30
+ALPHA = 1.0
+BETA = 0.75
+
+
+@dataclass(frozen=True, eq=False)
+class InvertedField:
+    """Postings of a field by term.
+
+    Parameters
+    ----------
+    term_ptr : ndarray of shape (n_terms + 1,) and dtype int64
+        First posting of each term.
+    docs, freqs : ndarray of shape (n_postings,) and dtype int32
+        Documents of the term, ascending, and occurrences.
+
+    """
+
+    term_ptr: Ints
+    docs: NDArray[np.int32]
+    freqs: NDArray[np.int32]
+
+
+@cached_by_field
+def inverted_field(field: FieldArrays) -> InvertedField:
+    """Return the postings of a field by term, 8 bytes each."""
+    term_ptr = pointers(field.doc_freq)
+    inverted = InvertedField(term_ptr, np.empty(len(field.terms), np.int32), np.empty(len(field.terms), np.int32))
+    postings = (read_only_view(field.doc_ptr), read_only_view(field.terms), read_only_view(field.freqs))
+    with read_in_order(*postings):
+        _invert(*postings, term_ptr[:-1].copy(), inverted.docs, inverted.freqs)
+    return inverted
+
+
+def weighted_bm25(
+    field: FieldArrays, queries: Sequence[WeightedTerms], k1: float, b: float
+) -> Iterator[tuple[Ints, Floats]]:
+    """Yield the documents that hold a term of each query, ascending, and their scores."""
+    inverted = inverted_field(field)
+    idf = field_idf(field)
+    relative = lucene_lengths(np.asarray(field.lengths)).astype(np.float64) / (field.average_length or 1.0)
+    saturation = k1 * (1.0 - b + b * relative)
+    scores = np.zeros(len(field.lengths))
+    for terms, weights in queries:
+        _add_scores(inverted.term_ptr, inverted.docs, inverted.freqs, terms, weights * idf[terms], saturation, scores)
+        docs = np.flatnonzero(scores)
+        yield docs, scores[docs]
+        scores[docs] = 0.0
+
+
+@kernel()
+def _invert(doc_ptr, terms, freqs, next_slot, out_docs, out_freqs):  # type: ignore[no-untyped-def]
+    """Fill documents and occurrences by term; next_slot (n_terms,) begins with the first slot of each term."""
+    for doc in range(len(doc_ptr) - 1):
+        for posting in range(doc_ptr[doc], doc_ptr[doc + 1]):
+            slot = next_slot[terms[posting]]
+            out_docs[slot], out_freqs[slot] = doc, freqs[posting]
+            next_slot[terms[posting]] = slot + 1
+
+
+@kernel()
+def _add_scores(term_ptr, docs, freqs, terms, weights, saturation, out):  # type: ignore[no-untyped-def]
+    """Add each term's part to the scores (n_docs,) of the documents that hold it."""
+    for index in range(len(terms)):
+        for posting in range(term_ptr[terms[index]], term_ptr[terms[index] + 1]):
+            tf = np.float64(freqs[posting])
+            out[docs[posting]] += weights[index] * tf / (tf + saturation[docs[posting]])
+
+
+def expanded_hits(inputs: SearchInputs, expand: Expand, k: int) -> Iterator[Hits]:
+    """Yield the k best documents of each query, expanded by the first documents of BM25."""
+    field = inputs.forward.fields[inputs.field]
+    first = inputs.bm25_run(DOCUMENTS)
+    numbers = inputs.forward.doc_numbers(first.doc_ids)
+    known = _known_terms(inputs)
+    queries = [
+        expand(field, terms, numbers[first.rows(query_id)] if query_id in first else numbers[:0])
+        for query_id, terms in zip(inputs.query_ids, known, strict=True)
+    ]
+    for docs, scores in weighted_bm25(field, queries, inputs.k1, inputs.b):
+        yield best_hits(docs, np.round(scores, 6), inputs.forward.doc_ids, k)
+
+
+def relevance_model(field: FieldArrays, docs: Ints) -> WeightedTerms:
+    """Return p(t) = sum over documents of w * tf / len of each term, ascending; w = 1 / log2(rank + 1), of sum 1."""
+    docs = docs[field.lengths[docs] > 0]
+    weights = 1.0 / array_log2(np.arange(len(docs)) + 2.0)
+    return _term_sums(field, docs, weights / max(weights.sum(), 1e-300) / np.maximum(field.lengths[docs], 1))
+
+
+def centroid(field: FieldArrays, docs: Ints) -> WeightedTerms:
+    """Return the mean of the documents' vectors of tf * idf, each of norm 1."""
+    norms = vector_norms(field)[docs]
+    docs = docs[norms > 0.0]
+    norms = norms[norms > 0.0]
+    terms, weights = _term_sums(field, docs, 1.0 / norms / max(len(docs), 1))
+    return terms, weights * field_idf(field)[terms]
+
+
+def best_terms(field: FieldArrays, model: WeightedTerms, size: int) -> WeightedTerms:
+    """Return the terms of the greatest weight that at most a tenth of the documents hold, ties by term number."""
+    terms, weights = model
+    rare = np.flatnonzero((field.doc_freq[terms] <= max(MAX_DOC_SHARE * field.n_docs_with, 1.0)) & (weights > 0.0))
+    best = rare[np.argsort(-weights[rare], kind="stable")[:size]]
+    return terms[best], weights[best]
+
+
+def mixed(left: WeightedTerms, right: WeightedTerms) -> WeightedTerms:
+    """Return the sum of two weighted queries."""
+    terms, index = np.unique(np.concatenate([left[0], right[0]]), return_inverse=True)
+    return terms, _sums(index, np.concatenate([left[1], right[1]]), len(terms))
+
+
+def _term_sums(field: FieldArrays, docs: Ints, weights: Floats) -> WeightedTerms:
+    """Return the sum over documents of weight * tf of each of their terms."""
+    spans = [slice(int(field.doc_ptr[doc]), int(field.doc_ptr[doc + 1])) for doc in docs.tolist()]
+    if not spans:
+        return np.empty(0, np.int64), np.empty(0)
+    terms, index = np.unique(np.concatenate([field.terms[span] for span in spans]), return_inverse=True)
+    parts = [weight * field.freqs[span] for weight, span in zip(weights.tolist(), spans, strict=True)]
+    return terms.astype(np.int64), _sums(index, np.concatenate(parts), len(terms))
+
+
+def _sums(index: Ints, values: Floats, size: int) -> Floats:
+    sums: Floats = np.bincount(index, values, size).astype(np.float64)
+    return sums
+
+
+def _known_terms(inputs: SearchInputs) -> list[WeightedTerms]:
+    """Return the terms of each query that the field holds, ascending, and their frequencies."""
+    field = inputs.forward.fields[inputs.field]
+    numbers = term_numbers(inputs.forward, list(set().union(*inputs.query_terms)))
+    ptr, terms, freqs = counted_terms(inputs.query_terms, numbers)
+    held = field.doc_freq[terms] > 0
+    rows = [first + np.flatnonzero(held[first:last]) for first, last in pairwise(ptr.tolist())]
+    return [(terms[own].astype(np.int64), freqs[own].astype(np.float64)) for own in rows]
 
 
 @register(BM25)
@@ -14,3 +181,47 @@ class Bm25(Source):
     def search(self, inputs: SearchInputs, k: int) -> Run:
         """Return the k best documents of each query."""
         return inputs.bm25_run(k)
+
+
+@register("rm3")
+class Rm3(Source):
+    """Expansion by the 20 best terms of the first 10 documents, which have half of the weight."""
+
+    def search(self, inputs: SearchInputs, k: int) -> Run:
+        """Return the k best documents of each query."""
+        name = f"rm3-docs={DOCUMENTS}-terms={RM3_TERMS}-share={SHARE}"
+        return run_of(inputs.query_ids, inputs.forward.doc_ids, expanded_hits(inputs, _rm3, k), name)
+
+
+@register("rocchio")
+class Rocchio(Source):
+    """The query plus 0.75 of the centroid of the first 10 documents, cut to its 30 best terms."""
+
+    def search(self, inputs: SearchInputs, k: int) -> Run:
+        """Return the k best documents of each query."""
+        name = f"rocchio-docs={DOCUMENTS}-terms={ROCCHIO_TERMS}-alpha={ALPHA}-beta={BETA}"
+        return run_of(inputs.query_ids, inputs.forward.doc_ids, expanded_hits(inputs, _rocchio, k), name)
+
+
+def _rm3(field: FieldArrays, query: WeightedTerms, docs: Ints) -> WeightedTerms:
+    """Return (1 - s) * q / |q|_1 + s * p / |p|_1, with p the best terms of the relevance model."""
+    terms, freqs = query
+    model_terms, model = best_terms(field, relevance_model(field, docs), RM3_TERMS)
+    if not len(model):
+        return terms, freqs / max(freqs.sum(), 1.0)
+    return mixed((terms, (1.0 - SHARE) * freqs / freqs.sum()), (model_terms, SHARE * model / model.sum()))
+
+
+def _rocchio(field: FieldArrays, query: WeightedTerms, docs: Ints) -> WeightedTerms:
+    """Return alpha * q / |q| + beta * c / |c|, with c the best terms of the centroid."""
+    terms, freqs = query
+    moved_terms, moved = best_terms(field, centroid(field, docs), ROCCHIO_TERMS)
+    of_query = ALPHA * freqs / max(_norm(freqs), 1.0)
+    if not len(moved):
+        return terms, of_query
+    return mixed((terms, of_query), (moved_terms, BETA * moved / _norm(moved)))
+
+
+def _norm(weights: Floats) -> float:
+    """Return the norm of the weights of terms (n,)."""
+    return float(np.sqrt(np.sum(weights * weights)))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from rerank.errors import InvalidInputError
 from rerank.features.match import Candidates, gather_candidates
 from rerank.features.recipe import family
-from rerank.history.base import DocumentFamily
 from rerank.history.judged import IndexHistory
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.types import Run
@@ -37,14 +38,12 @@ class JudgedNeighbours(Source):
         empty = np.zeros(0, dtype=np.int64)
         ptr = np.zeros(len(inputs.query_ids) + 1, dtype=np.int64)
         queries = gather_candidates(inputs.forward, inputs.query_terms, ptr, empty, np.zeros(0))
-        return run_of(inputs, self._hits(inputs.history, queries, inputs, k), "history-neighbours")
+        hits = self._hits(inputs.history, replace(queries, query_ids=inputs.query_ids), inputs, k)
+        return run_of(inputs.query_ids, inputs.forward.doc_ids, hits, "history-neighbours")
 
     def _hits(self, history: IndexHistory, queries: Candidates, inputs: SearchInputs, k: int) -> Iterator[Hits]:
-        member = family(FAMILY)
-        if not isinstance(member, DocumentFamily):
-            raise TypeError(f"{FAMILY} gives documents no scores")
-        for number, query_id in enumerate(inputs.query_ids):
-            prepared = member.prepared(history, inputs.vectors)
-            scores = member.all_scores(prepared, history, history.query(queries, number, str(query_id)))
+        member: Any = family(FAMILY)
+        for query in history.queries(queries):
+            scores = member.all_scores(member.prepared(history, inputs.vectors), history, query)
             docs = np.flatnonzero(scores > 0.0)
             yield best_hits(docs, scores[docs], inputs.forward.doc_ids, k)

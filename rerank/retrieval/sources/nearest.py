@@ -1,5 +1,7 @@
 """The documents whose vectors are nearest to the query's: latent semantic indexing, or a user-defined encoder.
 
+The same by vectors from outside, as a run: a source of candidates, of features, or of a fusion.
+
 Up to 50,000 documents, all are compared; of more, those that an index finds where the extra `nearest` is installed.
 
 The nearest documents among many, by an index of the library faiss: inverted lists, four bits a dimension.
@@ -25,7 +27,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -34,9 +36,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, RerankError
+from rerank.files.data import checked_vectors, read_vectors
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.runtime import store
 from rerank.runtime.codec import Number, Record, Text, Whole
@@ -58,6 +61,7 @@ MORE = (2, 3, 4, 6, 8)  # documents that are found for each that is wanted, as f
 LEAST_GAIN = 0.002  # of the recall by twice as many lists; below it, rounding is what loses documents
 BLOCK = 1 << 15
 _log = logging.getLogger("rerank")
+VectorsLike = str | Path | tuple[Any, ArrayLike]
 KIND = Kind(
     "rerank nearest documents",
     1,
@@ -108,16 +112,17 @@ class ApproximateIndex:
         return index
 
     @classmethod
-    def _tuned(cls, lists: Any, sample: NDArray[np.float32], wanted: Ints) -> ApproximateIndex:
-        """Return the index that finds enough of the documents wanted by each of a sample, with the least work."""
+    def _tuned(cls, lists: Any, sample: NDArray[np.float32], nearest: Ints) -> ApproximateIndex:
+        """Return the index that finds enough of the nearest documents of each of a sample, with the least work."""
         best = cls(lists, lists.nlist, MORE[-1], 0.0)
         for more in MORE:
             before = 0.0
             n_probes = 1
             while n_probes <= lists.nlist:
                 tried = cls(lists, n_probes, more, 0.0)
-                found = [tried.nearest(query, wanted.shape[1]) for query in sample]
-                best = cls(lists, n_probes, more, _recall(found, wanted))
+                found = (tried.nearest(query, nearest.shape[1]) for query in sample)
+                shares = [len(np.intersect1d(*pair)) / nearest.shape[1] for pair in zip(found, nearest, strict=True)]
+                best = cls(lists, n_probes, more, float(np.mean(shares)))
                 if best.recall >= RECALL:
                     return best
                 if best.recall - before < LEAST_GAIN and before > 0.5:
@@ -168,7 +173,7 @@ def approximate_index(documents: NDArray[np.float32]) -> ApproximateIndex | None
     for known, index in _INDEXES:
         if known is documents:
             return index
-    index = _kept_index(documents)
+    index = _stored_index(documents)
     _log.info(
         "nearest documents: approximate, by %d of %d lists, %d documents compared for each wanted one: %.3f of the "
         "nearest %d of documents as queries.",
@@ -178,7 +183,7 @@ def approximate_index(documents: NDArray[np.float32]) -> ApproximateIndex | None
     return index
 
 
-def _kept_index(documents: NDArray[np.float32]) -> ApproximateIndex:
+def _stored_index(documents: NDArray[np.float32]) -> ApproximateIndex:
     """Return the index of the cache folder, which is made where it is not there."""
     import faiss
 
@@ -187,11 +192,11 @@ def _kept_index(documents: NDArray[np.float32]) -> ApproximateIndex:
         checksum.update(documents[first : first + BLOCK].tobytes())
     key = checksum.hexdigest()
     path = cache_folder() / f"nearest-{key[:32]}"
-    kept = ApproximateIndex.read(path, key)
-    if kept is None:
-        kept = ApproximateIndex.build(documents)
-        kept.save(path, key)
-    return kept
+    index = ApproximateIndex.read(path, key)
+    if index is None:
+        index = ApproximateIndex.build(documents)
+        index.save(path, key)
+    return index
 
 
 @lru_cache(maxsize=1)
@@ -225,22 +230,9 @@ def _units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _exact(queries: NDArray[np.float32], documents: NDArray[np.float32], k: int) -> Ints:
     """Return the nearest k documents of each query, (n_queries, k) int64, in any order."""
-    scores = np.full((len(queries), 0), 0.0, np.float32)
-    found = np.empty((len(queries), 0), np.int64)
-    for first in range(0, len(documents), BLOCK):
-        block = queries @ _units(documents[first : first + BLOCK]).T
-        scores = np.concatenate([scores, block], axis=1)
-        found = np.concatenate([found, np.broadcast_to(np.arange(first, first + block.shape[1]), block.shape)], axis=1)
-        if scores.shape[1] > k:
-            best = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-            scores = np.take_along_axis(scores, best, 1)
-            found = np.take_along_axis(found, best, 1)
-    return found
-
-
-def _recall(found: Sequence[Ints], wanted: Ints) -> float:
-    """Return the mean share of the wanted documents of each query that are found."""
-    return float(np.mean([len(np.intersect1d(*pair)) / wanted.shape[1] for pair in zip(found, wanted, strict=True)]))
+    starts = range(0, len(documents), BLOCK)
+    scores = np.concatenate([_units(documents[first : first + BLOCK]) @ queries.T for first in starts])
+    return np.argpartition(-scores, k - 1, axis=0)[:k].T
 
 
 def nearest_hits(
@@ -267,6 +259,60 @@ def nearest_hits(
     with kernel_threads(threads) as n_threads:
         for first in range(0, len(queries), _QUERIES):
             yield from in_threads(hits, range(first, min(first + _QUERIES, len(queries))), n_threads)
+
+
+def nearest_run(
+    documents: VectorsLike, queries: VectorsLike, k: int = 1000, *, name: str = "dense", threads: int | None = None
+) -> Run:
+    """Return the documents of the greatest cosine to each query, by vectors that another system computed.
+
+    Give the run to an index as a source of candidates (`index.using(runs={"dense": run})`, candidates
+    `bm25:1000,run:dense.run`), or to `fuse`.
+
+    Parameters
+    ----------
+    documents, queries : path, or (ids, array of shape (n, dimensions))
+        Vectors with their ids: a .npy file with a file of the ids beside it, a Parquet file, or arrays.
+    k : int
+        Number of documents of each query; those of a cosine of 0 or less are left out.
+    name : str
+        Name of the run.
+    threads : int, optional
+        Number of threads; None is all cores. The run does not depend on it.
+
+    Returns
+    -------
+    Run
+        The documents. Up to 50,000 all are compared; of more, those that an index finds where the extra `nearest` is
+        installed.
+
+    Raises
+    ------
+    InvalidInputError, FileFormatError
+        For vectors that are not finite, ids that are there twice, and queries of other dimensions than the documents.
+
+    """
+    if not isinstance(k, int | np.integer) or k < 1:
+        raise InvalidInputError(f"k: expected a number of documents from 1, got {k!r}. Pass e.g. 1000.")
+    doc_ids, vectors = _read(documents)
+    query_ids, of_queries = _read(queries)
+    if vectors.shape[1] != of_queries.shape[1]:
+        raise InvalidInputError(
+            f"vectors: expected queries of {vectors.shape[1]} dimensions as the documents have, got "
+            f"{of_queries.shape[1]}. Encode both with the same model."
+        )
+    return run_of(query_ids, doc_ids, nearest_hits(of_queries, vectors, doc_ids, int(k), threads), name)
+
+
+def _read(vectors: VectorsLike) -> tuple[Ids, Any]:
+    if isinstance(vectors, str | Path):
+        return read_vectors(vectors)
+    if not isinstance(vectors, tuple | list) or len(vectors) != 2:
+        raise InvalidInputError(
+            f"vectors: expected a file, or ids and an array of the same length, got {type(vectors).__name__}. "
+            "Pass (ids, array)."
+        )
+    return checked_vectors(*vectors)
 
 
 @kernel()
@@ -305,7 +351,7 @@ class Lsi(Source):
         vectors = inputs.vectors
         queries = vectors.queries(LSI, inputs.query_terms)
         hits = nearest_hits(queries, vectors.all_documents(LSI), inputs.forward.doc_ids, k, inputs.threads)
-        return run_of(inputs, hits, f"lsi-dimensions={queries.shape[1]}")
+        return run_of(inputs.query_ids, inputs.forward.doc_ids, hits, f"lsi-dimensions={queries.shape[1]}")
 
 
 @register("encoder")
@@ -324,4 +370,4 @@ class EncoderSource(Source):
             )
         queries = encoded.of_queries(inputs.query_ids)
         hits = nearest_hits(queries, encoded.documents, inputs.forward.doc_ids, k, inputs.threads)
-        return run_of(inputs, hits, f"encoder-{encoded.name}")
+        return run_of(inputs.query_ids, inputs.forward.doc_ids, hits, f"encoder-{encoded.name}")
