@@ -388,16 +388,10 @@ class BlockLambdaRankObjective(Objective):
 
     Parameters
     ----------
-    query_ptr : int64 array of shape (n_queries + 1,)
-        Rows of query q are [query_ptr[q], query_ptr[q + 1]).
+    lists : RankedLists
+        Labels in the order of the data, and those of the ideal.
     weights : float64 array of shape (n_queries,)
         Multiplied into the gradients of each query.
-    labels : float64 array of shape (n_rows,)
-        Labels, query by query.
-    ideal_labels : float64 array of shape (n_ideal,)
-        All positive labels of each query, best first.
-    ideal_ptr : int64 array of shape (n_queries + 1,)
-        Ideal labels of each query.
     measure : Measure
         Its swap deltas are computed at every call.
     sigma, truncation_level, normalize, row_weights
@@ -405,11 +399,8 @@ class BlockLambdaRankObjective(Objective):
 
     """
 
-    query_ptr: Ints
+    lists: RankedLists
     weights: Floats
-    labels: Floats
-    ideal_labels: Floats
-    ideal_ptr: Ints
     measure: Measure
     sigma: float = 1.0
     truncation_level: int = 30
@@ -425,14 +416,15 @@ class BlockLambdaRankObjective(Objective):
         """Yield the rows of each batch and its documents by rank, with their swap deltas."""
         order = np.empty(len(scores), np.int64)
         ranked = np.empty(len(scores))
-        _rank_rows(self.query_ptr, scores, self.labels, order, ranked)
+        whole = self.lists
+        _rank_rows(whole.query_ptr, scores, whole.labels, order, ranked)
         for first, last in self._batches:
-            rows = slice(int(self.query_ptr[first]), int(self.query_ptr[last]))
-            ideals = slice(self.ideal_ptr[first], self.ideal_ptr[last])
+            rows = slice(int(whole.query_ptr[first]), int(whole.query_ptr[last]))
+            ideals = slice(whole.ideal_ptr[first], whole.ideal_ptr[last])
             query_ptr, ideal_ptr, delta_ptr = (
-                ends[first : last + 1] - ends[first] for ends in (self.query_ptr, self.ideal_ptr, self._delta_ptr)
+                ends[first : last + 1] - ends[first] for ends in (whole.query_ptr, whole.ideal_ptr, self._delta_ptr)
             )
-            lists = RankedLists(ranked[rows], query_ptr, self.ideal_labels[ideals], ideal_ptr)
+            lists = RankedLists(ranked[rows], query_ptr, whole.ideal_labels[ideals], ideal_ptr)
             self.measure.fill_swap_deltas(lists, self._deltas, delta_ptr)
             weights = self.weights[first:last], self.row_weights[rows]
             yield rows, RankedBatch(query_ptr, order[rows], lists.labels, self._deltas, delta_ptr, *weights)
@@ -440,7 +432,7 @@ class BlockLambdaRankObjective(Objective):
     @cached_property
     def _delta_ptr(self) -> Ints:
         """Where the block of each query would start if all were kept."""
-        sizes = np.diff(self.query_ptr)
+        sizes = np.diff(self.lists.query_ptr)
         return pointers(np.minimum(sizes, self.truncation_level) * sizes)
 
     @cached_property
@@ -577,9 +569,7 @@ def lambdarank_for(
     deep = measure.cut_for_training(truncation_level)
     swap = deep.swap_weights(lists)
     if swap is None:
-        shape = sigma, truncation_level, normalize, row_weights
-        ranked = lists.query_ptr, weights, lists.labels, lists.ideal_labels, lists.ideal_ptr
-        return BlockLambdaRankObjective(*ranked, deep, *shape)
+        return BlockLambdaRankObjective(lists, weights, deep, sigma, truncation_level, normalize, row_weights)
     how = sigma, deep.cutoff or truncation_level, normalize, row_weights
     return LambdaRankObjective(lists.query_ptr, weights, swap, *how)
 

@@ -4,9 +4,9 @@ Smooth costs are minimised by L-BFGS, every sum in one order (Nocedal and Wright
 pairwise hinge by bundles. Other libraries' L-BFGS calls BLAS, whose rounding depends on the processor, and
 starts from the identity as its guess of the Hessian; from one of the same size in all directions, weights of features
 that say nearly the same take hundreds of iterations. Here the guess is the Hessian of some of the rows, computed anew
-after 1, 2, 4, ... iterations: a listwise cost depends on other documents once the weights order them. The search along
-a line looks for a step that meets the weak Wolfe conditions by doubling and halving (Lewis and Overton 2013); where the
-cost's own rounding hides its fall, the slope decides (Hager and Zhang 2005).
+after 1, 2, 4, ... iterations: a listwise cost depends on other documents once the weights order them. A step is halved
+until the cost falls enough; where the cost's own rounding hides its fall, the slope decides (Hager and Zhang 2005). The
+cost is strictly convex, so that every step has a curvature above 0.
 
 The bundle method for regularised costs with kinks (Teo et al. 2010, Bundle methods for regularized risk).
 
@@ -168,8 +168,8 @@ def _settle(products, slopes, low, shares):  # type: ignore[no-untyped-def]
 
 
 PAIRS = 20  # of steps and changes of the gradient that are remembered
-LEAST_FALL, LEAST_FLATTENING = 1e-4, 0.9  # Wolfe's conditions
-MOST_TRIALS = 40  # steps tried along a line
+LEAST_FALL = 1e-4  # of the cost, share of what the slope promises (Armijo)
+LENGTHS = np.ldexp(1.0, -np.arange(40))  # of steps along a line, in the order in which they are tried
 ROUNDING = 1e-12  # share of the cost below which a rise is rounding
 ValueAndGradient = Callable[[Floats], tuple[float, Floats]]
 Guess = Callable[[Floats], Floats]
@@ -190,7 +190,6 @@ def minimise_smooth(
 
     guess_here  returns what multiplies a vector (n_weights,) with a guess of the inverse Hessian, positive definite, at
                 the weights that the cost was last computed at
-    follow      is called with the weights (n_weights,) after each iteration; its StopIteration ends the search
     """
     weights = np.zeros(n_weights)
     value, gradient = value_and_gradient(weights)
@@ -200,12 +199,22 @@ def minimise_smooth(
             return
         if number & (number - 1) == 0:
             guess = guess_here()
-        found = _wolfe_step(value_and_gradient, weights, value, gradient, _direction(gradient, guess, pairs))
-        if found is None:  # rounding hides any further fall
+        direction = _direction(gradient, guess, pairs)
+        slope = array_dot(gradient, direction)
+        if not slope < 0.0:
             return
-        moved, value, new_gradient = found
+        for length in LENGTHS:
+            moved = weights + length * direction
+            there, new_gradient = value_and_gradient(moved)
+            falls = there <= value + LEAST_FALL * length * slope
+            level = there <= value + ROUNDING * abs(value)
+            if falls or (level and array_dot(new_gradient, direction) <= (2.0 * LEAST_FALL - 1.0) * slope):
+                break
+        else:  # rounding hides any further fall
+            return
         pairs.append((moved - weights, new_gradient - gradient))
         weights = moved
+        value = there
         gradient = new_gradient
         yield weights
 
@@ -222,32 +231,6 @@ def _direction(gradient: Floats, guess: Guess, pairs: deque[tuple[Floats, Floats
     for (step, change), share in zip(pairs, reversed(shares), strict=True):
         direction = direction + (share - array_dot(change, direction) / array_dot(step, change)) * step
     return direction
-
-
-def _wolfe_step(
-    value_and_gradient: ValueAndGradient, weights: Floats, value: float, gradient: Floats, direction: Floats
-) -> tuple[Floats, float, Floats] | None:
-    """Return weights further along the direction, their cost and gradient; None where no trial meets the conditions."""
-    slope = array_dot(gradient, direction)
-    if not slope < 0.0:
-        return None
-    low = 0.0
-    high = np.inf
-    length = 1.0
-    for _ in range(MOST_TRIALS):
-        moved = weights + length * direction
-        there, new_gradient = value_and_gradient(moved)
-        new_slope = array_dot(new_gradient, direction)
-        falls = there <= value + LEAST_FALL * length * slope
-        level = there <= value + ROUNDING * abs(value) and new_slope <= (2.0 * LEAST_FALL - 1.0) * slope
-        if not (falls or level):
-            high = length
-        elif new_slope < LEAST_FLATTENING * slope:
-            low = length
-        else:
-            return moved, there, new_gradient
-        length = 0.5 * (low + high) if high < np.inf else 2.0 * low
-    return None
 
 
 TOLERANCE = 1e-6  # share of the weights' norm by which the minimum may be missed

@@ -333,7 +333,7 @@ class Estimator:
         """
         parameters = {name: _unfitted(value) for name, value in self.get_params(deep=False).items()}
         other = type(self)(**parameters)
-        other._requests = self._requests
+        other._requests = dict(self._requests)
         return other
 
     def __sklearn_clone__(self) -> Self:

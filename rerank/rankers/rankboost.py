@@ -13,6 +13,7 @@ from numba import get_num_threads, prange
 from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError
+from rerank.objectives.base import CostObjective
 from rerank.objectives.pairs import ExponentialPairs, PairwiseExponential
 from rerank.rankers.boosted import ForestRanker
 from rerank.rankers.linear import least_convex
@@ -100,7 +101,7 @@ class RankBoost(ForestRanker):
         self._follow(stopping)
         self.forest_ = Forest.of(trees[: self.best_iteration_])
 
-    def _objective(self, train: TrainingSet) -> PairwiseExponential | ExponentialPairs:
+    def _objective(self, train: TrainingSet) -> CostObjective:
         if train.pairs is not None:
             return ExponentialPairs(*train.weighted_pairs(evenly=True))
         check_pairs(train)
@@ -109,7 +110,7 @@ class RankBoost(ForestRanker):
     def _boost(
         self,
         search: _Search,
-        objective: PairwiseExponential | ExponentialPairs,
+        objective: CostObjective,
         scores: Floats,
         valid: TrainingSet | None,
         unit: float,
@@ -138,7 +139,7 @@ class RankBoost(ForestRanker):
 
     def _alpha(
         self,
-        objective: PairwiseExponential | ExponentialPairs,
+        objective: CostObjective,
         scores: Floats,
         chosen: NDArray[np.bool_],
         agreement: float,
@@ -233,14 +234,12 @@ class _Search:
         )
 
 
-def _least(objective: PairwiseExponential | ExponentialPairs, scores: Floats, h: Floats | NDArray[np.bool_]) -> float:
+def _least(objective: CostObjective, scores: Floats, h: Floats | NDArray[np.bool_]) -> float:
     """Return the alpha with Z'(alpha) = 0: Z is convex."""
     return least_convex(partial(_slope, objective, scores, h), -LARGEST_ALPHA, LARGEST_ALPHA)
 
 
-def _slope(
-    objective: PairwiseExponential | ExponentialPairs, scores: Floats, h: Floats | NDArray[np.bool_], alpha: float
-) -> float:
+def _slope(objective: CostObjective, scores: Floats, h: Floats | NDArray[np.bool_], alpha: float) -> float:
     """Return Z'(alpha), the gradient along h."""
     grad, hess = np.empty((2, len(scores)))
     objective.gradients(scores + alpha * h, grad, hess)

@@ -934,8 +934,14 @@ class Ranker(Estimator):
             log.warning("data: no row lists the model's features %s: LETOR text lists only what is not 0", some)
         columns = [column_of.get(name, -1) for name in self.feature_names_]
         absent = np.nan if data.zeros is None else 0.0  # of judged queries where there is no history
+        known = np.array(columns) >= 0
+
+        def chosen(block: NDArray[np.float32]) -> NDArray[np.float32]:
+            return np.ascontiguousarray(np.where(known, block[:, columns], np.float32(absent)))
+
         log.debug("data: %d features are ignored, as the model does not use them", data.n_features - len(columns))
-        return replace(data, X=_some_columns(data.X, columns, absent), feature_names=tuple(self.feature_names_))
+        X = changed_rows(data.X, chosen, "features of the model")
+        return replace(data, X=X, feature_names=tuple(self.feature_names_))
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "base_"):
@@ -1099,13 +1105,3 @@ def _difference(trained: tuple[str, ...], names: tuple[str, ...]) -> str:
         f"expected the columns of training in their order, {' and '.join(parts) or 'got another order'}. Pass "
         "X[list(model.feature_names_)]."
     )
-
-
-def _some_columns(X: NDArray[np.float32], columns: list[int], absent: float) -> NDArray[np.float32]:
-    """Return some columns of X, C-contiguous, `absent` for column -1; those of a mapped X are in a temporary file."""
-    known = np.array(columns) >= 0
-
-    def chosen(block: NDArray[np.float32]) -> NDArray[np.float32]:
-        return np.ascontiguousarray(np.where(known, block[:, columns], np.float32(absent)))
-
-    return changed_rows(X, chosen, "features of the model")

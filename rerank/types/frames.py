@@ -255,11 +255,9 @@ def label_column(what: str, frame: Frame) -> Ints:
     """Return the labels (n_rows,) int64 of a frame; a label that is not a whole number is refused."""
     name = column_name(what, frame, LABEL)
     values = np.asarray(unmasked(frame[name]))
-    if values.dtype.kind == "O" and set(map(type, values.tolist())) == {int}:
+    if values.dtype.kind == "i" or (values.dtype.kind == "O" and set(map(type, values.tolist())) == {int}):
         with suppress(OverflowError):  # refused below
             return values.astype(np.int64)
-    if values.dtype.kind in "iu" and values.max(initial=0) < 2**63:
-        return values.astype(np.int64)
     labels = number_column(what, frame, name)
     bad = np.flatnonzero((labels != np.floor(labels)) | (np.abs(labels) >= 2.0**63))
     if len(bad):

@@ -1,6 +1,6 @@
 """Rows of documents, query by query: the base class of qrels, runs and ranking data.
 
-Short tables of text and HTML: how data structures are shown by `print` and in notebooks.
+Short tables of text: how data structures are shown.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from html import escape
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -56,12 +55,6 @@ class Shown:
         lines = [self.summary(), *_text_lines(*_shortened(header, rows))]
         return "\n".join(lines + (["..."] if n_rows > len(rows) else []))
 
-    def _repr_html_(self) -> str:
-        """Return the counts and the first rows as an HTML table, escaped."""
-        header, rows, n_rows = self.first_rows(FIRST_ROWS)
-        more = f"<p>... {n_rows} rows in all</p>" if n_rows > len(rows) else ""
-        return f"<div><p>{escape(self.summary())}</p>{html_table(*_shortened(header, rows))}{more}</div>"
-
 
 def text_table(rows: Sequence[Sequence[Any]], header: Sequence[str], n_left: int = 1, form: str = "simple") -> str:
     """Return a table of text: the first `n_left` columns are left-aligned, the others right-aligned."""
@@ -69,13 +62,6 @@ def text_table(rows: Sequence[Sequence[Any]], header: Sequence[str], n_left: int
 
     align = ("left",) * n_left + ("right",) * (len(header) - n_left)
     return tabulate(rows, header, tablefmt=form, disable_numparse=True, colalign=align)
-
-
-def html_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Return a table in HTML, escaped."""
-    head = "".join(f"<th>{escape(_cell(name))}</th>" for name in header)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row)}</tr>" for row in rows)
-    return f'<table border="1"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

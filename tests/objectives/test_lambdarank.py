@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rerank.metrics.base import SwapWeights
+from rerank.metrics.base import RankedLists, SwapWeights
 from rerank.metrics.registry import parse_measure
 from rerank.objectives.lambdarank import BlockLambdaRankObjective, LambdaRankObjective
 from rerank.types import Floats, pointers
@@ -81,9 +81,8 @@ def test_pairs_with_weights_of_documents_equal_the_blocks_of_the_same_measure() 
     query_ptr, labels, scores = _lists(1)
     vectors = replace(_objective(labels, query_ptr, 5, 1.3, True), row_weights=_row_weights(len(labels)))
     deep = parse_measure("nDCG@5")
-    blocks = BlockLambdaRankObjective(
-        query_ptr, np.ones(5), labels, *ideal_of_rows(labels, query_ptr), deep, 1.3, 5, True, vectors.row_weights
-    )
+    lists = RankedLists(labels, query_ptr, *ideal_of_rows(labels, query_ptr))
+    blocks = BlockLambdaRankObjective(lists, np.ones(5), deep, 1.3, 5, True, vectors.row_weights)
     for one, other in zip(_gradients(vectors, scores), _gradients(blocks, scores), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 

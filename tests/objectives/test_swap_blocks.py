@@ -100,7 +100,8 @@ def test_blocks_of_a_separable_measure_give_the_same_lambdas_as_its_vectors(name
     weights = np.array([1.0, 1.0, 0.5, 2.0, 3.0])
     vectors = _objective(name, labels, query_ptr, 6, 1.3, normalize, weights)
     deep = parse_measure(name).cut_for_training(6)
-    blocks = BlockLambdaRankObjective(query_ptr, weights, labels, *_ideal(labels, query_ptr), deep, 1.3, 6, normalize)
+    lists = RankedLists(labels, query_ptr, *_ideal(labels, query_ptr))
+    blocks = BlockLambdaRankObjective(lists, weights, deep, 1.3, 6, normalize)
     assert isinstance(vectors, LambdaRankObjective)
     np.testing.assert_allclose(_gradients(blocks, scores), _gradients(vectors, scores), rtol=1e-9, atol=1e-13)
 
@@ -148,6 +149,6 @@ def test_labels_whose_order_changes_nothing_are_refused(name: str) -> None:
 def test_lambdas_weigh_relevant_documents_that_are_not_retrieved() -> None:
     labels, scores = np.array([0.0, 1.0, 0.0, 1.0]), np.array([4.0, 3.0, 2.0, 1.0])
     objective = _objective("AP", labels, pointers([4]))
-    retrieved_only = replace(objective, ideal_labels=np.ones(2), ideal_ptr=pointers([2]))
+    retrieved_only = replace(objective, lists=RankedLists(labels, pointers([4]), np.ones(2), pointers([2])))
     actual, expected = _gradients(objective, scores), _gradients(retrieved_only, scores)
     np.testing.assert_allclose(actual, np.array(expected) * 2 / 3, rtol=1e-12)

@@ -106,7 +106,7 @@ def test_what_cannot_be_moved_is_refused(train) -> None:
     model = LambdaMART(**SMALL).fit(train)
     with pytest.raises(InvalidInputError, match=r"expected one with weights\(\)/with_weights\(\), got str"):
         local_optimality("model", train, "AP")
-    with pytest.raises(InvalidInputError, match="n, step: expected finite numbers above 0, got 0"):
+    with pytest.raises(InvalidInputError, match="n, step, p0: expected finite numbers above 0, p0 below 1, got 0"):
         local_optimality(model, train, "AP", n=0)
     with pytest.raises(InvalidInputError, match="weights other than 0"):
         local_optimality(Linear(np.zeros(8)), train, "AP")

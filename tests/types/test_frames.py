@@ -270,13 +270,11 @@ def test_comparison_as_a_frame_has_every_figure() -> None:
 
 @given(runs)
 @settings(max_examples=40, deadline=None, suppress_health_check=SLOW)
-def test_tables_show_the_first_rows_escaped(table: dict) -> None:
+def test_tables_show_the_first_rows(table: dict) -> None:
     for shown in (Run.of(table), Qrels.of({q: dict.fromkeys(docs, 1) for q, docs in table.items()})):
-        text, html = repr(shown), shown._repr_html_()
+        text = repr(shown)
         assert text.startswith(type(shown).__name__)
         assert len(text.splitlines()) <= 8
-        assert html.count("<") == sum(html.count(f"<{tag}") for tag in ("div", "/", "p>", "t"))
-        assert html.count("<tr>") == 1 + min(shown.n_rows, 5)
 
 
 def test_table_of_a_run_is_short() -> None:
@@ -298,7 +296,6 @@ def test_table_of_a_run_is_short() -> None:
 @settings(max_examples=20, deadline=None, suppress_health_check=SLOW)
 def test_table_of_data_has_its_counts(data: RankingData) -> None:
     assert repr(data).startswith("RankingData: ")
-    assert "<table" in data._repr_html_()
 
 
 def test_table_of_topics_has_the_first_texts() -> None:
@@ -309,7 +306,6 @@ def test_table_of_topics_has_the_first_texts() -> None:
         *(f"q{number}        heat\\tflow <b>" for number in range(5)),
         "...",
     ]
-    assert "heat\\tflow &lt;b&gt;" in topics._repr_html_()
 
 
 def test_tables_of_results_show_the_means() -> None:
@@ -323,8 +319,6 @@ def test_tables_of_results_show_the_means() -> None:
         "<b>  0.75",
         "two  0.75",
     ]
-    assert "&lt;b&gt;" in comparison._repr_html_()
-    assert "<b>" not in comparison._repr_html_()
 
 
 def test_pandas_is_imported_only_where_a_frame_is_made() -> None:
