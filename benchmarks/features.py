@@ -282,3 +282,24 @@ def _thread_seconds(job: Callable[[], Any]) -> float:
         job()
         taken.append(time.thread_time() - start)
     return min(taken)
+
+
+@benchmark(data="random vectors of 384 and 400 dimensions")
+def diversity(options: Options) -> Iterator[Row]:
+    """Milliseconds of MMR for the first documents of a query, on one thread."""
+    from rerank.pipeline.diversify import choose
+
+    draw, n_queries = np.random.default_rng(0), 20
+    for dimensions in (384, 400):
+        for n_docs in (50, 100, 200, 1000)[: options.pick(4, 2)]:
+            scores = np.sort(draw.normal(size=n_docs))[::-1]
+            vectors = draw.normal(size=(n_docs, dimensions)).astype(np.float32)
+            choose(scores, vectors, 0.7)
+            job = partial(_several, partial(choose, scores, vectors, 0.7), n_queries)
+            seconds = times_in_turns({"": job}, options.n_repeats())[""].median
+            yield {"documents": n_docs, "dimensions": dimensions, "ms a query": 1e3 * seconds / n_queries}
+
+
+def _several(job: Callable[[], Any], times: int) -> None:
+    for _ in range(times):
+        job()

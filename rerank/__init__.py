@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from rerank.index.index import Index as Index
     from rerank.index.scorer import Scorer as Scorer
     from rerank.pipeline.applying import Cutoff as Cutoff
+    from rerank.pipeline.diversify import diversify as diversify
     from rerank.pipeline.rerank import rerank as rerank
     from rerank.pipeline.texts import rerank_texts as rerank_texts
     from rerank.rankers.auto import Auto as Auto
@@ -122,6 +123,7 @@ _HOMES = {
     "combine": "rerank.retrieval.mixture",
     "compare": "rerank.evaluation.comparison",
     "dependence": "rerank.explanation.dependence",
+    "diversify": "rerank.pipeline.diversify",
     "estimate_clicks": "rerank.clicks.estimates",
     "estimate_with_features": "rerank.training.clicks",
     "evaluate": "rerank.evaluation.evaluate",

@@ -57,6 +57,12 @@ log = logging.getLogger("rerank")
     text="First-stage model: of 10,000 candidates, it selects the k documents that MODEL reranks.",
 )
 @click.option(
+    "--diversify",
+    "method",
+    metavar="METHOD(WEIGHT)",
+    help="Reorder the first 100 for diversity, e.g. mmr(0.7).",
+)
+@click.option(
     "--min-score",
     metavar="P",
     type=Number(0.0, 1.0),
@@ -81,6 +87,7 @@ def command(
     output: Path,
     texts: Path | None,
     first: Path | None,
+    method: str | None,
     min_score: float | None,
     abstain: float | None,
     cluster: str | None,
@@ -93,10 +100,12 @@ def command(
     statistics of the collection. `--min-score` and `--abstain` need a model of `rerank train INDEX TOPICS QRELS`.
     """
     from rerank.files.lists import read_texts
+    from rerank.pipeline.diversify import parse_method
     from rerank.pipeline.texts import rerank_topics
 
+    read_if(parse_method, method)
     if texts is not None:
-        refuse_beside("--texts", ("first", "cluster"))
+        refuse_beside("--texts", ("first", "cluster", "method"))
     ranker = read_ranker(model)
     queries = rerank.read_topics(topics)
     base_run = read_base_run(base)
@@ -121,4 +130,6 @@ def command(
                     "%d documents have the probabilities asked for, of %d of %d queries",
                     *(result.n_rows, sum(len(result[query_id]) > 0 for query_id in result), len(queries)),
                 )
+            if method is not None:
+                result = rerank.diversify(opened, result, method)
     rerank.write_run(result, output)

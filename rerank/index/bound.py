@@ -583,6 +583,20 @@ class BoundIndex(InOrder):
         queries = self.encoder.encode_queries(list(texts.values()), documents.shape[1])
         return Encoded(self.encoder.name, documents, dict(zip(texts, queries, strict=True)))
 
+    def encoded_documents(self) -> NDArray[np.float32]:
+        """Return the encoder's vectors of all documents, which are computed now where there are none.
+
+        Returns
+        -------
+        ndarray of shape (n_docs, dimensions), dtype float32
+            The vectors, by document number.
+
+        """
+        encoded = self._encoded({})
+        if encoded is None:
+            raise InvalidInputError("index: expected an encoder, got none. Bind one (Index.open(..., encoder=...)).")
+        return encoded.documents
+
     def stored_documents(self, numbers: Sequence[int] | Ints) -> list[str | None]:
         """Return documents by number as they were indexed (JSON or SGML), None if the index does not store them.
 

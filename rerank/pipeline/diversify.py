@@ -1,0 +1,178 @@
+"""Diversity: the first documents of a run in an order that repeats less, by maximal marginal relevance (MMR).
+
+The next document is the one with the greatest
+
+    weight * relevance - (1 - weight) * greatest cosine to a document that was chosen
+
+relevance  the run's score on a scale from the query's least (0) to its greatest (1) of the reordered documents
+weight     that of relevance, lambda in the paper
+
+J. Carbonell and J. Goldstein, The Use of MMR, Diversity-Based Reranking for Reordering Documents and Producing
+Summaries, SIGIR 1998.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rerank.errors import InvalidInputError, shown, unknown_name
+from rerank.features.extract import doc_numbers
+from rerank.files.lists import RunLike, run_of
+from rerank.index.index import Index, opened
+from rerank.runtime.kernels import kernel
+from rerank.runtime.numerics import dot
+from rerank.types import Floats, Ints, Run
+from rerank.types.retriever import CONTENTS
+from rerank.vectors.vectors import ENCODER, LSI
+
+DEPTH = 100
+MOST_DOCUMENTS = 1_000  # of a query: time grows with their square
+_GRAMMAR = re.compile(r"\s*mmr\s*(?:\(\s*([^\s,()]+)\s*(?:,\s*(\w+)\s*)?\))?\s*")
+Vectors = Callable[[Ints], NDArray[np.float32]]  # of some rows of the run
+
+
+def parse_method(text: str) -> tuple[float, str | None]:
+    """Return the weight of relevance and the name of the vectors of `mmr(WEIGHT)` or `mmr(WEIGHT,SPACE)`."""
+    match = _GRAMMAR.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise InvalidInputError(
+            f"diversify: expected mmr(WEIGHT) or mmr(WEIGHT,SPACE), got {shown(text)}. Write e.g. mmr(0.7)."
+        )
+    weight, space = match.groups("0.7")[0], match[2]
+    try:
+        number = float(weight)
+    except ValueError:
+        number = np.nan
+    if not 0.0 <= number <= 1.0:
+        raise InvalidInputError(
+            f"diversify: expected a weight of relevance from 0 to 1, got {shown(weight)}. Write e.g. mmr(0.7)."
+        )
+    return number, space
+
+
+def diversified(run: Run, vectors: Vectors, weight: float, k: int = DEPTH) -> Run:
+    """Return a run in trec_eval's order with the first k documents of each query chosen one after the other.
+
+    Their scores are the values with which they were chosen; those of the others fall from there, by 1 each.
+    """
+    order = np.arange(run.n_rows)
+    scores = np.empty(run.n_rows, dtype=np.float32)
+    for first, last in pairwise(run.query_ptr.tolist()):
+        rows = np.arange(first, min(first + k, last))
+        chosen, values = choose(run.scores[rows], vectors(rows), weight)
+        order[rows] = first + chosen
+        scores[rows] = values
+        n_others = last - first - len(rows)
+        scores[last - n_others : last] = (values[-1] if len(rows) else 0.0) - 1.0 - np.arange(n_others)
+    return replace(run.take(order), scores=scores.astype(np.float64))
+
+
+def choose(scores: Floats, vectors: NDArray[np.float32], weight: float) -> tuple[Ints, NDArray[np.float32]]:
+    """Return the documents of a query in their new order, and the strictly falling values of the choices.
+
+    Shapes: scores float64 (n_docs,), falling; vectors float32 (n_docs, dimensions).
+    """
+    n_docs = len(scores)
+    order = np.empty(n_docs, dtype=np.int64)
+    values = np.empty(n_docs, dtype=np.float32)
+    if n_docs == 0:
+        return order, values
+    spread = scores.max() - scores.min()
+    relevance = (scores - scores.min()) / spread if spread > 0.0 else np.ones(n_docs)
+    units = np.zeros_like(vectors, dtype=np.float32)
+    _fill_units(np.ascontiguousarray(vectors, dtype=np.float32), units)
+    cosines = np.empty(n_docs)
+    nearest = np.full(n_docs, -np.inf)  # greatest cosine to a chosen document
+    value = weight * relevance
+    lowest = np.float32(np.inf)
+    for position in range(n_docs):
+        chosen = int(value.argmax())
+        order[position] = chosen
+        values[position] = lowest = min(np.float32(value[chosen]), lowest)
+        lowest = np.nextafter(lowest, np.float32(-np.inf))
+        _fill_products(units, units[chosen], cosines)
+        nearest = np.maximum(nearest, cosines)
+        value = weight * relevance - (1.0 - weight) * nearest
+        value[order[: position + 1]] = -np.inf
+    return order, values
+
+
+@kernel()
+def _fill_units(vectors, out):  # type: ignore[no-untyped-def]
+    """Fill `out` with the vectors (n_docs, dimensions) at length 1; a zero vector remains."""
+    for doc in range(vectors.shape[0]):
+        norm = np.sqrt(dot(vectors[doc], vectors[doc]))
+        if norm > 0.0:
+            for i in range(vectors.shape[1]):
+                out[doc, i] = vectors[doc, i] / norm
+
+
+@kernel()
+def _fill_products(vectors, vector, out):  # type: ignore[no-untyped-def]
+    """Fill `out` (n_docs,) float64 with the products of vectors (n_docs, dimensions) and one."""
+    for doc in range(vectors.shape[0]):
+        out[doc] = dot(vectors[doc], vector)
+
+
+def diversify(index: Index | str | Path, run: RunLike, method: str = "mmr(0.7)", k: int = DEPTH) -> Run:
+    """Return a run whose first documents repeat less, by maximal marginal relevance.
+
+    Parameters
+    ----------
+    index : Index or path
+        The index, which has the documents' vectors, or its folder.
+    run : Run, mapping, DataFrame or path
+        The ranking.
+    method : str
+        `mmr(WEIGHT)`, with the weight of relevance from 0 to 1; the remaining weight is that of what is new.
+        `mmr(0.7,lsi)` names the vectors: `encoder` or `lsi`, by default the former where the index has one.
+    k : int
+        Number of first documents of each query that are reordered; the others follow in their order.
+
+    Returns
+    -------
+    Run
+        The run; scores are the values with which documents were chosen.
+
+    Raises
+    ------
+    InvalidInputError
+        For another method, vectors that the index does not have, and a document that it does not hold.
+
+    References
+    ----------
+    J. Carbonell and J. Goldstein, The Use of MMR, SIGIR 1998.
+
+    """
+    weight, space = parse_method(method)
+    if not isinstance(k, int | np.integer) or not 1 <= k <= MOST_DOCUMENTS:
+        raise InvalidInputError(f"k: expected a whole number from 1 to {MOST_DOCUMENTS}, got {k!r}. Pass e.g. 100.")
+    ranking = run_of(run)
+    ranking = ranking.take(ranking.trec_order())
+    with opened(index) as source:
+        return diversified(ranking, _vectors(source, ranking, space), weight, int(k))
+
+
+def _vectors(index: Index, run: Run, space: str | None) -> Vectors:
+    """Return a function to the vectors of rows of a run."""
+    space = space or (ENCODER if index.encoder is not None else LSI)
+    if space not in {ENCODER, LSI}:
+        raise unknown_name("diversify: vectors", space, [ENCODER, LSI])
+    if (index.encoder if space == ENCODER else index.vectors) is None:
+        raise InvalidInputError(
+            f"diversify: expected vectors of {space}, got an index without. Learn them (`rerank vectors INDEX`), or "
+            "bind an encoder."
+        )
+    docs = doc_numbers(index.forward, run)
+    if space == ENCODER:
+        documents = index.encoded_documents()
+        return lambda rows: documents[docs[rows]]
+    vectors = index.vectors
+    return lambda rows: vectors.documents(LSI, CONTENTS, docs[rows])  # type: ignore[union-attr]
