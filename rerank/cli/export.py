@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import rerank
-from rerank.cli.options import Whole, errors_with_files, format_names, output_option, path_argument, path_option
+from rerank.cli.options import errors_with_files, format_names, output_option, path_argument, path_option
 
 log = logging.getLogger("rerank")
 
@@ -37,13 +37,6 @@ log = logging.getLogger("rerank")
     help="For formats that sum in float32: write each leaf value as the sum of two, in two trees, so that no precision "
     "is lost.",
 )
-@click.option(
-    "--vectors",
-    type=Whole(0),
-    metavar="N",
-    default=0,
-    help="Also write N test rows of features with their scores, as FILE.vectors.jsonl.",
-)
 @path_option("--feature-set", text="For search engines: also write the definitions of MODEL's features to this file.")
 def command(
     model: Path,
@@ -52,7 +45,6 @@ def command(
     name: str,
     missing_as_zero: bool,
     split_leaves: bool,
-    vectors: int,
     feature_set: Path | None,
 ) -> None:
     """Convert MODEL, which must be a tree or linear model, to the format of another library or search engine.
@@ -63,7 +55,7 @@ def command(
     """
     loaded = rerank.read_model(model)
     files: dict[str, str | Path | None] = {"model": model, "missing_as_zero": "--missing-as-zero"}
-    with errors_with_files({**files, "feature set": "--feature-set", "vectors": "--vectors"}):
+    with errors_with_files({**files, "feature set": "--feature-set"}):
         written = rerank.export_model(
             loaded,
             output,
@@ -71,7 +63,6 @@ def command(
             name=name,
             missing_as_zero=missing_as_zero,
             split_leaves=split_leaves,
-            vectors=vectors,
             feature_set=feature_set,
         )
     for path in written[1:]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Mapping, Sequence
@@ -11,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, InvalidInputError
-from rerank.exchange.build import LARGEST_FLOAT, leaf_tree, refuse_missing_direction
+from rerank.exchange.build import leaf_tree, refuse_missing_direction
 from rerank.exchange.engines import engine_of_format
 from rerank.exchange.registry import (
     Format,
@@ -37,7 +35,7 @@ from rerank.rankers.ranker import Ranker, fitted_model
 from rerank.rankers.warm_start import CANDIDATES, FeatureBase, ModelBase, NoBase, UnsupervisedBase, reads_models
 from rerank.runtime.codec import LARGEST, SchemaError
 from rerank.runtime.output import check_outputs, whole_file
-from rerank.trees.forest import Forest, set_members
+from rerank.trees.forest import Forest
 
 _log = logging.getLogger("rerank")
 _OTHERS = {  # beginning of a file: what it is, and what to do
@@ -60,7 +58,6 @@ def export_model(
     name: str = "rerank",
     missing_as_zero: bool = False,
     split_leaves: bool = False,
-    vectors: int = 0,
     feature_set: str | Path | None = None,
 ) -> list[Path]:
     """Write a fitted ranker in another system's format.
@@ -85,9 +82,6 @@ def export_model(
         Whether to write each leaf value as the sum of two values, in two trees, for systems that sum in float32. The
         rounding error decreases to about one unit of the last place of float32, and scoring takes twice as long. No
         effect for other formats, and for models that were imported from a system that sums in float32.
-    vectors : int
-        Number of test rows to write with their scores, as PATH.vectors.jsonl. Their features have values on, next to
-        and between the model's thresholds, and missing values.
     feature_set : str, Path or None
         For a format of a search engine: a file for the queries with which the engine computes the model's features.
 
@@ -112,16 +106,13 @@ def export_model(
     options = WriteOptions(name, model.recipe_)
     trees = None
     if isinstance(model, LinearRanker | ImportedWeights):
-        linear = linear_model(model, format)
-        if vectors:
-            raise InvalidInputError("vectors: expected a ranker of trees, got a linear one. Leave them out.")
-        files = {"": kind.write_linear(linear, options)}
+        files = {"": kind.write_linear(linear_model(model, format), options)}
     elif not kind.trees:
         raise kind.not_linear(model.kind)
     else:
         trees = _trees_for(kind, model)
         trees = _missing_as_zero(trees) if missing_as_zero else trees
-        files = _tree_files(kind, trees, start_of(model), options, split_leaves, vectors)
+        files = _tree_files(kind, trees, start_of(model), options, split_leaves)
     if feature_set is None:
         return _write_files(path, files)
     queries = _feature_set(model, trees, format)
@@ -151,7 +142,7 @@ def _those_that(able: str, separator: str = ", ") -> str:
 
 
 def _tree_files(
-    kind: Format, trees: TreeModel, start: str | None, options: WriteOptions, split_leaves: bool, vectors: int
+    kind: Format, trees: TreeModel, start: str | None, options: WriteOptions, split_leaves: bool
 ) -> dict[str, bytes]:
     """Return the contents of the files of trees by the ending of their names; "" is the model."""
     if start is not None and not kind.adds_first_score:
@@ -162,8 +153,6 @@ def _tree_files(
     files = {"": kind.write(with_split_leaves(trees) if split else trees, options)}
     if start is not None:
         files[".query.json"] = indented_json(kind.query(options, start))
-    if vectors:
-        files[".vectors.jsonl"] = vector_lines(trees, vectors, start is not None)
     return files
 
 
@@ -292,47 +281,6 @@ def with_split_leaves(model: TreeModel) -> TreeModel:
         replace(forest, leaf_value=whole),
     ]
     return replace(model, forest=_in_a_row(parts if constant else parts[1::2]), constant=0.0)
-
-
-def boundary_rows(forest: Forest, n_features: int, n_rows: int, seed: int = 0) -> NDArray[np.float32]:
-    """Return rows (n_rows, n_features) float32: values on thresholds, one float to either side, missing, 0, others."""
-    random = np.random.default_rng(seed)
-    X = np.empty((n_rows, n_features), dtype=np.float32)
-    node, category = set_members(forest)
-    compares = np.diff(forest.category_sets()[0]) == 0
-    for feature in range(n_features):
-        if feature in forest.categories:  # members, the codes between and behind them, missing ones
-            known = category[forest.feature[node] == feature]
-            X[:, feature] = random.choice(np.append(known, np.arange(known.max() + 2)), n_rows)
-            X[random.random(n_rows) < 1 / 6, feature] = np.nan
-            continue
-        on = np.unique(forest.threshold[(forest.feature == feature) & compares])
-        if not len(on):
-            X[:, feature] = random.normal(size=n_rows)
-            continue
-        inner = on[np.abs(on) < LARGEST_FLOAT] if (np.abs(on) < LARGEST_FLOAT).any() else np.zeros(1)
-        between = random.uniform(inner[0] - 1.0, inner[-1] + 1.0, n_rows).astype(np.float32)
-        chosen = on[random.integers(0, len(on), n_rows)]
-        kinds = random.integers(0, 6, n_rows)
-        options = [chosen, np.nextafter(chosen, -LARGEST_FLOAT), np.nextafter(chosen, LARGEST_FLOAT), between]
-        X[:, feature] = np.choose(kinds, [*options, np.full(n_rows, np.nan), np.zeros(n_rows)])
-    return X
-
-
-def vector_lines(model: TreeModel, count: int, adds_first_score: bool) -> bytes:
-    """Return lines of JSON: the features of a row by name, null where missing, and the score of the trees.
-
-    adds_first_score  the engine adds the score of its first stage, which is 0 in these rows
-    """
-    names = model.feature_names or numbered_names(model.n_features)
-    X = boundary_rows(model.forest, model.n_features, count)
-    ranker = ImportedTrees.of(model, names, "model")
-    note = {"first_stage_score": 0.0} if adds_first_score else {}
-    lines = []
-    for row, score in zip(X.tolist(), ranker._scores(X).tolist(), strict=True):
-        features = {name: None if value != value else value for name, value in zip(names, row, strict=True)}
-        lines.append(json.dumps({"features": features, **note, "score": score}, ensure_ascii=False))
-    return ("\n".join(lines) + "\n").encode()
 
 
 def _feature_set(model: Ranker, trees: TreeModel | None, format: str) -> bytes:

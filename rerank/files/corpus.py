@@ -67,7 +67,6 @@ ID_KEYS = ("id", "_id", "docid")
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 BEIR = ("corpus.jsonl", "queries.jsonl")  # files of a folder
 BEGINNING = 1 << 16  # bytes by which the format is detected
-UNIX_COMPRESS = re.compile(r"\.\d?z$", re.IGNORECASE)  # .Z, and .0z .1z .2z on the TREC disks
 _log = logging.getLogger("rerank")
 ELEMENTS = (
     "TEXT",
@@ -294,7 +293,7 @@ def check_encoding(encoding: str) -> str:
 
 
 def corpus_format(path: str | Path) -> Literal["jsonl", "trec", "irds"]:
-    """Return the format of a corpus, detected by the beginning (or the ending .Z) of the first file that shows it."""
+    """Return the format of a corpus, detected by the beginning of the first file that shows it."""
     if data_set_name(path) is not None:
         return "irds"
     path = Path(path)
@@ -337,8 +336,6 @@ def _json_files(path: Path) -> list[Path]:
 
 
 def _format(path: Path) -> Literal["jsonl", "trec"] | None:
-    if UNIX_COMPRESS.search(path.name):
-        return "trec"
     with open_source(path) as handle:
         beginning = handle.read(BEGINNING).removeprefix(BYTE_ORDER_MARK).lstrip()
     if beginning.startswith((b"{", b"[")):
@@ -415,8 +412,6 @@ class SgmlFiles:
     ----------
     read : list of Path
         Files that this package reads.
-    packed : list of Path
-        Files of Unix compress, which Anserini reads.
     excluded : list of Path
         Files that are skipped because Anserini skips them.
     others : list of Path
@@ -425,7 +420,6 @@ class SgmlFiles:
     """
 
     read: list[Path]
-    packed: list[Path]
     excluded: list[Path]
     others: list[Path]
 
@@ -433,15 +427,13 @@ class SgmlFiles:
 def sgml_files(path: str | Path) -> SgmlFiles:
     """Return the files of a corpus by what becomes of them."""
     path = Path(path)
-    sorted_files = SgmlFiles([], [], [], [])
+    sorted_files = SgmlFiles([], [], [])
     for file in corpus_files(path):
         parts = file.relative_to(path).parts if path.is_dir() else ()
         if _SKIPPED_FOLDERS.intersection(part.lower() for part in parts[:-1]) or (
             parts and parts[-1].lower().startswith("readme")
         ):
             sorted_files.excluded.append(file)
-        elif UNIX_COMPRESS.search(file.name):
-            sorted_files.packed.append(file)
         elif _has_documents(file):
             sorted_files.read.append(file)
         else:

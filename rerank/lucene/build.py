@@ -14,8 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rerank.errors import InvalidInputError, MissingFileError
 from rerank.files.corpus import ELEMENTS, SgmlDocument, SgmlFiles, check_encoding, read_sgml, sgml_files, skipped_files
 from rerank.lucene.arrays import write_arrays
@@ -78,8 +76,7 @@ def build_index_from_sgml(
     """Build a Lucene index from TREC SGML (see `files/sgml.py`).
 
     A document is a `<DOC>`, its id `<DOCNO>`. Its only field `contents` is the text of the elements that Anserini's
-    TrecCollection reads (TEXT, HEADLINE, TITLE, HL, HEAD, TTL, DD, DATE, LP, LEADPARA). Anserini reads files of Unix
-    compress (.Z), which are not checked; a warning is logged.
+    TrecCollection reads (TEXT, HEADLINE, TITLE, HL, HEAD, TTL, DD, DATE, LP, LEADPARA).
     """
     source = Path(path)
     target = Path(folder)
@@ -93,18 +90,11 @@ def build_index_from_sgml(
     with staged_folder(target) as staging:
         files = sgml_files(source)
         _warn_of_skipped_files(files)
-        if files.packed and names is not None:
-            raise InvalidInputError(
-                f"{files.packed[0]}: expected plain or .gz files, which can be split over shards, got a file of Unix "
-                "compress. Unpack it, or leave the shards out."
-            )
         folders = _corpus_folders(staging, names)
         written = CorpusFiles(folders, "sgml")
         _write_sgml(files.read, written, encoding)
-        for number, packed in enumerate(files.packed):
-            (folders[0] / f"packed{number}.Z").symlink_to(packed.absolute())
         job = {"collection": "TrecCollection", "fields": [], "threads": workers, "language": language, "joined": None}
-        _index_shards(staging, names, job, None if files.packed else written.counts)
+        _index_shards(staging, names, job, written.counts)
         _finish(staging, target, overwrite)
 
 
@@ -115,9 +105,6 @@ def _warn_of_skipped_files(files: SgmlFiles) -> None:
     ):
         if skipped:
             _log.warning("%s", skipped_files(skipped, why))
-    if files.packed:
-        text = "Files of Unix compress are read by Anserini, which drops incomplete documents: %d (%s ...)."
-        _log.warning(text, len(files.packed), files.packed[0])
 
 
 def _corpus_folders(staging: Path, names: Sequence[str] | None) -> list[Path]:
@@ -158,7 +145,7 @@ def _check_sgml_id(document: SgmlDocument, seen: set[str], files: list[Path], en
 
 
 def _index_shards(
-    staging: Path, names: Sequence[str] | None, job: Mapping[str, Any], n_documents: Sequence[int] | None
+    staging: Path, names: Sequence[str] | None, job: Mapping[str, Any], n_documents: Sequence[int]
 ) -> None:
     """Index the files of each shard, one shard after the other; None for `names` is an index without shards.
 
@@ -166,7 +153,7 @@ def _index_shards(
     """
     build = secrets.token_hex(16)
     counts = Counter[str]()
-    total = None if n_documents is None else sum(n_documents)
+    total = sum(n_documents)
     with progress_bar("indexing", total) as advance:
         for name in names or [""]:
             note = None if names is None else {"build": build, "shards": len(names)}
@@ -177,9 +164,7 @@ def _index_shards(
             corpus = str((staging / "corpus" / name).absolute())
             counts.update(ask_json("index", poll, input=corpus, index=str(folder.absolute()), shard=note, **job))
     shutil.rmtree(staging / "corpus")
-    n_refused = counts["skipped"] + counts["errors"]
-    if total is not None:
-        n_refused = total - counts["indexed"] - counts["empty"]
+    n_refused = total - counts["indexed"] - counts["empty"]
     if n_refused:
         raise InvalidInputError(
             f"documents: expected all of them to be indexed, got {n_refused} that Anserini refuses. "
@@ -200,17 +185,8 @@ def _advance(advance: Callable[[int], None], indexed: int) -> None:
 
 
 def _finish(staging: Path, target: Path, overwrite: bool) -> None:
-    """Write the forward arrays, and check the ids (for .Z files the first time) and the target again."""
-    doc_ids = write_arrays(staging, staging / SUBFOLDER, made_with_index=True)  # in order
-    repeated = np.flatnonzero(doc_ids[1:] == doc_ids[:-1])
-    if len(repeated):
-        raise InvalidInputError(
-            f"documents: expected each id once, got {str(doc_ids[repeated[0]])!r} again. "
-            "Give every document its own id."
-        )
-    unusable = next((doc_id for doc_id in map(str, doc_ids) if not is_id(doc_id)), None)
-    if unusable is not None:
-        raise InvalidInputError(f"documents: {ID_EXPECTED}, got {unusable[:80]!r}. Rename it.")
+    """Write the forward arrays, and check the target again."""
+    write_arrays(staging, staging / SUBFOLDER, made_with_index=True)
     check_target(target, overwrite)
 
 

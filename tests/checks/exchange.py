@@ -39,8 +39,9 @@ import xgboost  # noqa: E402
 from tabulate import tabulate  # noqa: E402
 
 import rerank  # noqa: E402
-from rerank.exchange.models import boundary_rows, tree_model  # noqa: E402
+from rerank.exchange.models import tree_model  # noqa: E402
 from tests.checks import DATA  # noqa: E402
+from tests.exchange.rows import boundary_rows  # noqa: E402
 
 LIST = 100  # rows of a list whose order is compared
 MARGIN = 1e-5  # share of the largest score by which float32 sums may differ

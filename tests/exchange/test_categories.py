@@ -13,11 +13,11 @@ import pytest
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError
 from rerank.exchange.catboost import _city_hash
-from rerank.exchange.models import boundary_rows
 from rerank.exchange.registry import TreeModel, known_formats
 from rerank.rankers.imported import ImportedTrees
 from rerank.trees.forest import Forest
 from tests.exchange.conftest import NAMES, _moderate, random_tree
+from tests.exchange.rows import boundary_rows
 from tests.oracles import exchange as walks
 from tests.oracles import trees as oracle
 from tests.trees.test_categories import random_sets

@@ -27,8 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_export_and_import_keep_the_run(folder: Path) -> None:
     assert run(["rank", "model.json", "data.npz", "-o", "before.run"]) == 0
     for name in ("lightgbm", "xgboost-dump"):
-        assert run(["export", "model.json", "--to", name, "-o", "theirs", "--vectors", "10"]) == 0
-        assert len(Path("theirs.vectors.jsonl").read_text().splitlines()) == 10
+        assert run(["export", "model.json", "--to", name, "-o", "theirs"]) == 0
         assert run(["import", "theirs", "-o", "again.json", "--names", "names.txt"]) == 0
         assert run(["rank", "again.json", "data.npz", "-o", "after.run"]) == 0
         before, after = rerank.read_run("before.run"), rerank.read_run("after.run")

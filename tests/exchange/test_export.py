@@ -13,12 +13,12 @@ import pytest
 
 import rerank
 from rerank.errors import InvalidInputError
-from rerank.exchange.models import boundary_rows
 from rerank.exchange.registry import TreeModel, known_formats
 from rerank.exchange.solr import without_slack
 from rerank.rankers.imported import ImportedTrees
 from rerank.rankers.ranker import Ranker
 from tests.exchange.conftest import NAMES, random_model, trained
+from tests.exchange.rows import boundary_rows
 from tests.oracles import engine_parsers as parsers
 from tests.oracles import exchange as walks
 from tests.rankers.conftest import ranking_data
@@ -272,28 +272,10 @@ def test_a_linear_ranker_that_is_read_again_orders_alike(name: str, tmp_path: Pa
         np.testing.assert_array_equal(again.predict(data), read.predict(data))
 
 
-def test_vectors_of_a_linear_ranker_are_refused(tmp_path: Path) -> None:
-    model = rerank.RankSVM(max_iter=5).fit(ranking_data(1, missing=0.0))
-    with pytest.raises(InvalidInputError, match="vectors: expected a ranker of trees, got a linear one"):
-        rerank.export_model(model, tmp_path / "model", "solr", vectors=5)
-    assert not (tmp_path / "model").exists()
-
-
-def test_vectors_hold_rows_with_their_scores(tmp_path: Path) -> None:
-    model = random_model(1)
-    written = rerank.export_model(model, tmp_path / "model", "xgboost-dump", vectors=50)
-    lines = [json.loads(line) for line in written[1].read_text().splitlines()]
-    assert len(lines) == 50
-    X = np.array(
-        [[np.nan if row["features"][name] is None else row["features"][name] for name in NAMES] for row in lines]
-    )
-    np.testing.assert_array_equal(model._scores(X.astype(np.float32)), [row["score"] for row in lines])
-    assert any(value is None for row in lines for value in row["features"].values())
-
-
 def test_files_beside_stdout_are_refused() -> None:
+    warm = rerank.LambdaMART(n_estimators=2, num_leaves=3, base="run").fit(ranking_data(1))
     with pytest.raises(InvalidInputError, match="-: expected a file"):
-        rerank.export_model(random_model(1), "-", "lightgbm", vectors=5)
+        rerank.export_model(warm, "-", "xgboost-dump")
 
 
 def test_a_format_that_is_only_read_says_which_are_written(tmp_path: Path) -> None:

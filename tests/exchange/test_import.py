@@ -12,12 +12,12 @@ import pytest
 
 import rerank
 from rerank.errors import FileFormatError, InvalidInputError, MissingFileError, ModelMismatchError
-from rerank.exchange.models import boundary_rows
 from rerank.exchange.registry import FormatFault, TreeModel, known_formats
 from rerank.exchange.xgboost import _base
 from rerank.rankers.imported import ImportedTrees
 from rerank.trees.forest import Forest
 from tests.exchange.conftest import NAMES, random_model
+from tests.exchange.rows import boundary_rows
 from tests.oracles import exchange as walks
 from tests.rankers.conftest import ranking_data
 

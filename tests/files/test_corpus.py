@@ -145,8 +145,6 @@ def test_missing_corpus_is_refused_before_the_first_document(tmp_path: Path) -> 
         ("<DOC>\n<DOCNO> FT911-1 </DOCNO>", "ft911_1", "trec"),
         ("<!-- comment -->\n<doc>\n", "la010189", "trec"),
         (gzip.compress(b"<DOC>", mtime=0), "la.gz", "trec"),
-        (b"\x1f\x9d compressed", "FR940104.0Z", "trec"),
-        (b"\x1f\x9d compressed", "FT911_1.Z", "trec"),
     ],
 )
 def test_corpus_format_is_told_by_the_beginning(tmp_path: Path, text: str, name: str, expected: str) -> None:
