@@ -281,14 +281,6 @@ def _labels(data: Source) -> Iterator[Finding]:
         yield Finding("error", data.path, 1, "no query has two labels", "there is nothing to learn")
 
 
-def _base_scores(data: Source) -> Iterator[Finding]:
-    """Queries whose documents all have one base score."""
-    if data.content.base_scores is not None:
-        tied = _tied(data.content, data.content.base_scores)
-        effect = "a warm start from them starts cold there"
-        yield from _about(data, "warning", tied, "all documents of query {} have one base score", effect)
-
-
 def _features(data: Source) -> Iterator[Finding]:
     """Features that are missing, constant, or equal to an earlier one."""
     X = data.content.X
@@ -347,29 +339,6 @@ def _in_both(train: Source, test: Source) -> Iterator[Finding]:
     effect = "figures on the test queries are those of queries that were trained on"
     both = [query_id for query_id in test.content if query_id in train.content]
     yield from _about(test, "error", both, "query {}" + f" is in {train.path} too", effect)
-
-
-def _rows_in_both(train: Source, test: Source) -> Iterator[Finding]:
-    """Rows that are in both training and test data, in any query; rows of zeros are ignored."""
-    width = max(train.content.n_features, test.content.n_features)
-    known = set(_row_bytes(train.content, width))
-    filled = test.content.X.any(axis=1).tolist()
-    count = sum(
-        row in known for row, is_filled in zip(_row_bytes(test.content, width), filled, strict=True) if is_filled
-    )
-    if count:
-        share = f"{count / len(filled):.2%} of the rows are in {train.path} too, with the same features and label"
-        effect = "the model has seen them with their labels: figures are too good"
-        yield Finding("warning", test.path, count, share, effect)
-
-
-def _row_bytes(data: RankingData, width: int) -> list[bytes]:
-    """Return label and features of each row as bytes; a feature that is not in the file is 0."""
-    rows = np.zeros((data.n_rows, width + 1), dtype=np.float32)
-    rows[:, 1 : data.n_features + 1] = data.X
-    rows[:, 0] = 0 if data.labels is None else data.labels
-    rows += 0.0  # -0 becomes 0
-    return [row.tobytes() for row in rows]
 
 
 def _near_topics(train: Source, test: Source) -> Iterator[Finding]:
@@ -438,7 +407,6 @@ CHECKS: tuple[tuple[tuple[str, ...], Callable[..., Iterator[Finding]]], ...] = (
     (("qrels",), _relevance),
     (("run",), _scores),
     (("data",), _labels),
-    (("data",), _base_scores),
     (("data",), _features),
     (("index",), _index),
     (("qrels", "run"), partial(_missing, "warning", "judged query {}", f"compare on the same queries: {_NOT_COUNTED}")),
@@ -449,7 +417,6 @@ CHECKS: tuple[tuple[tuple[str, ...], Callable[..., Iterator[Finding]]], ...] = (
     (("qrels", "run"), _judged_share),
     (("train_data", "test_data"), _in_both),
     (("train_qrels", "test_qrels"), _in_both),
-    (("train_data", "test_data"), _rows_in_both),
     (("train_topics", "test_topics"), _near_topics),
     (("train_qrels", "test_qrels"), _near_judgements),
 )

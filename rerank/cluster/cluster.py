@@ -229,14 +229,9 @@ class Cluster(AbstractContextManager["Cluster"]):
         """
         import cloudpickle
 
-        from rerank.cluster.index import check_index
         from rerank.features.families.functions import functions
 
-        self.check_versions()
-        if index is not None:
-            for address, error in self.run_everywhere(check_index, cloudpickle.dumps(index)).items():
-                if isinstance(error, BaseException):
-                    raise ClusterError(f"worker {address}: {one_line(error)}") from error
+        self.check_workers(index)
         packed = cloudpickle.dumps((job, dict(functions())))
         yield from track(self._results(packed, arguments), what, number)
 
@@ -308,26 +303,35 @@ class Cluster(AbstractContextManager["Cluster"]):
             if isinstance(answer, RerankError) or not isinstance(answer, OSError)
         }
 
-    def check_versions(self) -> None:
-        """Refuse workers with other versions than this process.
+    def check_workers(self, index: OpenIndex | None = None) -> None:
+        """Refuse workers with other versions than this process, or without an index.
+
+        Parameters
+        ----------
+        index : OpenIndex, optional
+            What every worker must be able to open.
 
         Raises
         ------
         ClusterError
-            If a worker has another version, or does not have this package.
+            If a worker has another version, does not have this package, or lacks the index.
 
         """
-        from rerank.cluster import index
+        import cloudpickle
 
-        own = index.environment()
-        for address, answer in self.run_everywhere(index.environment).items():
-            theirs = {"rerank": one_line(answer)} if isinstance(answer, Exception) else answer
+        from rerank.cluster import index as worker
+
+        own = worker.environment()
+        for address, answer in self.run_everywhere(worker.state, cloudpickle.dumps(index)).items():
+            theirs, error = ({"rerank": one_line(answer)}, None) if isinstance(answer, Exception) else answer
             for name in own:
                 if theirs.get(name) != own[name]:
                     raise ClusterError(
                         f"worker {address}: expected {name} {own[name]}, as on the client, got {theirs.get(name)}. "
                         "Install the same version on every worker."
                     )
+            if error is not None:
+                raise ClusterError(f"worker {address}: {one_line(error)}") from error
 
     @property
     def _name(self) -> str:

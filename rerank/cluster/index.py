@@ -117,13 +117,13 @@ def _job(packed: bytes) -> Callable[[Any], Any]:
     return job
 
 
-async def check_index(packed: bytes) -> RerankError | None:
-    """Return the error of an index that this process lacks, None where there is none; the worker answers meanwhile."""
+async def state(packed: bytes) -> tuple[dict[str, str], Exception | None]:
+    """Return the versions of this process, and the error of an index that it lacks; the worker answers meanwhile."""
     try:
-        await asyncio.to_thread(lambda: cloudpickle.loads(packed).index)
-    except RerankError as error:
-        return error
-    return None
+        await asyncio.to_thread(lambda: getattr(cloudpickle.loads(packed), "index", None))
+    except Exception as error:
+        return environment(), error
+    return environment(), None
 
 
 def environment() -> dict[str, str]:

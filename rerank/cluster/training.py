@@ -45,7 +45,7 @@ def train_on(
 ) -> ImportedTrees:
     """Return the model of LightGBM's trees; see `Cluster.train`."""
     _check(ranker)
-    cluster.check_versions()
+    cluster.check_workers()
     learner = type("LambdaMART", (_ClusterMART,), {"cluster": cluster})(**ranker.get_params(deep=False))
     learner.fit(data, eval_set=eval_set)
     model: ImportedTrees = learner.model_

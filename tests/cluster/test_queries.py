@@ -162,24 +162,9 @@ def test_workers_of_other_versions_are_refused(
 
     own = worker.environment()
     for name, value in (("rerank", "0.0.1"), ("Python", "3.9"), ("Anserini", "0.1")):
-        monkeypatch.setattr(worker, "environment", Other({**own, name: value}))
+        monkeypatch.setattr(worker, "environment", lambda other={**own, name: value}: other)
         with pytest.raises(ClusterError, match=rf"worker tls://\S+: expected {name} 0?.*as on the client, got"):
             cluster.open(folder / "index").search({"q": "amber"})
-
-
-class Other:
-    """Versions of this process that differ from those of the workers, which run their own `environment`."""
-
-    def __init__(self, values: dict[str, str]) -> None:
-        self.values = values
-
-    def __call__(self) -> dict[str, str]:
-        return self.values
-
-    def __reduce__(self) -> tuple[object, ...]:
-        from importlib import import_module
-
-        return getattr, (import_module("rerank.cluster.index"), "environment")
 
 
 def test_an_index_that_workers_do_not_see_is_refused(

@@ -61,10 +61,6 @@ OF_ONE_FILE = {
         "note     data: duplicate features: 3 = 1; trees choose the first; importances are split or lost, "
         "and linear weights are not unique",
     ),
-    "base scores tied": (
-        {"data": "0 qid:1 1:1 # docid = a base = 2\n1 qid:1 1:2 # docid = b base = 2\n"},
-        "warning  data: all documents of query '1' have one base score; a warm start from them starts cold there",
-    ),
 }
 ACROSS_FILES = {
     "most documents not judged": (
@@ -131,8 +127,6 @@ def test_test_data_that_were_trained_on(findings_of: Examine) -> None:
     assert [finding.text for finding in findings] == [
         "error    test: query '2' is in train too; "
         "figures on the test queries are those of queries that were trained on",
-        "warning  test: 25.00% of the rows are in train too, with the same features and label; "
-        "the model has seen them with their labels: figures are too good",
     ]
 
 
