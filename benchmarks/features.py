@@ -102,6 +102,34 @@ def reranking(options: Options) -> Iterator[Row]:
     yield from (percentiles(name, times) for name, times in seconds.items())
 
 
+@benchmark(
+    data="cacm, cranfield with vectors; each judged query three times, 1,000 candidates of a source",
+    peer="a model of BM25's candidates alone, and Pyserini's search, hits read",
+    needs=("jnius",),
+)
+def default_latency(options: Options) -> Iterator[Row]:
+    """Milliseconds of retrieving and ordering one query by the model of `rerank train` without an option."""
+    for name in options.chosen_collections(("cacm", "cranfield")):
+        with opened(options, name, vectors=None) as index:
+            topics, qrels = judged(options, name)
+            default = rerank.train(index, topics, qrels, estimate=False).model
+            plain = index.using(history=False)
+            of_bm25 = rerank.train(plain, topics, qrels, candidates="bm25", estimate=False).model
+            peer = Pyserini(index.path)
+            seconds: dict[str, list[float]] = {}
+            for _ in range(options.pick(4, 2)):
+                for query_id, text in topics.items():
+                    jobs: dict[str, Callable[[], Any]] = {
+                        "the default model": partial(rerank.rerank, index, default, {query_id: text}),
+                        "a model of BM25's candidates": partial(rerank.rerank, plain, of_bm25, {query_id: text}),
+                        "Pyserini's search": partial(peer.read, text, K),
+                    }
+                    for work, job in jobs.items():
+                        seconds.setdefault(work, []).append(timed(job))
+        for work, times in seconds.items():
+            yield {"data": name, **percentiles(work, times[len(topics) :])}  # not the first time of each query
+
+
 def draw_latency(rows: list[Row], path: Path) -> None:
     """Draw medians as lines, and up to the 99th percentile as bands."""
     from matplotlib.figure import Figure

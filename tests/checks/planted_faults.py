@@ -158,8 +158,8 @@ class Work:
             )
         except subprocess.TimeoutExpired:
             return ["tests do not end"]
-        lines = [line.split() for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
-        names = list(dict.fromkeys(line[1] for line in lines))
+        lines = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+        names = list(dict.fromkeys(line.partition(" ")[2].partition(" - ")[0] for line in lines))  # may have blanks
         return names or ([f"pytest ends with {done.returncode}"] if done.returncode not in (0, 5) else [])
 
 

@@ -170,6 +170,14 @@ def test_missing_values_elsewhere_than_0_are_refused_where_there_are_none(tmp_pa
     assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.parametrize("name", [name for name in OF_TREES if name not in ("lightgbm", *LIBRARIES)])
+def test_a_model_that_reads_0_as_missing_is_refused_where_a_file_cannot_say_it(name: str, tmp_path: Path) -> None:
+    trees = random_model(0)
+    model = TreeModel(trees.forest_, len(NAMES), constant=1.0, zero_missing=np.array([2]))
+    with pytest.raises(InvalidInputError, match="a model that reads 0 as a value, got one that reads 0 as missing"):
+        rerank.export_model(ImportedTrees.of(model, NAMES, "lightgbm"), tmp_path / "model", name)
+
+
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("ranker", ["ranknet", "rankboost", "ranksvm", "ensemble"])
 def test_rankers_without_trees_are_refused(name: str, ranker: str, tmp_path: Path) -> None:

@@ -66,7 +66,12 @@ def first(value: Any) -> Callable[[list[Any]], list[Any]]:
 CHANGES: dict[str, list[Callable[[list[Any]], Any]]] = {
     "query_ids": [first(""), first("a b"), first(3), lambda ids: ids[::-1], lambda ids: ids[1:]],
     "terms": [first([3]), first("w01"), lambda terms: terms[1:], lambda terms: None],
-    "doc_ids": [first(["a b"]), first(["d1", "d1"]), first([]), lambda ids: ids[1:]],
+    "doc_ids": [
+        first(["a b"]),
+        first([]),
+        lambda ids: ids[1:],
+        lambda ids: [[*of_query[:1], *of_query[:-1]] for of_query in ids],
+    ],
     "labels": [first([0.0]), first([-1.0]), first([1e99]), first(["1"]), first([]), lambda labels: labels[1:]],
     "folds": [first(20), first(-1), first(0.5), lambda folds: folds[1:]],
     "checksum": [lambda checksum: "", lambda checksum: None],

@@ -11,7 +11,7 @@ import pytest
 
 import rerank
 from rerank.cli.main import run
-from rerank.errors import ModelMismatchError
+from rerank.errors import InvalidInputError, ModelMismatchError
 from rerank.features.families.functions import functions
 from tests.lucene import anserini
 from tests.tiny import Tiny
@@ -41,6 +41,11 @@ def test_features_of_an_index_leave_out_what_it_does_not_hold(
     anserini.build(documents, tmp_path / "index", *OPTIONS[name])  # type: ignore[arg-type]
     with caplog.at_level(logging.INFO, "rerank"), rerank.Index.open(tmp_path / "index") as index:
         data = index.features(index.search(collection.topics, k=20), collection.topics)
+        if name == "nothing":
+            with pytest.raises(
+                InvalidInputError, match="expected an index that keeps its documents, got none for 'd0'"
+            ):
+                index.document_texts(np.array([0]))
     positions, raw = (option in OPTIONS[name] for option in ("-storePositions", "-storeRaw"))
     assert ("first_position.contents" in data.feature_names) == positions
     assert ("static.year" in data.feature_names) == raw

@@ -142,3 +142,9 @@ def test_noise_in_the_data_moves_weights_by_no_more_than_the_tolerance(ranker, C
     weights, *others = (ranker(C=C, base=base).fit(data).weights() for data in (small, moved, replace(small, X=X)))
     for other in others:
         assert np.linalg.norm(other - weights) <= 3.0 * tolerance * np.linalg.norm(weights)
+
+
+def test_constant_of_the_contributions_is_the_intercept(small) -> None:
+    model = LogisticRegression().fit(small)
+    assert model.intercept_ != 0.0
+    np.testing.assert_array_equal(model.contributions(small)[:, -1], model.intercept_)
