@@ -22,7 +22,7 @@ click model). A. Chuklin, I. Markov and M. de Rijke, Click Models for Web Search
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -338,7 +338,6 @@ def visit_service(
     passes: int = 16,
     depth: int = 10,
     seed: int = 0,
-    models: Sequence[str] = (),
 ) -> tuple[int, int]:
     """Search a running service with each topic several times, and report clicks by judgements to its log.
 
@@ -358,8 +357,6 @@ def visit_service(
         Documents of a list.
     seed : int
         Seed of all chance, and part of the names of the sessions.
-    models : sequence of str
-        The models that searches name by turns; the served one by default.
 
     Returns
     -------
@@ -382,7 +379,6 @@ def visit_service(
     order = np.concatenate([random.permutation(len(ids)) for _ in range(passes)]).tolist()
     for number, query in enumerate(order):
         body = {"query": topics[ids[query]], "k": depth, "session": f"simulated {seed} {number}"}
-        body |= {"model": models[number % len(models)]} if models else {}
         (result,) = _asked(address, body)["results"]
         if "token" not in result:
             raise InvalidInputError(f"{address}: expected a service that logs, got another. Start it with --log.")
@@ -416,17 +412,14 @@ def _asked(address: str, body: dict[str, Any]) -> Any:
 @click.argument("qrels")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="File for the log of users who see RUN.")
 @click.option("--service", help="Address of a running service, which is searched with TOPICS.")
-@click.option("--model", "models", multiple=True, help="A model of the service, of which each search names one.")
 @click.option("--passes", default=16, show_default=True, help="Number of searches with each query.")
 @click.option("--spread", default=0.0, show_default=True, help="Standard deviation of noise in the ranks of a list.")
-def main(
-    run: str, qrels: str, output: Path | None, service: str | None, models: tuple[str, ...], passes: int, spread: float
-) -> None:
+def main(run: str, qrels: str, output: Path | None, service: str | None, passes: int, spread: float) -> None:
     """Simulate users who search with the queries of RUN or TOPICS and click by the labels of QRELS."""
     if (output is None) == (service is None):
         raise click.UsageError("expected -o or --service, got both or neither. Give one.")
     if service is not None:
-        n_searches, n_clicks = visit_service(service, run, qrels, passes=passes, models=models)
+        n_searches, n_clicks = visit_service(service, run, qrels, passes=passes)
         click.echo(f"{n_searches} searches, {n_clicks} clicks", err=True)
     elif output is not None:
         write_clicks(simulate_clicks(run, qrels, passes=passes, spread=spread), output)

@@ -7,9 +7,9 @@ UBI is OpenSearch's User Behavior Insights (schema 1.0). An event has action_nam
 event_attributes.object.object_id, event_attributes.position.ordinal, and session_id or client_id; `impression` and
 `click` are read, other actions are passed over. A record of ubi_queries has query_id, user_query and
 query_response_hit_ids: it gives the text of a search, and its impressions where no event does. Its query_attributes may
-say what ranked the hits: `ranker`, or `rankers` with `sides` (the number of each hit's ranker) and `credits` as
-`rerank.interleave` returns them. Lines of bulk requests (`{"index": ...}`) are skipped, and hits
-(`{"_source": ...}`) are unwrapped.
+say what ranked the hits: `ranker`, or `rankers` with `sides` (the number of each hit's ranker) and `credits`, as
+`rerank serve` writes them. Lines of bulk requests (`{"index": ...}`) are skipped, and hits (`{"_source": ...}`) are
+unwrapped.
 
 https://docs.opensearch.org/docs/search-plugins/ubi/schemas
 """
