@@ -344,7 +344,7 @@ def visit_service(
     Parameters
     ----------
     address : str
-        Where to search, e.g. `http://127.0.0.1:8080/search`, of a service that logs (`--log`).
+        Where to search, e.g. `http://127.0.0.1:8080/search?compare=A,B`, of a service that logs (`--log`).
     topics : Topics, mapping, DataFrame or path
         The queries; each search is a session.
     qrels : Qrels, mapping, DataFrame or path

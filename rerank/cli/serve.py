@@ -95,9 +95,9 @@ def command(
 ) -> None:
     """Start an HTTP service that searches INDEX and ranks with MODEL, or without judgements if MODEL is not given.
 
-    Requests can name further MODELs. The search page is at /, the description of the interface at /openapi.json. On
-    SIGTERM, the service finishes running requests and stops. On SIGHUP, or when a file MODEL changes, it loads the new
-    model. Needs the extra `service`.
+    Requests can name further MODELs, and compare two on live searches. The search page is at /, the description of the
+    interface at /openapi.json. On SIGTERM, the service finishes running requests and stops. On SIGHUP, or when a file
+    MODEL changes, it loads the new model. Needs the extra `service`.
     """
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:

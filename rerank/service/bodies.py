@@ -6,10 +6,12 @@ is a request until it is answered.
 
 import json
 import math
+import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from hashlib import blake2b
 from typing import Annotated, Any, ClassVar
 
 import orjson
@@ -29,7 +31,7 @@ from rerank.errors import shown
 from rerank.lucene.documents import ID_KEYS
 from rerank.pipeline.applying import Cutoff
 from rerank.runtime.codec import REMEDY
-from rerank.service.settings import ServiceError
+from rerank.service.settings import ServiceError, unknown
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken
 from rerank.types.passages import Passage
 from rerank.types.retriever import CONTENTS
@@ -42,6 +44,7 @@ TEXT_CHARACTERS = 200_000  # of the text of a document
 MOST_MEMBERS = 256  # of a body, and of a document in it
 MOST_EXCERPT = 10_000
 NORMAL_CANDIDATES = 100  # that a model reorders where a request does not say
+PARAMETERS = ("compare", "assign")  # of the address
 _ONE = "q"  # id of the query of a body that has one
 _TEXT = "text"
 _FORMS: dict[type, str] = {list: "[]", dict: "{}", str: "''"}  # tags of forms by JSON type
@@ -67,13 +70,16 @@ _EXPECTED = {  # type of pydantic's error -> what was expected
 class Job:
     """A request whose body has been checked; nobody waits for its answer after the deadline (`time.monotonic()`).
 
-    model  the ranking that answers it
-    rows   query-document pairs that the kernels compute
+    models        the rankings that answer it: one, or two that share each list
+    rows          query-document pairs that the kernels compute
+    place, named  where the request names rankings, and all that it names there
     """
 
     body: Any
-    model: str = ""
+    models: tuple[str, ...] = ()
     rows: int = 0
+    place: str = "body.model"
+    named: tuple[str, ...] = ()
     request_id: str = ""
     deadline: float = float("inf")
     answer: Any = field(default=None, init=False)
@@ -90,12 +96,18 @@ class SearchJob(Job):
 
     queries     by id
     candidates  of each query
+    session     with which chance in the request is drawn
     entry       what the log of queries gets where the answer is sent
     """
 
     queries: Mapping[str, str] = field(default_factory=dict)
     candidates: int = NORMAL_CANDIDATES
+    session: str = ""
     entry: Sequence[Any] = field(default=(), init=False)
+
+    def seed(self, query: str) -> int:
+        """Return the seed of all chance in the list for a query."""
+        return _number(*self.models, self.session, query)
 
 
 @dataclass(eq=False)
@@ -120,6 +132,11 @@ class RerankAnswer:
     probabilities: list[float] | None = None
     texts: Mapping[int, str] | None = None
     passages: Mapping[int, Passage] = field(default_factory=dict)
+
+
+def _number(*texts: str) -> int:
+    """Return a number of 64 bits that looks random, the same for the same texts."""
+    return int.from_bytes(blake2b("\0".join(texts).encode("utf-8", "replace"), digest_size=8).digest())
 
 
 def _refused(expected: str, found: str, remedy: str = REMEDY) -> PydanticCustomError:
@@ -263,11 +280,12 @@ class Search(Ranked):
         None, description="Any text that the searches of one session share; its hash is logged. No user is named."
     )
 
-    def job(self, most: int, served: str) -> SearchJob:
+    def job(self, most: int, served: str, parameters: Mapping[str, str]) -> SearchJob:
         """Return the request as a job; raises ServiceError.
 
-        most    candidates that a query may have
-        served  the ranking that is used by default
+        most        candidates that a query may have
+        served      the ranking that is used by default
+        parameters  of the address
         """
         queries: Any = {_ONE: self.query} if self.query is not None else self.queries
         if isinstance(queries, list):
@@ -281,13 +299,36 @@ class Search(Ranked):
                 422, "body.candidates", f"at least the {self.k} documents of k", str(candidates),
                 "Ask for more candidates.",
             )  # fmt: skip
-        rows = candidates * len(queries)
-        if rows > most * 8:
+        if candidates * len(queries) > most * 8:
             raise ServiceError(
-                413, "body.queries", f"at most {most * 8} candidates of all queries together", str(rows),
-                "Send some queries in another request.",
+                413, "body.queries", f"at most {most * 8} candidates of all queries together",
+                str(candidates * len(queries)), "Send some queries in another request.",
             )  # fmt: skip
-        return SearchJob(self, self.model or served, rows, queries=queries, candidates=candidates)
+        job = SearchJob(self, (self.model or served,), queries=queries, candidates=candidates)
+        job.session = self.session or secrets.token_hex(8)
+        self._name_two(job, parameters)
+        job.named = job.named or job.models
+        job.rows = len(job.models) * candidates * len(queries)
+        return job
+
+    def _name_two(self, job: SearchJob, parameters: Mapping[str, str]) -> None:
+        """Set the rankings of `compare` or `assign`; which of the two that are assigned is drawn with the session."""
+        for name in parameters:
+            if name not in PARAMETERS:
+                raise unknown(422, f"query.{name[:100]}", name, PARAMETERS)
+        if len(parameters) + (self.model is not None) > 1:
+            raise ServiceError(
+                422, "query", "one of compare, assign and the model of the body", "several", "Give one of them."
+            )
+        for name, text in parameters.items():
+            job.place = f"query.{name}"
+            job.named = job.models = tuple(text.split(","))
+            if len(set(job.named)) != 2 or len(job.named) != 2 or not all(job.named):
+                raise ServiceError(
+                    422, job.place, "two names of /models, as A,B", text[:100] or "none", "Name two models."
+                )
+            if name == "assign":
+                job.models = (job.named[_number(*job.named, job.session) % 2],)
 
 
 class Rerank(Ranked):
@@ -344,7 +385,8 @@ class Rerank(Ranked):
             raise ServiceError(
                 413, place, f"at most {most} documents", str(len(self.items)), "Send the others in another request."
             )
-        job = RerankJob(self, self.model or served, len(self.items), doc_ids=_ids_of(self.items, place))
+        models = (self.model or served,)
+        job = RerankJob(self, models, len(self.items), named=models, doc_ids=_ids_of(self.items, place))
         if job.doc_ids is None:
             job.documents = [_document(item, f"{place}[{n}]", names, field) for n, item in enumerate(self.items)]
         return job
@@ -377,7 +419,7 @@ class Rerank(Ranked):
         return {
             "id": job.request_id,
             "object": "list",
-            "model": job.model,
+            "model": job.models[0],
             **({} if voyage else {"results": results}),
             **({"data": results} if voyage or (self.top_n is None and path == "/v1/rerank") else {}),
             "usage": {"prompt_tokens": 0, "total_tokens": 0},

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rerank.clicks.interleaving import interleave
 from rerank.errors import InvalidInputError, ModelMismatchError, unknown_name
 from rerank.features.match import bm25_scores
 from rerank.features.recipe import Recipe
@@ -260,7 +261,7 @@ class Engine:
             self.log.close()
 
     def answer(self, jobs: Sequence[Job]) -> None:
-        """Set `answer` or `fault` of each job; those of the same ranking and depth are computed together."""
+        """Set `answer` or `fault` of each job; those of the same rankings and depth are computed together."""
         groups: dict[tuple[Any, ...], list[Any]] = {}
         for job in jobs:
             try:
@@ -269,7 +270,7 @@ class Engine:
                 job.fault = fault
             else:
                 depth = job.candidates if isinstance(job, SearchJob) else None
-                groups.setdefault((job.model, job.body.cutoff is None, depth), []).append(job)
+                groups.setdefault((job.models, job.body.cutoff is None, depth), []).append(job)
         for (*_, depth), group in groups.items():
             self._answer_group(self._answer_reranks if depth is None else self._answer_searches, group)
 
@@ -287,26 +288,26 @@ class Engine:
 
     def _check(self, job: Job) -> None:
         """Refuse a job that names what the index or a model, by name, does not have."""
-        name = job.model
-        if name not in self.rankings:
-            raise unknown(404, "body.model", name, self.rankings)
-        ranking = self.rankings[name]
-        if job.body.cutoff is not None and not ranking.is_calibrated:
-            raise ServiceError(
-                422, "body.min_score" if job.body.cutoff.min_score else "body.abstain", "a calibrated model",
-                f"{name}, which is not",
-                "Leave it out, or serve a model of `rerank train INDEX TOPICS QRELS` with enough judged queries.",
-            )  # fmt: skip
-        if isinstance(job, RerankJob) and ranking.reads_runs:
-            raise ServiceError(
-                422, "body.model", "a model of BM25's candidates", f"{name}, whose features need several runs",
-                "Use /search, or name another model.",
-            )  # fmt: skip
-        if isinstance(job, SearchJob) and job.body.explain and not ranking.explains:
-            raise ServiceError(
-                422, "body.explain", "a model with contributions", f"{name}, which has none",
-                "Leave explain out, or serve a model of trees.",
-            )  # fmt: skip
+        for name in job.named:
+            if name not in self.rankings:
+                raise unknown(404, job.place, name, self.rankings)
+            ranking = self.rankings[name]
+            if job.body.cutoff is not None and not ranking.is_calibrated:
+                raise ServiceError(
+                    422, "body.min_score" if job.body.cutoff.min_score else "body.abstain", "a calibrated model",
+                    f"{name}, which is not",
+                    "Leave it out, or serve a model of `rerank train INDEX TOPICS QRELS` with enough judged queries.",
+                )  # fmt: skip
+            if isinstance(job, RerankJob) and ranking.reads_runs:
+                raise ServiceError(
+                    422, "body.model", "a model of BM25's candidates", f"{name}, whose features need several runs",
+                    "Use /search, or name another model.",
+                )  # fmt: skip
+            if isinstance(job, SearchJob) and job.body.explain and not ranking.explains:
+                raise ServiceError(
+                    422, "body.explain", "a model with contributions", f"{name}, which has none",
+                    "Leave explain out, or serve a model of trees.",
+                )  # fmt: skip
         if isinstance(job, SearchJob):
             for number, field in enumerate(job.body.fields):
                 if field not in self.field_names:
@@ -318,36 +319,44 @@ class Engine:
         return self.index.retrieve(Topics(topics), ranking.candidates.at_depth(depth))
 
     def _answer_searches(self, jobs: list[SearchJob]) -> None:
-        """Answer searches with one ranking."""
-        ranking = self.rankings[jobs[0].model]
+        """Answer searches with one ranking, or with two that share each list."""
+        rankings = [self.rankings[name] for name in jobs[0].models]
         topics = {f"{n}:{name}": text for n, job in enumerate(jobs) for name, text in job.queries.items()}
         whole = self.log is not None or any(job.body.explain for job in jobs)
-        run = self._search(topics, jobs[0].candidates, ranking)
-        _drop_late(jobs)
-        scored = self._with_last_stage(jobs[0], ranking, self._scored(ranking, topics, run, whole), topics)
+        sides = []
+        for ranking in rankings:
+            run = self._search(topics, jobs[0].candidates, ranking)
+            _drop_late(jobs)
+            scored = self._scored(ranking, topics, run, whole)
+            sides.append(self._with_last_stage(jobs[0], ranking, scored, topics))
         numbered = enumerate(topics)
         for job in jobs:
             own = dict(islice(numbered, len(job.queries)))
             try:
-                self._finish_search(job, own, ranking, scored)
+                self._finish_search(job, own, rankings, sides)
             except ServiceError as fault:  # of this job alone
                 job.fault = fault
 
-    def _finish_search(self, job: SearchJob, own: Mapping[int, str], ranking: Ranking, scored: _Scored) -> None:
+    def _finish_search(
+        self, job: SearchJob, own: Mapping[int, str], rankings: Sequence[Ranking], sides: Sequence[_Scored]
+    ) -> None:
         """Set the answer of a search, and what the log gets where it is sent.
 
         own  numbers of its queries in the runs, and their names there
         """
         results = []
-        promised = scored.promised
+        attributes = []
+        promised = sides[0].promised if len(sides) == 1 else None
         for number, (query_id, query) in zip(own, job.queries.items(), strict=True):
             _drop_late([job])
+            hits, credited = _shown(job, query, rankings, sides, number)
             likely = {} if promised is None else {"probability": float(promised.lists[number])}
-            results.append({"query_id": query_id, "query": query, **likely, "hits": scored.hits(job, number, ranking)})
+            results.append({"query_id": query_id, "query": query, **likely, "hits": hits})
+            attributes.append(credited | {"checksums": {ranking.name: ranking.checksum for ranking in rankings}})
         self._add_documents(job, results)
         if self.log is not None:
-            attributes = {"ranker": ranking.name, "checksums": {ranking.name: ranking.checksum}}
-            job.entry = self.log.entry(job, results, attributes, list(own.values()), scored.run, scored.data)
+            known = list(zip(results, attributes, strict=True))
+            job.entry = self.log.entry(job, known, list(own.values()), sides[0].run, sides[0].data)
         job.answer = json_bytes(results)
 
     def _add_documents(self, job: SearchJob, results: Sequence[dict[str, Any]]) -> None:
@@ -451,7 +460,7 @@ class Engine:
 
     def _answer_reranks(self, jobs: list[RerankJob]) -> None:
         """Answer rerank requests with one ranking: those over texts together, those over ids one by one."""
-        ranking = self.rankings[jobs[0].model]
+        ranking = self.rankings[jobs[0].models[0]]
         texts = [job for job in jobs if job.doc_ids is None]
         if texts:
             to_rank = texts_of_queries(
@@ -607,6 +616,26 @@ class _Scored:
             for hit, features in zip(hits, strongest_features(ranking, self.data.of_rows(rows)), strict=True):
                 hit["features"] = features
         return hits
+
+
+def _shown(
+    job: SearchJob, query: str, rankings: Sequence[Ranking], sides: Sequence[_Scored], number: int
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the hits for a query: of the job's ranking, or of both in one list; and how the log credits clicks."""
+    lists = [side.hits(job, number, ranking) for side, ranking in zip(sides, rankings, strict=True)]
+    if len(lists) == 1:
+        assigned = {} if job.named == job.models else {"assigned": ",".join(job.named)}
+        return lists[0], {"ranker": rankings[0].name, **assigned}
+    seed = job.seed(query)
+    first, second = ([hit["id"] for hit in hits] for hits in lists)
+    made = interleave(first, second, job.body.k, random=seed)
+    by_id = [{hit["id"]: hit for hit in hits} for hits in lists]
+    hits = [
+        {**(by_id[side].get(doc_id) or by_id[1 - side][doc_id]), "rank": place}
+        for place, (doc_id, side) in enumerate(zip(made.documents, made.sides, strict=True), start=1)
+    ]
+    names = [ranking.name for ranking in rankings]
+    return hits, {"rankers": names, "sides": made.sides, "credits": made.credits, "seed": seed}
 
 
 def check_finite(scores: Floats) -> None:

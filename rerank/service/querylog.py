@@ -173,24 +173,22 @@ class QueryLog(Appender):
     def entry(
         self,
         job: SearchJob,
-        results: Sequence[dict[str, Any]],
-        attributes: Mapping[str, Any],
+        results: Sequence[tuple[dict[str, Any], Mapping[str, Any]]],
         names: Sequence[str],
         run: Run,
         data: RankingData | None,
     ) -> list[Lines]:
         """Return what is written of an answer, and add their tokens to its results.
 
-        results     of each query
-        attributes  what is known of all of them
-        names       of its queries in `run` and `data`
+        results  of each query, and what is known of it
+        names    of its queries in `run` and `data`
         """
         request = f"{job.request_id}-{self._prefix}{next(self._numbers):x}"
-        ids = {name: f"{request}-{result['query_id']}" for name, result in zip(names, results, strict=True)}
+        ids = {name: f"{request}-{result['query_id']}" for name, (result, _) in zip(names, results, strict=True)}
         session = {} if job.body.session is None else {"session_id": self._hash(job.body.session)}
         topics = []
         events = []
-        for query_id, result in zip(ids.values(), results, strict=True):
+        for query_id, (result, attributes) in zip(ids.values(), results, strict=True):
             hit_ids = [hit["id"] for hit in result["hits"]]
             result["token"] = self.token(query_id, hit_ids)
             text = " ".join(result["query"].split())

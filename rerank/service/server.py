@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import orjson
-from fastapi import Depends, FastAPI
+from fastapi import Depends, FastAPI, Query
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from prometheus_client import REGISTRY, CollectorRegistry, generate_latest
@@ -104,18 +104,21 @@ def make_app(service: Service) -> Guard:
     return Guard(app, service)
 
 
-async def search(body: Search, request: Request) -> Response:
-    """Search, and reorder with a model."""
+async def search(
+    body: Search,
+    request: Request,
+    compare: Annotated[str | None, Query(description="Two models, as A,B, that share one list.")] = None,
+    assign: Annotated[str | None, Query(description="Two models, as A,B, of which a session gets one.")] = None,
+) -> Response:
+    """Search, and reorder with a model, or with two that are compared."""
     service: Service = request.app.state.service
-    for name in request.query_params:
-        raise ServiceError(422, f"query.{name[:100]}", "no parameters of the address", "one", "Send it in the body.")
-    job = body.job(service.limits.documents, service.settings.served_name)
+    job = body.job(service.limits.documents, service.settings.served_name, request.query_params)
     start = time.perf_counter()
     results = orjson.Fragment(await service.answer(request, job))
     if service.engine.log is not None:  # after the answer: what nobody got was not shown
         service.engine.log.put(job.entry)
     took = round(1000 * (time.perf_counter() - start), 3)
-    return json_response({"id": job.request_id, "model": job.model, "took_ms": took, "results": results})
+    return json_response({"id": job.request_id, "model": ",".join(job.models), "took_ms": took, "results": results})
 
 
 async def rerank(body: Rerank, request: Request) -> Response:

@@ -124,9 +124,9 @@ def test_what_nobody_waits_for_is_not_computed(settings: Settings) -> None:
     engine = Engine(settings)
     engine.open()
     jobs = [
-        SearchJob(Search(query="amber"), "model", queries={"q": "amber"}),
-        RerankJob(Rerank(query="amber", documents=["amber"]), "model", documents=["amber"]),
-        RerankJob(Rerank(query="amber", documents=[{"id": "d1"}]), "model", doc_ids=["d1"]),
+        SearchJob(Search(query="amber"), ("model",), queries={"q": "amber"}),
+        RerankJob(Rerank(query="amber", documents=["amber"]), ("model",), documents=["amber"]),
+        RerankJob(Rerank(query="amber", documents=[{"id": "d1"}]), ("model",), doc_ids=["d1"]),
     ]
     for job in jobs:
         job.deadline = 0.0

@@ -1,9 +1,10 @@
-"""What is shown and clicked is logged as a log that `rerank clicks` reads."""
+"""What is shown and clicked is logged as a log that `rerank clicks` reads, and two rankings are compared on it."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 import rerank
 from benchmarks.users import Users, visit_service
+from rerank.clicks.interleaving import interleave
 from rerank.errors import InvalidInputError
 from tests.service.server import LIMITS, Running, running
 from tests.tiny import Tiny
@@ -157,23 +159,74 @@ def test_tokens_are_as_long_as_answers_are(settings: Any, tmp_path: Path) -> Non
         assert server.post("/events", {"token": token, "clicks": ids[-1:]}).json() == {"written": 1}
 
 
-def test_sessions_of_two_models_are_an_experiment(settings: Any, collection: Tiny, tmp_path: Path) -> None:
+def test_two_models_share_a_list_and_events_are_credited(logging_server: Running, collection: Tiny) -> None:
+    address = "/search?compare=bm25,model"
+    for query in list(collection.topics.values())[:3]:
+        both = [_ids(_search(logging_server, query, model=name)) for name in ("bm25", "model")]
+        first = _search(logging_server, query, address, session="s", fields=["body"], explain=False)
+        again = _search(logging_server, query, address, session="s")
+        logged = _events(logging_server)[-1]
+        told, ids = logged["query_attributes"], _ids(again)
+        assert _ids(first) == ids == logged["query_response_hit_ids"]
+        assert [hit["rank"] for hit in again["results"][0]["hits"]] == list(range(1, len(ids) + 1))
+        assert first["model"] == "bm25,model"
+        assert all(hit["fields"]["body"] for hit in first["results"][0]["hits"])
+        expected = interleave(*both, 8, random=told["seed"])
+        assert (ids, told["sides"], told["credits"]) == tuple(expected)
+        assert told["rankers"] == ["bm25", "model"]
+        assert set(told["checksums"]) == {"bm25", "model"}
+        token = again["results"][0]["token"]
+        assert logging_server.post("/events", {"token": token, "clicks": ids[:1]}).status_code == 200
+    different = {tuple(_ids(_search(logging_server, query, address, session=f"s{n}"))) for n in range(20)}
+    assert len(different) > 1
+
+
+def test_interleaving_of_the_log_credits_the_side(settings: Any, collection: Tiny, tmp_path: Path) -> None:
     with running(replace(settings, log_queries=tmp_path / "log")) as server:
-        for number, query in enumerate(2 * list(collection.topics.values())):
-            name = ("model", "bm25")[number % 2]
-            answer = _search(server, query, model=name, session=str(number))
-            assert answer["model"] == name
-            first = number % 3 if name == "model" else 4 + number % 3
-            clicks = _ids(answer)[first : first + 1]
-            server.post("/events", {"token": answer["results"][0]["token"], "clicks": clicks})
+        for number, query in enumerate(3 * list(collection.topics.values())):
+            answer = _search(server, query, "/search?compare=model,bm25", session=str(number))
+            told = _events(server)[-1]["query_attributes"]
+            credited = zip(_ids(answer), told["sides"], told["credits"], strict=True)
+            liked = [doc for doc, side, credit in credited if side == 0 and credit]
+            server.post("/events", {"token": answer["results"][0]["token"], "clicks": liked[:2]})
     result = rerank.experiment_result(rerank.read_clicks(tmp_path / "log"))
-    assert (result.first, result.second, sum(result.sessions)) == ("bm25", "model", number + 1)
+    assert (result.first, result.second, result.losses) == ("bm25", "model", 30 - result.ties)
     assert result.high < 0.0
+    assert result.p_value < 1e-3
 
 
-def test_parameters_of_the_address_are_refused(server: Running) -> None:
-    refused = server.post("/search?compare=bm25,model", {"query": "amber"})
-    assert (refused.status_code, refused.json()["error"]["place"]) == (422, "query.compare"), refused.text
+def test_sessions_are_assigned_a_model_that_stays(logging_server: Running) -> None:
+    address = "/search?assign=model,bm25"
+    given = {n: _search(logging_server, "amber stone", address, session=f"s{n}")["model"] for n in range(60)}
+    assert all(_search(logging_server, "birch", address, session=f"s{n}")["model"] == given[n] for n in range(20))
+    assert 15 < Counter(given.values())["bm25"] < 45
+    told = _events(logging_server)[-1]["query_attributes"]
+    assert (told["ranker"], told["assigned"]) == (given[19], "model,bm25")
+    assert {_search(logging_server, "amber", address)["model"] for _ in range(30)} == {"model", "bm25"}
+
+
+@pytest.mark.parametrize(
+    ("address", "body", "status", "place"),
+    [
+        ("?k=5", {}, 422, "query.k"),
+        ("?compare=bm25", {}, 422, "query.compare"),
+        ("?compare=bm25,bm25", {}, 422, "query.compare"),
+        ("?assign=a,b,c", {}, 422, "query.assign"),
+        ("?compare=bm25,modell", {}, 404, "query.compare"),
+        ("?assign=bm25,nope", {"session": "a"}, 404, "query.assign"),
+        ("?assign=nope,bm25", {"session": "a"}, 404, "query.assign"),
+        ("?compar=bm25,model", {}, 422, "query.compar"),
+        ("?compare=bm25,model&method=optimised", {}, 422, "query.method"),
+        ("?compare=bm25,model&assign=bm25,model", {}, 422, "query"),
+        ("?compare=bm25,model", {"model": "bm25"}, 422, "query"),
+        ("?compare=bm25,model", {"session": ""}, 422, "body.session"),
+    ],
+)
+def test_comparisons_that_cannot_be_are_refused(
+    address: str, body: dict[str, Any], status: int, place: str, logging_server: Running
+) -> None:
+    refused = logging_server.post(f"/search{address}", {"query": "amber", **body})
+    assert (refused.status_code, refused.json()["error"]["place"]) == (status, place), refused.text
 
 
 def test_hashes_stand_for_the_texts_of_queries(settings: Any, tmp_path: Path) -> None:
@@ -205,11 +258,11 @@ def test_models_of_equal_names_are_refused(settings: Any, model_file: Path, inde
 def test_simulated_users_search_the_service_and_click(settings: Any, collection: Tiny, tmp_path: Path) -> None:
     users = Users(eta=0.0, noise=0.0)
     with running(replace(settings, log_queries=tmp_path)) as server:
-        address = f"http://127.0.0.1:{server.port}/search"
+        address = f"http://127.0.0.1:{server.port}/search?compare=bm25,model"
         topics = dict(list(collection.topics.items())[:5])
         searches, n_clicks = visit_service(address, topics, collection.qrels, users, passes=3, depth=6)
         with pytest.raises(InvalidInputError, match=r"expected an answer, got 422: .*query\.compare"):
-            visit_service(f"{address}?compare=x,y", topics, collection.qrels)
+            visit_service(f"{address}x,y", topics, collection.qrels)
     with pytest.raises(InvalidInputError, match=r"expected a running service, got .*Start `rerank serve"):
         visit_service(address, topics, collection.qrels)
     with pytest.raises(InvalidInputError, match=r"service: expected an address as http"):

@@ -223,7 +223,7 @@ def test_page_reports_what_is_shown_and_clicked_where_the_service_logs(
         assert browser.value("document.querySelector('#bm25').hidden")
         browser.value("document.querySelectorAll('#reranked .line')[2].click()")
         browser.value("document.querySelectorAll('#reranked [data-label]')[0].click()")  # a judgement is no click
-        browser.open_url(f"http://127.0.0.1:{server.port}/?x=1#q=amber%20stone", 1280)
+        browser.open_url(f"http://127.0.0.1:{server.port}/?compare=model,bm25&x=1#q=amber%20stone", 1280)
         _wait(browser, "document.querySelectorAll('#reranked li').length > 0")
         browser.value("document.querySelectorAll('#reranked .text')[0].click()")
         second = _ids(browser, "reranked")[0]
@@ -236,7 +236,7 @@ def test_page_reports_what_is_shown_and_clicked_where_the_service_logs(
     rows = [row for row, was in zip(clicked, clicks.clicked.tolist(), strict=True) if was]
     assert rows == [("amber", 3), ("amber stone", 1)]
     assert names[1][clicks.clicked].tolist()[1] == second
-    assert clicks.rankers == ("model",)
+    assert set(clicks.rankers) == {"model", "bm25"}
     assert clicks.n_positions == 20
 
 

@@ -131,8 +131,9 @@ def test_without_a_model_the_service_ranks_documents_and_texts_without_judgement
     ranking, query = engine.rankings["unsupervised"], next(iter(collection.topics.values()))
     assert ranking.explains
     texts = [query, "nothing of it", f"{query} and more words"]
-    rerank_texts = RerankJob(Rerank(query=query, documents=texts), "unsupervised", documents=texts)
-    search = SearchJob(Search(query=query, k=5, explain=True), "unsupervised", queries={"q": query})
+    names = ("unsupervised",)
+    rerank_texts = RerankJob(Rerank(query=query, documents=texts), names, named=names, documents=texts)
+    search = SearchJob(Search(query=query, k=5, explain=True), names, named=names, queries={"q": query})
     search.candidates = 1000
     engine.answer([rerank_texts, search])
     engine.close()

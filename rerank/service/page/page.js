@@ -5,6 +5,8 @@ const LABELS = ["not relevant", "relevant", "highly relevant"];
 const STORE = "rerank.judgements";
 const $ = (id) => document.getElementById(id);
 const state = { models: new Map(), fields: [], query: "", hits: [], model: "", token: "", all: false, number: 0 };
+const EXPERIMENT = String(new URLSearchParams([...new URLSearchParams(location.search)].filter(
+  ([name]) => ["compare", "assign", "method"].includes(name))));
 const SESSION = Math.random().toString(36).slice(2);
 let judgements = stored();
 
@@ -99,9 +101,9 @@ async function search() {
     if (!state.models.size) await readModels();
     const model = $("model").value;
     const candidates = Number($("candidates").value);
-    const answer = await ask("search", {
-      query, k: candidates, candidates, fields: shownFields(), excerpt: 240, highlight: true, session: SESSION, model,
-      explain: state.models.get(model).explains,
+    const chosen = EXPERIMENT ? {} : { model, explain: state.models.get(model).explains };
+    const answer = await ask(EXPERIMENT ? `search?${EXPERIMENT}` : "search", {
+      query, k: candidates, candidates, fields: shownFields(), excerpt: 240, highlight: true, session: SESSION, ...chosen,
     });
     if (number !== state.number) return; // a later search has begun
     const { hits, token = "" } = answer.results[0];
