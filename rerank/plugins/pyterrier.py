@@ -23,6 +23,7 @@ from rerank.rankers.warm_start import UNSUPERVISED
 from rerank.types import Qrels, RankingData, Run, Topics
 
 RESULT_COLUMNS = ("docno", "score", "rank")
+FORMAT = "rerank"
 
 
 class _OnIndex:
@@ -161,6 +162,36 @@ class Reranker(_OnIndex, pt.Estimator):
     def _data(self, frame: pd.DataFrame, qrels: pd.DataFrame) -> RankingData:
         pt.validate.result_frame(frame, extra_columns=["query", "score"], context=self)
         return self._open().features(_run(frame), _topics(frame), Qrels.from_frame(qrels), recipe=self.recipe)
+
+
+class Model(pt.Artifact):
+    """A model as a PyTerrier artifact: a folder with `model.json` that can be shared with `pt.Artifact`.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+
+    """
+
+    ARTIFACT_TYPE = "ltr_model"
+    ARTIFACT_FORMAT = FORMAT
+    ARTIFACT_PACKAGE_HINT = "lucene-rerank"
+
+    @classmethod
+    def save(cls, model: Ranker, path: str | Path) -> Model:
+        """Write a fitted ranker as an artifact into a new folder; return the artifact."""
+        folder = Path(path)
+        folder.mkdir(parents=True)
+        model.save(folder / "model.json")
+        artifact = cls(folder)
+        with pt.io.autoopen(str(folder / "pt_meta.json"), "wt") as handle:
+            handle.write(pd.Series(artifact._build_metadata()).to_json())
+        return artifact
+
+    def reranker(self, index: Index | str | Path, k: int = 1000) -> Reranker:
+        """Return the transformer that reranks with this model."""
+        return Reranker(index, read_model(Path(self.path) / "model.json"), k)
 
 
 def _topics(frame: pd.DataFrame) -> Topics:

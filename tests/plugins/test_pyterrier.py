@@ -15,7 +15,7 @@ os.environ.setdefault("PT_TEST_TRANSFORMER_REPORTS", "0")
 pt = pytest.importorskip("pyterrier")
 pd = pytest.importorskip("pandas")
 
-from rerank.plugins.pyterrier import BM25, Features, Reranker  # noqa: E402
+from rerank.plugins.pyterrier import BM25, Features, Model, Reranker  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_experiment_has_our_figures(
     np.testing.assert_allclose(table.loc[0, ["map", "ndcg_cut_10"]].astype(float), [figures["AP"], figures["nDCG@10"]])
 
 
-def test_ranker_is_trained_in_a_pipeline_and_stored(
+def test_ranker_is_trained_in_a_pipeline_and_shared_as_artifact(
     index: rerank.Index, topics: Any, qrels: Any, tmp_path: Path
 ) -> None:
     ranker = rerank.LambdaMART(n_estimators=10, min_child_samples=5, base="run")
@@ -79,8 +79,9 @@ def test_ranker_is_trained_in_a_pipeline_and_stored(
     half = len(topics) // 2
     pipeline.fit(topics.head(half), qrels, topics.tail(half), qrels)
     reranked = pipeline(topics)
-    ranker.save(tmp_path / "model.json")
-    again = (BM25(index, k=50) >> Reranker(index, tmp_path / "model.json", k=50))(topics)
+    Model.save(ranker, tmp_path / "artifact")
+    loaded = pt.Artifact.load(str(tmp_path / "artifact")) if _has_entry_points() else Model(tmp_path / "artifact")
+    again = (BM25(index, k=50) >> loaded.reranker(index, k=50))(topics)
     pd.testing.assert_frame_equal(reranked, again)
 
 
@@ -88,6 +89,13 @@ def test_query_with_two_texts_is_refused(index: rerank.Index, topics: Any) -> No
     twice = pd.concat([topics.head(1), topics.head(1).assign(query="another text")])
     with pytest.raises(rerank.RerankError, match="topics: expected each query id once, got 'q0' twice"):
         BM25(index)(twice)
+
+
+def _has_entry_points() -> bool:
+    """Whether the package is installed in this environment with its entry points, as wheels are."""
+    from importlib.metadata import entry_points
+
+    return any(point.name == "ltr_model.rerank" for point in entry_points(group="pyterrier.artifact"))
 
 
 def test_a_model_that_is_not_fitted_is_refused(index: rerank.Index, topics: Any) -> None:
