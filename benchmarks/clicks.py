@@ -131,6 +131,15 @@ def click_warm_starts(options: Options) -> Iterator[Row]:
             yield {"data": name, "share of the log": share, **means, "warm, worst seed": min(gains["warm"])}
 
 
+def _logged(
+    index: rerank.Index, topics: rerank.Topics, qrels: rerank.Qrels, number: int, seed: int
+) -> tuple[rerank.Topics, rerank.Clicks]:
+    """Return some of the judged topics, and a log of simulated users of eta 1 on BM25's first ten documents."""
+    drawn = np.random.default_rng(seed).permutation(list(qrels)).tolist()[:number]
+    own = rerank.Topics({name: topics[name] for name in drawn})
+    return own, simulate_clicks(index.search(own, k=10), qrels, Users(eta=1.0), spread=1.0, seed=seed)
+
+
 @benchmark(
     data="nfcorpus: 500 training queries, each logged 16 times at eta 1; test queries",
     peer="BM25, which made the log, and unsupervised",
@@ -143,9 +152,7 @@ def click_defaults(options: Options) -> Iterator[Row]:
     with opened(options, "nfcorpus") as index:
         values: dict[str, list[float]] = {}
         for seed in range(options.n_seeds(3)):
-            drawn = np.random.default_rng(seed).permutation(list(train)).tolist()[: options.pick(500, 30)]
-            own = rerank.Topics({name: topics[name] for name in drawn})
-            clicks = simulate_clicks(index.search(own, k=10), train, Users(eta=1.0), spread=1.0, seed=seed)
+            own, clicks = _logged(index, topics, train, options.pick(500, 30), seed)
             rankers = {"train --clicks": None, "train --clicks --ranker auto": rerank.Auto(base="unsupervised")}
             runs = {"BM25": index.search(unseen), "unsupervised": rerank.rerank(index, "unsupervised", unseen)}
             for system, ranker in rankers.items():
@@ -173,9 +180,7 @@ def click_rows(options: Options) -> Iterator[Row]:
         for number in options.pick((100, 250, 500), (30,)):
             values: dict[str, list[float]] = {"shown": [], "all": []}
             for seed in range(options.n_seeds(6)):
-                drawn = np.random.default_rng(seed).permutation(list(train)).tolist()[:number]
-                own = rerank.Topics({name: topics[name] for name in drawn})
-                log = simulate_clicks(index.search(own, k=10), train, Users(eta=1.0), spread=1.0, seed=seed)
+                own, log = _logged(index, topics, train, number, seed)
                 for rows, least in (("shown", number + 1), ("all", 0)):
                     training.MANY_QUERIES = least
                     model = rerank.train(index, own, log, estimate=False).model

@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 import rerank
-from rerank.cli.options import folder_option, is_given, path_argument
+from rerank.cli.options import NONE, folder_option, is_given, path_argument
 from rerank.errors import InvalidInputError
 
-NONE = "none"
 log = logging.getLogger("rerank")
 
 
@@ -69,25 +68,29 @@ def command(
     `rerank index INDEX --scorer NAME` the slow scorer of an index.
     """
     from rerank.index.bound import is_index
+    from rerank.index.scorer import Scorer
     from rerank.types.passages import Passages
 
+    loaded = None if scorer in (None, NONE) else Scorer.of(scorer)  # before anything is built
     if output is None:
         if not is_index(corpus):
             raise click.UsageError("Missing option '-o' / '--output'.")
         if not is_given("language") and scorer is None:
-            raise click.UsageError("--language: expected a language for INDEX, got none. Give it, or -o and a corpus.")
+            raise click.UsageError(
+                "--language: expected a language or --scorer for INDEX, got neither. Give one, or -o and a corpus."
+            )
         with rerank.Index.open(corpus, settings["language"] if is_given("language") else None) as index:
             if is_given("language"):
                 index.keep_language()
             if scorer is not None:
-                index.keep_scorer(None if scorer == NONE else scorer)
+                index.keep_scorer(loaded)
         return
     size = None if passages is None else Passages.parse(passages)
     index = rerank.Index.build(corpus, output, fields=None if fields is None else _names(fields), **settings)
     if size is not None:
         index.keep_passages(size)
     if scorer is not None:
-        index.keep_scorer(None if scorer == NONE else scorer)
+        index.keep_scorer(loaded)
     forward = index.forward
     log.info("%s: %d documents; fields: %s", output, forward.n_docs, ", ".join(forward.fields))
     if forward.numbers:

@@ -36,6 +36,7 @@ path_type = click.Path(path_type=Path)
 # Names of formats and engines are read from the files that declare them: help must not wait for their import.
 _ENGINE = re.compile(r'^    name="([\w-]+)",$', re.MULTILINE)
 _REGISTERED = re.compile(r'^@register\("([\w-]+)"\)$', re.MULTILINE)
+NONE = "none"  # in place of a name: removes what is stored
 BASES = UNSUPERVISED, NO_BASE = "unsupervised", "none"  # without a name
 ELSEWHERE = {"metric": "--metric", "base": "--base", "n_jobs": "--threads"}  # parameters with options of their own
 

@@ -7,9 +7,7 @@ from pathlib import Path
 import click
 
 import rerank
-from rerank.cli.options import path_argument
-
-NONE = "none"
+from rerank.cli.options import NONE, path_argument
 
 
 @click.command("vectors", short_help="learn vectors of terms and documents")

@@ -252,13 +252,12 @@ class ClusterIndex(Index):
         own = [self.resources / name for name, resource in ((VECTORS, vectors), (HISTORY, history)) if resource is None]
         files = [vectors] if isinstance(vectors, Path) else []
         marks = {str(file): file_mark(file) for file in (*files, *(file for file in own if file.is_file()))}
+        bound = {name: getattr(self._bound, name) for name in (ENCODER, SCORER)}
+        commit = self._opened.commit
         options = {
+            **{name: stored_name(name, commit) if of_name is None else of_name for name, of_name in bound.items()},
             "vectors": vectors,
             "history": self.history if isinstance(history, str | Path) else history,
-            "encoder": stored_name(ENCODER, self._opened.commit)
-            if self._bound.encoder is None
-            else self._bound.encoder,
-            "scorer": stored_name(SCORER, self._opened.commit) if self._bound.scorer is None else self._bound.scorer,
             "check_models": self.check_models,
         }
         return OpenIndex(str(self.path.resolve()), self.language, dict(self.forward.fingerprint), marks, options)

@@ -205,13 +205,13 @@ class Index(BoundIndex):
         """Store the language that the index was opened with, so that it does not have to be given again."""
         _keep(self.resources / LANGUAGE, self.searcher.language)  # is checked
 
-    def keep_scorer(self, scorer: str | None) -> None:
+    def keep_scorer(self, scorer: Scorer | str | None) -> None:
         """Store the name of a slow scorer for this user; None removes a stored one.
 
         Parameters
         ----------
-        scorer : str or None
-            `cross-encoder:NAME` or `module:function`, as for the class.
+        scorer : Scorer, str or None
+            `cross-encoder:NAME` or `module:function`, as for the class, or a scorer of such a name.
 
         Raises
         ------

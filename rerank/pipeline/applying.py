@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -282,7 +283,11 @@ def slow_scores(
 
 def run_scores(index: BoundIndex, scorer: Scorer, topics: Topics, run: Run, depth: int) -> Floats:
     """Return a scorer's scores of the first documents of each query of a run, (n_rows,)."""
-    numbers = index.forward.doc_numbers(run.doc_ids)
     queries = [topics[query_id] for query_id in run]
-    texts = lambda rows: index.document_texts(numbers[rows])  # noqa: E731
+    texts = partial(texts_of_documents, index, run)
     return slow_scores(scorer, queries, run.query_ptr, np.arange(run.n_rows), depth, texts)
+
+
+def texts_of_documents(index: BoundIndex, run: Run | RankingData, rows: Ints) -> list[str]:
+    """Return the texts of some rows of a run, which are documents of the index."""
+    return index.document_texts(index.forward.doc_numbers(run.doc_ids[rows]))

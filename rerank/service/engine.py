@@ -32,6 +32,7 @@ from rerank.pipeline.applying import (
     model_candidates,
     model_recipe,
     slow_scores,
+    texts_of_documents,
     unsupervised_model,
     usable_stage,
 )
@@ -411,9 +412,7 @@ class Engine:
         if last is None or data is None or job.body.cutoff is not None:
             return scored
         stage, scorer = last
-        if texts is None:
-            numbers = self.index.forward.doc_numbers(data.doc_ids)
-            texts = lambda rows: self.index.document_texts(numbers[rows])  # noqa: E731
+        texts = texts or partial(texts_of_documents, self.index, data)
         queries = [topics[query_id] for query_id in data]
         slow = slow_scores(scorer, queries, data.query_ptr, scored.order, stage.depth, texts)
         scores = stage.rescored(data.query_ptr, scored.order, scored.scores, slow)

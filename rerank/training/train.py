@@ -238,8 +238,8 @@ def train(
         Topics; those without labels are left out.
     labels : Qrels, mapping, DataFrame or path; Run; or Clicks
         Judgements, where an unjudged document counts as label 0; the run of a teacher, another system whose order is
-        learned; or a log of clicks, read with these topics. Candidates that a teacher has not scored, or a log has not
-        shown, are not learned from.
+        learned; or a log of clicks, read with these topics. Candidates that a teacher has not scored are not learned
+        from; those that a log has not shown are with 300 logged queries or more, see `click_labels`.
     model : Ranker or None
         Ranker to fit. None for `Auto(base="unsupervised")` with fewer than 300 queries, and for
         `LambdaMART(base="unsupervised")` with more, with clicks, or with `tuning`.
@@ -512,14 +512,12 @@ def _estimate(
 
 def _run_without_history(training: FoldTraining, models: Sequence[Ranker]) -> Run:
     """Return the run of the held-out queries without values of similar judged queries, which unnamed texts lack."""
-    runs = []
-    for fold, model in enumerate(models):
-        part = training.unseen(fold)
-        X = part.X.copy()
-        X[:, [name.startswith(HISTORY) for name in part.feature_names]] = np.nan
-        part = replace(part, X=X)
-        runs.append(part.run(model.predict(part)))
-    return Run.joined(runs)
+    data = training.data_of(0).data  # whose other features are those of all folds
+    X = data.X.copy()
+    X[:, [name.startswith(HISTORY) for name in data.feature_names]] = np.nan
+    alone = replace(training, data_of=FoldData(replace(data, X=X)))
+    parts = map(alone.unseen, range(training.number))
+    return Run.joined([part.run(model.predict(part)) for part, model in zip(parts, models, strict=True)])
 
 
 def scorer_gain(
