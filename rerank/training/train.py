@@ -388,8 +388,8 @@ def default_model(n_queries: int) -> Ranker:
 def default_ranker(n_queries: int) -> str:
     """Return the name of the ranker that is trained for a number of judged queries where none is named.
 
-    Clicks train LambdaMART for any number of queries: a log shows only the first documents, and a linear ranker that
-    has seen no others can rank those badly (`benchmarks click-defaults`).
+    Clicks train LambdaMART for any number of queries: of few queries only the first documents are learned from, and a
+    linear ranker that has seen no others can rank those badly.
     """
     return "auto" if n_queries < FEW else "lambdamart"
 
