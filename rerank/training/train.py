@@ -427,9 +427,8 @@ class TrainingInputs:
                 some = some.without_sources()
             parts.append(self.index.features(some, self.topics, self.qrels, recipe=self.recipe).of_rows(chosen))
         data = joined_parts(parts)
-        if self.qrels is not None:
-            topics = Topics({query_id: self.topics[query_id] for query_id in data})
-            data = replace(data, query_groups=groups_of_topics(self.index, topics))
+        topics = Topics({query_id: self.topics[query_id] for query_id in data})
+        data = replace(data, query_groups=groups_of_topics(self.index, topics))
         return data if data.retriever is None else replace(data, retriever=replace(data.retriever, depth=k))
 
     def with_history(self) -> TrainingInputs:

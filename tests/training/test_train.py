@@ -252,7 +252,9 @@ def test_training_data_and_studies_know_near_duplicate_queries(index: rerank.Ind
     first, second, *_ = collection.topics
     topics = rerank.Topics({**collection.topics, "twin": " ".join(reversed(collection.topics[first].split()))})
     qrels = rerank.Qrels.of({**collection.qrels, "twin": collection.qrels[first]})
-    inputs = TrainingInputs(index, topics, qrels, rerank.Recipe(families=("run",)), 10, keep_sources=True)
-    data = inputs.data(index.search(topics, 10), 10)
-    for groups in (groups_by_id(data), logged_groups(topics, groups_of_topics(index, topics))):
+    run = index.search(topics, 10)
+    recipe = rerank.Recipe(families=("run",))
+    judged, logged = (TrainingInputs(index, topics, labels, recipe, 10, keep_sources=True) for labels in (qrels, None))
+    of_data = [groups_by_id(inputs.data(run, 10)) for inputs in (judged, logged)]  # clicks and teachers have no qrels
+    for groups in (*of_data, logged_groups(topics, groups_of_topics(index, topics))):
         assert groups["twin"] == groups[first] != groups[second]
