@@ -41,7 +41,6 @@ def test_search_with_an_index_finds_nearly_what_the_exact_one_does(
     caplog.set_level("INFO", "rerank")
     found = list(nearest_hits(queries, documents, doc_ids, 50))
     assert "nearest documents: index of 3000 vectors made in" in caplog.text
-    assert "nearest documents: approximate, by" in caplog.text
     shares = []
     for (docs, scores), (wanted, wanted_scores) in zip(found, exact, strict=True):
         true = dict(zip(wanted.tolist(), wanted_scores.tolist(), strict=True))

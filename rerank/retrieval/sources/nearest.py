@@ -6,12 +6,11 @@ Up to 50,000 documents, all are compared; of more, those that an index finds whe
 
 The nearest documents among many, by an index of the library faiss: inverted lists, four bits a dimension.
 
-Documents are divided into about sqrt(n) lists by k-means; a query is compared with the vectors in the lists whose
-centres are nearest, in four bits a dimension, which the processor compares 32 at a time. Several times as many
-documents are found as are wanted, and compared again exactly, so that scores are those of the exact search. How many
-lists, and how many times: the least with which, on average over some documents as queries, 96 % of the nearest 1,000
-are found; queries that are not documents may find some fewer. k-means runs on one thread and a query is answered by
-one, alone, so that the result depends neither on threads nor on other queries.
+Documents are divided into about sqrt(n) lists by k-means; a query is compared with the vectors in an eighth of the
+lists, those whose centres are nearest, in four bits a dimension, which the processor compares 32 at a time. Six times
+as many documents are found as are wanted, and compared again exactly, so that scores are those of the exact search.
+k-means runs on one thread and a query is answered by one, alone, so that the result depends neither on threads nor on
+other queries.
 
 An index that was made is kept in the cache folder, under the checksum of the vectors.
 
@@ -29,7 +28,6 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -42,129 +40,38 @@ from rerank.errors import InvalidInputError, RerankError
 from rerank.files.data import checked_vectors, read_vectors
 from rerank.retrieval.base import Hits, SearchInputs, Source, best_hits, register, run_of
 from rerank.runtime import store
-from rerank.runtime.codec import Number, Record, Text, Whole
+from rerank.runtime.codec import Record
 from rerank.runtime.kernels import kernel
 from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.numerics import dot
 from rerank.runtime.store import Kind, Stored, cache_folder, note_path
 from rerank.runtime.threads import in_threads, kernel_threads
-from rerank.types import Floats, Ints, Run
+from rerank.types import Floats, Run
 from rerank.types.ids import Ids
 from rerank.vectors.vectors import LSI
 
 EXACT = 50_000  # documents up to which all are compared
-RECALL = 0.96
-NEAREST = 1000
-SAMPLE = 32
 TRAINING = 64  # vectors of a list that k-means learns from
-MORE = (2, 3, 4, 6, 8)  # documents that are found for each that is wanted, as four bits a dimension round
-LEAST_GAIN = 0.002  # of the recall by twice as many lists; below it, rounding is what loses documents
+SHARE = 8  # of the lists, one in so many is compared with a query
+MORE = 6  # documents that are found for each that is wanted, as four bits a dimension round
 BLOCK = 1 << 15
 _log = logging.getLogger("rerank")
 VectorsLike = str | Path | tuple[Any, ArrayLike]
 KIND = Kind(
     "rerank nearest documents",
-    1,
+    2,
     "an index of vectors",
     "Delete it, it is made again.",
-    Record({"key": Text(), "n_probes": Whole(1, 1 << 31), "more": Whole(1, 1 << 10), "recall": Number(0.0, 1.0)}),
-    lambda _: {"lists": Stored(np.uint8, ("n_bytes",))},
+    Record({}),
+    lambda _: {"index": Stored(np.uint8, ("n_bytes",))},
 )
-_INDEXES: list[tuple[NDArray[np.float32], ApproximateIndex]] = []  # of the arrays that were used last
+_INDEXES: list[tuple[NDArray[np.float32], Any]] = []  # of the arrays that were used last
 _QUERIES = 64  # compared at a time
 _DECIMALS = 6
 
 
-@dataclass(frozen=True, eq=False)
-class ApproximateIndex:
-    """An index of the documents' vectors.
-
-    lists     faiss's index
-    n_probes  lists that a query is compared with
-    more      documents that are found for each that is wanted
-    recall    share of the nearest 1,000 that is found, of documents as queries
-    """
-
-    lists: Any
-    n_probes: int
-    more: int
-    recall: float
-
-    @classmethod
-    def build(cls, documents: NDArray[np.float32]) -> ApproximateIndex:
-        """Divide the documents (n_docs, dimensions) into lists, and find out how many of them a query needs."""
-        import faiss
-
-        started = time.perf_counter()
-        n_docs, dimensions = documents.shape
-        n_lists = 1 << max(round(np.log2(n_docs) / 2), 1)
-        random = np.random.default_rng(0)
-        with _one_faiss_thread():
-            kind = f"IVF{n_lists},PQ{dimensions}x4fs"
-            lists = faiss.index_factory(dimensions, kind, faiss.METRIC_INNER_PRODUCT)
-            rows = np.sort(random.permutation(n_docs)[: TRAINING * n_lists])
-            lists.train(_units(documents[rows]))
-            for first in range(0, n_docs, BLOCK):
-                lists.add(_units(documents[first : first + BLOCK]))
-        sample = _units(documents[np.sort(random.permutation(n_docs)[:SAMPLE])])
-        index = cls._tuned(lists, sample, _exact(sample, documents, min(NEAREST, n_docs)))
-        _log.info("nearest documents: index of %d vectors made in %.0f s.", n_docs, time.perf_counter() - started)
-        return index
-
-    @classmethod
-    def _tuned(cls, lists: Any, sample: NDArray[np.float32], nearest: Ints) -> ApproximateIndex:
-        """Return the index that finds enough of the nearest documents of each of a sample, with the least work."""
-        best = cls(lists, lists.nlist, MORE[-1], 0.0)
-        for more in MORE:
-            before = 0.0
-            n_probes = 1
-            while n_probes <= lists.nlist:
-                tried = cls(lists, n_probes, more, 0.0)
-                found = (tried.nearest(query, nearest.shape[1]) for query in sample)
-                shares = [len(np.intersect1d(*pair)) / nearest.shape[1] for pair in zip(found, nearest, strict=True)]
-                best = cls(lists, n_probes, more, float(np.mean(shares)))
-                if best.recall >= RECALL:
-                    return best
-                if best.recall - before < LEAST_GAIN and before > 0.5:
-                    break
-                before = best.recall
-                n_probes = 2 * n_probes
-        return best
-
-    def nearest(self, query: NDArray[np.float32], k: int) -> NDArray[np.int64]:
-        """Return documents near a query (dimensions,), several times k, ascending."""
-        import faiss
-
-        n_found = min(k * self.more, self.lists.ntotal)
-        with _one_faiss_thread():
-            parameters = faiss.SearchParametersIVF(nprobe=self.n_probes)
-            found: NDArray[np.int64] = self.lists.search(_units(query[None]), n_found, params=parameters)[1][0]
-        return np.sort(found[found >= 0])
-
-    def save(self, path: Path, key: str) -> None:
-        """Write the index; without a folder that can be written, it is made again in each process."""
-        import faiss
-
-        values = {"key": key, "n_probes": self.n_probes, "more": self.more, "recall": self.recall}
-        with suppress(OSError, RerankError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            store.write(path, KIND, values, {"lists": faiss.serialize_index(self.lists)})
-
-    @classmethod
-    def read(cls, path: Path, key: str) -> ApproximateIndex | None:
-        """Return the index of a file; None where there is none, or one that is damaged."""
-        import faiss
-
-        try:
-            values, arrays = store.read(path, KIND, [note_path(path)])
-            lists = faiss.deserialize_index(np.array(arrays["lists"]))
-        except (OSError, RerankError, RuntimeError):
-            return None
-        return cls(lists, values["n_probes"], values["more"], values["recall"]) if values["key"] == key else None
-
-
-def approximate_index(documents: NDArray[np.float32]) -> ApproximateIndex | None:
-    """Return the index of many documents, made once for an array; None where all documents are compared."""
+def approximate_index(documents: NDArray[np.float32]) -> Any:
+    """Return faiss's index of many documents, made once for an array; None where all documents are compared."""
     if len(documents) <= EXACT:
         return None
     if find_spec("faiss") is None:
@@ -174,29 +81,50 @@ def approximate_index(documents: NDArray[np.float32]) -> ApproximateIndex | None
         if known is documents:
             return index
     index = _stored_index(documents)
-    _log.info(
-        "nearest documents: approximate, by %d of %d lists, %d documents compared for each wanted one: %.3f of the "
-        "nearest %d of documents as queries.",
-        *(index.n_probes, index.lists.nlist, index.more, index.recall, NEAREST),
-    )
     _INDEXES[:] = [(documents, index), *_INDEXES[:1]]
     return index
 
 
-def _stored_index(documents: NDArray[np.float32]) -> ApproximateIndex:
-    """Return the index of the cache folder, which is made where it is not there."""
+def _stored_index(documents: NDArray[np.float32]) -> Any:
+    """Return the index of the cache folder, which is made where it is not there or is damaged."""
     import faiss
 
-    checksum = hashlib.sha256(f"faiss {faiss.__version__} {documents.shape}".encode())
+    checksum = hashlib.sha256(f"faiss {faiss.__version__} {documents.shape} {SHARE}".encode())
     for first in range(0, len(documents), BLOCK):
         checksum.update(documents[first : first + BLOCK].tobytes())
-    key = checksum.hexdigest()
-    path = cache_folder() / f"nearest-{key[:32]}"
-    index = ApproximateIndex.read(path, key)
-    if index is None:
-        index = ApproximateIndex.build(documents)
-        index.save(path, key)
+    path = cache_folder() / f"nearest-{checksum.hexdigest()}"
+    with suppress(OSError, RerankError, RuntimeError):
+        return faiss.deserialize_index(np.array(store.read(path, KIND, [note_path(path)])[1]["index"]))
+    index = _made_index(documents)
+    with suppress(OSError, RerankError):  # no folder to write to: it is made again in each process
+        path.parent.mkdir(parents=True, exist_ok=True)
+        store.write(path, KIND, {}, {"index": faiss.serialize_index(index)})
     return index
+
+
+def _made_index(documents: NDArray[np.float32]) -> Any:
+    """Return a new index of the documents (n_docs, dimensions)."""
+    import faiss
+
+    started = time.perf_counter()
+    n_docs, dimensions = documents.shape
+    n_lists = 1 << max(round(np.log2(n_docs) / 2), 1)
+    rows = np.sort(np.random.default_rng(0).permutation(n_docs)[: TRAINING * n_lists])
+    with _one_faiss_thread():
+        index = faiss.index_factory(dimensions, f"IVF{n_lists},PQ{dimensions}x4fs", faiss.METRIC_INNER_PRODUCT)
+        index.train(_units(documents[rows]))
+        for first in range(0, n_docs, BLOCK):
+            index.add(_units(documents[first : first + BLOCK]))
+    index.nprobe = max(n_lists // SHARE, 1)
+    _log.info("nearest documents: index of %d vectors made in %.0f s.", n_docs, time.perf_counter() - started)
+    return index
+
+
+def _near(index: Any, query: NDArray[np.float32], k: int) -> NDArray[np.int64]:
+    """Return documents near a query (dimensions,), several times k, ascending."""
+    with _one_faiss_thread():
+        found: NDArray[np.int64] = index.search(_units(query[None]), min(k * MORE, index.ntotal))[1][0]
+    return np.sort(found[found >= 0])
 
 
 @lru_cache(maxsize=1)
@@ -228,13 +156,6 @@ def _units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
     return units
 
 
-def _exact(queries: NDArray[np.float32], documents: NDArray[np.float32], k: int) -> Ints:
-    """Return the nearest k documents of each query, (n_queries, k) int64, in any order."""
-    starts = range(0, len(documents), BLOCK)
-    scores = np.concatenate([_units(documents[first : first + BLOCK]) @ queries.T for first in starts])
-    return np.argpartition(-scores, k - 1, axis=0)[:k].T
-
-
 def nearest_hits(
     queries: NDArray[np.float32], documents: NDArray[np.float32], doc_ids: Ids, k: int, threads: int | None = None
 ) -> Iterator[Hits]:
@@ -249,7 +170,7 @@ def nearest_hits(
     every = np.arange(len(norms))
 
     def hits(query: int) -> Hits:
-        docs = every if index is None else index.nearest(queries[query], k)
+        docs = every if index is None else _near(index, queries[query], k)
         cosines = np.empty(len(docs), dtype=np.float32)
         _fill_cosines(queries[query], documents, docs, norms, cosines)
         scores: Floats = np.asarray(np.round(cosines.astype(np.float64), _DECIMALS), dtype=np.float64)
