@@ -21,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.runtime import store
 from rerank.runtime.codec import Record, Text
+from rerank.runtime.output import whole_file
 from rerank.runtime.progress import track
 from rerank.runtime.registry import exception_text, named_function
 from rerank.runtime.store import Blocks, Kind, Stored, cache_folder, note_path
@@ -45,6 +46,7 @@ from rerank.vectors.vectors import ENCODER, IDENTITY, MOST_DIMENSIONS, Vectors, 
 EXTRA = "wordllama"  # the package, and the extra, that brings an encoder
 Texts = Callable[[Ints], Sequence[str]]
 _BATCH = 256  # texts of a call
+_BLOCK = 2048  # documents that are encoded anew after an interruption, at most
 _PROBES = 4  # documents that are encoded again when a file is opened
 _TOLERANCE = 1e-3  # of a cosine: batches of other sizes may change the last bits
 _REMEDY = "Delete it, it is made again."
@@ -137,7 +139,8 @@ def installed_encoder() -> str | None:
 def encoded_documents(encoder: Encoder, forward: ForwardIndex, texts: Texts) -> NDArray[np.float32]:
     """Return the vectors of all documents of an index, (n_docs, dimensions), from a file of the cache folder.
 
-    A document without text has the vector zero. The file is made where there is none.
+    A document without text has the vector zero. The file is made where there is none; a call after an interrupted one
+    goes on where that ended.
     """
     values = {**identity(forward), "encoder": encoder.name}
     key = hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:32]
@@ -152,11 +155,27 @@ def encoded_documents(encoder: Encoder, forward: ForwardIndex, texts: Texts) -> 
         _log.info("%s: the encoder has changed; all documents are encoded again.", path)
     path.parent.mkdir(parents=True, exist_ok=True)
     shape = forward.n_docs, again.shape[1]
-    starts = track(range(0, forward.n_docs, _BATCH), f"vectors of {encoder.name}")
-    batches = (np.arange(first, min(first + _BATCH, forward.n_docs)) for first in starts)
-    blocks = (encoder.encode(texts(batch), shape[1]) for batch in batches)
-    store.write(path, KIND, values, {"vectors": Blocks(np.float32, shape, blocks)})
+    store.write(path, KIND, values, {"vectors": Blocks(np.float32, shape, _blocks(encoder, path, shape, texts))})
+    for part in path.parent.glob(f"{path.name}.*.npy"):
+        part.unlink(missing_ok=True)
     return store.read(path, KIND, [note_path(path)])[1]["vectors"]
+
+
+def _blocks(encoder: Encoder, path: Path, shape: tuple[int, int], texts: Texts) -> Iterator[NDArray[np.float32]]:
+    """Yield the vectors of the documents; a block is a file beside `path` until all are made, to go on from there."""
+    n_docs, dimensions = shape
+    for first in track(range(0, n_docs, _BLOCK), f"vectors of {encoder.name}"):
+        docs = np.arange(first, min(first + _BLOCK, n_docs))
+        part = path.with_name(f"{path.name}.{first}.npy")
+        block = np.empty((0, 0), np.float32)
+        with suppress(EOFError, OSError, ValueError):
+            block = np.load(part)
+        again = encoder.encode(texts(docs[:1]), dimensions) if len(block) else block
+        if block.shape != (len(docs), dimensions) or not _agree(block, np.array([0]), again):
+            block = encoder.encode(texts(docs), dimensions)
+            with whole_file(part, binary=True) as file:
+                np.save(file, block)
+        yield block
 
 
 KIND = Kind(

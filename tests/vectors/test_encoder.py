@@ -72,6 +72,31 @@ def test_documents_are_encoded_again_where_the_encoder_changed_or_the_file_is_da
     np.testing.assert_array_equal(encoded(forward, lambda texts: 2.0 * letters(texts)), twice)
 
 
+def test_encoding_goes_on_where_it_was_interrupted(
+    forward: ForwardIndex, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rerank.vectors.encoder._BLOCK", 4)
+    encoded_texts: list[int] = []
+
+    def interrupted(texts: list[str]) -> np.ndarray:
+        if len(encoded_texts) == 3:  # of the probes and of two blocks
+            raise KeyboardInterrupt
+        encoded_texts.append(len(texts))
+        return letters(texts)
+
+    with pytest.raises(KeyboardInterrupt):
+        encoded(forward, interrupted)
+    assert len(list(cache.glob("encoded-*.npy"))) == 2
+    (cache / sorted(part.name for part in cache.glob("encoded-*.npy"))[0]).write_bytes(b"")
+    calls: list[int] = []
+    found = encoded(forward, lambda texts: (calls.append(len(texts)), letters(texts))[1])
+    all_texts = texts_of(forward)(np.arange(forward.n_docs))
+    np.testing.assert_array_equal(found, letters(all_texts))
+    probes_and_comparison = encoded_texts[0] + 1
+    assert sum(calls) == probes_and_comparison + sum(text != "" for text in all_texts) - 4  # a block is not made again
+    assert len(list(cache.glob("encoded-*"))) == 1
+
+
 def _fail(texts: list[str]) -> Any:
     raise ValueError("no\nmodel")
 
