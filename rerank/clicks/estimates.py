@@ -31,7 +31,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from rerank.clicks.record import Clicks, Numbers
 from rerank.errors import InvalidInputError, shown
-from rerank.runtime.output import whole_file
 from rerank.runtime.registry import Registry
 from rerank.types import Floats, Ints, Qrels, RankingData, pointers
 from rerank.types.ids import Ids, first_broken, first_broken_query
@@ -260,20 +258,6 @@ class ClickEstimates(Shown):
             )
         shown_rows = replace(data.of_rows(rows), labels=self.values[pairs], ideal_labels=None, ideal_ptr=None)
         return shown_rows.select(np.flatnonzero(np.diff(shown_rows.query_ptr) > 0)), pairs
-
-    def write(self, path: str | Path) -> None:
-        """Write query, document, value, standard error, impressions and clicks, tab-separated with a header.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file; `.gz` compresses, `-` is stdout.
-
-        """
-        with whole_file(path) as file:
-            file.write("query\tdocument\tvalue\terror\timpressions\tclicks\n")
-            for row in self.first_rows(len(self))[1]:
-                file.write("\t".join(f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in row) + "\n")
 
     def summary(self) -> str:
         """Return the counts.

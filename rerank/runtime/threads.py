@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from ctypes import CFUNCTYPE, c_int
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,6 +46,7 @@ def _keep_to_one_thread() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_keep_to_one_thread)
+    os.register_at_fork(after_in_child=lambda: _pool.cache_clear())
 
 
 @contextmanager
@@ -96,10 +98,27 @@ def kernel_threads(n_jobs: int | None, n_rows: int = FEW_ROWS) -> Iterator[int]:
 def in_threads(task: Callable[[Part], Result], parts: Iterable[Part], n_threads: int = NUMPY_THREADS) -> list[Result]:
     """Return the result of a task for each part, on several threads; faster if the task releases the GIL."""
     parts = list(parts)
-    if n_threads == 1 or len(parts) < 2:
-        return [task(part) for part in parts]
-    with ThreadPoolExecutor(min(n_threads, len(parts))) as pool:
-        return list(pool.map(task, parts))
+    results: list[Any] = [None] * len(parts)
+    numbers = iter(range(len(parts)))  # of which each thread takes the next
+
+    def work() -> None:
+        for number in numbers:
+            results[number] = task(parts[number])
+
+    helpers = [_pool().submit(work) for _ in range(1, min(n_threads, len(parts)))]
+    try:
+        work()
+    finally:
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
+    return results
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Return the threads that help those which call `in_threads`: starting new ones takes longer than many a task."""
+    return ThreadPoolExecutor(CORES, thread_name_prefix="rerank")
 
 
 def row_parts(n_rows: int, n_threads: int) -> list[slice]:
