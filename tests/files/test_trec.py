@@ -222,6 +222,7 @@ def test_bad_run_is_refused_in_one_line(tmp_path: Path, text: str | bytes) -> No
 
 BAD_QRELS = {
     "q 0 d\n": r":1: expected 4 columns \(qid iter docno label\), got 3. Write the missing column\.",
+    '{"q": {"d": 1}}\n': r":1: expected 4 columns .*, got 3. JSON .* is passed as a mapping: json.load\(file\)\.",
     "q 0 d 1\nq 0 d e 1\n": r":2: expected 4 columns .*, got 5. Ids may hold no white space",
     "q 0 d 1.0\n": r":1: expected a whole number as label, got '1.0'. Correct the label",
     "q 0 d 99999999999999999999\n": r":1: expected a whole number as label",
