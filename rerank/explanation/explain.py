@@ -4,6 +4,7 @@ query's mean, in words, as a table, JSON and a page.
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from rerank.features.extract import normalisations
 from rerank.features.recipe import Recipe, column_groups
 from rerank.files.lists import RunLike, TopicsLike, run_of, topics_of
 from rerank.index.index import Index, opened
-from rerank.pipeline.applying import applied_model
+from rerank.pipeline.applying import applied_model, usable_stage
 from rerank.pipeline.rerank import candidate_features, depth_of, find_candidates
 from rerank.rankers.ranker import Ranker
 from rerank.rankers.warm_start import Base, CandidateRunBase, FeatureBase, ModelBase, OtherRunBase, run_scores
@@ -35,6 +36,7 @@ NAMED, OPPOSED = 3, 2  # features that the sentence names: those for the differe
 LEAST_SHARE = 1e-6  # of the largest contribution: smaller ones are rounding
 NO_FEATURE = "(no feature)"
 BASE = "(base)"
+_log = logging.getLogger("rerank")
 COLUMNS = "Values of the features, what they add to each score, and the difference; the columns sum to the scores."
 _FORMS = {"minmax": "scaled to 0 to 1", "zscore": "in standard deviations from the mean", "rank": "as a rank"}
 
@@ -352,6 +354,8 @@ def explain(
 ) -> Explanation:
     """Explain why one document is ranked above another, or above or below the mean of the candidates of its query.
 
+    Scores and ranks are those of the model alone; what a scorer of the index changes in them is not explained.
+
     Parameters
     ----------
     index, model, topics : as for `rerank`
@@ -391,6 +395,9 @@ def explain(
             run = _of_query(run_of(run), query)
         candidates = find_candidates(searched, model, topic, run, k, base)
         data = candidate_features(searched, model, topic, candidates, k, whole=True)
+        if (last := usable_stage(searched, model)) is not None:
+            stage, scorer = last
+            _log.warning("explain: ranks are those before %s orders the first %d.", scorer.name, stage.depth)
     doc_ids = _documents(documents, data.doc_ids.tolist(), query)
     orders = [order.doc_ids.tolist() for order in (candidates, model.rank(data, base=base))]
     ranked = [(doc_id, *(order.index(doc_id) + 1 for order in orders)) for doc_id in doc_ids]

@@ -115,7 +115,7 @@ def test_training_learns_how_many_documents_a_scorer_orders(
 
 
 def test_texts_are_ordered_by_the_last_stage_as_documents_of_the_index_are(
-    index: rerank.Index, collection: Tiny
+    index: rerank.Index, collection: Tiny, caplog: pytest.LogCaptureFixture
 ) -> None:
     data = index.features(index.search(collection.topics, k=30), collection.topics, collection.qrels)
     model = rerank.LambdaMART(n_estimators=3, min_child_samples=5).fit(data)
@@ -131,6 +131,8 @@ def test_texts_are_ordered_by_the_last_stage_as_documents_of_the_index_are(
     assert [text.document for text in ranked] == list(run["q"])
     assert len(scorer.known) == n_known  # the texts are those of the documents
     assert [text.document for text in rerank.rerank_texts(index, model, query, texts)] != list(run["q"])
+    rerank.explain(bound, model, {"q": query}, "q", list(run["q"])[:2])
+    assert "explain: ranks are those before s orders the first 10." in caplog.text
 
 
 def without_last_stage(model: Ranker) -> Ranker:
