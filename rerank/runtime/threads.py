@@ -35,6 +35,7 @@ def _keep_to_one_thread() -> None:
     Numba would end the process at its first parallel kernel, unless it is told that this process began to use OpenMP.
     """
     global _has_lost_threads
+    _pool.cache_clear()
     layer: Any = sys.modules.get("numba.np.ufunc.omppool")
     parallel: Any = sys.modules.get("numba.np.ufunc.parallel")
     if layer is None or parallel is None or parallel._threading_layer != "omp" or layer.openmp_vendor != "GNU":
@@ -46,7 +47,6 @@ def _keep_to_one_thread() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_keep_to_one_thread)
-    os.register_at_fork(after_in_child=lambda: _pool.cache_clear())
 
 
 @contextmanager
