@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from ctypes import CFUNCTYPE, c_int
@@ -109,9 +109,10 @@ def in_threads(task: Callable[[Part], Result], parts: Iterable[Part], n_threads:
     try:
         work()
     finally:
-        for helper in helpers:
-            if not helper.cancel():
-                helper.result()
+        busy = [helper for helper in helpers if not helper.cancel()]
+        wait(busy)
+    for helper in busy:
+        helper.result()  # raises what its task raised
     return results
 
 

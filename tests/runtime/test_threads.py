@@ -1,14 +1,15 @@
-"""Kernels in forked processes, in which GNU OpenMP has lost its threads."""
+"""Parts of a task on several threads; kernels in forked processes, in which GNU OpenMP has lost its threads."""
 
 from __future__ import annotations
 
 import multiprocessing
+import time
 
 import numpy as np
 import pytest
 
 import rerank
-from rerank.runtime.threads import kernel_threads, thread_count
+from rerank.runtime.threads import in_threads, kernel_threads, thread_count
 
 
 def fitted(seed: int) -> bytes:
@@ -29,6 +30,33 @@ def test_forked_processes_fit_and_predict_the_same_bytes() -> None:
     expected = fitted(0)
     assert in_pool() == [expected, expected]
     assert fitted(0) == expected
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 64])
+def test_parts_on_threads_give_results_in_their_order_inside_one_another_too(n_threads: int) -> None:
+    def of_row(row: int) -> list[int]:
+        return in_threads(lambda column: row * column, range(5), n_threads)
+
+    assert in_threads(of_row, range(20), n_threads) == [[row * column for column in range(5)] for row in range(20)]
+    assert in_threads(of_row, [], n_threads) == []
+
+
+def test_parts_on_threads_have_ended_when_the_error_of_one_is_raised() -> None:
+    ended = []
+
+    def task(part: int) -> None:
+        if part == 0:
+            raise ValueError("part 0")
+        time.sleep(0.02)
+        ended.append(part)
+
+    for _ in range(20):
+        ended.clear()
+        with pytest.raises(ValueError, match="part 0"):
+            in_threads(task, range(3), 3)
+        n_ended = len(ended)
+        time.sleep(0.03)
+        assert len(ended) == n_ended
 
 
 def _threads(n_jobs: int) -> int:
