@@ -177,7 +177,7 @@ class ClusterIndex(Index):
         query_ids = list(topics if candidates is None else candidates)
         return Run.joined(list(self._map(rerank, {"model": model, **options}, tables, query_ids, "reranking")))
 
-    def each(self, function: Callable[..., Any], shared: object, items: Sequence[Any], what: str) -> Iterator[Any]:
+    def map_items(self, function: Callable[..., Any], shared: object, items: Sequence[Any], what: str) -> Iterator[Any]:
         """Yield function(shared, item) for each item, computed by the workers."""
         yield from self.cluster.map(partial(function, shared), items, len(items), what)
 

@@ -380,28 +380,28 @@ class Recipe:
             raise FileFormatError(path, None, str(error)) from None
 
 
-def known_names(key: str, wanted: tuple[str, ...] | None, of_index: Iterable[str]) -> tuple[str, ...]:
-    """Return the wanted names, all of the index for None; refuse names that the index does not have."""
+def known_names(key: str, names: tuple[str, ...] | None, of_index: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of a recipe, all of the index for None; refuse names that the index does not have."""
     known = dict.fromkeys(of_index)
-    unknown = [name for name in wanted or () if name not in known]
+    unknown = [name for name in names or () if name not in known]
     if unknown:
         raise InvalidInputError(
             f"recipe: expected {key} of the index ({', '.join(sorted(known)) or 'it has none'}), got "
             f"{len(unknown)} that it does not have, e.g. {unknown[0]!r}. Name its {key} or none."
         )
-    return tuple(known) if wanted is None else wanted
+    return tuple(known) if names is None else names
 
 
-def defined_functions(wanted: tuple[str, ...] | None, defined: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the wanted functions, all defined ones for None; refuse functions that are not defined."""
-    missing = [name for name in wanted or () if name not in defined]
+def defined_functions(names: tuple[str, ...] | None, defined: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the functions of a recipe, all defined ones for None; refuse functions that are not defined."""
+    missing = [name for name in names or () if name not in defined]
     if missing:
         raise InvalidInputError(
             f"recipe: functions: expected the function {missing[0]!r}, which the features were made with, got "
             f"{', '.join(defined) or 'none'} defined. Define it with @rerank.feature({missing[0]!r}) first, or name "
             "its file (--functions FILE)."
         )
-    return defined if wanted is None else wanted
+    return defined if names is None else names
 
 
 @dataclass(frozen=True)

@@ -198,14 +198,14 @@ def find_candidates(
     if run is not None:
         found = run_of(run)
     else:
-        wanted = model_candidates(model).at_depth(k)
-        missing = next((name for name in run_names(wanted.sources) if name not in index.runs), None)
+        retrieved = model_candidates(model).at_depth(k)
+        missing = next((name for name in run_names(retrieved.sources) if name not in index.runs), None)
         if missing is not None:
             raise InvalidInputError(
                 f"candidates: expected the run {missing}, which the model was trained on, got none. Bind it to the "
                 f"index (index.using(runs=...), --run {missing}=FILE), or give other candidates (--run FILE)."
             )
-        found = index.search(topics, candidates=wanted)
+        found = index.search(topics, candidates=retrieved)
     check_candidates(model, found.retriever, runs_beside(found, index), base)
     return found
 

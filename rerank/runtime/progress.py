@@ -74,7 +74,9 @@ def progress_bar(what: str, total: int | None) -> Iterator[Callable[[int], None]
 class InOrder:
     """Work that is done in this process, one item after the other."""
 
-    def each(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], what: str) -> Iterator[Any]:
+    def map_items(
+        self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], what: str
+    ) -> Iterator[Any]:
         """Yield function(shared, item) for each item, in order: here one after the other, or by a cluster's workers.
 
         Parameters

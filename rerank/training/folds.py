@@ -177,7 +177,9 @@ class FoldHistories(FoldData):
 class Workers(Protocol):
     """What calls a function for each of some items: an index, of this process or of a cluster."""
 
-    def each(self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], what: str) -> Iterator[Any]:
+    def map_items(
+        self, function: Callable[[Any, Any], Any], shared: Any, items: Sequence[Any], what: str
+    ) -> Iterator[Any]:
         """Yield function(shared, item) for each item, in order."""
 
 
@@ -232,7 +234,7 @@ def _fold_results(training: FoldTraining, fold: int) -> tuple[Ranker, list[Try],
 
 def held_out(workers: Workers, training: FoldTraining, system: str) -> tuple[list[Ranker], list[list[Try]], Run]:
     """Return the model and the tries of each fold, and the run of the held-out queries of all folds."""
-    results = list(workers.each(_fold_results, training, range(training.number), f"{system}, folds"))
+    results = list(workers.map_items(_fold_results, training, range(training.number), f"{system}, folds"))
     models, tries, runs = ([result[part] for result in results] for part in range(3))
     joined = Run.joined(runs)
     held_out = joined.select(joined.query_numbers(training.folds))

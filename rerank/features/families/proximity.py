@@ -331,10 +331,10 @@ def _count_phrases(merged, owners, n_merged, query_tokens):  # type: ignore[no-u
         n_matched = 1
         while n_matched < len(query_tokens) and index < n_merged and steps < PHRASE_STEPS:
             steps += 1
-            wanted = merged[first] + n_matched
-            if merged[index] > wanted:
+            place = merged[first] + n_matched
+            if merged[index] > place:
                 break
-            n_matched += merged[index] == wanted and owners[index] == query_tokens[n_matched]
+            n_matched += merged[index] == place and owners[index] == query_tokens[n_matched]
             index += 1
         n_phrases += n_matched == len(query_tokens)
     return n_phrases
