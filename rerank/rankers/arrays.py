@@ -302,10 +302,12 @@ def query_column(qid: Any, group: Any, X: Any, prefix: str = "") -> Any:
 
 
 def _checked_queries(qid: object, n_rows: int) -> NDArray[Any]:
-    """Return the query of each row, (n_rows,) numbers or text."""
+    """Return the query of each row, (n_rows,) numbers or text; qid may be (n_rows, 1), too."""
     if qid is None:
         raise InvalidInputError("qid: expected the query of every row, got none. Pass qid= or group=.")
     queries = np.asarray(unmasked(qid))
+    if queries.shape == (n_rows, 1):
+        queries = queries[:, 0]
     if queries.shape != (n_rows,):
         raise InvalidInputError(
             f"qid: expected one query for each of {n_rows} rows, got shape {queries.shape}. "

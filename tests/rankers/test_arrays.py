@@ -87,8 +87,9 @@ def test_other_frames_have_names_too() -> None:
         (Y.astype(object), pd.Series(QID.astype(str), dtype=object)),
         (Y.astype(np.uint8), QID.astype(str)),
         (pd.Series(Y, index=np.arange(N) + 3), pd.Series(QID, index=np.arange(N) - 3)),
+        (Y[:, None], pd.DataFrame({"qid": QID})),
     ],
-    ids=["list", "series", "category", "nullable", "object", "text", "other index"],
+    ids=["list", "series", "category", "nullable", "object", "text", "other index", "matrix of one column"],
 )
 def test_labels_and_queries_of_every_kind_give_the_same_model(y, qid) -> None:
     assert _fit(FRAME, y, qid).to_dict()["learned"] == EXPECTED
