@@ -254,6 +254,8 @@ def compare(
         fewer than two queries.
 
     """
+    if not isinstance(runs, Mapping):
+        raise InvalidInputError(f"runs: expected a mapping of runs by name, got {type(runs).__name__}. Name each run.")
     measures = parse_measures(measures)
     judgements = judgements_of(qrels, measures)
     results = {name: evaluate(judgements, run, measures, complete=complete) for name, run in runs.items()}

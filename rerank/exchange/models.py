@@ -26,7 +26,7 @@ from rerank.exchange.registry import (
     indented_json,
     known_formats,
 )
-from rerank.files.source import check_file, open_source
+from rerank.files.source import BYTE_ORDER_MARK, check_file, open_source
 from rerank.rankers.arrays import numbered_names
 from rerank.rankers.boosted import BoostedTrees
 from rerank.rankers.imported import LARGEST_VALUE, ImportedTrees, ImportedWeights
@@ -392,7 +392,7 @@ def _of_file(path: Path, format: str | None, names: tuple[str, ...] | None) -> t
         )
         raise cannot_say(named.name, "a format whose files can be read", "one that is only written", remedy)
     with open_source(check_file(path, "a model file")) as handle:
-        content = handle.read()
+        content = handle.read().removeprefix(BYTE_ORDER_MARK)
     kind = named or next((kind for kind in known_formats().values() if kind.recognises(content)), None)
     if kind is None:
         what = next((what for start, what in _OTHERS.items() if content.lstrip().startswith(start)), None)

@@ -82,7 +82,8 @@ class RankLib(Format):
         head = HEAD.match(text)
         kind = text.lstrip().split("\n", 1)[0].lstrip("# ").strip()
         if head is None or kind not in (*TREES, ASCENT, REGRESSION):
-            raise FormatFault(f"a model of {', '.join((*TREES, ASCENT, REGRESSION))}", shown(kind))
+            expected = f"a model of {', '.join((*TREES, ASCENT, REGRESSION))}"
+            raise FormatFault(expected, shown(kind), remedy="Train one of these.")
         if kind not in TREES:
             return _linear(text, kind == REGRESSION, names)
         line = head[0].count("\n") + 1

@@ -34,6 +34,7 @@ REUSED_BYTES = 31 << 20  # just below the maximum of glibc's dynamic mmap thresh
 WIDEST = 256  # bytes of a column; wider ones are read line by line
 QUERY = 0
 DOC = 2
+RANK = "rank"
 Bytes = NDArray[np.bytes_]
 ARRAYS = ("lengths", "doc_ids", "codes", "values")  # of rows
 PADDING = WIDEST + 8  # blanks after a chunk, so that its last columns can be read as words
@@ -184,7 +185,8 @@ def _layout_of(chunk: bytes, layout: Layout) -> tuple[Layout, int]:
     if three is None or len(fields) != len(three.columns):
         return layout, 0
     if chunk.startswith(first) and is_header(fields[0].decode("utf-8", "replace")):
-        return three, len(first)
+        is_named = three.columns[three.value] != RANK or RANK.encode() in fields[three.value].lower()
+        return (three, len(first)) if is_named else (layout, 0)  # scores are no ranks
     return layout if three.parse(fields[three.value]) is None else three, 0
 
 

@@ -2,7 +2,8 @@
 
     {"id": "d1", "title": "Heat flow", "body": "…", "year": 1967}
 
-id      `id`, `_id` or `docid` (the first of these that exists): text without white space, or a whole number
+id      `id`, `_id`, `docid`, `doc_id` or `docno` (the first of these that exists): text without white space, or a whole
+        number
 fields  every other key: text, a list of texts, or a number, which stays a number; null, [] and {} are left out, and so
         are true, false and nested values (BEIR's `metadata`), which a warning counts; in `fields` they are refused
 folder  all files below it that end in .jsonl or .json (also with .gz), ordered by path; a warning names other files. Of
@@ -50,6 +51,7 @@ from rerank.files.source import (
     MOST_BYTES,
     LineFault,
     check_ids,
+    checked_path,
     file_mode,
     id_text,
     json_objects,
@@ -63,7 +65,7 @@ from rerank.types import Qrels, query_rows
 PREFIX = "irds:"
 INSTALL = "pip install 'lucene-rerank[ir-datasets]'"
 _HAS = {"docs": "documents", "queries": "topics", "qrels": "qrels"}
-ID_KEYS = ("id", "_id", "docid")
+ID_KEYS = ("id", "_id", "docid", "doc_id", "docno")
 JSON_ENDINGS = (".jsonl", ".json", ".jsonl.gz", ".json.gz")
 BEIR = ("corpus.jsonl", "queries.jsonl")  # files of a folder
 BEGINNING = 1 << 16  # bytes by which the format is detected
@@ -234,7 +236,7 @@ def read_documents(
     name = data_set_name(path)
     if name is not None:
         return _of_data_set(name, fields)
-    files = _json_files(Path(path))
+    files = _json_files(checked_path(path))
     encoding = check_encoding(encoding)
     named = None if fields is None else frozenset(fields)
 

@@ -32,6 +32,14 @@ from rerank.types.ids import ID_RULE, QUERY_RULE, WHITE_SPACE, first_broken, fir
 
 GZIP_MAGIC = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+OTHERS = {  # beginning of a file: its format, and what makes UTF-8 text of it
+    b"\xfd7zXZ\0": ("xz", "xz -d"),
+    b"\x28\xb5\x2f\xfd": ("Zstandard", "zstd -d"),
+    b"BZh91AY&SY": ("bzip2", "bzip2 -d"),
+    b"PK\x03\x04": ("zip", "unzip"),
+    b"\xff\xfe": ("UTF-16", "iconv -f UTF-16 -t UTF-8"),
+    b"\xfe\xff": ("UTF-16", "iconv -f UTF-16 -t UTF-8"),
+}
 CHUNK_BYTES = 1 << 22
 MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
 Parsed = TypeVar("Parsed")
@@ -93,7 +101,7 @@ def id_text(name: str, value: object) -> str:
 
 def checked_path(path: Any) -> Path:
     """Return a path; refuse anything else in one line."""
-    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
+    if not isinstance(path, str | os.PathLike) or set("\0\n") & set(str(path)):
         raise InvalidInputError(f"path: expected the name of a file, got {shown(repr(path))}. Pass it as text.")
     return Path(path)
 
@@ -143,6 +151,8 @@ def chunks(path: Path, size: int = CHUNK_BYTES) -> Iterator[tuple[int, bytes]]:
         rest = b""
         first = True
         while block := handle.read(size):
+            for kind, remedy in [other for start, other in OTHERS.items() if first and block.startswith(start)]:
+                raise FileFormatError(path, None, f"expected text or gzip, got {kind}. Convert it with `{remedy}`.")
             block = rest + (block.removeprefix(BYTE_ORDER_MARK) if first else block)
             first = False
             end = block.rfind(b"\n") + 1

@@ -1,7 +1,7 @@
 """Topics: query ids and texts, plain or gzip.
 
 The format is detected by the beginning of the file:
-- two columns with a tab: `q1<TAB>text`;
+- two columns with a tab: `q1<TAB>text`; or a number, a colon and the text, as of the terabyte track: `1:text`;
 - TREC topics: `<top> <num> Number: 301 <title> text … </top>`; a title (or <query>, of the microblog track) may have
   several lines and ends at the next tag; <desc> and <narr> are skipped; closing tags and the words `Number:` and
   `Topic:` are optional;
@@ -53,6 +53,7 @@ _TOPICS = {
     tag: re.compile(rf"<{tag}\b([^<>]*)>(.*?)(?=</{tag}\s*>|<{tag}\b|\Z)", re.IGNORECASE | re.DOTALL)
     for tag in ("topic", "top")
 }
+_NUMBERED = re.compile(r"\s*\d+:(?!\d+:)")
 _NUM = re.compile(r"<num\b[^<>]*>\s*(?:number\s*:)?([^<]*)", re.IGNORECASE)
 _TITLE, _QUERY = (
     re.compile(rf"<{tag}\b[^<>]*>\s*(?:topic\s*:)?(.*?)(?=</?[a-z]+\b[^<>]*>|\Z)", re.IGNORECASE | re.DOTALL)
@@ -167,6 +168,8 @@ def _marked_up(path: Path, text: str) -> Iterator[Entry]:
 
 def _tab_entry(content: str) -> tuple[str, str]:
     columns = content.split("\t")
+    if len(columns) == 1 and _NUMBERED.match(content):
+        columns = content.split(":", 1)
     if len(columns) != 2:
         remedy = "Put a tab after the id" if len(columns) == 1 else "Write spaces for the tabs in the text"
         raise LineFault(f"expected 2 columns with a tab (query id, text), got {len(columns)}. {remedy}.")

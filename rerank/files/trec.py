@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from rerank.errors import FileFormatError, InvalidInputError, shown
-from rerank.files.columns import Layout, read_table
+from rerank.files.columns import RANK, Layout, read_table
 from rerank.files.corpus import data_set_name, data_set_qrels
 from rerank.files.source import LineFault, check_file, check_ids, finite_number, of_line, records
 from rerank.runtime.output import whole_file
@@ -44,7 +44,7 @@ def parse_label(token: bytes) -> int | None:
 
 
 BEIR_QRELS = Layout("qrels", ("query-id", "corpus-id", "score"), 2, np.int64, parse_label, "a whole number", doc=1)
-MSMARCO_RUN = Layout("run", ("qid", "docno", "rank"), 2, np.int64, parse_label, "a rank from 1", doc=1)
+MSMARCO_RUN = Layout("run", ("qid", "docno", RANK), 2, np.int64, parse_label, "a rank from 1", doc=1)
 QRELS = Layout(
     "qrels",
     ("qid", "iter", "docno", "label"),
@@ -121,7 +121,7 @@ def read_run(path: str | Path) -> Run:
     """
     query_ids, query_ptr, rows = read_table(path, RUN)
     if rows.layout is MSMARCO_RUN:
-        if rows.values.min() < 1:
+        if rows.values.min() != 1:
             raise FileFormatError(path, None, f"expected ranks from 1, got {rows.values.min()}. Correct the ranks.")
         rows = replace(rows, values=1.0 / rows.values, tag=UNNAMED)
     of_line(Path(path), None, check_ids, "tag: ", (), [rows.tag])

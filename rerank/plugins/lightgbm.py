@@ -21,7 +21,7 @@ import lightgbm
 import lightgbm.callback
 import numpy as np
 from lightgbm import EvalResult
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown
 from rerank.exchange.lightgbm import model_text
@@ -374,6 +374,11 @@ class LGBMRanker(lightgbm.LGBMRanker):
         Figures at the best iteration, and after each: {"valid_0": {"ndcg@1": [0.4, 0.5]}}.
 
     """
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """Names of the features (n_features,), as the data frame of training has them."""
+        return self.ranker_.feature_names_in_
 
     def fit(  # type: ignore[override]
         self,

@@ -38,6 +38,12 @@ def test_comparison_holds_what_evaluate_says_of_each_run() -> None:
     assert result.differences["better"]["AP"].difference > 0 > result.differences["worse"]["AP"].difference
 
 
+def test_runs_are_refused_when_they_have_no_names() -> None:
+    qrels, runs = world()
+    with pytest.raises(InvalidInputError, match=r"^runs: expected a mapping of runs by name, got list\. Name each run"):
+        rerank.compare(qrels, list(runs.values()))  # type: ignore[arg-type]
+
+
 def test_p_is_the_chosen_tests_and_corrected_over_runs_and_measures() -> None:
     qrels, runs = world()
     for test in ("t", "wilcoxon", "randomisation"):

@@ -84,13 +84,18 @@ def test_real_linear_files_load(
         ("## Coordinate Ascent\n1:1\n2:1\n", r"model: expected one line of weights, got 2 lines\."),
         ("## Coordinate Ascent\n999999999:1\n", r"model:2: expected feature:weight"),
         ("## Coordinate Ascent\n1:1e38\n", r"model: expected scores up to 3.4e\+38, got some up to 1e\+56\."),
-        ("## RankNet\n1 2\n", r"expected a model of .*Linear Regression, got 'RankNet'\."),
+        ("## RankNet\n1 2\n", r"expected a model of .*Linear Regression, got 'RankNet'\. Train one of these\."),
     ],
 )
 def test_linear_files_that_are_broken_are_refused(content: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "model").write_text(content)
     with pytest.raises(FileFormatError, match=message):
         rerank.import_model(tmp_path / "model", format="ranklib")
+
+
+def test_a_file_is_known_when_it_begins_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "model").write_text("## Coordinate Ascent\r\n1:0.5 2:-2\r\n", "utf-8-sig")
+    assert rerank.import_model(tmp_path / "model").predict(np.array([[2.0, 1.0]])).tolist() == [-1.0]
 
 
 def test_a_linear_import_serves_as_base_and_as_member(tmp_path: Path) -> None:

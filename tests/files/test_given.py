@@ -20,11 +20,12 @@ READERS = [
     rerank.read_model,
     rerank.read_subtopic_qrels,
     rerank.read_preferences,
+    rerank.read_documents,
 ]
 
 
 @pytest.mark.parametrize("read", READERS)
-@pytest.mark.parametrize("given", [5, None, b"x", 1.5, "a\0b", Path("a\0b"), object()])
+@pytest.mark.parametrize("given", [5, None, b"x", 1.5, "a\0b", "a\nb", Path("a\0b"), object()])
 def test_what_is_no_path_is_refused_in_one_line(read: Callable[[Any], Any], given: Any) -> None:
     with pytest.raises(InvalidInputError, match=r"^path: expected .*, got .*\.") as fault:
         read(given)

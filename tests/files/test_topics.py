@@ -170,6 +170,7 @@ XML_TOPICS = {  # of tracks of TREC
         "<top>\n<num> Number: MB001 </num>\n<query> staff cuts </query>\n<querytime> Tue </querytime>\n</top>\n",
         {"MB001": "staff cuts"},
     ),
+    "terabyte": ("1:pierson s twin lakes marina\n2:a: b\n", {"1": "pierson s twin lakes marina", "2": "a: b"}),
     "an array": ('[{"qid": 1, "query": "one"},\n {"qid": 2, "query": "two"}]', {"1": "one", "2": "two"}),
     "over several lines": ('{\n "id": "a",\n "input": "one"\n}\n', {"a": "one"}),
 }

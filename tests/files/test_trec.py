@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 from pathlib import Path
 
 import numpy as np
@@ -205,6 +206,8 @@ BAD_RUNS = {
     "q Q0 d 1 1_0 tag\n": r":1: expected a finite number as score, got '1_0'",
     GOOD_RUN + "\nq1 Q0 d2 3 0 tag\n": r":5: expected each document once in a query, got 'd2' again in query 'q1'",
     "q Q0 caf\xe9 1 1 t\n".encode("latin1"): r":1: expected UTF-8 text, got byte 0xe9. Convert the file",
+    lzma.compress(GOOD_RUN.encode()): r": expected text or gzip, got xz\. Convert it with `xz -d`",
+    GOOD_RUN.encode("utf-16"): r": expected text or gzip, got UTF-16\. Convert it with `iconv -f UTF-16 -t UTF-8`",
     GOOD_RUN + "q\0 Q0 d 1 1 t\n": r":4: expected text, got a NUL byte",
     "": r"expected lines of 6 columns .*, got no line. Name a file with rows",
     "\n# nothing\n": r"got no line",
@@ -335,6 +338,18 @@ def test_runs_of_ms_marco_are_read(tmp_path: Path) -> None:
     run = read_run(path)
     assert dict(run.items()) == {"1": {"d9": 1.0, "d2": 0.5}, "2": {"d9": 1.0}}
     assert run.retriever is None
-    path.write_text("1\td9\t0\n1\td2\t1\n")
-    with pytest.raises(FileFormatError, match=r"expected ranks from 1, got 0\."):
-        read_run(path)
+    path.write_text("qid\tpid\trank\n1\td9\t1\n")
+    assert dict(read_run(path).items()) == {"1": {"d9": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\td9\t0\n1\td2\t1\n", r": expected ranks from 1, got 0\."),
+        ("1\td9\t12\n1\td2\t11\n", r": expected ranks from 1, got 11\."),
+        ("query-id\tcorpus-id\tscore\n1\td9\t2\n1\td2\t1\n", r":1: expected 6 columns .*, got 3\."),
+    ],
+)
+def test_scores_are_not_read_as_ranks_when_a_run_has_three_columns(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match=message):
+        read_run(written(tmp_path, text))

@@ -447,6 +447,14 @@ def test_callback_may_stop_without_figures() -> None:
     assert (model.best_iteration_, list(model.best_score_)) == (8, ["valid_0"])
 
 
+def test_names_of_features_are_the_columns_when_they_have_blanks() -> None:
+    columns = ["title match", *(f"f{number}" for number in range(1, X.shape[1]))]
+    model = lgb.LGBMRanker(**FEW).fit(pd.DataFrame(X, columns=columns), Y, group=GROUP)
+    assert model.feature_names_in_.tolist() == columns
+    assert model.feature_name_[0] == "title_match"
+    assert not hasattr(lgb.LGBMRanker(**FEW).fit(X, Y, group=GROUP), "feature_names_in_")
+
+
 def test_ranker_is_one_of_this_package(tmp_path: Path) -> None:
     model = lgb.LGBMRanker(**FEW, metric=["ndcg"], sigmoid=1.0).fit(
         X, Y, group=GROUP, feature_name=["one", "two", "three"]
