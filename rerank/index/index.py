@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -400,6 +401,23 @@ class Index(BoundIndex):
         from rerank.index.texts import TextOptions, text_features, texts_of_queries
 
         return text_features(self, texts_of_queries(query, documents, scores), TextOptions(field, recipe))
+
+    def rerank_texts(self, model: Any, query: str, documents: Any, **options: Any) -> list[Any]:
+        """Rank texts, which need not be in the index, with a model.
+
+        Parameters
+        ----------
+        model, query, documents, **options
+            As for `rerank.rerank_texts`.
+
+        Returns
+        -------
+        list of RankedText
+            The texts, best first.
+
+        """
+        ranked: list[Any] = import_module("rerank").rerank_texts(self, model, query, documents, **options)
+        return ranked
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the index by its path, commit and resources: another process opens it."""

@@ -129,6 +129,7 @@ def test_texts_are_ordered_by_the_last_stage_as_documents_of_the_index_are(
     n_known = len(scorer.known)
     ranked = rerank.rerank_texts(bound, model, query, texts)
     assert [text.document for text in ranked] == list(run["q"])
+    assert bound.rerank_texts(model, query, texts) == ranked
     assert len(scorer.known) == n_known  # the texts are those of the documents
     assert [text.document for text in rerank.rerank_texts(index, model, query, texts)] != list(run["q"])
     rerank.explain(bound, model, {"q": query}, "q", list(run["q"])[:2])
