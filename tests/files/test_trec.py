@@ -201,6 +201,8 @@ BAD_RUNS = {
     GOOD_RUN + "q Q0\n": r":4: expected 6 columns .*, got 2. Write the missing columns",
     "q Q0 my doc 1 2.5 tag\n": r":1: expected 6 columns .*, got 7. Ids may hold no white space",
     GOOD_RUN + "q Q0 d 1 high tag\n": r":4: expected a finite number as score, got 'high'. Correct the score",
+    '{"q": {"d": 1.0}}\n': r":1: expected 6 columns .*, got 3. Read JSON with json.load, and pass it as a mapping\.",
+    "q,Q0,d,1,2.5,tag\n": r":1: expected 6 columns .*, got 1. Put tabs for the commas\.",
     "q Q0 d 1 nan tag\n": r":1: expected a finite number as score, got 'nan'",
     "q Q0 d 1 -inf tag\n": r":1: expected a finite number as score, got '-inf'",
     "q Q0 d 1 1_0 tag\n": r":1: expected a finite number as score, got '1_0'",
