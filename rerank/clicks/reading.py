@@ -482,7 +482,7 @@ def _cleaned(columns: Columns, is_known: NDArray[np.bool_], limits: Limits) -> t
     """
     notes: list[str] = []
     n_first = [int(np.count_nonzero(columns["position"] == place)) for place in (0, 1)]
-    if n_first[0] > n_first[1]:
+    if n_first[0] >= max(n_first[1], 1):  # equal where every list has two documents or more
         raise InvalidInputError(
             f"clicks: expected positions from 1, got positions from 0 ({n_first[0]:,} impressions at 0, {n_first[1]:,} "
             "at 1). Add 1 to each."

@@ -286,8 +286,10 @@ def _checked(fields: list[bytes], layout: Layout) -> tuple[float | int, str, str
     shifted = missing < 0 and not (layout.extra and fields[3].lstrip(b"-").isdigit())
     if missing > 0 or shifted:
         remedy = "Ids may hold no white space" if shifted else f"Write the missing column{'s' * (missing > 1)}"
-        if fields[0].startswith(b"{"):
-            remedy = "JSON {query: {document: number}} is passed as a mapping: json.load(file)"
+        if fields[0].startswith((b"{", b"[")):
+            remedy = "Read JSON with json.load, and pass it as a mapping"
+        elif len(fields) == 1 and b"," in fields[0]:
+            remedy = "Put tabs for the commas"
         raise LineFault(f"expected {layout.named}, got {len(fields)}. {remedy}.")
     value = layout.parse(fields[layout.value])
     if value is None:

@@ -54,15 +54,18 @@ class TextReranker:
     def with_metadata(self, text: str, metadata: Mapping[str, Any]) -> dict[str, Any]:
         """Return a document of a text and those of its metadata that the model can read.
 
-        These are fields and numbers of the index, and scores of the runs that the model was trained with, by name.
+        These are fields and numbers of the index, and scores of the runs that the model was trained with, by name. NUL
+        and lone surrogates, as extractors of text leave them, become blanks and question marks.
         """
         runs = model_recipe(self.model).runs or ()
         fields = self.index.forward.fields.keys() - {CONTENTS}
         numbers = {*self.index.forward.numbers, *runs}
         known = {name: plain_value(value) for name, value in metadata.items() if name in fields | numbers}
         texts = {name: value for name, value in known.items() if name in fields and is_text(value)}
+        texts[self.field] = text
+        texts = {name: _unicode(value if isinstance(value, str) else " ".join(value)) for name, value in texts.items()}
         values = {name: number_of(value) for name, value in known.items() if name in numbers}
-        return {**texts, **{name: value for name, value in values.items() if value is not None}, self.field: text}
+        return {**texts, **{name: value for name, value in values.items() if value is not None}}
 
     def order(
         self, query: str, documents: Sequence[str | Mapping[str, Any]], k: int | None = None
@@ -81,6 +84,11 @@ class TextReranker:
         if self.index.passages is None or not documents:
             return [{} for _ in documents]
         return [{"passage": passage.text} for passage in self.index.text_passages(query, documents, field=self.field)]
+
+
+def _unicode(text: str) -> str:
+    """Return a text as an index takes it."""
+    return text.encode("utf8", "replace").decode("utf8").replace("\0", " ")
 
 
 class Found(NamedTuple):

@@ -23,13 +23,12 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import (
     FileFormatError,
     InvalidInputError,
-    MissingFileError,
     ModelMismatchError,
     UnknownParameterError,
     shown,
 )
 from rerank.files.lists import RunLike, data_of, run_of
-from rerank.files.source import checked_path
+from rerank.files.source import check_file, open_source
 from rerank.files.trec import read_run
 from rerank.history.history import History
 from rerank.metrics.registry import parse_measure
@@ -1013,11 +1012,11 @@ def read_model(path: str | Path) -> Ranker:
         Where there is no file.
 
     """
-    source = checked_path(path)
-    if not source.is_file():
-        raise MissingFileError(source, "a model file")
+    source = check_file(path, "a model file")
+    with open_source(source) as handle:
+        content = handle.read()
     try:
-        stored = parse_json(source.read_bytes())
+        stored = parse_json(content)
     except ParseFault as fault:
         raise FileFormatError(
             source,

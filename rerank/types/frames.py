@@ -225,6 +225,8 @@ def number_column(what: str, frame: Frame, name: Any, allow_nan: bool = False) -
     NaN and other missing values become NaN if `allow_nan`.
     """
     values = np.asarray(unmasked(frame[name]))
+    if values.ndim > 1:
+        raise InvalidInputError(f"{what}: expected each column once, got {shown(name)} again. Rename or drop one.")
     if values.dtype.kind not in "biuf":
         rows = enumerate(values.tolist())
         values = np.array([_number(what, frame, name, row, value) for row, value in rows], np.float64)

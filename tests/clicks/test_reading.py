@@ -151,9 +151,15 @@ def test_what_cannot_be_used_is_dropped_and_counted(tmp_path: Path, caplog: pyte
 
 
 def test_positions_from_0_are_refused_in_a_line_that_says_so(tmp_path: Path) -> None:
-    path = _log(tmp_path / "log.csv", f"{HEADER},session", "a,d1,0,1,s1", "a,d2,1,0,s1", "b,d1,0,0,s2")
+    rows = [f"{HEADER},session", "a,d1,0,1,s1", "a,d2,1,0,s1", "b,d1,0,0,s2"]
     with pytest.raises(InvalidInputError, match=r"positions from 0 \(2 impressions at 0, 1 at 1\)\. Add 1 to each"):
-        read_clicks(path)
+        read_clicks(_log(tmp_path / "log.csv", *rows))
+
+
+def test_positions_from_0_are_refused_when_all_lists_are_equally_long(tmp_path: Path) -> None:
+    rows = [f"{HEADER},session", "a,d1,0,1,s1", "a,d2,1,0,s1", "b,d1,0,0,s2", "b,d2,1,0,s2"]
+    with pytest.raises(InvalidInputError, match=r"positions from 0 \(2 impressions at 0, 2 at 1\)\. Add 1 to each"):
+        read_clicks(_log(tmp_path / "log.csv", *rows))
 
 
 @pytest.mark.parametrize("torn", [b'{"query_id": "9", "user_qu\n', b'{"query_id": "\xc3\n', b"\0\0\0\n", b"null\n"])

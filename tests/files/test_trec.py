@@ -201,6 +201,8 @@ BAD_RUNS = {
     GOOD_RUN + "q Q0\n": r":4: expected 6 columns .*, got 2. Write the missing columns",
     "q Q0 my doc 1 2.5 tag\n": r":1: expected 6 columns .*, got 7. Ids may hold no white space",
     GOOD_RUN + "q Q0 d 1 high tag\n": r":4: expected a finite number as score, got 'high'. Correct the score",
+    '{"q": {"d": 1.0}}\n': r":1: expected 6 columns .*, got 3. Read JSON with json.load, and pass it as a mapping\.",
+    "q,Q0,d,1,2.5,tag\n": r":1: expected 6 columns .*, got 1. Put tabs for the commas\.",
     "q Q0 d 1 nan tag\n": r":1: expected a finite number as score, got 'nan'",
     "q Q0 d 1 -inf tag\n": r":1: expected a finite number as score, got '-inf'",
     "q Q0 d 1 1_0 tag\n": r":1: expected a finite number as score, got '1_0'",
@@ -225,7 +227,7 @@ def test_bad_run_is_refused_in_one_line(tmp_path: Path, text: str | bytes) -> No
 
 BAD_QRELS = {
     "q 0 d\n": r":1: expected 4 columns \(qid iter docno label\), got 3. Write the missing column\.",
-    '{"q": {"d": 1}}\n': r":1: expected 4 columns .*, got 3. JSON .* is passed as a mapping: json.load\(file\)\.",
+    '{"q": {"d": 1}}\n': r":1: expected 4 columns .*, got 3. Read JSON with json.load, and pass it as a mapping\.",
     "q 0 d 1\nq 0 d e 1\n": r":2: expected 4 columns .*, got 5. Ids may hold no white space",
     "q 0 d 1.0\n": r":1: expected a whole number as label, got '1.0'. Correct the label",
     "q 0 d 99999999999999999999\n": r":1: expected a whole number as label",

@@ -57,6 +57,15 @@ def test_metadata_fill_fields_and_numbers_of_their_names(
     assert [collection.documents[number]["id"] for number, _ in order] == of_index
 
 
+def test_texts_are_ordered_when_one_has_nul_or_a_lone_surrogate(
+    index: rerank.Index, collection: Tiny, texts: list[str]
+) -> None:
+    reranker, query = TextReranker(index), collection.topics[QUERY]
+    given = [reranker.with_metadata(f"{text}\0\ud800", {"title": ["\0"]}) for text in texts]
+    plain = [{"body": f"{text} ?", "title": " "} for text in texts]
+    assert reranker.order(query, given) == reranker.order(query, plain)
+
+
 def test_numbers_of_other_types_fill_those_of_the_index(tmp_path: Path) -> None:
     documents = [{"id": f"d{n}", "body": f"word{n} heat", "year": Decimal(1960 + n)} for n in range(3)]
     small = rerank.Index.build(documents, tmp_path / "small", vectors=False)

@@ -32,6 +32,11 @@ def test_model_comes_back_whole(model, test, tmp_path) -> None:
     assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
 
 
+def test_model_comes_back_when_its_file_is_gzip(model, test, tmp_path) -> None:
+    model.save(tmp_path / "model.json.gz")
+    np.testing.assert_array_equal(read_model(tmp_path / "model.json.gz").predict(test), model.predict(test))
+
+
 def test_features_are_known_by_name(model, test) -> None:
     order = np.random.default_rng(0).permutation(test.n_features)
     extra = np.column_stack([test.X[:, order], np.zeros(test.n_rows)]).astype(np.float32)

@@ -233,6 +233,12 @@ def test_frames_that_do_not_fit_are_refused(kind, columns: dict, changes: dict, 
     assert "\n" not in str(refused.value)
 
 
+def test_columns_of_the_same_name_are_refused_when_they_are_features() -> None:
+    frame = pd.DataFrame([["q", "d", 1.0, 2.0]], columns=["query_id", "doc_id", "x", "x"])
+    with pytest.raises(InvalidInputError, match=r"^data: expected each column once, got 'x' again\."):
+        RankingData.from_frame(frame)
+
+
 def test_feature_with_the_name_of_a_column_is_refused() -> None:
     data = RankingData.from_frame(pd.DataFrame(DATA))
     with pytest.raises(InvalidInputError, match="got 'label'"):
