@@ -407,7 +407,13 @@ class Index(BoundIndex):
 
         Parameters
         ----------
-        model, query, documents, **options
+        model : model or str
+            The model, or the path of its file.
+        query : str
+            The query's text.
+        documents : sequence
+            Texts, or documents of fields.
+        **options
             As for `rerank.rerank_texts`.
 
         Returns
