@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from inspect import signature
 from math import inf
 from typing import Any
 
-from haystack import Document, component
+from haystack import Document, component, default_from_dict, default_to_dict
 
 from rerank.plugins.texts import DocumentRetriever, TextReranker
 from rerank.rankers.warm_start import UNSUPERVISED
 
 
+class Stored:
+    """A component that a pipeline's file holds by its parameters."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the class and the parameters."""
+        initialise: Any = self.__init__  # type: ignore[misc]
+        return default_to_dict(self, **{name: getattr(self, name) for name in signature(initialise).parameters})
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Any:
+        """Return a component of stored parameters."""
+        return default_from_dict(cls, data)
+
+
 @component
-class RerankRanker:
+class RerankRanker(Stored):
     """Order documents by a model and keep the best.
 
     Parameters
@@ -90,7 +105,7 @@ def _each_once(documents: list[Document]) -> list[Document]:
 
 
 @component
-class RerankRetriever:
+class RerankRetriever(Stored):
     """Find documents of an index, and order them with a model.
 
     Parameters

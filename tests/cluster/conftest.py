@@ -29,7 +29,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="package")
-def cluster() -> Iterator[rerank.Cluster]:
+def local_cluster() -> Iterator[rerank.Cluster]:
     """Three processes, shared by the tests that kill none."""
     with rerank.Cluster("local:3") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="package")
+def cluster() -> Iterator[rerank.Cluster]:
+    """Two workers in this process, which start at once; for tests of what is computed, not of processes."""
+    from distributed import Client
+
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None, "set_as_default": False}
+    with Client(processes=False, **options) as client, rerank.Cluster(client) as opened:
         yield opened

@@ -20,8 +20,8 @@ import pytest
 import rerank
 
 
-def test_local_cluster_listens_on_this_machine_only(cluster: rerank.Cluster) -> None:
-    information = cluster.client.scheduler_info()
+def test_local_cluster_listens_on_this_machine_only(local_cluster: rerank.Cluster) -> None:
+    information = local_cluster.client.scheduler_info()
     addresses = [information["address"], *information["workers"]]
     addresses += [worker["nanny"] for worker in information["workers"].values()]
     assert all(address.startswith("tls://127.0.0.1:") for address in addresses)
@@ -32,14 +32,14 @@ def test_local_cluster_listens_on_this_machine_only(cluster: rerank.Cluster) -> 
 
 
 @pytest.mark.parametrize("scheme", ["tcp", "tls"])
-def test_local_cluster_refuses_who_has_not_its_certificate(cluster: rerank.Cluster, scheme: str) -> None:
+def test_local_cluster_refuses_who_has_not_its_certificate(local_cluster: rerank.Cluster, scheme: str) -> None:
     distributed = pytest.importorskip("distributed")
-    information = cluster.client.scheduler_info()
+    information = local_cluster.client.scheduler_info()
     security = distributed.Security.temporary() if scheme == "tls" else None
     for address in (information["address"], *information["workers"]):
         with pytest.raises((OSError, RuntimeError)):
             asyncio.run(_asked(address.replace("tls", scheme), security))
-    assert cluster.client.submit(sum, [1, 2]).result(30) == 3
+    assert local_cluster.client.submit(sum, [1, 2]).result(30) == 3
 
 
 async def _asked(address: str, security: Any) -> Any:

@@ -15,7 +15,7 @@ from rerank.errors import ClusterError, InvalidInputError
 from rerank.files.source import file_mark
 from tests.cluster.processes import started, wait_for_workers
 
-pytestmark = pytest.mark.slow("31 s: processes of Dask")
+SLOW = pytest.mark.slow("2 to 6 s: processes of Dask")
 
 
 def same(left: Path, right: Path) -> bool:
@@ -92,6 +92,7 @@ def test_a_worker_reads_vectors_again_that_were_written_anew(folder: Path, tmp_p
             assert opened.index.vectors.checksum == vectors.checksum
 
 
+@SLOW
 def test_experiment_writes_the_same_files(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     small = ("--folds", "3", "-p", "n_estimators=3", "-p", "min_child_samples=5", "-k", "20")
@@ -104,6 +105,7 @@ def test_experiment_writes_the_same_files(folder: Path, tmp_path: Path, monkeypa
     assert files[0] == files[1]
 
 
+@SLOW
 def test_killed_workers_do_not_change_the_files(folder: Path, tmp_path: Path) -> None:
     topics = rerank.read_topics(folder / "topics.tsv")
     qrels, run = rerank.read_qrels(folder / "qrels.txt"), rerank.read_run(folder / "bm25.run")
@@ -122,6 +124,7 @@ def test_killed_workers_do_not_change_the_files(folder: Path, tmp_path: Path) ->
     assert same(tmp_path / "data.npz", folder / "data.npz")
 
 
+@SLOW
 def test_a_job_ends_in_one_line_when_no_worker_is_left(folder: Path, tmp_path: Path) -> None:
     topics, run = rerank.read_topics(folder / "topics.tsv"), rerank.read_run(folder / "bm25.run")
     with started(tmp_path, 1) as processes, rerank.Cluster(processes.address) as cluster:
@@ -134,6 +137,7 @@ def test_a_job_ends_in_one_line_when_no_worker_is_left(folder: Path, tmp_path: P
     assert not list(tmp_path.glob("*data.npz*"))
 
 
+@SLOW
 @pytest.mark.parametrize(
     ("address", "message"),
     [
@@ -155,8 +159,9 @@ def test_an_address_where_nobody_answers_is_one_line(
     assert not (folder / "new.run").exists()
 
 
+@SLOW
 def test_workers_of_other_versions_are_refused(
-    folder: Path, cluster: rerank.Cluster, monkeypatch: pytest.MonkeyPatch
+    folder: Path, local_cluster: rerank.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from rerank.cluster import index as worker
 
@@ -164,13 +169,14 @@ def test_workers_of_other_versions_are_refused(
     for name, value in (("rerank", "0.0.1"), ("Python", "3.9"), ("Anserini", "0.1")):
         monkeypatch.setattr(worker, "environment", lambda other={**own, name: value}: other)
         with pytest.raises(ClusterError, match=rf"worker tls://\S+: expected {name} 0?.*as on the client, got"):
-            cluster.open(folder / "index").search({"q": "amber"})
+            local_cluster.open(folder / "index").search({"q": "amber"})
 
 
+@SLOW
 def test_an_index_that_workers_do_not_see_is_refused(
-    folder: Path, cluster: rerank.Cluster, monkeypatch: pytest.MonkeyPatch
+    folder: Path, local_cluster: rerank.Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    index = cluster.open(folder / "index")
+    index = local_cluster.open(folder / "index")
     fingerprint = dict(index.forward.fingerprint)
     monkeypatch.setitem(index._opened.__dict__, "forward", Fingerprint({**fingerprint, "documents": 3}))
     with pytest.raises(ClusterError, match=r"worker tls://\S+: \S+index: expected the same index as on the client"):
@@ -201,6 +207,7 @@ def test_a_model_that_is_not_fitted_is_refused(folder: Path, cluster: rerank.Clu
         cluster.rerank(folder / "index", topics=folder / "topics.tsv", **models)
 
 
+@SLOW
 def test_a_secured_scheduler_needs_its_certificates(folder: Path, tmp_path: Path) -> None:
     pytest.importorskip("cryptography")
     dask = pytest.importorskip("dask")

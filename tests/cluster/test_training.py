@@ -19,7 +19,6 @@ from tests.rankers.test_lambdamart import ndcg
 
 pytest.importorskip("lightgbm", reason="LightGBM is not installed (pip install 'lucene-rerank[cluster]')")
 
-SLOW = pytest.mark.slow("20 s: processes of Dask")
 SMALL: dict[str, Any] = {"n_estimators": 12, "learning_rate": 0.2, "num_leaves": 8, "min_child_samples": 5}
 
 
@@ -37,7 +36,6 @@ TRAIN = collection(0, 80)
 VALID = collection(1, 40)
 
 
-@SLOW
 def test_model_is_about_as_good_as_that_of_one_process(cluster: rerank.Cluster) -> None:
     ranker = rerank.LambdaMART(**SMALL, subsample=0.8, colsample_bytree=0.8)
     model = cluster.train(ranker, TRAIN)
@@ -45,7 +43,6 @@ def test_model_is_about_as_good_as_that_of_one_process(cluster: rerank.Cluster) 
     assert ndcg(VALID, model.predict(VALID)) > ndcg(VALID, ranker.fit(TRAIN).predict(VALID)) - 0.03
 
 
-@SLOW
 def test_trees_up_to_the_best_metric_of_validation_are_kept(cluster: rerank.Cluster) -> None:
     model = cluster.train(rerank.LambdaMART(**{**SMALL, "learning_rate": 0.5}), TRAIN, VALID)
     history = model.evals_result_["valid"]["nDCG@10"]
@@ -54,7 +51,6 @@ def test_trees_up_to_the_best_metric_of_validation_are_kept(cluster: rerank.Clus
     assert max(history) == pytest.approx(ndcg(VALID, model.predict(VALID)), abs=1e-12)
 
 
-@SLOW
 def test_model_starts_from_the_base(cluster: rerank.Cluster, tmp_path: Path) -> None:
     base = f"feature:{TRAIN.feature_names[0]}"
     model = cluster.train(rerank.LambdaMART(**SMALL, base=base), TRAIN)
@@ -66,7 +62,7 @@ def test_model_starts_from_the_base(cluster: rerank.Cluster, tmp_path: Path) -> 
     assert ndcg(VALID, again.predict(VALID)) > ndcg(VALID, alone) + 0.02
 
 
-@SLOW
+@pytest.mark.slow("6 s: processes of Dask")
 def test_command_trains_a_model_that_reranks(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     out = str(tmp_path / "model.json")
@@ -80,7 +76,6 @@ def test_command_trains_a_model_that_reranks(folder: Path, tmp_path: Path, monke
     assert command(["-q", "rank", out, "data.npz", "-o", str(tmp_path / "ranked.run")]) == 0
 
 
-@SLOW
 @pytest.mark.parametrize(
     ("ranker", "message"),
     [
@@ -96,14 +91,12 @@ def test_what_lightgbm_does_not_do_is_refused(cluster: rerank.Cluster, ranker: A
         cluster.train(ranker, TRAIN)
 
 
-@SLOW
 def test_labels_with_fractions_are_refused(cluster: rerank.Cluster) -> None:
     data, _ = data_from_arrays(TRAIN.X[:4], [0.5, 1.0, 0.0, 1.0], ["a", "a", "b", "b"])
     with pytest.raises(InvalidInputError, match="expected labels that are whole numbers up to 30 on a cluster"):
         cluster.train(rerank.LambdaMART(**SMALL), data)
 
 
-@SLOW
 def test_missing_lightgbm_is_one_line_with_the_extra(cluster: rerank.Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(ClusterError, match=r"pip install 'lucene-rerank\[cluster\]'"):

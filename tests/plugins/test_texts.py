@@ -141,6 +141,8 @@ def test_haystack_component_orders_documents_in_a_pipeline(
     pipeline = haystack.Pipeline()
     pipeline.add_component("ranker", RerankRanker(str(index.path), str(model_file), top_k=5))
     pipeline = haystack.Pipeline.loads(pipeline.dumps(), allowed_modules=["rerank.plugins.haystack"])
+    stored = pipeline.get_component("ranker").to_dict()
+    assert RerankRanker.from_dict(stored).to_dict() == stored
     query = collection.topics[QUERY]
     kept = pipeline.run({"ranker": {"query": query, "documents": documents}})["ranker"]["documents"]
     assert [(int(each.id), each.score) for each in kept] == expected[:5]
