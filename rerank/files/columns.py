@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import FileFormatError, shown
 from rerank.files.rows import refuse_repeats
-from rerank.files.source import LineFault, check_file, check_ids, chunks, is_header, of_line, text
+from rerank.files.source import FileLike, LineFault, check_file, check_ids, chunks, is_header, of_line, text
 from rerank.runtime.threads import NUMPY_THREADS
 from rerank.types import Floats, Ints, pointers
 from rerank.types.ids import ODD, Ids, Words, id_array, id_bytes, row_codes
@@ -126,7 +126,7 @@ class Rows:
     layout: Layout
 
 
-def read_table(path: str | Path, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> tuple[Ids, Ints, Rows]:
+def read_table(path: FileLike, layout: Layout, chunk_bytes: int = CHUNK_BYTES) -> tuple[Ids, Ints, Rows]:
     """Return query ids by first appearance, their pointers, and the rows of a file of columns, grouped by query.
 
     A document that is repeated within a query is refused.

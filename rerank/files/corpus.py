@@ -49,6 +49,7 @@ from rerank.files.rows import refuse_repeats
 from rerank.files.source import (
     BYTE_ORDER_MARK,
     MOST_BYTES,
+    FileLike,
     LineFault,
     check_ids,
     checked_path,
@@ -93,7 +94,7 @@ _TAG = re.compile(rf"<(/?)({'|'.join(ELEMENTS)})(?:\s[^<>]*)?>", re.IGNORECASE)
 _WITHIN = ("text within <DOC> and </DOC>", "Enclose or remove it", " \t\r\n\x1a")
 
 
-def data_set_name(path: str | Path) -> str | None:
+def data_set_name(path: FileLike) -> str | None:
     """Return NAME of `irds:NAME`, None for any other path."""
     text = str(path)
     return text.removeprefix(PREFIX) if text.startswith(PREFIX) else None
@@ -204,13 +205,13 @@ class CorpusDocument(dict[str, Any]):
 
 
 def read_documents(
-    path: str | Path, fields: Collection[str] | None = None, *, others: bool = False, encoding: str = "utf-8"
+    path: FileLike, fields: Collection[str] | None = None, *, others: bool = False, encoding: str = "utf-8"
 ) -> Iterator[CorpusDocument]:
     """Read documents one by one from JSONL.
 
     Parameters
     ----------
-    path : str or Path
+    path : str, Path or file object
         A file, or a folder of files; or `irds:NAME`, a data set of ir_datasets.
     fields : collection of str, optional
         Keys to read; all others are left out. All keys by default.

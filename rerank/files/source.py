@@ -9,6 +9,7 @@ A byte order mark is removed; text is UTF-8. Lines end in LF or CR LF; a CR alon
 
 from __future__ import annotations
 
+import atexit
 import gzip
 import hashlib
 import io
@@ -16,12 +17,14 @@ import json
 import math
 import os
 import re
+import shutil
 import stat
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import IO, Any, BinaryIO, TypeVar, cast
 
 import numpy as np
 
@@ -43,6 +46,7 @@ OTHERS = {  # beginning of a file: its format, and what makes UTF-8 text of it
 CHUNK_BYTES = 1 << 22
 MOST_BYTES = 1 << 27  # of a line, and of a text that is read as a whole
 Parsed = TypeVar("Parsed")
+FileLike = str | Path | IO[Any]
 HEADERS = frozenset(["id", "qid", "queryid", "topicid", "qno", "topicno", "querynumber", "topicnumber"])
 _DECODER = json.JSONDecoder()
 _BLANKS = re.compile(r"[\s,]*")
@@ -100,13 +104,29 @@ def id_text(name: str, value: object) -> str:
 
 
 def checked_path(path: Any) -> Path:
-    """Return a path; refuse anything else in one line."""
+    """Return a path, of a file object that of a copy of the rest of it; refuse anything else in one line."""
+    if callable(getattr(path, "read", None)):
+        return _copy(path)
     if not isinstance(path, str | os.PathLike) or set("\0\n") & set(str(path)):
         raise InvalidInputError(f"path: expected the name of a file, got {shown(repr(path))}. Pass it as text.")
     return Path(path)
 
 
-def check_file(path: str | Path, expected: str) -> Path:
+def _copy(file: IO[Any]) -> Path:
+    """Return the path of a file of the same name with what a file object still holds, until the process ends."""
+    try:
+        content = file.read()
+    except ValueError as fault:  # a closed file, or text of another encoding
+        message = f"file: expected one that can be read, got one that fails ({fault}). Open it anew."
+        raise InvalidInputError(message) from None
+    folder = Path(tempfile.mkdtemp(prefix="rerank-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    copied = folder / Path(str(getattr(file, "name", None) or "file")).name
+    copied.write_bytes(content.encode("utf8", "surrogatepass") if isinstance(content, str) else content)
+    return copied
+
+
+def check_file(path: FileLike, expected: str) -> Path:
     """Return the path of an input file."""
     path = checked_path(path)
     if stat.S_ISDIR(file_mode(path, expected)):

@@ -26,6 +26,7 @@ from pathlib import Path
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.corpus import data_set_name, data_set_topics
 from rerank.files.source import (
+    FileLike,
     LineFault,
     check_file,
     check_ids,
@@ -64,12 +65,12 @@ _NUMBER = re.compile(r"<(number|num|id|qid)\b[^<>]*>(?:\s*number\s*:)?([^<]*)(?:
 _TEXTS = [re.compile(rf"<{tag}\b[^<>]*>(.*?)</{tag}\s*>", re.IGNORECASE | re.DOTALL) for tag in XML_TEXTS]
 
 
-def read_topics(path: str | Path) -> Topics:
+def read_topics(path: FileLike) -> Topics:
     """Read topics.
 
     Parameters
     ----------
-    path : str or Path
+    path : str, Path or file object
         A file of two columns, TREC topics or JSONL, plain or gzip; or `irds:NAME`, a data set of ir_datasets.
 
     Returns
@@ -86,7 +87,7 @@ def read_topics(path: str | Path) -> Topics:
 
     """
     name = data_set_name(path)
-    source = Path(path) if name is not None else check_file(path, "a topics file")
+    source = Path(str(path)) if name is not None else check_file(path, "a topics file")
     entries = _entries(source) if name is None else ((None, *entry) for entry in data_set_topics(name))
     topics: dict[str, str] = {}
     blank: list[FileFormatError] = []

@@ -23,7 +23,16 @@ import numpy as np
 from rerank.errors import FileFormatError, InvalidInputError, shown
 from rerank.files.columns import RANK, Layout, read_table
 from rerank.files.corpus import data_set_name, data_set_qrels
-from rerank.files.source import LineFault, check_file, check_ids, finite_number, of_line, records
+from rerank.files.source import (
+    FileLike,
+    LineFault,
+    check_file,
+    check_ids,
+    checked_path,
+    finite_number,
+    of_line,
+    records,
+)
 from rerank.runtime.output import whole_file
 from rerank.types import Qrels, Run, query_rows
 from rerank.types.ids import sort_keys, trec_order
@@ -67,12 +76,12 @@ RUN = Layout(
 )
 
 
-def read_qrels(path: str | Path) -> Qrels:
+def read_qrels(path: FileLike) -> Qrels:
     """Read judgements.
 
     Parameters
     ----------
-    path : str or Path
+    path : str, Path or file object
         A TREC qrels file or one of BEIR, plain or gzip; or `irds:NAME`, a data set of ir_datasets.
 
     Returns
@@ -97,12 +106,12 @@ def read_qrels(path: str | Path) -> Qrels:
     return Qrels(query_ids, query_ptr, rows.doc_ids[order], rows.values[order])
 
 
-def read_run(path: str | Path) -> Run:
+def read_run(path: FileLike) -> Run:
     """Read a ranking.
 
     Parameters
     ----------
-    path : str or Path
+    path : str, Path or file object
         A TREC run file or one of MS MARCO, plain or gzip.
 
     Returns
@@ -119,12 +128,13 @@ def read_run(path: str | Path) -> Run:
         With the line, for a wrong number of columns, a score that is not finite, or a repeated document in a query.
 
     """
+    path = checked_path(path)
     query_ids, query_ptr, rows = read_table(path, RUN)
     if rows.layout is MSMARCO_RUN:
         if rows.values.min() != 1:
             raise FileFormatError(path, None, f"expected ranks from 1, got {rows.values.min()}. Correct the ranks.")
         rows = replace(rows, values=1.0 / rows.values, tag=UNNAMED)
-    of_line(Path(path), None, check_ids, "tag: ", (), [rows.tag])
+    of_line(path, None, check_ids, "tag: ", (), [rows.tag])
     order = trec_order(query_ptr, rows.values, rows.doc_ids)
     moved = np.flatnonzero(order != np.arange(len(order)))  # of most files few; nothing else uses the columns
     for column in (rows.doc_ids, rows.values):
