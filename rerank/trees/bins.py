@@ -565,17 +565,8 @@ def bin_with(
     position[order] = np.arange(len(order))
     for first, rows in row_blocks(X):
         codes = columns.blocks(rows, np.arange(len(rows)), n_threads).view(out.dtype)[:, :, 0]
-        _scatter(codes, position[first : first + len(rows)], out, n_threads)
+        out[:, position[first : first + len(rows)]] = codes
     return np.asarray(blocks)
-
-
-def _scatter(codes: NDArray[np.void], position: Ints, out: NDArray[np.void], n_threads: int) -> None:
-    """Write the codes (n_blocks, k) of some rows to their positions (k,) in out (n_blocks, n_rows)."""
-
-    def write(block: int) -> None:
-        out[block, position] = codes[block]
-
-    in_threads(write, range(len(out)), n_threads)
 
 
 def tree_values(tree: Tree, columns: Columns, blocks: NDArray[np.uint8]) -> Floats:
