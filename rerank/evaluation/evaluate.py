@@ -17,7 +17,7 @@ from rerank.files.lists import JudgementsLike, QrelsLike, RunLike, qrels_of, run
 from rerank.metrics.base import GEOMETRIC, LEAST, TEXT, TOTAL, Measure, RankedLists, SubtopicJudgements, ranks
 from rerank.metrics.registry import parse_measure, parse_measures
 from rerank.metrics.reliability import BINS, Reliability
-from rerank.types import Floats, Qrels, Run, joined_rows, pointers, query_rows
+from rerank.types import Floats, Ints, Qrels, Run, joined_rows, pointers, query_rows
 from rerank.types.frames import new_frame
 from rerank.types.ids import Ids, trec_order
 from rerank.types.query_table import Shown, counted
@@ -263,7 +263,7 @@ def ranked_lists(
     with_empty   whether a query of the run without a row is evaluated; a run file cannot contain it
     """
     check_scores(run)
-    labels, judged = _ranked_labels(qrels, run)
+    ordered, known = _ranked_labels(qrels, run, with_judged or options.judged_only)
     answered = np.array([query_id in qrels for query_id in run], dtype=np.bool_)
     if not with_empty:
         answered &= np.diff(run.query_ptr) > 0
@@ -272,32 +272,46 @@ def ranked_lists(
             f"run {run.name}: expected a query that is judged, got none (run has {next(iter(run), 'no query')!r}, "
             f"qrels have {next(iter(qrels), 'no query')!r}). Check that both use the same query ids."
         )
-    evaluated = np.repeat(answered, np.diff(run.query_ptr))
-    if options.depth is not None:
-        evaluated &= ranks(run.query_ptr) < options.depth
-    if options.judged_only:
-        evaluated &= judged & (labels >= 0)
+    evaluated, counts = _evaluated_rows(run.query_ptr, answered, ordered, known, options)
+    if evaluated is not None:
+        ordered = ordered[evaluated]
+        known = None if known is None else known[evaluated]
     query_ids = run.query_ids[answered]
-    counts = np.bincount(query_rows(run.query_ptr)[evaluated], minlength=len(run))[answered]
+    counts = counts[answered]
     if options.complete:
         present = set(query_ids.tolist())
         missing = [query_id for query_id in qrels if query_id not in present]
         query_ids = np.concatenate([query_ids, np.array(missing, dtype=np.str_)])
         counts = np.concatenate([counts, np.zeros(len(missing), dtype=np.int64)])
     zeros = qrels.count(0, query_ids) if with_judged else None
-    known = judged[evaluated] if with_judged else None
-    return RankedLists(labels[evaluated], pointers(counts), *qrels.ideal(query_ids), known, zeros), query_ids
+    return RankedLists(ordered, pointers(counts), *qrels.ideal(query_ids), known, zeros), query_ids
 
 
-def _ranked_labels(qrels: Qrels, run: Run) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return the label of every row in trec_eval's order, and whether it is judged."""
+def _ranked_labels(qrels: Qrels, run: Run, with_judged: bool) -> tuple[Floats, NDArray[np.bool_] | None]:
+    """Return the label of every row in trec_eval's order, and whether it is judged (None without `with_judged`)."""
     labels = np.zeros(run.n_rows)
-    judged = np.zeros(run.n_rows, dtype=np.bool_)
+    judged = np.zeros(run.n_rows if with_judged else 0, dtype=np.bool_)
     rows, qrels_rows = qrels.matches(run.query_ids, run.query_ptr, run.stored_ids)
     labels[rows] = qrels.labels[qrels_rows]
-    judged[rows] = True
+    if with_judged:
+        judged[rows] = True
     order = trec_order(run.query_ptr, run.scores, run.stored_ids)
-    return labels[order], judged[order]
+    return labels[order], judged[order] if with_judged else None
+
+
+def _evaluated_rows(
+    query_ptr: Ints, answered: NDArray[np.bool_], labels: Floats, judged: NDArray[np.bool_] | None, options: EvalOptions
+) -> tuple[NDArray[np.bool_] | None, Ints]:
+    """Return which rows are evaluated (None: all), and their number in each query."""
+    counts = np.diff(query_ptr)
+    if answered.all() and options.depth is None and not options.judged_only:
+        return None, counts
+    evaluated = np.repeat(answered, counts)
+    if options.depth is not None:
+        evaluated &= ranks(query_ptr) < options.depth
+    if options.judged_only and judged is not None:
+        evaluated &= judged & (labels >= 0)
+    return evaluated, np.bincount(query_rows(query_ptr)[evaluated], minlength=len(counts))
 
 
 def check_scores(run: Run) -> None:

@@ -220,7 +220,13 @@ def n_judged_zero(lists: RankedLists) -> Floats:
 
 def within(query_ptr: Ints, cutoff: int | None) -> NDArray[np.bool_]:
     """Return whether each row is within the cutoff."""
-    return ranks(query_ptr) < measure_depth(query_ptr, cutoff)
+    counts = np.diff(query_ptr)
+    if cutoff is None or cutoff >= counts.max(initial=0):
+        return np.ones(query_ptr[-1], dtype=np.bool_)
+    counted = np.minimum(counts, cutoff)
+    is_above = np.zeros(query_ptr[-1], dtype=np.bool_)
+    is_above[ranks(pointers(counted)) + np.repeat(query_ptr[:-1], counted)] = True
+    return is_above
 
 
 def measure_depth(query_ptr: Ints, cutoff: int | None) -> int:
