@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from rerank.clicks.record import Clicks
 from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.data import opened_parquet
 from rerank.files.lists import TopicsLike, topics_of
 from rerank.files.source import (
     LineFault,
@@ -280,31 +281,16 @@ def _csv_blocks(path: Path, delimiter: str) -> Blocks:
 
 
 def _parquet_blocks(path: Path) -> Blocks:
-    try:
-        import pyarrow as arrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise InvalidInputError(
-            f"{path}: expected pyarrow installed, which reads Parquet, got none. Run "
-            "`pip install lucene-rerank[parquet]`."
-        ) from error
-    try:
-        with parquet.ParquetFile(path) as file:
-            columns = _names_of_columns(path, None, list(file.schema_arrow.names))
-            first = 0
-            for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=list(columns.values())):
-                read = batch.to_pydict()
-                yield (
-                    range(first, first + batch.num_rows),
-                    {column: (name, read[name]) for column, name in columns.items()},
-                )
-                first += batch.num_rows
-    except (arrow.ArrowException, OSError) as fault:
-        if isinstance(fault, FileNotFoundError | FileFormatError):
-            raise
-        raise FileFormatError(
-            path, None, "expected a Parquet file, got something else or a damaged file. Write or fetch it anew."
-        ) from fault
+    with opened_parquet(path) as file:
+        columns = _names_of_columns(path, None, list(file.schema_arrow.names))
+        first = 0
+        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=list(columns.values())):
+            read = batch.to_pydict()
+            yield (
+                range(first, first + batch.num_rows),
+                {column: (name, read[name]) for column, name in columns.items()},
+            )
+            first += batch.num_rows
 
 
 Identity = tuple[str | None, str]  # what texts that are one have in common, None where they cannot be used; their name

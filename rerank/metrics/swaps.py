@@ -1,4 +1,7 @@
-"""Swap deltas by the formulas of average precision, reciprocal rank, ERR and pairs in the right order."""
+"""Swap deltas by the formulas of average precision, reciprocal rank, ERR and pairs in the right order.
+
+They are those of ranks i and j below i, above the diagonal of a block; the rest of it is 0.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,6 @@ def _zeros(out, n):  # type: ignore[no-untyped-def]
     """Return the block of a query with n documents, set to 0: a row for each of the first ones."""
     out[:] = 0.0
     return out.reshape(len(out) // max(n, 1), n)
-
-
-@helper()
-def _mirror(block):  # type: ignore[no-untyped-def]
-    """Copy what is above the diagonal to below it."""
-    for i in range(len(block)):
-        block[i, :i] = block[:i, i]
 
 
 @kernel(parallel=True)
@@ -52,7 +48,6 @@ def fill_ap(relevant, query_ptr, scales, cutoff, out, out_ptr):  # type: ignore[
             for j in range(i + 1, n):
                 if relevant[first + i] != relevant[first + j]:
                     block[i, j] = abs(upper[i] + (between[j] - between[i + 1]) - lower[j]) * scales[q]
-        _mirror(block)
 
 
 @helper()
@@ -85,7 +80,6 @@ def fill_rr(relevant, query_ptr, cutoff, out, out_ptr):  # type: ignore[no-untyp
                     continue
                 after = min(second, j) if i == best else i
                 block[i, j] = abs(_value(after, n, cutoff) - before)
-        _mirror(block)
 
 
 @kernel(parallel=True)
@@ -120,7 +114,6 @@ def fill_err(stopping, query_ptr, scales, cutoff, out, out_ptr):  # type: ignore
                 between += terms[j]
                 if stop_i != stop_j:
                     block[i, j] = abs(change) * scales[q]
-        _mirror(block)
 
 
 @kernel(parallel=True)
@@ -148,4 +141,3 @@ def fill_pairs(labels, balances, query_ptr, scales, out, out_ptr):  # type: igno
                 if gap != 0.0:
                     block[i, j] = abs(risen[j] - fallen + gap) * scales[q]
                 fallen -= gap
-        _mirror(block)
