@@ -12,10 +12,13 @@ from rerank.runtime.kernels import helper, kernel
 
 
 @helper()
-def _zeros(out, n):  # type: ignore[no-untyped-def]
-    """Return the block of a query with n documents, set to 0: a row for each of the first ones."""
-    out[:] = 0.0
-    return out.reshape(len(out) // max(n, 1), n)
+def _cleared_block(query_ptr, out, out_ptr, q):  # type: ignore[no-untyped-def]
+    """Return the first row of a query, its number of documents, and its block, set to 0: a row for each first rank."""
+    first = query_ptr[q]
+    n = query_ptr[q + 1] - first
+    block = out[out_ptr[q] : out_ptr[q + 1]]
+    block[:] = 0.0
+    return first, n, block.reshape(len(block) // max(n, 1), n)
 
 
 @kernel(parallel=True)
@@ -30,9 +33,7 @@ def fill_ap(relevant, query_ptr, scales, cutoff, out, out_ptr):  # type: ignore[
     the precision at j. Terms beyond the cutoff are 0.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first = query_ptr[q]
-        n = query_ptr[q + 1] - query_ptr[q]
-        block = _zeros(out[out_ptr[q] : out_ptr[q + 1]], n)
+        first, n, block = _cleared_block(query_ptr, out, out_ptr, q)
         upper = np.zeros(n)
         lower = np.zeros(n)
         between = np.zeros(n + 1)
@@ -67,9 +68,7 @@ def fill_rr(relevant, query_ptr, cutoff, out, out_ptr):  # type: ignore[no-untyp
     changes the measure.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first = query_ptr[q]
-        n = query_ptr[q + 1] - query_ptr[q]
-        block = _zeros(out[out_ptr[q] : out_ptr[q + 1]], n)
+        first, n, block = _cleared_block(query_ptr, out, out_ptr, q)
         hits = np.flatnonzero(relevant[first : first + n])
         best = hits[0] if len(hits) > 0 else n  # ranks from 0 of the first two relevant documents; n if there is none
         second = hits[1] if len(hits) > 1 else n
@@ -93,9 +92,7 @@ def fill_err(stopping, query_ptr, scales, cutoff, out, out_ptr):  # type: ignore
     between by the factor T_j / T_i, and the term of j to pi_j T_j / T_i R_i / j. The other terms do not change.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first = query_ptr[q]
-        n = query_ptr[q + 1] - query_ptr[q]
-        block = _zeros(out[out_ptr[q] : out_ptr[q + 1]], n)
+        first, n, block = _cleared_block(query_ptr, out, out_ptr, q)
         reached, terms = np.zeros(n), np.zeros(n)  # pi_r / r, and with R_r; 0 beyond the cutoff
         going_on = 1.0
         for rank in range(min(n, cutoff)):
@@ -129,9 +126,7 @@ def fill_pairs(labels, balances, query_ptr, scales, out, out_ptr):  # type: igno
     inverts the pair of i and j.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first = query_ptr[q]
-        n = query_ptr[q + 1] - query_ptr[q]
-        block = _zeros(out[out_ptr[q] : out_ptr[q + 1]], n)
+        first, n, block = _cleared_block(query_ptr, out, out_ptr, q)
         risen = balances[first : first + n].copy()  # of j, over the ranks between i and j
         for i in range(len(block)):
             fallen = 0.0  # of i, over the same ranks
