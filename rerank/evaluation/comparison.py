@@ -29,9 +29,9 @@ from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measures
 from rerank.runtime.arithmetic import log2_of
 from rerank.runtime.codec import finite
-from rerank.types import Floats, Ints, Qrels, Run, pointers
+from rerank.types import Floats, Ints, Qrels, Run
 from rerank.types.frames import new_frame
-from rerank.types.ids import Ids, trec_order
+from rerank.types.ids import Ids
 from rerank.types.query_table import Shown, counted, text_table
 
 DEFAULT_TEST = "t"
@@ -309,13 +309,9 @@ def _discount(rank: int | None) -> float:
 
 def _ranks(run: Run, query_id: str) -> dict[str, int]:
     """Return the rank of each document of a query, in trec_eval's order."""
-    if query_id not in run:
-        return {}
-    rows = run.rows(query_id)
-    doc_ids = run.doc_ids[rows]
-    scores = run.scores[rows]
-    order = trec_order(pointers([len(doc_ids)]), scores, doc_ids)
-    return {doc_id: rank for rank, doc_id in enumerate(doc_ids[order].tolist(), start=1)}
+    of_query = run.select(run.query_numbers([query_id]))
+    ordered = of_query.take(of_query.trec_order())
+    return {doc_id: rank for rank, doc_id in enumerate(ordered.doc_ids.tolist(), start=1)}
 
 
 MOVES = 6  # documents shown for each query
