@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
@@ -341,26 +341,22 @@ def _in_both(train: Source, test: Source) -> Iterator[Finding]:
     yield from _about(test, "error", both, "query {}" + f" is in {train.path} too", effect)
 
 
-def _near_topics(train: Source, test: Source) -> Iterator[Finding]:
-    """Test queries whose words are nearly those of a training query."""
-    words = [[_WORD.findall(text.lower()) for text in source.content.values()] for source in (train, test)]
-    yield from _near(train, test, "words", *words)
+def _words(text: str) -> list[str]:
+    """Return the words of a query."""
+    return _WORD.findall(text.lower())
 
 
-def _near_judgements(train: Source, test: Source) -> Iterator[Finding]:
-    """Test queries whose relevant documents are nearly those of a training query."""
-    relevant = [
-        [[doc_id for doc_id, label in labels.items() if label > 0] for _, labels in source.content.items()]
-        for source in (train, test)
-    ]
-    yield from _near(train, test, "relevant documents", *relevant)
+def _relevant(labels: Mapping[str, int]) -> list[str]:
+    """Return the relevant documents of a query."""
+    return [doc_id for doc_id, label in labels.items() if label > 0]
 
 
-def _near(
-    train: Source, test: Source, what: str, of_train: list[list[str]], of_test: list[list[str]]
-) -> Iterator[Finding]:
-    """Yield one finding about the test queries that are near a training query; those of equal ids are not counted."""
-    values, nearest = nearest_queries(of_train, of_test)
+def _near(what: str, names_of: Callable[[Any], list[str]], train: Source, test: Source) -> Iterator[Finding]:
+    """Yield one finding about the test queries that are near a training query; those of equal ids are not counted.
+
+    what, names_of  what the queries are compared by, and what returns it for the text or the labels of a query
+    """
+    values, nearest = nearest_queries(*([names_of(own) for _, own in part.content.items()] for part in (train, test)))
     queries = list(train.content)
     near = [
         f"query {shown(query_id)} is near {shown(queries[number])} of {train.path} (cosine of the {what} {value:.2f})"
@@ -417,6 +413,6 @@ CHECKS: tuple[tuple[tuple[str, ...], Callable[..., Iterator[Finding]]], ...] = (
     (("qrels", "run"), _judged_share),
     (("train_data", "test_data"), _in_both),
     (("train_qrels", "test_qrels"), _in_both),
-    (("train_topics", "test_topics"), _near_topics),
-    (("train_qrels", "test_qrels"), _near_judgements),
+    (("train_topics", "test_topics"), partial(_near, "words", _words)),
+    (("train_qrels", "test_qrels"), partial(_near, "relevant documents", _relevant)),
 )

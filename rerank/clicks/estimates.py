@@ -71,22 +71,15 @@ class Cells:
         chosen = clicks if rows is None else clicks.select(rows)
         n_documents = max(len(clicks.doc_ids), 1)
         n_positions = clicks.n_positions
-        keys = chosen.query.astype(np.int64)
-        for values, size in ((chosen.document, n_documents), (chosen.position - 1, n_positions), (chosen.clicked, 2)):
-            keys *= size
-            keys += values
-        keys.sort()
-        starts = np.flatnonzero(np.diff(keys, prepend=-1) != 0)
-        counts = np.diff(starts, append=len(keys))
-        cell = keys[starts] >> 1
-        first = np.flatnonzero(np.diff(cell, prepend=-1) != 0)
-        impressions = np.add.reduceat(counts, first) if len(first) else counts
-        clicked = np.bincount(np.cumsum(np.diff(cell, prepend=-1) != 0) - 1, counts * (keys[starts] & 1), len(first))
-        pairs, place = np.divmod(cell[first], n_positions)
-        pair = np.cumsum(np.diff(pairs, prepend=-1) != 0) - 1
-        query, document = np.divmod(pairs[np.diff(pairs, prepend=-1) != 0], n_documents)
-        floats = impressions.astype(np.float64), clicked.astype(np.float64)
-        return cls(pair, place, *floats, query.astype(np.int32), document.astype(np.int32), n_positions)
+        pair_of_row = chosen.query.astype(np.int64) * n_documents + chosen.document
+        cells, row, counts = np.unique(
+            pair_of_row * n_positions + (chosen.position - 1), return_inverse=True, return_counts=True
+        )
+        pairs, place = np.divmod(cells, n_positions)
+        numbers, pair = np.unique(pairs, return_inverse=True)
+        query, document = (part.astype(np.int32) for part in np.divmod(numbers, n_documents))
+        clicked = np.bincount(row, chosen.clicked, len(cells)).astype(np.float64)
+        return cls(pair, place, counts.astype(np.float64), clicked, query, document, n_positions)
 
     @property
     def n_pairs(self) -> int:

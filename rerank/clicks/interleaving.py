@@ -242,10 +242,10 @@ def interleave(
     while len(made.documents) < k:
         if (len(made.documents) - n_common) % 2 == 0:
             turn = int(random.integers(2))
-        best = _best_remaining((first, second), made.documents)
-        if best is None:
+        remaining = [[name for name in ranking if name not in made.documents] for ranking in (first, second)]
+        if not all(remaining):
             break
-        made.documents.append(best[turn])
+        made.documents.append(remaining[turn][0])
         made.sides.append(turn)
         made.credits.append(1.0)
         turn = 1 - turn
@@ -255,9 +255,3 @@ def interleave(
         made.sides.extend([side] * len(rest))
         made.credits.extend([0.0] * len(rest))
     return made
-
-
-def _best_remaining(rankings: tuple[Sequence[str], Sequence[str]], shown: Sequence[str]) -> tuple[str, str] | None:
-    """Return the best document of each ranking that is not shown; None where one has no more."""
-    best = [next((document for document in ranking if document not in shown), None) for ranking in rankings]
-    return None if best[0] is None or best[1] is None else (best[0], best[1])

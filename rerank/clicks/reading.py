@@ -34,14 +34,24 @@ from numpy.typing import NDArray
 
 from rerank.clicks.record import Clicks
 from rerank.errors import FileFormatError, InvalidInputError, shown
+from rerank.files.data import opened_parquet
 from rerank.files.lists import TopicsLike, topics_of
-from rerank.files.source import LineFault, check_file, checked_path, chunks, json_object, of_line, text
+from rerank.files.source import (
+    LineFault,
+    check_file,
+    checked_path,
+    chunks,
+    filled_lines,
+    json_object,
+    of_line,
+    text,
+    text_lines,
+)
 from rerank.runtime.codec import is_unicode
 from rerank.runtime.output import whole_file
 from rerank.types.ids import ID_RULE, MOST_LETTERS, first_broken, id_array
 
 log = logging.getLogger("rerank")
-CHUNK_BYTES = 1 << 25
 ROWS_AT_ONCE = 1 << 18
 ROWS_WRITTEN = 1 << 16
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -230,13 +240,12 @@ def _names_of_columns(path: Path, line: int | None, names: list[str]) -> dict[st
 
 def _json_blocks(path: Path) -> Blocks:
     columns: dict[str, str] = {}
-    for first, chunk in chunks(path, CHUNK_BYTES):
-        lines = [(line, raw) for line, raw in enumerate(_texts(path, first, chunk), first) if raw.strip()]
-        objects = _objects(path, lines)
-        if objects:
-            columns = columns or _names_of_columns(path, lines[0][0], list(objects[0]))
-            values = {column: (name, [members.get(name) for members in objects]) for column, name in columns.items()}
-            yield [line for line, _ in lines], values
+    lines = filled_lines(path)
+    while some := list(islice(lines, ROWS_AT_ONCE)):
+        objects = _objects(path, some)
+        columns = columns or _names_of_columns(path, some[0][0], list(objects[0]))
+        values = {column: (name, [members.get(name) for members in objects]) for column, name in columns.items()}
+        yield [line for line, _ in some], values
 
 
 def _objects(path: Path, lines: Sequence[tuple[int, str]]) -> list[dict[str, Any]]:
@@ -251,13 +260,12 @@ def _objects(path: Path, lines: Sequence[tuple[int, str]]) -> list[dict[str, Any
 
 
 def _csv_blocks(path: Path, delimiter: str) -> Blocks:
-    names: list[str] = []
-    for first, chunk in chunks(path, CHUNK_BYTES):
-        reader = csv.reader(_texts(path, first, chunk), delimiter=delimiter)
-        rows = [(first + reader.line_num - 1, row) for row in reader if "".join(row).strip() or len(row) > 1]
-        if not names and rows:
-            names = rows.pop(0)[1]
-        columns = _names_of_columns(path, first, names)
+    reader = csv.reader((line for _, line in text_lines(path)), delimiter=delimiter)
+    filled = ((reader.line_num, row) for row in reader if "".join(row).strip() or len(row) > 1)
+    first_line, names = next(filled, (1, []))
+    columns = _names_of_columns(path, first_line, names)
+    numbers = {column: names.index(name) for column, name in columns.items()}
+    while rows := list(islice(filled, ROWS_AT_ONCE)):
         for line, row in rows:
             if len(row) != len(names):
                 raise FileFormatError(
@@ -266,47 +274,23 @@ def _csv_blocks(path: Path, delimiter: str) -> Blocks:
                     f"expected {len(names)} columns, as in the first line, got {len(row)}. Put a field with a "
                     "separator into quotes.",
                 )
-        numbers = {column: names.index(name) for column, name in columns.items()}
         values = {
             column: (columns[column], [row[number] or None for _, row in rows]) for column, number in numbers.items()
         }
         yield [line for line, _ in rows], values
 
 
-def _texts(path: Path, first: int, chunk: bytes) -> list[str]:
-    """Return the lines of a chunk as text; the fault of a byte that is none is that of its line."""
-    lines = chunk.split(b"\n")
-    if chunk.isascii() and b"\0" not in chunk:
-        return [raw.removesuffix(b"\r").decode() for raw in lines]
-    return [of_line(path, line, text, raw.removesuffix(b"\r")) for line, raw in enumerate(lines, first)]
-
-
 def _parquet_blocks(path: Path) -> Blocks:
-    try:
-        import pyarrow as arrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise InvalidInputError(
-            f"{path}: expected pyarrow installed, which reads Parquet, got none. Run "
-            "`pip install lucene-rerank[parquet]`."
-        ) from error
-    try:
-        with parquet.ParquetFile(path) as file:
-            columns = _names_of_columns(path, None, list(file.schema_arrow.names))
-            first = 0
-            for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=list(columns.values())):
-                read = batch.to_pydict()
-                yield (
-                    range(first, first + batch.num_rows),
-                    {column: (name, read[name]) for column, name in columns.items()},
-                )
-                first += batch.num_rows
-    except (arrow.ArrowException, OSError) as fault:
-        if isinstance(fault, FileNotFoundError | FileFormatError):
-            raise
-        raise FileFormatError(
-            path, None, "expected a Parquet file, got something else or a damaged file. Write or fetch it anew."
-        ) from fault
+    with opened_parquet(path) as file:
+        columns = _names_of_columns(path, None, list(file.schema_arrow.names))
+        first = 0
+        for batch in file.iter_batches(batch_size=ROWS_AT_ONCE, columns=list(columns.values())):
+            read = batch.to_pydict()
+            yield (
+                range(first, first + batch.num_rows),
+                {column: (name, read[name]) for column, name in columns.items()},
+            )
+            first += batch.num_rows
 
 
 Identity = tuple[str | None, str]  # what texts that are one have in common, None where they cannot be used; their name

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from rerank.errors import InvalidInputError
 from rerank.types import Floats, Ints, Topics, joined_rows, query_rows
 from rerank.types.ids import Ids, id_array
-from rerank.types.query_table import Shown, counted
+from rerank.types.query_table import Shown, counted, numbered
 from rerank.types.ranking_data import Preferences
 
 Numbers = NDArray[np.int32]
@@ -228,9 +228,8 @@ COLUMNS = ("query", "document", "position", "clicked", "session", "time", "ranke
 
 def _numbered(names: ArrayLike) -> tuple[Ids, Numbers]:
     """Return the distinct names by first appearance, and the number of each name."""
-    distinct, first, inverse = np.unique(id_array(names), return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    return distinct[order], np.argsort(order).astype(np.int32)[inverse.reshape(-1)]
+    distinct, number = numbered(id_array(names))
+    return distinct, number.astype(np.int32)
 
 
 PAIRS_AT_ONCE = 1 << 24

@@ -29,9 +29,9 @@ from rerank.metrics.base import MEAN
 from rerank.metrics.registry import parse_measures
 from rerank.runtime.arithmetic import log2_of
 from rerank.runtime.codec import finite
-from rerank.types import Floats, Ints, Qrels, Run, pointers
+from rerank.types import Floats, Ints, Qrels, Run
 from rerank.types.frames import new_frame
-from rerank.types.ids import Ids, trec_order
+from rerank.types.ids import Ids
 from rerank.types.query_table import Shown, counted, text_table
 
 DEFAULT_TEST = "t"
@@ -113,24 +113,21 @@ class Comparison(Shown):
     def differences(self) -> dict[str, dict[str, PairedDifference]]:
         """`differences[run][measure]`, over the queries of both the run and the baseline, of `compared` measures."""
         vectors = {pair: self._difference(*pair) for pair in self.pairs}
-        differences: dict[str, dict[str, PairedDifference]] = {run: {} for run in self.systems}
+        of_pairs: dict[tuple[str, str], PairedDifference] = {}
         for size in {len(vector) for vector in vectors.values()}:
             keys = [key for key, vector in vectors.items() if len(vector) == size]
             block = np.column_stack([vectors[key] for key in keys])
-            for (run, measure), difference in zip(
-                keys, paired_differences(block, self.samples, self.seed), strict=True
-            ):
-                differences[run][measure] = difference
-        return differences
+            of_pairs |= zip(keys, paired_differences(block, self.samples, self.seed), strict=True)
+        return self._by_run(of_pairs)
 
     @cached_property
     def p_values(self) -> dict[str, dict[str, float]]:
         """`p_values[run][measure]` of `test`, corrected over all runs and `compared` measures."""
         raw = [self.differences[run][measure].p_values[self.test] for run, measure in self.pairs]
-        p_values: dict[str, dict[str, float]] = {run: {} for run in self.systems}
-        for (run, measure), p_value in zip(self.pairs, corrected(raw, self.correction), strict=True):
-            p_values[run][measure] = p_value
-        return p_values
+        return self._by_run(dict(zip(self.pairs, corrected(raw, self.correction), strict=True)))
+
+    def _by_run(self, of_pairs: Mapping[tuple[str, str], Any]) -> dict[str, dict[str, Any]]:
+        return {run: {measure: of_pairs[run, measure] for measure in self.compared} for run in self.systems}
 
     def to_frame(self, per_query: bool = False) -> Any:
         """Return a pandas DataFrame."""
@@ -312,13 +309,9 @@ def _discount(rank: int | None) -> float:
 
 def _ranks(run: Run, query_id: str) -> dict[str, int]:
     """Return the rank of each document of a query, in trec_eval's order."""
-    if query_id not in run:
-        return {}
-    rows = run.rows(query_id)
-    doc_ids = run.doc_ids[rows]
-    scores = run.scores[rows]
-    order = trec_order(pointers([len(doc_ids)]), scores, doc_ids)
-    return {doc_id: rank for rank, doc_id in enumerate(doc_ids[order].tolist(), start=1)}
+    of_query = run.select(run.query_numbers([query_id]))
+    ordered = of_query.take(of_query.trec_order())
+    return {doc_id: rank for rank, doc_id in enumerate(ordered.doc_ids.tolist(), start=1)}
 
 
 MOVES = 6  # documents shown for each query

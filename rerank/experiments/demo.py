@@ -45,11 +45,10 @@ def library_collection(root: str | Path | None = None) -> Collection:
     documents: list[dict[str, str]] = []
     topics: dict[str, str] = {}
     judgements: dict[str, dict[str, int]] = {}
-    names: set[str] = set()
+    texts: dict[str, str] = {}
     for name, text in _docstrings(Path(root or sysconfig.get_paths()["stdlib"])):
-        if name in names:
-            continue
-        names.add(name)
+        texts.setdefault(name, text)
+    for name, text in texts.items():
         first, _, rest = text.partition("\n\n")
         if rest.strip() and len(text) > SHORTEST_DOCSTRING:
             query_id = f"q{len(topics) + 1}"

@@ -395,10 +395,11 @@ class Measure(ABC):
         return None
 
     def fill_swap_deltas(self, lists: RankedLists, out: Floats, out_ptr: Ints) -> None:
-        """Fill `out` with |ΔM_ij| of swapping ranks i and j of each query, for i among its first ranks and any j.
+        """Fill `out` with |ΔM_ij| of swapping ranks i and j of each query, for i among its first ranks and any j > i.
 
-        Query q with n documents has out[out_ptr[q] : out_ptr[q + 1]], a row of n numbers for each of these i; out_ptr
-        is int64 (n_queries + 1,). Training reads the swap weights of a separable measure in place of this.
+        Query q with n documents has out[out_ptr[q] : out_ptr[q + 1]], a row of n numbers for each of these i, of which
+        those up to i are not read; out_ptr is int64 (n_queries + 1,). Training reads the swap weights of a separable
+        measure in place of this.
 
         A measure without a formula is computed again after every swap of two different labels, which takes tenths of a
         second for a list of 1,000 documents (`benchmarks swaps`).
@@ -458,7 +459,6 @@ def fill_by_recomputing(scores: Scores, lists: RankedLists, out: Floats, out_ptr
             i = upper[start : start + at_once]
             j = lower[start : start + at_once]
             block[i, j] = np.abs(_after_swaps(scores, labels, ideal, i, j) - before)
-        block[:, : len(block)] += block[:, : len(block)].T.copy()  # below the diagonal it is 0
 
 
 def _after_swaps(scores: Scores, labels: Floats, ideal: Floats, i: Ints, j: Ints) -> Floats:

@@ -39,10 +39,13 @@ CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _COUNTS = ["num_q", "num_ret", "num_rel", "num_rel_ret"]
 _SETS = ["set_P", "set_relative_P", "set_recall", "set_map", "set_F"]
 _OFFICIAL = [*_COUNTS, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"]
-_FURTHER = ["relstring", "recall", "infAP", "gm_bpref", "Rprec_mult", "utility", "11pt_avg", "binG", "G", "ndcg"]
-_FURTHER += ["ndcg_rel", "Rndcg", "ndcg_cut", "map_cut", "relative_P", "success"]
 GROUPS = {
-    "all_trec": [*_OFFICIAL, *_FURTHER, *_SETS, "num_nonrel_judged_ret", "rbp", "rbp_resid", "unj"],
+    "all_trec": [
+        *_OFFICIAL,
+        *("relstring", "recall", "infAP", "gm_bpref", "Rprec_mult", "utility", "11pt_avg", "binG", "G", "ndcg"),
+        *("ndcg_rel", "Rndcg", "ndcg_cut", "map_cut", "relative_P", "success"),
+        *(*_SETS, "num_nonrel_judged_ret", "rbp", "rbp_resid", "unj"),
+    ],
     "official": _OFFICIAL,
     "set": [*_COUNTS, "utility", *_SETS],
 }

@@ -1,4 +1,7 @@
-"""Swap deltas by the formulas of average precision, reciprocal rank, ERR and pairs in the right order."""
+"""Swap deltas by the formulas of average precision, reciprocal rank, ERR and pairs in the right order.
+
+They are those of ranks i and j below i, above the diagonal of a block; the rest of it is 0.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,13 @@ from rerank.runtime.kernels import helper, kernel
 
 
 @helper()
-def _zeros(out, n):  # type: ignore[no-untyped-def]
-    """Return the block of a query with n documents, set to 0: a row for each of the first ones."""
-    out[:] = 0.0
-    return out.reshape(len(out) // max(n, 1), n)
-
-
-@helper()
-def _mirror(block):  # type: ignore[no-untyped-def]
-    """Copy what is above the diagonal to below it."""
-    for i in range(len(block)):
-        block[i, :i] = block[:i, i]
+def _cleared_block(query_ptr, out, out_ptr, q):  # type: ignore[no-untyped-def]
+    """Return the first row of a query, its number of documents, and its block, set to 0: a row for each first rank."""
+    first = query_ptr[q]
+    n = query_ptr[q + 1] - first
+    block = out[out_ptr[q] : out_ptr[q + 1]]
+    block[:] = 0.0
+    return first, n, block.reshape(len(block) // max(n, 1), n)
 
 
 @kernel(parallel=True)
@@ -34,9 +33,7 @@ def fill_ap(relevant, query_ptr, scales, cutoff, out, out_ptr):  # type: ignore[
     the precision at j. Terms beyond the cutoff are 0.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first = query_ptr[q]
-        n = query_ptr[q + 1] - query_ptr[q]
-        block = _zeros(out[out_ptr[q] : out_ptr[q + 1]], n)
+        first, n, block = _cleared_block(query_ptr, out, out_ptr, q)
         upper = np.zeros(n)
         lower = np.zeros(n)
         between = np.zeros(n + 1)
@@ -52,7 +49,6 @@ def fill_ap(relevant, query_ptr, scales, cutoff, out, out_ptr):  # type: ignore[
             for j in range(i + 1, n):
                 if relevant[first + i] != relevant[first + j]:
                     block[i, j] = abs(upper[i] + (between[j] - between[i + 1]) - lower[j]) * scales[q]
-        _mirror(block)
 
 
 @helper()
@@ -72,9 +68,7 @@ def fill_rr(relevant, query_ptr, cutoff, out, out_ptr):  # type: ignore[no-untyp
     changes the measure.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first = query_ptr[q]
-        n = query_ptr[q + 1] - query_ptr[q]
-        block = _zeros(out[out_ptr[q] : out_ptr[q + 1]], n)
+        first, n, block = _cleared_block(query_ptr, out, out_ptr, q)
         hits = np.flatnonzero(relevant[first : first + n])
         best = hits[0] if len(hits) > 0 else n  # ranks from 0 of the first two relevant documents; n if there is none
         second = hits[1] if len(hits) > 1 else n
@@ -85,7 +79,6 @@ def fill_rr(relevant, query_ptr, cutoff, out, out_ptr):  # type: ignore[no-untyp
                     continue
                 after = min(second, j) if i == best else i
                 block[i, j] = abs(_value(after, n, cutoff) - before)
-        _mirror(block)
 
 
 @kernel(parallel=True)
@@ -99,9 +92,7 @@ def fill_err(stopping, query_ptr, scales, cutoff, out, out_ptr):  # type: ignore
     between by the factor T_j / T_i, and the term of j to pi_j T_j / T_i R_i / j. The other terms do not change.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first = query_ptr[q]
-        n = query_ptr[q + 1] - query_ptr[q]
-        block = _zeros(out[out_ptr[q] : out_ptr[q + 1]], n)
+        first, n, block = _cleared_block(query_ptr, out, out_ptr, q)
         reached, terms = np.zeros(n), np.zeros(n)  # pi_r / r, and with R_r; 0 beyond the cutoff
         going_on = 1.0
         for rank in range(min(n, cutoff)):
@@ -120,7 +111,6 @@ def fill_err(stopping, query_ptr, scales, cutoff, out, out_ptr):  # type: ignore
                 between += terms[j]
                 if stop_i != stop_j:
                     block[i, j] = abs(change) * scales[q]
-        _mirror(block)
 
 
 @kernel(parallel=True)
@@ -136,9 +126,7 @@ def fill_pairs(labels, balances, query_ptr, scales, out, out_ptr):  # type: igno
     inverts the pair of i and j.
     """
     for q in prange(query_ptr.shape[0] - 1):
-        first = query_ptr[q]
-        n = query_ptr[q + 1] - query_ptr[q]
-        block = _zeros(out[out_ptr[q] : out_ptr[q + 1]], n)
+        first, n, block = _cleared_block(query_ptr, out, out_ptr, q)
         risen = balances[first : first + n].copy()  # of j, over the ranks between i and j
         for i in range(len(block)):
             fallen = 0.0  # of i, over the same ranks
@@ -148,4 +136,3 @@ def fill_pairs(labels, balances, query_ptr, scales, out, out_ptr):  # type: igno
                 if gap != 0.0:
                     block[i, j] = abs(risen[j] - fallen + gap) * scales[q]
                 fallen -= gap
-        _mirror(block)

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import get_num_threads, prange
@@ -83,7 +83,7 @@ class Ranking(NamedTuple):
     orders : int32 array of shape (n_rows,)
         Columns of each query in any order. A call sorts them by score as far as the truncation level.
     sigma, truncation_level, normalize
-        As in `LambdaRankObjective`.
+        As in `LambdaObjective`.
 
     """
 
@@ -110,18 +110,14 @@ class Columns(NamedTuple):
     hess: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class LambdaRankObjective(Objective):
-    """Gradients of LambdaRank for one set of queries and a separable measure.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LambdaObjective(Objective):
+    """What the gradients of LambdaRank have in common for all measures.
 
     Parameters
     ----------
-    query_ptr : int64 array of shape (n_queries + 1,)
-        Rows of query q are [query_ptr[q], query_ptr[q + 1]).
     weights : float64 array of shape (n_queries,)
         Multiplied into the gradients of each query.
-    swap : SwapWeights
-        Gains, discounts and inverse norms of the measure: the larger gain is the better label.
     sigma : float
         Slope of the logistic, 1 / score unit. With Newton leaves it only sets the unit of the scores that trees add, so
         that it makes no difference to a model that starts from 0 (section 7).
@@ -134,13 +130,28 @@ class LambdaRankObjective(Objective):
 
     """
 
-    query_ptr: Ints
     weights: Floats
-    swap: SwapWeights
     sigma: float = 1.0
     truncation_level: int = 30
     normalize: bool = True
     row_weights: Floats = field(default_factory=partial(np.empty, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class LambdaRankObjective(LambdaObjective):
+    """Gradients of LambdaRank for one set of queries and a separable measure.
+
+    Parameters
+    ----------
+    query_ptr : int64 array of shape (n_queries + 1,)
+        Rows of query q are [query_ptr[q], query_ptr[q + 1]).
+    swap : SwapWeights
+        Gains, discounts and inverse norms of the measure: the larger gain is the better label.
+
+    """
+
+    query_ptr: Ints
+    swap: SwapWeights
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
@@ -383,29 +394,20 @@ class RankedBatch(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class BlockLambdaRankObjective(Objective):
+class BlockLambdaRankObjective(LambdaObjective):
     """Gradients of LambdaRank for one set of queries and any measure.
 
     Parameters
     ----------
     lists : RankedLists
         Labels in the order of the data, and those of the ideal.
-    weights : float64 array of shape (n_queries,)
-        Multiplied into the gradients of each query.
     measure : Measure
         Its swap deltas are computed at every call.
-    sigma, truncation_level, normalize, row_weights
-        As in `LambdaRankObjective`.
 
     """
 
     lists: RankedLists
-    weights: Floats
     measure: Measure
-    sigma: float = 1.0
-    truncation_level: int = 30
-    normalize: bool = True
-    row_weights: Floats = field(default_factory=partial(np.empty, 0))
 
     def gradients(self, scores: Floats, grad: Floats, hess: Floats) -> None:
         """Fill grad and hess (n_rows,) float64 with the cost's derivatives at `scores` (n_rows,) float64."""
@@ -544,7 +546,7 @@ def lambdarank_for(
     truncation_level: int = 30,
     normalize: bool = True,
     row_weights: Floats = UNWEIGHTED,
-) -> LambdaRankObjective | BlockLambdaRankObjective:
+) -> LambdaObjective:
     """Return the LambdaRank objective of a measure.
 
     lists        labels in the order of the data, not of a ranking, and those of the ideal
@@ -568,10 +570,11 @@ def lambdarank_for(
         )
     deep = measure.cut_for_training(truncation_level)
     swap = deep.swap_weights(lists)
+    how: dict[str, Any] = {"weights": weights, "sigma": sigma, "normalize": normalize, "row_weights": row_weights}
     if swap is None:
-        return BlockLambdaRankObjective(lists, weights, deep, sigma, truncation_level, normalize, row_weights)
-    how = sigma, deep.cutoff or truncation_level, normalize, row_weights
-    return LambdaRankObjective(lists.query_ptr, weights, swap, *how)
+        return BlockLambdaRankObjective(lists, deep, truncation_level=truncation_level, **how)
+    level = deep.cutoff or truncation_level
+    return LambdaRankObjective(lists.query_ptr, swap, truncation_level=level, **how)
 
 
 def order_matters(measure: Measure, lists: RankedLists) -> NDArray[np.bool_]:

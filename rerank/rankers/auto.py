@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.metrics.registry import parse_measure
-from rerank.objectives.lambdarank import BlockLambdaRankObjective, LambdaRankObjective, lambdarank_for
+from rerank.objectives.lambdarank import LambdaObjective, lambdarank_for
 from rerank.rankers.arrays import numbered_names, zeros_of
 from rerank.rankers.boosted import FEW, SOME, BoostedTrees, LambdaMART
 from rerank.rankers.imported import Imported
@@ -452,7 +452,7 @@ def _centred(train: TrainingSet) -> tuple[Floats, Floats]:
     return (inputs - np.repeat(means, sizes, axis=0)) / scales, scales
 
 
-def newton_step(objective: LambdaRankObjective | BlockLambdaRankObjective, inputs: Floats, weights: Floats) -> Floats:
+def newton_step(objective: LambdaObjective, inputs: Floats, weights: Floats) -> Floats:
     """Return (H + ridge)^-1 g of a linear stage for inputs (n_rows, n_inputs) at weights (n_inputs,), both float64."""
     scores = product(inputs, weights)
     grad, hess = np.empty((2, len(inputs)))

@@ -55,10 +55,10 @@ from rerank.retrieval.mixture import TOLERANCE, Lines, best_share
 from rerank.runtime.codec import Choice, Flag, Number, Whole, at
 from rerank.runtime.progress import track
 from rerank.trees.bins import BinnedData, Bins, Columns, bin_rows, bin_with, tree_values
-from rerank.trees.boost import Booster, BoostTask, Gradients, StepLength
+from rerank.trees.boost import Booster, Gradients, StepLength
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import MOST_CATEGORIES, Forest
-from rerank.trees.grow import SPLIT_RULES, TreeLimits
+from rerank.trees.grow import SPLIT_RULES
 from rerank.trees.score import score_rows
 from rerank.trees.structures import (
     AUTO,
@@ -67,6 +67,7 @@ from rerank.trees.structures import (
     Directions,
     FeatureGroups,
     SplitConstraints,
+    TreeLimits,
     category_mask,
     check_codes,
 )
@@ -432,18 +433,19 @@ class BoostedTrees(ForestRanker):
             raise InvalidInputError(f"{place} subsample below 1 beside 'mvs', got 1. Set e.g. subsample=0.1.")
         if samples_rows and self.split != "newton":
             raise InvalidInputError(f"{place} split='newton' beside 'mvs', got {self.split!r}. Leave split out.")
-        sizes = self._sizes
         limits = TreeLimits(
-            sizes.num_leaves,
+            self._sizes.num_leaves,
             self.max_depth or -1,
-            sizes.min_child_samples,
+            self._sizes.min_child_samples,
             self.min_child_weight,
             self.min_split_gain,
             self.reg_alpha,
             self.reg_lambda,
         )
         of_rows = np.repeat(train.weights, np.diff(train.query_ptr))
-        task = BoostTask(
+        return Booster(
+            self._gradients(objective),
+            numba.get_num_threads(),
             data,
             train.query_ptr,
             start,
@@ -459,7 +461,6 @@ class BoostedTrees(ForestRanker):
             self._step_length(train),
             self._constraints(train, data.columns.bins.is_category),
         )
-        return Booster(task, self._gradients(objective), numba.get_num_threads())
 
     def _constraints(self, train: TrainingSet, is_category: NDArray[np.bool_]) -> SplitConstraints | None:
         """Return the constraints of the features, None without any."""

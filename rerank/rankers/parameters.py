@@ -52,43 +52,42 @@ SAME = {  # other names of parameters of rankers
     "metric": "metrics eval_metric loss_function",
     "base": "init_model xgb_model init",
 }
-_TREES = "Trees grow by leaves on bins, on the CPU: leave it out"
-_LOG = "What is logged follows Python's logging (logging.getLogger('rerank')): leave it out"
-_GAINS = (
-    "Gains are part of the measure: metric=\"nDCG(dcg='exp-log2')@10\" has LightGBM's 2^label - 1, 'nDCG@10' the label "
-    "itself: give other gains as labels"
-)
-_IMPORTANCE = "feature_importances_ are total gains, as importance_type='gain': leave it out"
-_WEIGHT = "Weigh queries in fit(sample_weight=), or leave it out"
-ELSEWHERE = {  # parameters without a counterpart, by the sentence that says what to do
-    "The objective is the measure: metric=, e.g. 'nDCG@10'; another loss is another ranker (see `rerank train -h`)": (
-        "objective obj application loss"
+ELSEWHERE = {  # parameters without a counterpart, and the sentence that says what to do
+    "objective obj application loss": (
+        "The objective is the measure: metric=, e.g. 'nDCG@10'; another loss is another ranker (see `rerank train -h`)"
     ),
-    "The cut-off is part of the measure: metric='nDCG@5' in place of eval_at=5": "eval_at ndcg_eval_at ndcg_at",
-    _GAINS: "label_gain ndcg_exp_gain",
-    _LOG: "verbose verbosity verbose_eval silent logging_level",
-    "Pass it to fit: fit(..., callbacks=[function])": "callbacks callback",
-    "Pass it to fit: fit(..., eval_set=valid)": "eval_set eval_group eval_qid validation_fraction",
-    _IMPORTANCE: "importance_type",
-    "Trees are boosted as gbdt; for another model name another ranker (see `rerank train -h`)": (
-        "boosting_type boosting boost booster"
+    "eval_at ndcg_eval_at ndcg_at": "The cut-off is part of the measure: metric='nDCG@5' in place of eval_at=5",
+    "label_gain ndcg_exp_gain": (
+        "Gains are part of the measure: metric=\"nDCG(dcg='exp-log2')@10\" has LightGBM's 2^label - 1, 'nDCG@10' the "
+        "label itself: give other gains as labels"
     ),
-    _TREES: "tree_method device device_type grow_policy predictor gpu_id force_row_wise force_col_wise linear_tree "
-    "deterministic tree_learner subsample_for_bin bin_construct_sample_cnt enable_bundle",
-    "Queries are drawn for each tree where subsample is below 1: leave it out": (
-        "subsample_freq bagging_freq bagging_by_query"
+    "verbose verbosity verbose_eval silent logging_level": (
+        "What is logged follows Python's logging (logging.getLogger('rerank')): leave it out"
     ),
-    "Rows are drawn by their gradients with data_sample_strategy='mvs' and subsample: leave it out": (
-        "top_rate other_rate"
+    "callbacks callback": "Pass it to fit: fit(..., callbacks=[function])",
+    "eval_set eval_group eval_qid validation_fraction": "Pass it to fit: fit(..., eval_set=valid)",
+    "importance_type": "feature_importances_ are total gains, as importance_type='gain': leave it out",
+    "boosting_type boosting boost booster": (
+        "Trees are boosted as gbdt; for another model name another ranker (see `rerank train -h`)"
     ),
-    "Categories are a parameter of boosted trees, categorical_feature=, and their splits have LightGBM's constants": (
-        "enable_categorical max_cat_to_onehot cat_smooth cat_l2 max_cat_threshold min_data_per_group"
+    "tree_method device device_type grow_policy predictor gpu_id force_row_wise force_col_wise linear_tree "
+    "deterministic tree_learner subsample_for_bin bin_construct_sample_cnt enable_bundle": (
+        "Trees grow by leaves on bins, on the CPU: leave it out"
     ),
-    _WEIGHT: "class_weight is_unbalance unbalance scale_pos_weight",
-    "Missing values are NaN: leave it out": "missing use_missing zero_as_missing",
+    "subsample_freq bagging_freq bagging_by_query": (
+        "Queries are drawn for each tree where subsample is below 1: leave it out"
+    ),
+    "top_rate other_rate": (
+        "Rows are drawn by their gradients with data_sample_strategy='mvs' and subsample: leave it out"
+    ),
+    "enable_categorical max_cat_to_onehot cat_smooth cat_l2 max_cat_threshold min_data_per_group": (
+        "Categories are a parameter of boosted trees, categorical_feature=, and their splits have LightGBM's constants"
+    ),
+    "class_weight is_unbalance unbalance scale_pos_weight": "Weigh queries in fit(sample_weight=), or leave it out",
+    "missing use_missing zero_as_missing": "Missing values are NaN: leave it out",
 }
 _KNOWN = {name: known for known, names in SAME.items() for name in names.split()}
-_SENTENCES = {name: text for text, names in ELSEWHERE.items() for name in names.split()}
+_SENTENCES = {name: text for names, text in ELSEWHERE.items() for name in names.split()}
 
 
 def remedy(name: object, known: Iterable[str]) -> str:

@@ -403,9 +403,7 @@ class Ranker(Estimator):
 
     def _loaded(self, data: RankingData) -> RankingData:
         """Return data with features in memory, unless the learner reads mapped ones block by block."""
-        if self.trains_mapped or not is_mapped(data.X):
-            return data
-        return replace(data, X=np.array(data.X))
+        return data if self.trains_mapped or not is_mapped(data.X) else replace(data, X=np.array(data.X))
 
     def _stopping(
         self, valid: TrainingSet | None, context: TrainingContext, judged: Callable[[Floats], Floats] | None = None
@@ -530,8 +528,7 @@ class Ranker(Estimator):
                 "X: expected RankingData, within whose queries the base standardises scores, got an array without "
                 "queries. Pass RankingData."
             )
-        ids = np.zeros(len(array), dtype="U1")
-        rows = np.array(["q"]), np.array([0, len(array)]), ids, array
+        rows = np.array(["q"]), np.array([0, len(array)]), np.zeros(len(array), dtype="U1"), array
         return RankingData(*rows, self.feature_names_, zeros=zeros_of(X))
 
     def score(

@@ -3,6 +3,13 @@
 Without a choice of the user's, candidates are the union of all sources that need no judgements, and the ranker starts
 from the unsupervised sum of scores: with few judged queries it is Auto, whose linear ranker and trees together rank
 better than trees alone (docs/benchmarks.md), with more LambdaMART.
+
+Distillation: a ranker learns the order of a teacher, another system's run over queries that nobody has judged.
+
+A teacher's scores, of a cross-encoder or a language model, are comparable within a query only. They become gains of a
+scale of five grades without steps: 2^(4 s) - 1, s from 0 for the query's lowest score to 1 for its highest. LambdaMART
+then moves most what the teacher prefers most (as in distillation by ranks; Tang and Wang, Ranking Distillation, KDD
+2018). Candidates that the teacher has not scored are not learned from: it has not said that they are worse.
 """
 
 from __future__ import annotations
@@ -39,7 +46,6 @@ from rerank.rankers.warm_start import UNSUPERVISED, UnsupervisedBase
 from rerank.retrieval.base import DEPTH, Candidates
 from rerank.retrieval.union import UnionRun
 from rerank.training.clicks import labelled_by_clicks
-from rerank.training.distil import with_gains
 from rerank.training.folds import (
     FOLDS,
     LEAST_QUERIES,
@@ -62,6 +68,7 @@ _log = logging.getLogger("rerank")
 TRAINED = 100  # documents of each source
 AS_TEXTS = 20  # documents of a list like those that are handed over
 BLOCK_ROWS = 1 << 18  # whose features are in memory at once
+GRADES = 4.0  # of a teacher's gains, above 0
 DEFAULT_METRIC = "nDCG@10"  # of the estimate, for rankers without the parameter
 NEEDED = {  # what is expected of labels that nobody has judged, and the remedy
     Run: (
@@ -372,6 +379,25 @@ def _train_without_judgements(
         estimated.warn()
     fit_with_stop(model, learned, {} if on_all else folds)
     return Trained(model, estimated)
+
+
+def with_gains(data: RankingData, teacher: Run) -> RankingData:
+    """Return the rows of data that a teacher has scored, with its gains as labels; queries without order are left out.
+
+    Raises InvalidInputError for scores that are not finite.
+    """
+    scores = scores_in(teacher, data)[:, 0]
+    if np.isinf(scores).any():
+        raise InvalidInputError("teacher: expected finite scores, got infinite ones. Correct the run.")
+    known = np.flatnonzero(~np.isnan(scores))
+    scored = data.of_rows(known)
+    query = query_rows(scored.query_ptr)
+    low = np.full(len(scored), np.inf)
+    high = np.full(len(scored), -np.inf)
+    np.minimum.at(low, query, scores[known])
+    np.maximum.at(high, query, scores[known])
+    shares = (scores[known] - low[query]) / np.where(high > low, high - low, 1.0)[query]
+    return replace(scored, labels=np.exp2(GRADES * shares) - 1.0).select(np.flatnonzero(high > low))
 
 
 def _folds(data: RankingData, relevant: Mapping[str, int] | None = None) -> dict[str, int]:

@@ -374,18 +374,17 @@ class Columns:
 
         Rows other than the training rows may be binned so: they may lack values that all training rows have.
         """
-        column = np.where(bins.n_bins + bins.missing > 1, 0, -1)
-        column[column == 0] = np.arange(np.count_nonzero(column == 0))
-        n_stored = int(column.max(initial=-1)) + 1
-        counts = np.zeros(-(-max(n_stored, 1) // WIDTH) * WIDTH, dtype=np.int64)
-        counts[:n_stored] = 1
+        is_stored = bins.n_bins + bins.missing > 1
+        n_stored = int(is_stored.sum())
+        column = np.where(is_stored, np.cumsum(is_stored) - 1, -1)
+        counts = np.arange(-(-max(n_stored, 1) // WIDTH) * WIDTH) < n_stored
         return cls(
             bins=replace(bins, missing=np.ones_like(bins.missing)),
             column=column,
             stride=np.ones(len(column), dtype=np.int64),
             n_digits=np.full(len(column), MOST_CODES),
             missing_digit=np.full(len(column), MOST_CODES - 1),
-            features=np.flatnonzero(column >= 0),
+            features=np.flatnonzero(is_stored),
             column_ptr=pointers(counts),
             first_sparse=n_stored,
             most_freq_code=np.empty(0, dtype=np.uint8),
@@ -403,18 +402,9 @@ class Columns:
 
     def records(self) -> NDArray[np.void]:
         """Return the FEATURE record of each feature, shape (n_features,)."""
-        columns = {
-            "column": self.column,
-            "n_digits": self.n_digits,
-            "missing_digit": self.missing_digit,
-            "n_bins": self.bins.n_bins,
-            "has_missing": self.bins.missing,
-            "is_category": self.bins.is_category,
-        }
-        records = np.empty(len(self.column), dtype=FEATURE)
-        for name, values in columns.items():
-            records[name] = values
-        return records
+        bins = self.bins
+        columns = self.column, self.n_digits, self.missing_digit, bins.n_bins, bins.missing, bins.is_category
+        return np.array(list(zip(*columns, strict=True)), dtype=FEATURE)
 
     def blocks(self, X: NDArray[np.float32], rows: Ints, n_threads: int) -> NDArray[np.uint8]:
         """Return the codes of some rows; X is not copied as a whole.
@@ -565,17 +555,8 @@ def bin_with(
     position[order] = np.arange(len(order))
     for first, rows in row_blocks(X):
         codes = columns.blocks(rows, np.arange(len(rows)), n_threads).view(out.dtype)[:, :, 0]
-        _scatter(codes, position[first : first + len(rows)], out, n_threads)
+        out[:, position[first : first + len(rows)]] = codes
     return np.asarray(blocks)
-
-
-def _scatter(codes: NDArray[np.void], position: Ints, out: NDArray[np.void], n_threads: int) -> None:
-    """Write the codes (n_blocks, k) of some rows to their positions (k,) in out (n_blocks, n_rows)."""
-
-    def write(block: int) -> None:
-        out[block, position] = codes[block]
-
-    in_threads(write, range(len(out)), n_threads)
 
 
 def tree_values(tree: Tree, columns: Columns, blocks: NDArray[np.uint8]) -> Floats:

@@ -20,7 +20,7 @@ B. Ibragimov, G. Gusev, Minimal Variance Sampling in Stochastic Gradient Boostin
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numba import prange
@@ -30,8 +30,8 @@ from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.numerics import random_bits
 from rerank.trees.bins import BinnedData, tree_values
 from rerank.trees.forest import Tree
-from rerank.trees.grow import Grower, TreeLimits, add_leaf_values
-from rerank.trees.structures import SplitConstraints
+from rerank.trees.grow import Grower, add_leaf_values
+from rerank.trees.structures import SplitConstraints, TreeLimits
 from rerank.types import Floats, Ints
 
 WEIGHT_OF_HESSIAN = 0.1
@@ -137,12 +137,18 @@ def _draw(grad, hess, rows, mu, seed, drawn, counts):  # type: ignore[no-untyped
         counts[share] = _draw_share(grad, hess, rows, mu, seed, np.int64(share), n, drawn)
 
 
-@dataclass(frozen=True, eq=False)
-class BoostTask:
-    """What a forest is grown from, and how; the names are those of LightGBM's ``LGBMRanker``.
+@dataclass(eq=False)
+class Booster:
+    """Grows a forest tree by tree and keeps the training scores up to date.
+
+    The names of the limits and shares are those of LightGBM's ``LGBMRanker``.
 
     Parameters
     ----------
+    gradients : callable
+        ``gradients(scores, grad, hess)`` fills gradient and hessian, all float64 arrays of shape (n_rows,).
+    n_threads : int
+        Threads that grow a tree.
     data : BinnedData
         Binned rows in canonical order (`bin_rows`).
     query_ptr : int64 array of shape (n_queries + 1,)
@@ -174,36 +180,6 @@ class BoostTask:
     constraints : SplitConstraints, optional
         Monotone and interaction constraints of the features.
 
-    """
-
-    data: BinnedData
-    query_ptr: Ints
-    start_scores: Floats
-    limits: TreeLimits = field(default_factory=TreeLimits)
-    learning_rate: float = 0.1
-    subsample: float = 1.0
-    colsample_bytree: float = 1.0
-    random_state: int = 0
-    by_gradient: bool = False
-    queries: Ints | None = None
-    averaged: bool = False
-    row_weights: Floats | None = None
-    step_length: StepLength | None = None
-    constraints: SplitConstraints | None = None
-
-
-class Booster:
-    """Grows a forest tree by tree and keeps the training scores up to date.
-
-    Parameters
-    ----------
-    task : BoostTask
-        What the forest is grown from.
-    gradients : callable
-        ``gradients(scores, grad, hess)`` fills gradient and hessian, all float64 arrays of shape (n_rows,).
-    n_threads : int
-        Threads that grow a tree.
-
     Attributes
     ----------
     scores : float64 array of shape (n_rows,)
@@ -217,49 +193,63 @@ class Booster:
 
     """
 
-    def __init__(self, task: BoostTask, gradients: Gradients, n_threads: int) -> None:
+    gradients: Gradients
+    n_threads: int
+    data: BinnedData
+    query_ptr: Ints
+    start_scores: Floats
+    limits: TreeLimits
+    learning_rate: float = 0.1
+    subsample: float = 1.0
+    colsample_bytree: float = 1.0
+    random_state: int = 0
+    by_gradient: bool = False
+    queries: Ints | None = None
+    averaged: bool = False
+    row_weights: Floats | None = None
+    step_length: StepLength | None = None
+    constraints: SplitConstraints | None = None
+
+    def __post_init__(self) -> None:
+        data = self.data
         self.trees: list[Tree] = []
-        self.scores = task.start_scores.astype(np.float64, copy=True)
-        self._task = task
-        self._gradients = gradients
-        data = task.data
-        self._grower = Grower(data.columns, data.blocks, task.limits, n_threads, task.constraints, task.row_weights)
-        self._random = np.random.default_rng(task.random_state)
+        self.scores = self.start_scores.astype(np.float64, copy=True)
+        self._grower = Grower(
+            data.columns, data.blocks, self.limits, self.n_threads, self.constraints, self.row_weights
+        )
+        self._random = np.random.default_rng(self.random_state)
         self._features = np.sort(data.columns.features)  # the others have one bin
         self._all_rows = np.arange(data.n_rows, dtype=np.int32)
-        self._grad = np.empty(data.n_rows)
-        self._hess = np.empty(data.n_rows)
+        self._grad, self._hess = np.empty((2, data.n_rows))
 
     def add_tree(self) -> Tree:
         """Grow the next tree on the gradients at the present scores, add it to the scores, and return it."""
-        task = self._task
         number = len(self.trees)
-        self._gradients(self.scores, self._grad, self._hess)
+        self.gradients(self.scores, self._grad, self._hess)
         rows = self._drawn_rows()
         features = self._drawn_features()
-        if task.by_gradient:
-            rows = draw_by_gradient(task.subsample, [task.random_state, number], self._grad, self._hess, rows)
+        if self.by_gradient:
+            rows = draw_by_gradient(self.subsample, [self.random_state, number], self._grad, self._hess, rows)
         tree, ordered, leaf_ptr = self._grower.grow(self._grad, self._hess, rows, features)
-        factor = task.learning_rate if task.step_length is None else task.step_length(self.scores, self._values(tree))
+        factor = self.learning_rate if self.step_length is None else self.step_length(self.scores, self._values(tree))
         tree.leaf_value[:] *= factor
-        if task.averaged:
+        if self.averaged:
             self.scores *= number + 1
         if len(rows) == len(self.scores):
             add_leaf_values(ordered, leaf_ptr, tree.leaf_value, self.scores)
         else:
             self.scores += self._values(tree)
-        if task.averaged:
+        if self.averaged:
             self.scores /= number + 2
         self.trees.append(tree)
         return tree
 
     def _drawn_rows(self) -> NDArray[np.int32]:
         """Return the rows of the queries that the next tree is grown on, ascending."""
-        task = self._task
-        sizes = np.diff(task.query_ptr)
-        queries = np.arange(len(sizes)) if task.queries is None else task.queries
-        if task.subsample < 1.0 and not task.by_gradient:
-            n_drawn = max(1, round(task.subsample * len(queries)))
+        sizes = np.diff(self.query_ptr)
+        queries = np.arange(len(sizes)) if self.queries is None else self.queries
+        if self.subsample < 1.0 and not self.by_gradient:
+            n_drawn = max(1, round(self.subsample * len(queries)))
             queries = self._random.choice(queries, n_drawn, replace=False)
         if len(queries) == len(sizes):
             return self._all_rows
@@ -269,12 +259,11 @@ class Booster:
 
     def _drawn_features(self) -> Ints:
         """Return the features that the next tree may split on, ascending."""
-        share = self._task.colsample_bytree
-        if share >= 1.0:
+        if self.colsample_bytree >= 1.0:
             return self._features
-        n_drawn = max(1, round(share * len(self._features)))
+        n_drawn = max(1, round(self.colsample_bytree * len(self._features)))
         return np.sort(self._random.choice(self._features, n_drawn, replace=False))
 
     def _values(self, tree: Tree) -> Floats:
         """Return the value of the leaf that each row reaches, (n_rows,) float64."""
-        return tree_values(tree, self._task.data.columns, self._task.data.blocks)
+        return tree_values(tree, self.data.columns, self.data.blocks)

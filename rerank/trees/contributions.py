@@ -291,14 +291,10 @@ def _multiply(edges, leaf_value, factors, weight, width, follows, sums):  # type
             at = 3 * width * (number - 1) + k
             leaves = scale * factors[at + width]
             passes = scale * factors[at + 2 * width]
-            if same > 0:
-                left = scale * factors[at]
-                for row in range(BLOCK):
-                    other = leaves if follows[same, row] else left
-                    sums[number, k, row] = sums[parent, k, row] * (passes if follows[number, row] else other)
-            else:
-                for row in range(BLOCK):
-                    sums[number, k, row] = sums[parent, k, row] * (passes if follows[number, row] else leaves)
+            left = scale * factors[at]
+            for row in range(BLOCK):
+                other = leaves if follows[same, row] else left
+                sums[number, k, row] = sums[parent, k, row] * (passes if follows[number, row] else other)
 
 
 @helper()

@@ -8,7 +8,6 @@ packed  one int64 a row: gradient in the high 32 bits, hessian in the low 32, so
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import frexp, ldexp
 
 import numpy as np
@@ -19,7 +18,7 @@ from rerank.runtime.kernels import kernel
 from rerank.trees.bins import GROUP_WIDTH, LEAST_SPARSE, MOST_CODES, WIDTH, Bins, Columns, list_exceptions
 from rerank.trees.forest import Tree, category_bits
 from rerank.trees.leafwise import grow_leaves
-from rerank.trees.structures import BinnedRows, SplitConstraints, SplitLimits, TreeTask, Workspace
+from rerank.trees.structures import BinnedRows, SplitConstraints, TreeLimits, TreeTask, Workspace
 from rerank.types import Floats, Ints
 
 LARGEST_EXPONENT, MOST_EXPONENT = 30, 1000  # of sums, and of a scale: beyond it, that of a unit would underflow
@@ -96,47 +95,9 @@ def add_leaf_values(rows, leaf_ptr, leaf_value, scores):  # type: ignore[no-unty
 
 
 HIGHEST = np.finfo(np.float32).max
-ROUNDING = 2.0**-20  # of sums of hessians that are no multiples of a power of 2
 SUM_COST = (
     7 * MOST_CODES
 )  # summing a leaf's rows into a column's histogram takes about as long as searching so many bins
-
-
-@dataclass(frozen=True)
-class TreeLimits:
-    """When a tree stops growing; the names are those of LightGBM's ``LGBMRanker``.
-
-    Parameters
-    ----------
-    num_leaves : int
-        Most leaves.
-    max_depth : int
-        Most splits from the root to a leaf; negative: no limit.
-    min_child_samples : int
-        Fewest rows of a leaf.
-    min_child_weight : float
-        Smallest sum of hessians of a leaf.
-    min_split_gain : float
-        A split must gain more than this.
-    reg_alpha : float
-        What the size of a leaf's sum of gradients is reduced by.
-    reg_lambda : float
-        Added to the sum of hessians of a leaf.
-
-    """
-
-    num_leaves: int = 31
-    max_depth: int = -1
-    min_child_samples: int = 20
-    min_child_weight: float = 1e-3
-    min_split_gain: float = 0.0
-    reg_alpha: float = 0.0
-    reg_lambda: float = 0.0
-
-    @property
-    def least_hess(self) -> float:
-        """`min_child_weight`, less what sums of hessians lose by rounding: a sum that equals it is enough."""
-        return float(self.min_child_weight) * (1.0 - ROUNDING)
 
 
 SPLIT_RULES = ("newton", "least-squares")
@@ -178,12 +139,15 @@ class Grower:
         self.n_threads = n_threads
         self._constraints = constraints or SplitConstraints.of([""] * len(columns.column))
         self._row_weights = row_weights
-        of_steps = (limits.least_hess, float(limits.reg_alpha), float(limits.reg_lambda))
-        self._split_limits = SplitLimits(
-            float(limits.min_child_samples),
-            *(of_steps if row_weights is None else (0.0, 0.0, 0.0)),
-            float(limits.min_split_gain),
+        of_steps = float(row_weights is None)
+        self._split_limits = TreeLimits(
+            int(limits.num_leaves),
             int(limits.max_depth),
+            float(limits.min_child_samples),
+            of_steps * limits.least_hess,
+            float(limits.min_split_gain),
+            of_steps * limits.reg_alpha,
+            of_steps * limits.reg_lambda,
         )
         exceptions = list_exceptions(blocks, columns.first_sparse, columns.most_freq_code, n_threads)
         self._rows = BinnedRows(

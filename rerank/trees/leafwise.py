@@ -620,7 +620,7 @@ def _divide(task, limits, work, leaf, new, n_left, sums_left):  # type: ignore[n
 def grow_leaves(data, task, limits, work):  # type: ignore[no-untyped-def]
     """Grow one tree; return the number of its leaves.
 
-    data BinnedRows, task TreeTask, limits SplitLimits; work Workspace, with the root by `Workspace.start`. OUT:
+    data BinnedRows, task TreeTask, limits TreeLimits; work Workspace, with the root by `Workspace.start`. OUT:
     work.rows[0] ordered by leaf, work.leaves, work.nodes. Only the smaller child of a split is summed: the parent's
     histograms less those of the smaller child are those of the larger one, which takes over their slot.
     """

@@ -40,6 +40,7 @@ from rerank.trees.forest import MOST_CATEGORIES
 from rerank.types import Ints
 
 BIN_WORDS = 4  # of 64 bins each
+ROUNDING = 2.0**-20  # of sums of hessians that are no multiples of a power of 2
 FEATURE = np.dtype(
     [
         ("column", np.int64),  # where its codes are; -1: one bin only, nothing to split
@@ -143,15 +144,42 @@ class BinnedRows(NamedTuple):
     digit_of_code: Ints
 
 
-class SplitLimits(NamedTuple):
-    """What a split must keep to: `TreeLimits` as kernels take them, or looser."""
+class TreeLimits(NamedTuple):
+    """When a tree stops growing; the names are those of LightGBM's ``LGBMRanker``.
 
-    min_child_samples: float
-    min_child_weight: float
-    reg_alpha: float
-    reg_lambda: float
-    min_split_gain: float
-    max_depth: int
+    Kernels take float numbers, and looser limits where splits fit gradients by least squares.
+
+    Parameters
+    ----------
+    num_leaves : int
+        Most leaves.
+    max_depth : int
+        Most splits from the root to a leaf; negative: no limit.
+    min_child_samples : float
+        Fewest rows of a leaf.
+    min_child_weight : float
+        Smallest sum of hessians of a leaf.
+    min_split_gain : float
+        A split must gain more than this.
+    reg_alpha : float
+        What the size of a leaf's sum of gradients is reduced by.
+    reg_lambda : float
+        Added to the sum of hessians of a leaf.
+
+    """
+
+    num_leaves: int = 31
+    max_depth: int = -1
+    min_child_samples: float = 20
+    min_child_weight: float = 1e-3
+    min_split_gain: float = 0.0
+    reg_alpha: float = 0.0
+    reg_lambda: float = 0.0
+
+    @property
+    def least_hess(self) -> float:
+        """`min_child_weight`, less what sums of hessians lose by rounding: a sum that equals it is enough."""
+        return float(self.min_child_weight) * (1.0 - ROUNDING)
 
 
 class TreeTask(NamedTuple):

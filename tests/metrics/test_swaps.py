@@ -61,7 +61,7 @@ def deltas(measure: Measure, lists: RankedLists, depth: int) -> tuple[np.ndarray
     for q, (first, last) in enumerate(pairwise(lists.query_ptr.tolist())):
         gains, discounts = swap.gains[first:last], swap.discounts[: last - first]
         gaps = np.abs(np.subtract.outer(gains, gains) * np.subtract.outer(discounts, discounts))
-        out[out_ptr[q] : out_ptr[q + 1]] = (gaps * swap.inverse_norms[q])[:depth].ravel()
+        out[out_ptr[q] : out_ptr[q + 1]] = np.triu(gaps * swap.inverse_norms[q])[:depth].ravel()
     return out, out_ptr
 
 
@@ -77,11 +77,9 @@ def test_swap_deltas_equal_recomputing_after_the_swap(name: str, depth: int, swa
     out, out_ptr = deltas(measure, swaps.whole, depth)
     change = np.abs(measure.scores(swaps.swapped) - measure.scores(swaps.whole)[swaps.query])
     n = np.diff(swaps.whole.query_ptr)[swaps.query]
-    upper, both = swaps.i < depth, swaps.j < depth
+    upper = swaps.i < depth
     result = out[(out_ptr[swaps.query] + swaps.i * n + swaps.j)[upper]]
-    mirrored = out[(out_ptr[swaps.query] + swaps.j * n + swaps.i)[both]]
     np.testing.assert_allclose(result, change[upper], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(mirrored, change[both], rtol=0, atol=1e-12)
     assert not np.isnan(out).any()
 
 
@@ -133,7 +131,7 @@ def test_swap_deltas_of_a_long_list_stay_exact(name: str) -> None:
     whole = joined([labels], [np.sort(labels[labels > 0])[::-1]])
     measure = parse_measure(name)
     block = deltas(measure, whole, 700)[0].reshape(700, 700)
-    for i, j in random.integers(0, 700, (300, 2)):
+    for i, j in np.sort(random.integers(0, 700, (300, 2))):
         after = labels.copy()
         after[[i, j]] = after[[j, i]]
         change = abs(measure.score(after, whole.ideal_labels) - measure.score(labels, whole.ideal_labels))

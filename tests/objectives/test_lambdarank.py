@@ -23,7 +23,8 @@ def _objective(labels, query_ptr, truncation=5, sigma=1.0, normalize=False, weig
     discounts = np.array([oracle.discount(rank, truncation) for rank in range(longest)])
     swap = SwapWeights(labels.copy(), discounts, np.array(norms))
     weights = np.ones(n_queries) if weights is None else weights
-    return LambdaRankObjective(query_ptr, weights, swap, sigma, truncation, normalize)
+    how = {"sigma": sigma, "truncation_level": truncation, "normalize": normalize}
+    return LambdaRankObjective(query_ptr, swap, weights=weights, **how)
 
 
 def _lists(seed: int, ties: bool = False):
@@ -82,7 +83,8 @@ def test_pairs_with_weights_of_documents_equal_the_blocks_of_the_same_measure() 
     vectors = replace(_objective(labels, query_ptr, 5, 1.3, True), row_weights=_row_weights(len(labels)))
     deep = parse_measure("nDCG@5")
     lists = RankedLists(labels, query_ptr, *ideal_of_rows(labels, query_ptr))
-    blocks = BlockLambdaRankObjective(lists, np.ones(5), deep, 1.3, 5, True, vectors.row_weights)
+    how = {"sigma": 1.3, "truncation_level": 5, "row_weights": vectors.row_weights}
+    blocks = BlockLambdaRankObjective(lists, deep, weights=np.ones(5), **how)
     for one, other in zip(_gradients(vectors, scores), _gradients(blocks, scores), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 

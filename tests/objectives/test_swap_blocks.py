@@ -101,7 +101,8 @@ def test_blocks_of_a_separable_measure_give_the_same_lambdas_as_its_vectors(name
     vectors = _objective(name, labels, query_ptr, 6, 1.3, normalize, weights)
     deep = parse_measure(name).cut_for_training(6)
     lists = RankedLists(labels, query_ptr, *_ideal(labels, query_ptr))
-    blocks = BlockLambdaRankObjective(lists, weights, deep, 1.3, 6, normalize)
+    how = {"sigma": 1.3, "truncation_level": 6, "normalize": normalize}
+    blocks = BlockLambdaRankObjective(lists, deep, weights=weights, **how)
     assert isinstance(vectors, LambdaRankObjective)
     np.testing.assert_allclose(_gradients(blocks, scores), _gradients(vectors, scores), rtol=1e-9, atol=1e-13)
 

@@ -12,8 +12,8 @@ from rerank.rankers.boosted import MART, GBRank, LambdaMART, LogistRank
 from rerank.rankers.training import TrainingSet
 from rerank.rankers.warm_start import start_in_units
 from rerank.trees.bins import bin_rows
-from rerank.trees.boost import Booster, BoostTask
-from rerank.trees.grow import TreeLimits
+from rerank.trees.boost import Booster
+from rerank.trees.structures import TreeLimits
 from rerank.types import Floats, pointers
 from tests.oracles.boosting import gbrank_targets
 from tests.rankers.conftest import ranking_data
@@ -79,8 +79,7 @@ def test_sigma_makes_no_difference_to_a_cold_model(name) -> None:
         start = np.full(data.n_rows, objective.constant() or 0.0)
         limits = TreeLimits(8, min_child_samples=5, min_child_weight=0.0)
         rows = bin_rows(train.X, train.order, 255, 1)
-        task = BoostTask(rows, train.query_ptr, start, limits)
-        booster = Booster(task, objective.gradients, 1)
+        booster = Booster(objective.gradients, 1, rows, train.query_ptr, start, limits)
         for _ in range(10):
             booster.add_tree()
         results.append(booster.scores * sigma)

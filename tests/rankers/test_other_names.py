@@ -45,7 +45,7 @@ def test_unknown_parameters_of_other_libraries_say_what_to_use_here(name: str, v
 def test_hints_name_what_there_is() -> None:
     parameters = {name for kind in known_rankers().values() for name in inspect.signature(kind).parameters}
     assert set(SAME) <= parameters
-    names = [name for text in (*SAME.values(), *ELSEWHERE.values()) for name in text.split()]
+    names = [name for text in (*SAME.values(), *ELSEWHERE) for name in text.split()]
     assert sorted(names) == sorted(set(names))
     known = set(inspect.signature(rerank.LambdaMART).parameters)
     assert not known & set(names)

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from rerank.runtime.codec import plain
 from rerank.runtime.mapped_rows import RowFile
 from rerank.trees.bins import Columns, Storage, bin_rows, bin_with, learn_bins, tree_values
-from rerank.trees.boost import Booster, BoostTask
+from rerank.trees.boost import Booster
 from rerank.trees.forest import Forest
-from rerank.trees.grow import Grower, TreeLimits
+from rerank.trees.grow import Grower
 from rerank.trees.leafwise import ROWS_TO_PREFETCH
 from rerank.trees.score import score_rows
+from rerank.trees.structures import TreeLimits
 
 
 def _rows(seed: int, n_rows: int = 700, n_features: int = 37) -> np.ndarray:
@@ -64,8 +65,8 @@ def _booster(X: np.ndarray, storage: Storage, subsample: float, n_threads: int) 
 
     limits = TreeLimits(num_leaves=8, min_child_samples=5)
     data = bin_rows(X, np.arange(len(X)), 255, n_threads, storage)
-    task = BoostTask(data, query_ptr, np.zeros(len(X)), limits, subsample=subsample, colsample_bytree=0.7)
-    return Booster(task, fill, n_threads)
+    start = np.zeros(len(X))
+    return Booster(fill, n_threads, data, query_ptr, start, limits, subsample=subsample, colsample_bytree=0.7)
 
 
 @pytest.mark.parametrize("subsample", [1.0, 0.5])

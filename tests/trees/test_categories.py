@@ -15,9 +15,16 @@ from rerank.runtime.codec import SchemaError, plain, restored
 from rerank.trees.bins import Columns, bin_with, learn_bins, tree_values
 from rerank.trees.contributions import add_contributions
 from rerank.trees.forest import Forest, Tree, category_bits
-from rerank.trees.grow import Grower, TreeLimits
+from rerank.trees.grow import Grower
 from rerank.trees.score import score_rows
-from rerank.trees.structures import CategoryFeatures, CategoryValues, SplitConstraints, category_mask, check_codes
+from rerank.trees.structures import (
+    CategoryFeatures,
+    CategoryValues,
+    SplitConstraints,
+    TreeLimits,
+    category_mask,
+    check_codes,
+)
 from tests.oracles import contributions as shapley
 from tests.oracles import trees as oracle
 from tests.trees.test_score import random_tree

@@ -7,9 +7,9 @@ from rerank.errors import InvalidInputError
 from rerank.runtime.codec import SchemaError
 from rerank.trees.bins import Columns, learn_bins
 from rerank.trees.forest import Forest, Tree
-from rerank.trees.grow import Grower, TreeLimits
+from rerank.trees.grow import Grower
 from rerank.trees.score import score_rows
-from rerank.trees.structures import Directions, FeatureGroups, SplitConstraints
+from rerank.trees.structures import Directions, FeatureGroups, SplitConstraints, TreeLimits
 from tests.oracles import trees as oracle
 
 NAMES = ("a", "b", "c", "d")

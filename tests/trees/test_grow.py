@@ -8,8 +8,9 @@ import pytest
 
 from rerank.trees.bins import Columns, learn_bins
 from rerank.trees.forest import Forest
-from rerank.trees.grow import Grower, TreeLimits, add_leaf_values, pack_gradients
+from rerank.trees.grow import Grower, add_leaf_values, pack_gradients
 from rerank.trees.score import score_rows
+from rerank.trees.structures import TreeLimits
 from tests.oracles import trees as oracle
 
 
@@ -181,5 +182,5 @@ def test_children_whose_hessian_is_the_least_allowed_are_split_for_every_number_
         limits = TreeLimits(num_leaves=2, min_child_samples=1, min_child_weight=3 * hess)
         tree, _, _ = _grow(X, grad, np.full(n_rows, hess), limits)
         assert len(tree.leaf_value) == 2, n_rows
-        above = replace(limits, min_child_weight=3 * hess * (1.0 + 1e-5))
+        above = limits._replace(min_child_weight=3 * hess * (1.0 + 1e-5))
         assert len(_grow(X, grad, np.full(n_rows, hess), above)[0].leaf_value) == 1, n_rows

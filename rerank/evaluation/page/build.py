@@ -118,7 +118,8 @@ def html_page(
     subtitle = f"{len(comparison.results[comparison.baseline].query_ids)} queries"
     if comparison.systems:
         subtitle += f", {len(comparison.results)} runs, compared with {comparison.baseline}"
-    sections = [section("summary", "Summary", _cards(comparison), _means(comparison))]
+    cards = element("div", [_card(comparison, name) for name in comparison.results], class_="cards")
+    sections = [section("summary", "Summary", cards, _means(comparison))]
     if comparison.pairs:
         figures = _difference_figures(comparison, topics or {})
         sections.append(section("differences", "Differences", figures, _difference_table(comparison)))
@@ -169,17 +170,9 @@ def _query_figure(comparison: Comparison, run: str, number: int, topics: Mapping
     return captioned(chart, f"{title}: {counts}. Its figures are under Every query.")
 
 
-def _grid(content: Sequence[Element], style: str = "grid") -> Element:
-    return element("div", content, class_=style)
-
-
-def _cards(comparison: Comparison) -> Element:
-    """Return the first measure of each run, in large type."""
+def _card(comparison: Comparison, name: str) -> Element:
+    """Return the first measure of a run, in large type."""
     measure = comparison.measures[0]
-    return element("div", [_card(comparison, name, measure) for name in comparison.results], class_="cards")
-
-
-def _card(comparison: Comparison, name: str, measure: str) -> Element:
     number = list(comparison.results).index(name)
     parts = [
         element("h3", key(name, number), class_="keys"),
@@ -235,7 +228,8 @@ def _mean(comparison: Comparison, name: str, measure: str, best: str) -> Element
 
 def _difference_figures(comparison: Comparison, topics: Mapping[str, str]) -> Element:
     bars = [_query_figure(comparison, run, number, topics) for number, run in enumerate(comparison.systems)]
-    return element("div", _grid(_interval_figures(comparison), "grid three"), _grid(bars))
+    intervals = element("div", _interval_figures(comparison), class_="grid three")
+    return element("div", intervals, element("div", bars, class_="grid"))
 
 
 def _difference_table(comparison: Comparison) -> Element:

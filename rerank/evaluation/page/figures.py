@@ -35,11 +35,6 @@ def element(tag: str, *content: Element | str | Iterable[Element] | None, **attr
     return node
 
 
-def document_text(root: Element) -> str:
-    """Return a whole HTML page; `<style>` is not escaped, all other text is."""
-    return "<!DOCTYPE html>\n" + tostring(root, encoding="unicode", method="html") + "\n"
-
-
 def _append_text(node: Element, text: str) -> None:
     if len(node):
         node[-1].tail = (node[-1].tail or "") + text
@@ -83,13 +78,9 @@ def _side(column: int, n_left: int) -> str | None:
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
-def style_sheet() -> str:
-    """Return the style of pages and of charts."""
-    return files(__package__).joinpath("style.css").read_text("utf8")
-
-
 def page_text(title: str, subtitle: str, sections: Sequence[Element]) -> str:
     """Return a whole page of sections, with links to them under its heading."""
+    style = files(__package__).joinpath("style.css").read_text("utf8")
     links = [element("a", part[0].text or "", href=f"#{part.get('id')}") for part in sections]
     head = element(
         "head",
@@ -97,7 +88,7 @@ def page_text(title: str, subtitle: str, sections: Sequence[Element]) -> str:
         element("meta", http_equiv="Content-Security-Policy", content=POLICY),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("title", title),
-        element("style", style_sheet()),
+        element("style", style),
     )
     heading = element(
         "header",
@@ -105,7 +96,8 @@ def page_text(title: str, subtitle: str, sections: Sequence[Element]) -> str:
         element("p", subtitle, class_="subtitle"),
         element("nav", links, aria_label="Sections"),
     )
-    return document_text(element("html", head, element("body", heading, element("main", sections)), lang="en"))
+    root = element("html", head, element("body", heading, element("main", sections)), lang="en")
+    return "<!DOCTYPE html>\n" + tostring(root, encoding="unicode", method="html") + "\n"  # all but `<style>` escaped
 
 
 def section(name: str, title: str, *content: Element | Sequence[Element]) -> Element:
@@ -253,12 +245,6 @@ def row_chart(
     return _svg(name, title, description, height, drawn)
 
 
-def key_line(number: int) -> Element:
-    """Return a short piece of the line of a series, for a legend."""
-    line = element("line", x1=0, y1=4, x2=28, y2=4, class_=f"series s{number % STYLES}")
-    return element("svg", line, viewBox="0 0 28 8", aria_hidden="true")
-
-
 def _svg(name: str, title: str, description: str, height: float, content: Sequence[Element]) -> Element:
     return element(
         "svg",
@@ -311,7 +297,8 @@ def _shortened(name: str, width: float) -> str:
 
 def key(name: str, number: int) -> Element:
     """Return an entry of a legend: a name with its line."""
-    return element("span", key_line(number), name, class_="key")
+    line = element("line", x1=0, y1=4, x2=28, y2=4, class_=f"series s{number % STYLES}")
+    return element("span", element("svg", line, viewBox="0 0 28 8", aria_hidden="true"), name, class_="key")
 
 
 def captioned(chart: Element, caption: str, series: Sequence[Series] = (), values: Element | None = None) -> Element:
