@@ -14,7 +14,7 @@ from rerank.features.extract import Records, extract
 from rerank.features.match import bm25_scores
 from rerank.features.recipe import Recipe
 from rerank.files.rows import joined_parts
-from rerank.index.bound import Needs
+from rerank.index.bound import needed_resources
 from rerank.lucene.documents import stored_text
 from rerank.lucene.texts import (
     DocumentReader,
@@ -276,18 +276,18 @@ def _records(
 ) -> Records:
     """Return what features need beside the texts of some queries."""
     documents = [document for named in batch.values() for document in named.values()]
-    needs = Needs.of(options.recipe)
-    history = index.index_history() if needs.history else None
+    needs = needed_resources(options.recipe)
+    history = index.index_history() if "history" in needs else None
     if history is not None and not query_texts.have_ids and UNNAMED_TEXTS not in index.warned_of:
         index.warned_of.add(UNNAMED_TEXTS)
         _log.warning("%s", UNNAMED_TEXTS)
     return Records(
         runs={**index.runs, **_runs_of_texts(batch, options.runs)},
         documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
-        vectors=index.vectors if needs.vectors else None,
+        vectors=index.vectors if "vectors" in needs else None,
         history=None if history is None else replace(history, of_texts=query_texts.have_ids),
         encoded=_encoded(index, documents, {name: query_texts.topics[name] for name in batch})
-        if needs.encoder
+        if "encoder" in needs
         else None,
         passages=index.passages,
     )

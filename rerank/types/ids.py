@@ -185,11 +185,13 @@ def are_pointers(ptr: ArrayLike, n: int, end: int) -> bool:
 
 
 def query_blocks(query_ptr: Ints, n_rows: int = 1 << 15) -> Iterator[tuple[int, int]]:
-    """Yield ranges of whole queries [first, last) of about `n_rows` rows, so that temporary arrays fit in cache."""
+    """Yield ranges [first, last) of whole queries (or other groups), of at most so many rows or of one query.
+
+    By default, temporary arrays of a range fit in cache.
+    """
     first = 0
     while first < len(query_ptr) - 1:
-        last = int(np.searchsorted(query_ptr, query_ptr[first] + n_rows, side="right")) - 1
-        last = min(max(last, first + 1), len(query_ptr) - 1)
+        last = max(int(np.searchsorted(query_ptr, query_ptr[first] + n_rows, side="right")) - 1, first + 1)
         yield first, last
         first = last
 
