@@ -137,16 +137,12 @@ class TextAnalyser:
 
     def __init__(self, forward: ForwardIndex, language: str) -> None:
         self._forward = forward
+        self._n_known = len(forward.term_ptr) - 1  # terms of the index
         self._language = language
         self._wordwise = bool(ask_json("wordwise", at_once=True, language=language)["wordwise"])
         self._lock = Lock()
         self._statistics: dict[str, tuple[NDArray[np.int32], Ints]] = {}
         self._forget()
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """Names of the numbers that documents of the index have."""
-        return tuple(self._forward.numbers)
 
     def _forget(self) -> None:
         none = np.empty(0, dtype=np.int64)
@@ -191,11 +187,6 @@ class TextAnalyser:
             numbers=numbers,
             new_terms=new_terms,
         )
-
-    @property
-    def _n_known(self) -> int:
-        """Number of terms of the index."""
-        return len(self._forward.term_ptr) - 1
 
     def _parts(self, documents: Sequence[TextDocument]) -> tuple[list[str], dict[str, tuple[Ints, Ints]]]:
         """Return the distinct texts, and for each field those that each document consists of, with their pointers."""
