@@ -7,10 +7,7 @@ indexed, trained on and ranked. Kernels of other rankers than the default compil
 from __future__ import annotations
 
 import logging
-import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -33,13 +30,13 @@ def command() -> None:
     if that is read-only, in the user's cache. An archive of Java classes that shortens the start of Java is written to
     the folder RERANK_CACHE.
     """
-    from rerank.lucene.jvm import make_class_archive
+    from rerank.lucene.jvm import environment_variable, make_class_archive
 
     start = time.perf_counter()
     _log.disabled = True  # what it would say of the random collection
     try:
         compile_training()
-        with TemporaryDirectory() as folder, cache_in(folder):
+        with TemporaryDirectory() as folder, environment_variable("RERANK_CACHE", folder):
             compile_features(Path(folder) / "index")
         make_class_archive()
     except (OSError, RerankError) as error:  # Lucene is not installed, or its archive cannot be written
@@ -47,19 +44,6 @@ def command() -> None:
     finally:
         _log.disabled = False
     _log.info("kernels are compiled (%.1f s).", time.perf_counter() - start)
-
-
-@contextmanager
-def cache_in(folder: str) -> Iterator[None]:
-    """Keep what is cached of an index in a folder while the block runs."""
-    before = os.environ.get("RERANK_CACHE")
-    os.environ["RERANK_CACHE"] = folder
-    try:
-        yield
-    finally:
-        del os.environ["RERANK_CACHE"]
-        if before is not None:
-            os.environ["RERANK_CACHE"] = before
 
 
 def compile_training() -> None:

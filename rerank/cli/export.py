@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import rerank
-from rerank.cli.options import errors_with_files, format_names, output_option, path_argument, path_option
+from rerank.cli.options import errors_with_files, output_option, path_argument, path_option, registered_names
 
 log = logging.getLogger("rerank")
 
@@ -20,7 +20,7 @@ log = logging.getLogger("rerank")
     "form",
     metavar="FORMAT",
     required=True,
-    help=f"Format: {', '.join(format_names())}. Some of them can only be imported.",
+    help=f"Format: {registered_names('rerank.exchange')}. Some of them can only be imported.",
 )
 @output_option("the model")
 @click.option(

@@ -8,10 +8,10 @@ import click
 
 import rerank
 from rerank.cli.options import (
+    ENGINE,
     check_documents,
     check_queries,
     cluster_option,
-    engine_names,
     errors_with_files,
     functions_option,
     opened_index,
@@ -19,6 +19,7 @@ from rerank.cli.options import (
     path_option,
     read_if,
     read_named_runs,
+    registered_names,
     run_option,
 )
 
@@ -70,7 +71,7 @@ def _template(context: click.Context, parameter: click.Parameter, engine: str | 
     expose_value=False,
     callback=_template,
     help="Print the default recipe with comments, or the recipe of the features that a search engine can also "
-    f"compute: {', '.join(engine_names())}.",
+    f"compute: {registered_names('rerank.exchange', ENGINE)}.",
 )
 @click.option(
     "--list", is_flag=True, is_eager=True, expose_value=False, callback=_list, help="List all available features."

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import rerank
-from rerank.cli.options import format_names, output_option, path_argument, path_option, read_if
+from rerank.cli.options import output_option, path_argument, path_option, read_if, registered_names
 from rerank.errors import InvalidInputError
 
 log = logging.getLogger("rerank")
@@ -21,7 +21,7 @@ log = logging.getLogger("rerank")
     "--from",
     "form",
     metavar="FORMAT",
-    help=f"Format: {', '.join(format_names())}. Some of them can only be exported.  [default: detected]",
+    help=f"Format: {registered_names('rerank.exchange')}. Some of them can only be exported.  [default: detected]",
 )
 @path_option("--names", text="File with the names of the features, one per line, in the order of training.")
 @path_option(

@@ -33,8 +33,8 @@ Item = TypeVar("Item")
 Value = TypeVar("Value")
 Declared = Callable[[Any], Any]  # a decorator of a command
 path_type = click.Path(path_type=Path)
-# Names of formats and engines are read from the files that declare them: help must not wait for their import.
-_ENGINE = re.compile(r'^    name="([\w-]+)",$', re.MULTILINE)
+# Names of rankers, formats and engines are read from the files that declare them: help must not wait for their import.
+ENGINE = re.compile(r'^    name="([\w-]+)",$', re.MULTILINE)
 _REGISTERED = re.compile(r'^@register\("([\w-]+)"\)$', re.MULTILINE)
 NONE = "none"  # in place of a name: removes what is stored
 BASES = UNSUPERVISED, NO_BASE = "unsupervised", "none"  # without a name
@@ -245,27 +245,12 @@ def base_file(base: str | None, base_run: Any) -> dict[str, str]:
     return {f"base run {name}": split_base(base)[1]} if base and name else {}
 
 
-def format_names() -> list[str]:
-    """Return the names of all formats, in alphabetical order."""
-    return _names(_REGISTERED, "rerank.exchange")
-
-
-def engine_names() -> list[str]:
-    """Return the names of all engines that compute features, in alphabetical order."""
-    return _names(_ENGINE, "rerank.exchange")
-
-
-def ranker_names() -> list[str]:
-    """Return the names of all rankers, in alphabetical order."""
-    return _names(_REGISTERED, "rerank.rankers")
-
-
-def _names(line: re.Pattern[str], package: str) -> list[str]:
-    """Return the names in such lines of a package's files, in alphabetical order."""
+def registered_names(package: str, line: re.Pattern[str] = _REGISTERED) -> str:
+    """Return the names in such lines of a package's files, in alphabetical order, with commas between them."""
     spec = find_spec(package)
     folders = list(spec.submodule_search_locations or []) if spec else []
     texts = (path.read_text("utf8") for folder in folders for path in Path(folder).glob("*.py"))
-    return sorted(name for text in texts for name in line.findall(text))
+    return ", ".join(sorted(name for text in texts for name in line.findall(text)))
 
 
 def read_base(base: str) -> str | rerank.Run | Ranker | None:

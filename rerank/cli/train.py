@@ -27,10 +27,10 @@ from rerank.cli.options import (
     parameters_option,
     path_argument,
     path_option,
-    ranker_names,
     read_if,
     recipe_option,
     refuse_beside,
+    registered_names,
 )
 from rerank.errors import MissingFileError
 
@@ -83,8 +83,8 @@ def _describe(context: click.Context, parameter: click.Parameter, ranker: str | 
 @click.option(
     "--ranker",
     metavar="NAME",
-    help=f"Ranker: {', '.join(ranker_names())}.  [default: lambdamart; auto with INDEX and fewer than 300 judged "
-    "queries]",
+    help=f"Ranker: {registered_names('rerank.rankers')}.  [default: lambdamart; auto with INDEX and fewer than 300 "
+    "judged queries]",
 )
 @parameters_option
 @metric_option()

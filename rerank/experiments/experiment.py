@@ -44,7 +44,7 @@ from rerank.files.data import read_data
 from rerank.files.lists import QrelsLike, RunLike, TopicsLike, qrels_of, topics_of, write_folds
 from rerank.files.trec import write_run
 from rerank.history.history import History
-from rerank.index.bound import Needs, named_runs
+from rerank.index.bound import named_runs, needed_resources
 from rerank.index.index import Index, opened
 from rerank.pipeline.rerank import rerank
 from rerank.rankers.last_stage import Gain
@@ -358,7 +358,7 @@ def _of_index(
     study = _checked(study.starting(UNSUPERVISED), runs)
     folds = trial_folds(judgements, study, logged_groups(judged, groups_of_topics(index, judged)))
     learned = is_learned(study.candidates)
-    learns = learned or (index.learns_history and Needs.of(study.recipe).history)
+    learns = learned or (index.learns_history and "history" in needed_resources(study.recipe))
     history = History.learn(index, judged, judgements) if learns else None
     index = index.using(history=False, threads=study.threads)
     sources = sources_of(index, study.candidates, study.k)

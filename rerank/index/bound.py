@@ -117,26 +117,18 @@ def _kept(file: Path, what: str, is_valid: Callable[[str], Any]) -> str | None:
     return text
 
 
-@dataclass(frozen=True)
-class Needs:
-    """Which resources some features need."""
-
-    vectors: bool = True
-    history: bool = True
-    encoder: bool = True
-
-    @classmethod
-    def of(cls, recipe: Recipe | None) -> Needs:
-        """Return what a recipe needs; without explicit families, all that there is."""
-        if recipe is None or recipe.families is None:
-            return cls()
-        members = [family(name) for name in recipe.families]
-        spaces = {member.needs_space for member in members if member.needs_space}
-        return cls(
-            vectors=bool(recipe.vectors or spaces - {ENCODER}),
-            history=bool(recipe.history or any(member.needs_history for member in members)),
-            encoder=bool(recipe.encoder or ENCODER in spaces),
-        )
+def needed_resources(recipe: Recipe | None) -> Collection[str]:
+    """Return the names of the resources that a recipe needs; without explicit families, those of all that there are."""
+    if recipe is None or recipe.families is None:
+        return "vectors", "history", "encoder"
+    members = [family(name) for name in recipe.families]
+    spaces = {member.needs_space for member in members if member.needs_space}
+    needs = {
+        "vectors": recipe.vectors or spaces - {ENCODER},
+        "history": recipe.history or any(member.needs_history for member in members),
+        "encoder": recipe.encoder or ENCODER in spaces,
+    }
+    return [name for name, is_needed in needs.items() if is_needed]
 
 
 def named_runs(runs: Mapping[str, RunLike] | None) -> dict[str, Run]:
@@ -209,17 +201,17 @@ class BoundIndex(InOrder):
         """
         other = object.__new__(type(self))  # copy() would open the index again, as unpickling does
         other.__dict__.update(self.__dict__)
-        resources = {"vectors": vectors, "history": history, "encoder": encoder, "scorer": scorer}
-        for name, resource in resources.items():
-            if resource is not None:
-                other.__dict__.pop(name, None)
-        other._bound = Resources(
-            self._bound.vectors if vectors is None else vectors,
-            self._bound.history if history is None else history,
-            self._bound.encoder if encoder is None else encoder,
-            self.runs if runs is None else named_runs(runs),
-            self._bound.scorer if scorer is None else _scorer(scorer),
-        )
+        resources = {
+            "vectors": vectors,
+            "history": history,
+            "encoder": encoder,
+            "scorer": _scorer(scorer),
+            "runs": None if runs is None else named_runs(runs),
+        }
+        changes: dict[str, Any] = {name: resource for name, resource in resources.items() if resource is not None}
+        for name in changes:
+            other.__dict__.pop(name, None)
+        other._bound = replace(self._bound, **changes)
         other.threads = self.threads if threads is None else threads
         other.check_models = self.check_models if check_models is None else check_models
         return other
@@ -554,7 +546,7 @@ class BoundIndex(InOrder):
             _warn_of_unjudged(run, qrels)
         query_ids = list(run)
         terms = self.searcher.analyze([topics[query_id] for query_id in query_ids])
-        needs = Needs.of(recipe)
+        needs = needed_resources(recipe)
         texts = {query_id: topics[query_id] for query_id in query_ids}
         return {
             "forward": self.forward,
@@ -565,9 +557,9 @@ class BoundIndex(InOrder):
             "records": Records(
                 runs=runs_beside(run, self),
                 documents=self.stored_documents,
-                vectors=self.vectors if needs.vectors else None,
-                history=self.index_history() if needs.history else None,
-                encoded=self._encoded(texts) if needs.encoder else None,
+                vectors=self.vectors if "vectors" in needs else None,
+                history=self.index_history() if "history" in needs else None,
+                encoded=self._encoded(texts) if "encoder" in needs else None,
                 passages=self.passages,
             ),
             "threads": self.threads,
@@ -714,6 +706,7 @@ class _Opened:
     language: str | None
     commit: str
     is_closed: Event = field(default_factory=Event)  # seen by all threads
+    encoded: dict[str, NDArray[np.float32]] = field(default_factory=dict)  # vectors of documents, by the encoder's name
 
     @cached_property
     def forward(self) -> ForwardIndex:
@@ -757,17 +750,13 @@ class _Opened:
                 np.savez(stored, docs=found.docs, cosines=found.cosines)
         return found
 
-    @cached_property
-    def _encoded(self) -> dict[str, NDArray[np.float32]]:
-        return {}
-
     def encode(self, encoder: Encoder, texts: Callable[[Ints], list[str]]) -> NDArray[np.float32]:
         """Return the vectors of all documents by an encoder."""
         from rerank.vectors.encoder import encoded_documents
 
-        if encoder.name not in self._encoded:
-            self._encoded[encoder.name] = encoded_documents(encoder, self.forward, texts)
-        return self._encoded[encoder.name]
+        if encoder.name not in self.encoded:
+            self.encoded[encoder.name] = encoded_documents(encoder, self.forward, texts)
+        return self.encoded[encoder.name]
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what identifies the index."""

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 
 from rerank.errors import InvalidInputError, RerankError
 from rerank.features.recipe import Recipe
+from rerank.files.corpus import corpus_format, read_documents
 from rerank.files.lists import QrelsLike, RunLike, TopicsLike, run_of, topics_of
 from rerank.index.bound import HISTORY, LANGUAGE, PASSAGES, PICKLED, SCORER, VECTORS, BoundIndex, name_file
 from rerank.index.scorer import Scorer
@@ -160,31 +161,19 @@ class Index(BoundIndex):
             If a document cannot be indexed, or the folder cannot be written.
 
         """
-        if isinstance(documents, str | Path):
-            from rerank.files.corpus import corpus_format, read_documents
-
-            if corpus_format(documents) == "trec":
-                if fields is not None or numbers is not None:
-                    raise InvalidInputError(
-                        f"{documents}: expected JSONL where fields or numbers are named, got TREC SGML, whose one "
-                        "field is contents. Leave them out (--fields)."
-                    )
-                build_index_from_sgml(
-                    documents, path, threads, overwrite, language=language, encoding=encoding, shards=shards
+        options: dict[str, Any] = {"threads": threads, "overwrite": overwrite, "language": language, "shards": shards}
+        if isinstance(documents, str | Path) and corpus_format(documents) == "trec":
+            if fields is not None or numbers is not None:
+                raise InvalidInputError(
+                    f"{documents}: expected JSONL where fields or numbers are named, got TREC SGML, whose one field is "
+                    "contents. Leave them out (--fields)."
                 )
-                return cls(path)._with_vectors(vectors, threads)
-            fields = None if fields is None else list(fields)
-            documents = read_documents(documents, fields, others=True, encoding=encoding)
-        build_index(
-            documents,
-            path,
-            fields=fields,
-            threads=threads,
-            overwrite=overwrite,
-            numbers=numbers,
-            language=language,
-            shards=shards,
-        )
+            build_index_from_sgml(documents, path, encoding=encoding, **options)
+        else:
+            if isinstance(documents, str | Path):
+                fields = None if fields is None else list(fields)
+                documents = read_documents(documents, fields, others=True, encoding=encoding)
+            build_index(documents, path, fields=fields, numbers=numbers, **options)
         return cls(path)._with_vectors(vectors, threads)
 
     def _with_vectors(self, learned: bool | None, threads: int | None) -> Self:

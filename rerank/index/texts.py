@@ -14,12 +14,11 @@ from rerank.features.extract import Records, extract
 from rerank.features.match import bm25_scores
 from rerank.features.recipe import Recipe
 from rerank.files.rows import joined_parts
-from rerank.index.bound import Needs
+from rerank.index.bound import needed_resources
 from rerank.lucene.documents import stored_text
 from rerank.lucene.texts import (
     DocumentReader,
     ReadDocument,
-    TextAnalyser,
     TextIndex,
     UnusableTextError,
     check_characters,
@@ -136,7 +135,7 @@ def _named(documents: Any, what: str) -> dict[str, Any]:
         )
     if isinstance(documents, Mapping):
         named = {str(doc_id): document for doc_id, document in documents.items()}
-        broken = first_broken(list(named))
+        broken = first_broken(named)
         if broken is not None:
             raise InvalidInputError(f"{what}: expected ids {ID_RULE}, got {shown(broken)}. Rename it.")
         if len(named) < len(documents):
@@ -233,7 +232,6 @@ def _batch_features(
     options: TextOptions,
 ) -> RankingData:
     """Return the features of the documents of some queries."""
-    analyser: TextAnalyser = index.text_analyser
     documents = [document for named in batch.values() for document in named.values()]
     if options.needed is not None:
         _warn_of_empty_fields(index, documents, options.needed)
@@ -242,10 +240,12 @@ def _batch_features(
     )
     numbers = {
         name: np.array([document.numbers.get(name, np.nan) for document in documents], dtype=np.float64)
-        for name in analyser.numbers
+        for name in index.forward.numbers
     }
     try:
-        texts = analyser.index([document.document for document in documents], run.doc_ids, numbers, index.threads)
+        texts = index.text_analyser.index(
+            [document.document for document in documents], run.doc_ids, numbers, index.threads
+        )
     except UnusableTextError:
         for row, query in zip(documents, query_rows(run.query_ptr).tolist(), strict=True):
             check_characters(row.document.texts, query_texts.location(str(run.query_ids[query]), row.doc_id))
@@ -276,18 +276,18 @@ def _records(
 ) -> Records:
     """Return what features need beside the texts of some queries."""
     documents = [document for named in batch.values() for document in named.values()]
-    needs = Needs.of(options.recipe)
-    history = index.index_history() if needs.history else None
+    needs = needed_resources(options.recipe)
+    history = index.index_history() if "history" in needs else None
     if history is not None and not query_texts.have_ids and UNNAMED_TEXTS not in index.warned_of:
         index.warned_of.add(UNNAMED_TEXTS)
         _log.warning("%s", UNNAMED_TEXTS)
     return Records(
         runs={**index.runs, **_runs_of_texts(batch, options.runs)},
         documents=lambda numbers: [documents[number].json() for number in numbers.tolist()],
-        vectors=index.vectors if needs.vectors else None,
+        vectors=index.vectors if "vectors" in needs else None,
         history=None if history is None else replace(history, of_texts=query_texts.have_ids),
         encoded=_encoded(index, documents, {name: query_texts.topics[name] for name in batch})
-        if needs.encoder
+        if "encoder" in needs
         else None,
         passages=index.passages,
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rerank.errors import InvalidInputError, MissingFileError
-from rerank.files.corpus import ELEMENTS, SgmlDocument, SgmlFiles, check_encoding, read_sgml, sgml_files, skipped_files
+from rerank.files.corpus import ELEMENTS, SgmlDocument, check_encoding, read_sgml, sgml_files, warn_of_skipped
 from rerank.lucene.arrays import write_arrays
 from rerank.lucene.documents import ID_EXPECTED, CorpusFiles, is_id, write_documents
 from rerank.lucene.folder import SUBFOLDER, check_target, shard_names, staged_folder
@@ -43,24 +43,14 @@ def build_index(
     the order of `fields` (by default title, body, then the others in the document's order). Anserini leaves out
     documents with empty contents: they are counted and a warning is logged.
     """
-    target = Path(folder)
-    workers = java_threads(threads)
-    names = shard_names(shards)
-    check_language(language)
-    check_target(target, overwrite)
-    with staged_folder(target) as staging:
-        files = CorpusFiles(_corpus_folders(staging, names), "jsonl")
-        fields = fields if fields is None or isinstance(fields, str) else list(fields)
+    fields = fields if fields is None or isinstance(fields, str) else list(fields)
+
+    def write(files: CorpusFiles) -> dict[str, Any]:
         written = write_documents(documents, files, fields, numbers)
-        job = {
-            "collection": "JsonCollection",
-            "fields": written,  # apart from `contents`
-            "threads": workers,
-            "language": language,
-            "joined": None if fields is None else written,  # which make up `contents`, in order; the index notes them
-        }
-        _index_shards(staging, names, job, files.counts)
-        _finish(staging, target, overwrite)
+        # The fields apart from `contents`, and those which make it up, in order: the index notes them.
+        return {"collection": "JsonCollection", "fields": written, "joined": None if fields is None else written}
+
+    _build(Path(folder), "jsonl", write, threads, overwrite, language, shards)
 
 
 def build_index_from_sgml(
@@ -79,40 +69,41 @@ def build_index_from_sgml(
     TrecCollection reads (TEXT, HEADLINE, TITLE, HL, HEAD, TTL, DD, DATE, LP, LEADPARA).
     """
     source = Path(path)
-    target = Path(folder)
-    workers = java_threads(threads)
-    names = shard_names(shards)
     if not source.exists():
         raise MissingFileError(source, "a file or folder of TREC SGML")
-    check_language(language)
     encoding = check_encoding(encoding)
+
+    def write(files: CorpusFiles) -> dict[str, Any]:
+        found = sgml_files(source)
+        warn_of_skipped(found.others, "hold no <DOC>")
+        warn_of_skipped(found.excluded, "are those that Anserini skips (readme*, folders cr, dtd, dtds)")
+        _write_sgml(found.read, files, encoding)
+        return {"collection": "TrecCollection", "fields": [], "joined": None}
+
+    _build(Path(folder), "sgml", write, threads, overwrite, language, shards)
+
+
+def _build(
+    target: Path,
+    ending: str,
+    write: Callable[[CorpusFiles], dict[str, Any]],
+    threads: int | None,
+    overwrite: bool,
+    language: str,
+    shards: int | None,
+) -> None:
+    """Build an index; `write` writes its documents, and returns what Anserini's indexer has to know of them."""
+    job = {"threads": java_threads(threads), "language": check_language(language)}
+    names = shard_names(shards)
     check_target(target, overwrite)
     with staged_folder(target) as staging:
-        files = sgml_files(source)
-        _warn_of_skipped_files(files)
-        folders = _corpus_folders(staging, names)
-        written = CorpusFiles(folders, "sgml")
-        _write_sgml(files.read, written, encoding)
-        job = {"collection": "TrecCollection", "fields": [], "threads": workers, "language": language, "joined": None}
-        _index_shards(staging, names, job, written.counts)
-        _finish(staging, target, overwrite)
-
-
-def _warn_of_skipped_files(files: SgmlFiles) -> None:
-    for skipped, why in (
-        (files.others, "hold no <DOC>"),
-        (files.excluded, "are those that Anserini skips (readme*, folders cr, dtd, dtds)"),
-    ):
-        if skipped:
-            _log.warning("%s", skipped_files(skipped, why))
-
-
-def _corpus_folders(staging: Path, names: Sequence[str] | None) -> list[Path]:
-    """Make the folders of the files that Anserini indexes: one, or one for each shard."""
-    folders = [staging / "corpus" / name for name in names or [""]]
-    for folder in folders:
-        folder.mkdir(parents=True)
-    return folders
+        folders = [staging / "corpus" / name for name in names or [""]]
+        for folder in folders:
+            folder.mkdir(parents=True)
+        files = CorpusFiles(folders, ending)
+        _index_shards(staging, names, job | write(files), files.counts)
+        write_arrays(staging, staging / SUBFOLDER, made_with_index=True)
+        check_target(target, overwrite)  # again: it may have been made meanwhile
 
 
 def _write_sgml(files: list[Path], written: CorpusFiles, encoding: str) -> None:
@@ -182,12 +173,6 @@ def _index_shards(
 def _advance(advance: Callable[[int], None], indexed: int) -> None:
     """Set a progress bar to the documents of earlier shards and those of the shard that Java is indexing."""
     advance(indexed + ask_json("indexed"))
-
-
-def _finish(staging: Path, target: Path, overwrite: bool) -> None:
-    """Write the forward arrays, and check the target again."""
-    write_arrays(staging, staging / SUBFOLDER, made_with_index=True)
-    check_target(target, overwrite)
 
 
 def load_classes(class_list: str, folder: str) -> None:

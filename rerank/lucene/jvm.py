@@ -24,7 +24,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -135,7 +136,7 @@ def ask(op: str, on_wait: Callable[[], None] | None = None, *, at_once: bool = F
 
     Java works on a thread of its own, so that Ctrl-C interrupts it; KeyboardInterrupt is raised when it has stopped.
     """
-    bridge = _running_bridge()
+    bridge = start_java()
     request_text = json.dumps({"op": op, **parameters}, ensure_ascii=False)
     request = request_text.encode("utf8", "replace")  # a lone surrogate would end a text for Lucene
     answer = memoryview(bridge.answer_now(request) if at_once else _wait(bridge, request, on_wait))
@@ -170,14 +171,6 @@ def open_index(folder: Path) -> dict[str, Any]:
         for shard in opened:
             ask_json("close", handle=shard["handle"])
         raise
-
-
-def start_java() -> None:
-    """Start Java in this process, unless it runs already.
-
-    Raises RerankError if Java or Anserini is missing.
-    """
-    _running_bridge()
 
 
 def _wait(bridge: _Bridge, request: bytes, on_wait: Callable[[], None] | None) -> bytes:
@@ -237,7 +230,11 @@ def _error(report: dict[str, str], parameters: dict[str, Any]) -> Exception:
     return JavaError(f"{report['class']}: {message}")
 
 
-def _running_bridge() -> _Bridge:
+def start_java() -> _Bridge:
+    """Return the bridge to the Java of this process, which is started unless it runs already.
+
+    Raises RerankError if Java or Anserini is missing.
+    """
     global _bridge
     with _lock:
         if _bridge is None:
@@ -298,15 +295,21 @@ def _start_jvm() -> None:
         f"-Dlog4j2.configurationFile={(CLASS_PATH / 'log4j2.xml').as_uri()}",
         f"-Djava.util.logging.config.file={CLASS_PATH / 'logging.properties'}",
     )
-    before = os.environ.get("JAVA_HOME")
-    os.environ["JAVA_HOME"] = str(java)
-    try:
+    with environment_variable("JAVA_HOME", str(java)):
         import jnius  # noqa: F401
+
+
+@contextmanager
+def environment_variable(name: str, value: str) -> Iterator[None]:
+    """Set a variable of the environment while the block runs."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
     finally:
-        if before is None:
-            del os.environ["JAVA_HOME"]
-        else:
-            os.environ["JAVA_HOME"] = before
+        del os.environ[name]
+        if before is not None:
+            os.environ[name] = before
 
 
 def add_options(*options: str) -> None:

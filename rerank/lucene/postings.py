@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rerank.runtime.kernels import kernel
-from rerank.runtime.mapped_rows import read_in_order, read_only_view
+from rerank.runtime.mapped_rows import read_only_view
 from rerank.runtime.store import Fault, are_characters
 from rerank.runtime.threads import cores, in_threads
 from rerank.types.forward import FieldArrays, ForwardIndex, document_slots
-from rerank.types.ids import Ints, pointers
+from rerank.types.ids import Ints, are_pointers, pointers, query_blocks
 
 _BLOCK = 1 << 24  # postings that are read at a time, unless a term has more
 _PART = 1 << 31  # bytes that are made in memory, and then written
@@ -81,7 +81,7 @@ class RawField:
         """Yield all postings."""
         posting_ptr = pointers(self.doc_freq)
         token = 0
-        for first, last in _ranges(posting_ptr, _BLOCK):
+        for first, last in query_blocks(posting_ptr, _BLOCK):
             start = int(posting_ptr[first])
             count = int(posting_ptr[last]) - start
             docs, freqs = (self._read(name, start, count) for name in ("docs", "freqs"))
@@ -139,7 +139,7 @@ def _write_postings(field: RawField, folder: Path, order: Ints, doc_ptr: Ints, p
             files.append(stack.enter_context(open(folder / f"{field.number}.{name}.npy", "wb")))
             header = {"descr": np.dtype(np.int32).str, "fortran_order": False, "shape": (int(ends[name][-1]),)}
             np.lib.format.write_array_header_1_0(files[-1], header)
-        for first, last in _ranges(8 * doc_ptr + 4 * position_ptr * field.positions, _PART):
+        for first, last in query_blocks(8 * doc_ptr + 4 * position_ptr * field.positions, _PART):
             # Not a map of the file: the system would write each page many times while it is filled in random order.
             out = [np.empty(ends[name][last] - ends[name][first], np.int32) for name in names]
             next_row, next_token = (ptr[first:last] - ptr[first] for ptr in (doc_ptr, position_ptr))
@@ -153,18 +153,6 @@ def _write_postings(field: RawField, folder: Path, order: Ints, doc_ptr: Ints, p
                 file.write(values.data)
 
 
-def _ranges(ptr: Ints, most: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges [first, last) of items whose sizes add up to `most` at the most, or of one item.
-
-    ptr  (n_items + 1,) sizes of all items before each
-    """
-    first = 0
-    while first < len(ptr) - 1:
-        last = max(int(np.searchsorted(ptr, ptr[first] + most, side="right")) - 1, first + 1)
-        yield first, last
-        first = last
-
-
 def check_arrays(forward: ForwardIndex) -> None:
     """Raise Fault for forward arrays, of the right shapes and types, that kernels cannot read."""
     doc_ids = forward.doc_ids
@@ -176,7 +164,7 @@ def check_arrays(forward: ForwardIndex) -> None:
         raise Fault("lucene_docs.npy without each document once")
     if not np.array_equal(forward.doc_slots, document_slots(doc_ids)):
         raise Fault("doc_slots.npy that does not fit doc_ids.npy")
-    if not _are_pointers(forward.term_ptr, len(forward.vocabulary)):
+    if not are_pointers(forward.term_ptr, len(forward.term_ptr) - 1, len(forward.vocabulary)):
         raise Fault("term_ptr.npy that does not rise from 0 to the length of vocabulary.npy")
     try:
         bytes(forward.vocabulary).decode("utf8")
@@ -188,13 +176,12 @@ def check_arrays(forward: ForwardIndex) -> None:
     if any(np.isinf(column).any() for column in forward.numbers.values()):
         raise Fault("numbers.npy with infinity")
     for number, field in enumerate(forward.fields.values()):
-        with read_in_order(field.terms, field.freqs, field.positions):
-            _check_field(field, f"{number}.", len(forward.term_ptr) - 1)
+        _check_field(field, f"{number}.", len(forward.term_ptr) - 1)
 
 
 def _check_field(field: FieldArrays, name: str, n_terms: int) -> None:
     """Raise Fault for arrays of a field that kernels cannot read; their names begin with `name`."""
-    if not _are_pointers(field.doc_ptr, len(field.terms)):
+    if not are_pointers(field.doc_ptr, len(field.lengths), len(field.terms)):
         raise Fault(f"{name}doc_ptr.npy that does not rise from 0 to the number of postings")
     if field.position_ptr[0] != 0 or not np.array_equal(np.diff(field.position_ptr), field.lengths):
         raise Fault(f"{name}position_ptr.npy that does not fit {name}lengths.npy")
@@ -211,10 +198,6 @@ def _check_field(field: FieldArrays, name: str, n_terms: int) -> None:
     for array, counted in (("doc_freq", doc_freq), ("collection_freq", collection_freq)):
         if not np.array_equal(getattr(field, array), counted):
             raise Fault(f"{name}{array}.npy of other postings")
-
-
-def _are_pointers(ptr: NDArray[Any], end: int) -> bool:
-    return bool(ptr[0] == 0 and ptr[-1] == end and (ptr[1:] >= ptr[:-1]).all())
 
 
 @kernel()

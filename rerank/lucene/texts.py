@@ -30,7 +30,7 @@ from rerank.runtime.threads import kernel_threads
 from rerank.types import Floats, Ints, joined_rows, pointers, query_rows
 from rerank.types.forward import FieldArrays, ForwardIndex
 from rerank.types.frames import number_of, plain_value
-from rerank.types.ids import Ids
+from rerank.types.ids import Ids, query_blocks
 from rerank.types.retriever import CONTENTS
 from rerank.types.vocabulary import find_terms
 
@@ -137,16 +137,12 @@ class TextAnalyser:
 
     def __init__(self, forward: ForwardIndex, language: str) -> None:
         self._forward = forward
+        self._n_known = len(forward.term_ptr) - 1  # terms of the index
         self._language = language
         self._wordwise = bool(ask_json("wordwise", at_once=True, language=language)["wordwise"])
         self._lock = Lock()
         self._statistics: dict[str, tuple[NDArray[np.int32], Ints]] = {}
         self._forget()
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """Names of the numbers that documents of the index have."""
-        return tuple(self._forward.numbers)
 
     def _forget(self) -> None:
         none = np.empty(0, dtype=np.int64)
@@ -191,11 +187,6 @@ class TextAnalyser:
             numbers=numbers,
             new_terms=new_terms,
         )
-
-    @property
-    def _n_known(self) -> int:
-        """Number of terms of the index."""
-        return len(self._forward.term_ptr) - 1
 
     def _parts(self, documents: Sequence[TextDocument]) -> tuple[list[str], dict[str, tuple[Ints, Ints]]]:
         """Return the distinct texts, and for each field those that each document consists of, with their pointers."""
@@ -266,22 +257,16 @@ class TextAnalyser:
     def _analysed(self, texts: Sequence[bytes], n_threads: int) -> Tokens:
         """Return the tokens that Java makes of texts or words."""
         parts = [self._numbered(memoryview(bytes(4)), 0)]
-        first = 0
-        while first < len(texts):
-            last = first
-            size = 0
-            while last < len(texts) and size < _REQUEST_BYTES:
-                size += len(texts[last])
-                last += 1
+        byte_ptr = pointers(list(map(len, texts)))
+        for first, last in query_blocks(byte_ptr, _REQUEST_BYTES):
             answer = ask(
                 "analyze_texts",
-                at_once=size < _FEW_BYTES,
+                at_once=bool(byte_ptr[last] - byte_ptr[first] < _FEW_BYTES),
                 texts=[text.decode("utf8") for text in texts[first:last]],
                 language=self._language,
                 threads=n_threads,
             )
             parts.append(self._numbered(answer, last - first))
-            first = last
         return Tokens.joined(parts)
 
     def _numbered(self, answer: memoryview, n_texts: int) -> Tokens:
@@ -385,7 +370,6 @@ class DocumentReader:
         self._numbers = set(forward.numbers)
         self._field = field
         self._joined = None if joined_fields is None else tuple(joined_fields)
-        self._parts: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._runs = frozenset(runs) - self._fields - self._numbers
 
     def read(self, doc_id: str, document: str | Mapping[str, Any]) -> ReadDocument:
@@ -410,14 +394,10 @@ class DocumentReader:
                 raise InvalidInputError(
                     f"expected at most {MOST_CHARACTERS:,} characters in field {name!r}, got {len(text):,}. Shorten it."
                 )
-        names = tuple(texts)
-        parts = self._parts.get(names)
-        if parts is None:
-            parts = self._parts[names] = self._parts_of(names)
         run_scores = {name: numbers.pop(name) for name in self._runs & numbers.keys()}
-        return ReadDocument(doc_id, TextDocument(texts, parts), numbers, run_scores)
+        return ReadDocument(doc_id, TextDocument(texts, self._parts_of(texts)), numbers, run_scores)
 
-    def _parts_of(self, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _parts_of(self, names: Collection[str]) -> tuple[str, ...]:
         """Return those of the fields that make up `contents`, in the order of the index build."""
         if self._joined is not None:
             return tuple(name for name in self._joined if name in names)

@@ -22,7 +22,7 @@ from rerank.errors import InvalidInputError, ModelMismatchError, shown
 from rerank.features.extract import check_resources, column_plan
 from rerank.features.families.functions import functions
 from rerank.features.recipe import Recipe, defined_functions, family
-from rerank.index.bound import Needs
+from rerank.index.bound import needed_resources
 from rerank.index.scorer import Scorer
 from rerank.rankers.calibration import Probabilities
 from rerank.rankers.imported import Unsupervised
@@ -81,16 +81,16 @@ def index_of(index: IndexT, model: Ranker) -> IndexT:
     index.check_model(model)
     index = index.with_history_of(model)
     recipe = model_recipe(model)
-    needs = Needs.of(recipe)
-    history = index.history if needs.history else None
+    needs = needed_resources(recipe)
+    history = index.history if "history" in needs else None
     found = None if history is None else history.checksum
     if recipe.history not in (None, found):
         raise ModelMismatchError(
             f"model: expected the history of checksum {recipe.history}, which it was trained with, got "
             f"{'none' if found is None else found}. Learn it with `rerank history`."
         )
-    vectors = index.vectors if needs.vectors else None
-    encoder = index.encoder if needs.encoder else None
+    vectors = index.vectors if "vectors" in needs else None
+    encoder = index.encoder if "encoder" in needs else None
     names = {
         "vectors": None if vectors is None else vectors.checksum,
         "encoder": None if encoder is None else encoder.name,
@@ -159,8 +159,7 @@ def unsupervised_model(index: BoundIndex, *, union: bool = True) -> Unsupervised
 
 def _lacking(names: set[str]) -> str:
     """Return the scores that an index lacks, and what gives it each of them."""
-    remedies = {"proximity": "positions", "lsi": "`rerank vectors`"}
-    remedies |= {"encoder": "`rerank vectors --encoder`"}
+    remedies = {"proximity": "positions", "lsi": "`rerank vectors`", "encoder": "`rerank vectors --encoder`"}
     return ", ".join(f"{name} ({remedies[SCORES[name]]})" for name in SCORES if name in names) or "none"
 
 

@@ -290,7 +290,7 @@ class Array(Field):
         if not isinstance(value, list):
             raise SchemaError("a list", shown(value))
         kind = np.dtype(self.dtype).kind
-        what, allowed, wide = _KINDS[kind]
+        what, allowed = _KINDS[kind]
         if not set(map(type, value)) <= allowed:
             number = next(number for number, entry in enumerate(value) if type(entry) not in allowed)
             raise SchemaError(what, shown(value[number]), path=f"[{number}]")
@@ -299,22 +299,18 @@ class Array(Field):
         limits: Any = np.finfo(self.dtype) if kind == "f" else np.iinfo(self.dtype)
         low = max(self.low, limits.min)
         high = min(self.high, limits.max)
-        try:
-            array = np.array(value, dtype=wide)
-            bad = ~((array >= low) & (array <= high))
-        except OverflowError:
-            bad = np.array([not low <= entry <= high for entry in value], dtype=np.bool_)
-        if bad.any():
-            number = int(np.argmax(bad))
-            raise SchemaError(f"{what} from {low:.9g} to {high:.9g}", shown(value[number]), path=f"[{number}]")
-        return array.astype(self.dtype, copy=False)
+        outside = [number for number, entry in enumerate(value) if not low <= entry <= high]
+        if outside:
+            expected = f"{what} from {low:.9g} to {high:.9g}"
+            raise SchemaError(expected, shown(value[outside[0]]), path=f"[{outside[0]}]")
+        return np.array(value, dtype=self.dtype)
 
 
-_KINDS: dict[str, tuple[str, set[type], Any]] = {
-    "b": ("true or false", {bool}, np.bool_),
-    "i": ("a whole number", {int}, np.int64),
-    "u": ("a whole number", {int}, np.int64),
-    "f": ("a number", {float, int}, np.float64),
+_KINDS: dict[str, tuple[str, set[type]]] = {
+    "b": ("true or false", {bool}),
+    "i": ("a whole number", {int}),
+    "u": ("a whole number", {int}),
+    "f": ("a number", {float, int}),
 }
 
 
@@ -341,19 +337,18 @@ class Record(Field):
         """Return the value of each key, in the order of the declaration."""
         if not isinstance(value, Mapping):
             raise SchemaError("an object", shown(value))
-        for key in value:
-            if key not in self.fields:
-                raise SchemaError(f"keys {', '.join(self.fields)}", shown(key))
-        optional = self.optional or {}
-        values = {}
-        for key, field in self.fields.items():
-            if key in value:
-                values[key] = _inside(key, field, value[key], sizes)
-            elif key in optional:
-                values[key] = optional[key]
-            elif not self.partial:
-                raise SchemaError(f"the key {key}", "none")
-        return values
+        unknown = [key for key in value if key not in self.fields]
+        if unknown:
+            raise SchemaError(f"keys {', '.join(self.fields)}", shown(unknown[0]))
+        known = {**(self.optional or {}), **value}
+        missing = [key for key in self.fields if key not in known]
+        if missing and not self.partial:
+            raise SchemaError(f"the key {missing[0]}", "none")
+        return {
+            key: _inside(key, field, value[key], sizes) if key in value else known[key]
+            for key, field in self.fields.items()
+            if key in known
+        }
 
 
 @dataclass(frozen=True)
@@ -513,23 +508,18 @@ def field_of(kind: Any) -> Field:
         return kind
     if isinstance(kind, Mapping):
         return Record({name: field_of(inner) for name, inner in kind.items()})
-    return _field_of(kind)
-
-
-@cache
-def _field_of(kind: Any) -> Field:
     origin = get_origin(kind)
     arguments = get_args(kind)
     if origin is Annotated:
         return arguments[1]  # type: ignore[no-any-return]
     if origin in (Union, UnionType):
-        return _Optional(_field_of(arguments[0]))
+        return _Optional(field_of(arguments[0]))
     if origin is np.ndarray:
         return Array(get_args(arguments[1])[0])
     if origin is list:
-        return Items(_field_of(arguments[0]), may_be_empty=True)
+        return Items(field_of(arguments[0]), may_be_empty=True)
     if origin is dict:
-        return Table(_field_of(arguments[1]))
+        return Table(field_of(arguments[1]))
     return _LEAVES.get(kind) or _Object(kind)
 
 
@@ -565,4 +555,4 @@ def _record(kind: Any) -> Record:
     """Return what reads the fields of a dataclass."""
     hints = get_type_hints(kind, include_extras=True)
     defaults = {field.name: field.default for field in fields(kind) if field.default is not MISSING}
-    return Record({field.name: _field_of(hints[field.name]) for field in fields(kind)}, defaults)
+    return Record({field.name: field_of(hints[field.name]) for field in fields(kind)}, defaults)

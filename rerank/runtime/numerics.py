@@ -45,7 +45,7 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.extending import lower_builtin, models, register_model
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.runtime import arithmetic
@@ -68,6 +68,7 @@ from rerank.runtime.arithmetic import (
 from rerank.runtime.kernels import helper, kernel
 from rerank.runtime.threads import in_threads
 
+intrinsic: Any = numba.extending.intrinsic  # kernels call such functions without `typing`, which Numba passes
 LANES = 8  # float64: one register of AVX-512, two of AVX2, four of SSE2
 LANES32 = 32  # float32: several registers, so that an addition need not wait for the previous one
 LINE = 16  # values of 4 bytes in a cache line
@@ -132,7 +133,7 @@ def _place(context, builder, array_type, array, index):  # type: ignore[no-untyp
 
 
 @intrinsic
-def _load(typing, array, index):  # type: ignore[no-untyped-def]
+def load(typing, array, index):  # type: ignore[no-untyped-def]
     """Return the vector that starts at array[index], of a contiguous array."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -143,7 +144,7 @@ def _load(typing, array, index):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _store(typing, array, index, lanes):  # type: ignore[no-untyped-def]
+def store(typing, array, index, lanes):  # type: ignore[no-untyped-def]
     """Put a vector at array[index] and the elements after it."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -155,7 +156,7 @@ def _store(typing, array, index, lanes):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _same(typing, value):  # type: ignore[no-untyped-def]
+def same(typing, value):  # type: ignore[no-untyped-def]
     """Return a vector whose elements are all the value."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -168,7 +169,7 @@ def _same(typing, value):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _positive(typing, lanes):  # type: ignore[no-untyped-def]
+def positive(typing, lanes):  # type: ignore[no-untyped-def]
     """Return the larger of each element and 0."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -179,7 +180,7 @@ def _positive(typing, lanes):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _absolute(typing, lanes):  # type: ignore[no-untyped-def]
+def absolute(typing, lanes):  # type: ignore[no-untyped-def]
     """Return the absolute values."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -194,7 +195,7 @@ def _absolute(typing, lanes):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _lane_sum(typing, lanes):  # type: ignore[no-untyped-def]
+def lane_sum(typing, lanes):  # type: ignore[no-untyped-def]
     """Return the sum of the elements: of both halves, then of both halves of these sums, and so on."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -212,17 +213,8 @@ def _lane_sum(typing, lanes):  # type: ignore[no-untyped-def]
     return lanes.dtype(lanes), generate
 
 
-# Typed as a kernel calls them: without `typing`, which Numba passes.
-load: Any = _load
-store: Any = _store
-same: Any = _same
-positive: Any = _positive
-absolute: Any = _absolute
-lane_sum: Any = _lane_sum
-
-
 @intrinsic
-def _prefetch(typing, array, index):  # type: ignore[no-untyped-def]
+def prefetch(typing, array, index):  # type: ignore[no-untyped-def]
     """Load the cache line of array[index], a value or the start of a row, without waiting for it; any index will do."""
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
@@ -239,9 +231,6 @@ def _prefetch(typing, array, index):  # type: ignore[no-untyped-def]
         return context.get_dummy_value()
 
     return types.void(array, index), generate
-
-
-prefetch: Any = _prefetch  # typed as a kernel calls it: without `typing`, which Numba passes
 
 
 @helper()
@@ -421,15 +410,13 @@ def gram(inputs: Floats, weights: Floats) -> Floats:
     n_columns = inputs.shape[1]
     out = np.empty((n_columns, n_columns))
 
-    def fill(first: int) -> None:
-        some = slice(first, first + GRAM_COLUMNS)
-        left = inputs[:, some] * weights[:, None]
-        part = np.empty((left.shape[1], n_columns - first))
-        _fill_cross_product(left, inputs[:, first:].copy(), part)
-        out[some, first:], out[first:, some] = part, part.T
+    def fill(columns: slice) -> None:
+        left = inputs[:, columns] * weights[:, None]
+        part = np.empty((left.shape[1], n_columns - columns.start))
+        _fill_cross_product(left, inputs[:, columns.start :].copy(), part)
+        out[columns, columns.start :], out[columns.start :, columns] = part, part.T
 
-    firsts = range(0, n_columns, GRAM_COLUMNS)
-    in_threads(fill, firsts, numba.get_num_threads() if len(inputs) * n_columns**2 > FEW else 1)
+    _in_blocks(fill, n_columns, len(inputs) * n_columns, GRAM_COLUMNS)
     return out
 
 
@@ -440,9 +427,9 @@ def inverse(matrix: Floats) -> Floats:
     return out
 
 
-def _in_blocks(task: Callable[[slice], None], n_rows: int, work: int) -> None:
+def _in_blocks(task: Callable[[slice], None], n_rows: int, work: int, step: int = BLOCK) -> None:
     """Do the task for each block of rows, on several threads where there are many multiplications, `work` a row."""
-    blocks = [slice(first, min(first + BLOCK, n_rows)) for first in range(0, n_rows, BLOCK)]
+    blocks = [slice(first, min(first + step, n_rows)) for first in range(0, n_rows, step)]
     in_threads(task, blocks, numba.get_num_threads() if n_rows * work > FEW else 1)
 
 
