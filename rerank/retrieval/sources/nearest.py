@@ -48,7 +48,7 @@ from rerank.runtime.store import Kind, Stored, cache_folder, note_path
 from rerank.runtime.threads import in_threads, kernel_threads
 from rerank.types import Floats, Run
 from rerank.types.ids import Ids
-from rerank.vectors.vectors import LSI
+from rerank.vectors.vectors import LSI, unit_vectors
 
 EXACT = 50_000  # documents up to which all are compared
 TRAINING = 64  # vectors of a list that k-means learns from
@@ -112,9 +112,9 @@ def _made_index(documents: NDArray[np.float32]) -> Any:
     rows = np.sort(np.random.default_rng(0).permutation(n_docs)[: TRAINING * n_lists])
     with _one_faiss_thread():
         index = faiss.index_factory(dimensions, f"IVF{n_lists},PQ{dimensions}x4fs", faiss.METRIC_INNER_PRODUCT)
-        index.train(_units(documents[rows]))
+        index.train(unit_vectors(documents[rows]))
         for first in range(0, n_docs, BLOCK):
-            index.add(_units(documents[first : first + BLOCK]))
+            index.add(unit_vectors(documents[first : first + BLOCK]))
     index.nprobe = max(n_lists // SHARE, 1)
     _log.info("nearest documents: index of %d vectors made in %.0f s.", n_docs, time.perf_counter() - started)
     return index
@@ -123,7 +123,7 @@ def _made_index(documents: NDArray[np.float32]) -> Any:
 def _near(index: Any, query: NDArray[np.float32], k: int) -> NDArray[np.int64]:
     """Return documents near a query (dimensions,), several times k, ascending."""
     with _one_faiss_thread():
-        found: NDArray[np.int64] = index.search(_units(query[None]), min(k * MORE, index.ntotal))[1][0]
+        found: NDArray[np.int64] = index.search(unit_vectors(query[None]), min(k * MORE, index.ntotal))[1][0]
     return np.sort(found[found >= 0])
 
 
@@ -145,15 +145,6 @@ def _one_faiss_thread() -> Iterator[None]:
         yield
     finally:
         faiss.omp_set_num_threads(before)
-
-
-def _units(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return vectors (n, dimensions) at length 1; a zero vector remains."""
-    norms = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1, keepdims=True))
-    units: NDArray[np.float32] = np.divide(vectors, norms, out=np.zeros(vectors.shape), where=norms > 0).astype(
-        np.float32
-    )
-    return units
 
 
 def nearest_hits(
