@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import lightgbm
-import lightgbm.callback
 import numpy as np
 from lightgbm import EvalResult
 from numpy.typing import ArrayLike, NDArray
@@ -304,12 +303,10 @@ class Watcher(EarlyStopping):
         """Take the scores of all rows of the eval sets, in canonical order, after one more iteration."""
         by_row = np.empty(len(scores))
         by_row[slice(None) if self.valid is None else self.valid.order] = scores
+        ends = np.cumsum([len(of_set.labels) for of_set in self._sets], dtype=np.int64)
         results = []
-        first = 0
-        for of_set in self._sets:
-            last = first + len(of_set.labels)
-            results += of_set.results(self._metrics, by_row[first:last])
-            first = last
+        for of_set, of_rows in zip(self._sets, np.split(by_row, ends[:-1]), strict=False):
+            results += of_set.results(self._metrics, of_rows)
         self._stopped = any(self._call(callback, results) for callback in self._after)
         self._iteration += 1
         self.best = self.best_iteration or self._iteration
@@ -479,7 +476,6 @@ class LGBMRanker(lightgbm.LGBMRanker):
         watcher = Watcher(sets, metrics if sets else [], called, params, of_training)
         base = init_model.booster_ if isinstance(init_model, lightgbm.LGBMModel) else init_model
         trained = settings.kind(**{**settings.parameters, **categories}, base=base)
-        evaluated = _joined(sets, category_values(X))
         trained.fit(
             X,
             settings.gains_of(labels) if isinstance(trained, LambdaMART) else labels,
@@ -487,7 +483,7 @@ class LGBMRanker(lightgbm.LGBMRanker):
             init_score=init_score,
             sample_weight=sample_weight,
             callbacks=[watcher],  # type: ignore[list-item]
-            **evaluated,
+            **_joined(sets, category_values(X)),
         )
         kind = LambdaMART if isinstance(trained, LambdaMART) else MART
         ranker: BoostedTrees = kind.from_dict(trained.to_dict())  # without the callbacks

@@ -28,7 +28,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from rerank.errors import shown
-from rerank.lucene.documents import ID_KEYS
+from rerank.lucene.documents import ID_KEYS, is_text
 from rerank.pipeline.applying import Cutoff
 from rerank.runtime.codec import REMEDY
 from rerank.service.settings import ServiceError, unknown
@@ -469,10 +469,8 @@ def _document(item: str | Mapping[str, Any], place: str, names: Sequence[str], f
 
 
 def _is_value(value: object) -> bool:
-    """Return whether a value can be that of a field: text, a list of texts, or a number."""
-    if isinstance(value, list):
-        return all(isinstance(part, str) for part in value)
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
+    """Return whether a value of JSON can be that of a field: text, a list of texts, or a number."""
+    return is_text(value) or type(value) in (int, float)
 
 
 def logistic(score: float) -> float:

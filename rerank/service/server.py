@@ -66,8 +66,7 @@ class Route(APIRoute):
         async def handle(request: Request) -> Response:
             service: Service = request.app.state.service
             async with service.body(request, read) as body:
-                response: Response = await self.endpoint(body, request)
-                return response
+                return await self.endpoint(body, request)
 
         return handle
 
@@ -125,8 +124,7 @@ async def rerank(body: Rerank, request: Request) -> Response:
     """Order documents for a query."""
     service: Service = request.app.state.service
     engine = service.engine
-    served = service.settings.served_name
-    job = body.job(service.limits.documents, served, engine.field_names, engine.text_field)
+    job = body.job(service.limits.documents, service.settings.served_name, engine.field_names, engine.text_field)
     await service.answer(request, job)
     return json_response(body.answer(job, request.scope["path"]))
 
@@ -304,9 +302,7 @@ def _check(settings: Settings, level: int) -> None:
 
 def _prepare_process(settings: Settings, level: int) -> None:
     """Set the log of a new process, and define the user's functions."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("rerank[%(process)d]: %(message)s"))
-    log.addHandler(handler)
+    logging.basicConfig(format="rerank[%(process)d]: %(message)s")
     log.setLevel(level)
     for path in settings.functions:
         load_functions(path)
