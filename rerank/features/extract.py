@@ -79,8 +79,8 @@ class Records:
         Returns documents by number as they were indexed, for user-defined functions over documents.
     vectors : Vectors, optional
         Vectors of the index.
-    history : rerank.history.history.History, optional
-        What is learned from judgements.
+    history : rerank.history.judged.IndexHistory, optional
+        What is learned from judgements, on the index.
     encoded : Encoded, optional
         Vectors of an encoder for the queries and the documents of the index.
     passages : Passages, optional
@@ -164,7 +164,6 @@ def _prepared(
         tokens=tokens,
         docs=doc_numbers(forward, run),
         other_runs={name: scores_in(records.runs[name], run) for name in recipe.runs},
-        history=None if records.history is None else records.history.on(forward),
         threads=threads,
     )
     about = plan.names, recipe.to_dict(), dict(forward.fingerprint)
@@ -179,7 +178,6 @@ class _Extraction:
     tokens      of each query
     docs        (n_rows,) document numbers
     other_runs  (n_rows, 2) score and rank in other runs, by name
-    history     that of the records, with the document numbers of the index
     """
 
     forward: ForwardIndex
@@ -190,7 +188,6 @@ class _Extraction:
     tokens: Sequence[Sequence[str]]
     docs: Ints
     other_runs: Mapping[str, Floats]
-    history: Any
     threads: int | None
 
     def blocks(self, X: NDArray[np.float32] | None = None) -> Iterator[NDArray[np.float32]]:
@@ -243,7 +240,7 @@ class _Extraction:
             other_runs={name: table[rows] for name, table in self.other_runs.items()},
             documents=records.documents,
             vectors=query_vectors(records.vectors, records.encoded, self.forward, query_ids.tolist(), tokens),
-            history=self.history,
+            history=records.history,
         )
 
     def _by_field(self, calling_thread: bool) -> list[list[Planned]]:

@@ -407,9 +407,7 @@ def bm25_scores(
     """
     candidates = gather_candidates(forward, query_terms, query_ptr, docs, np.zeros(len(docs)))
     block = match(candidates, forward.fields[field])
-    doc_freq = block.doc_freq.astype(np.float64)
-    idf = np.log(1.0 + (block.field.n_docs_with - doc_freq + 0.5) / (doc_freq + 0.5)).astype(np.float32)
-    weights = candidates.query_freq.astype(np.float32) * np.where(doc_freq > 0, idf, np.float32(0))
+    weights = candidates.query_freq.astype(np.float32) * block.idf.astype(np.float32)
     one = np.float32(1)
     k1 = np.float32(recipe.bm25_k1)
     b = np.float32(recipe.bm25_b)

@@ -166,15 +166,6 @@ class IndexHistory:
     _prepared: dict[str, Any] = field(default_factory=dict)
     _lock: RLock = field(default_factory=RLock)
 
-    def on(self, forward: ForwardIndex) -> IndexHistory:
-        """Return the history itself, which is on its index already."""
-        return self
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle what was learned; what families prepare of it is prepared anew."""
-        parts = (self.checksum, self.terms, self.judged, self.forward, self.neighbours, self.of_texts)
-        return type(self), parts
-
     def prepared(self, name: str, prepare: Callable[[], Any]) -> Any:
         """Return what `prepare` returned when it was first called for this name."""
         with self._lock:
