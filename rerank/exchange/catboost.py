@@ -26,7 +26,6 @@ from rerank.runtime.codec import parse_json
 from rerank.trees.forest import MOST_CATEGORIES, Tree
 from rerank.types import Ints
 
-DEEPEST = 16
 FLOAT = "FloatFeature"
 ONE_HOT = "OneHotFeature"
 BINARY = b"CBM1"  # begins a .cbm file
@@ -90,8 +89,6 @@ class CatBoost(Format):
 def _tree(raw: Any, floats: list[Any], categorical: list[Any]) -> Tree:
     """Return a tree over the features of the file, of numbers and of categories; raises FormatFault."""
     splits = raw.get("splits") or []
-    if len(splits) > DEEPEST:
-        raise FormatFault(f"a depth up to {DEEPEST}", str(len(splits)))
     values = numbers(raw["leaf_values"], 1 << len(splits))
     counts = numbers(raw.get("leaf_weights") or [0.0] * len(values), len(values))
     if not splits:

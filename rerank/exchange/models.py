@@ -174,7 +174,6 @@ def tree_model(model: Ranker, format: str) -> TreeModel:
 
     Raises InvalidInputError, which begins with the format, for a ranker or a base that is no sum of trees.
     """
-    model._check_fitted()
     if isinstance(model, ImportedTrees):
         if len(model.missing_values_):
             raise cannot_say(
@@ -255,7 +254,6 @@ def linear_model(model: LinearRanker | ImportedWeights, format: str) -> LinearMo
 
     Raises InvalidInputError for one with a base or with weights of missing values.
     """
-    model._check_fitted()
     if isinstance(model, ImportedWeights):
         return LinearModel(tuple(model.weights_.tolist()), tuple(model.feature_names_), model.constant_)
     if not isinstance(model.base_, NoBase):

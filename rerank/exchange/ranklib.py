@@ -50,10 +50,7 @@ def _read(split: ElementTree.Element) -> Node:
 
 
 def _read_tree(element: ElementTree.Element) -> Tree:
-    root = element.find("split")
-    if root is None:
-        raise FormatFault("an element split", "none")
-    return weighed(tree_of(root, _read), single_number(element.get("weight")), np.float64)
+    return weighed(tree_of(element.find("split"), _read), single_number(element.get("weight")), np.float64)
 
 
 TREES = ("LambdaMART", "MART", "Random Forests")
@@ -115,8 +112,6 @@ class RankLib(PluginFormat):
         except ElementTree.ParseError as error:
             row, column = error.position
             raise FormatFault("XML", f"{str(error).partition(':')[0]} at column {column + 1}", line + row - 1) from None
-        if not ensembles or any(ensemble.tag != "ensemble" for ensemble in ensembles):
-            raise FormatFault("an element ensemble", "none", line)
         if kind != "Random Forests" and len(ensembles) > 1:
             raise FormatFault("one ensemble", str(len(ensembles)), line)
         trees = [tree for ensemble in ensembles for tree in each_tree(ensemble, _read_tree)]

@@ -241,8 +241,6 @@ def _tree(raw: Any) -> Tree:
     gain, count = (numbers(raw.get(key) or [0.0] * n_nodes, n_nodes) for key in ("loss_changes", "sum_hessian"))
     with np.errstate(over="ignore"):
         value = numbers(raw["split_conditions"], n_nodes).astype(np.float32).astype(np.float64)
-    if not np.isfinite(value).all():
-        raise FormatFault("split_conditions of float32", "a number beyond it")
     is_leaf = left < 0
     sets = _sets(raw, np.flatnonzero((kind > 0) & ~is_leaf))
     is_set = np.isin(np.arange(n_nodes), list(sets))
@@ -399,8 +397,6 @@ def _columns(known: tuple[Any, ...], names: tuple[str, ...] | None) -> tuple[tup
     names  of the columns in the order of training
     """
     for name in known:
-        if not isinstance(name, str):
-            raise FormatFault("names of features", shown(name))
         if names is not None and name not in names and not _NUMBERED.fullmatch(name):
             raise FormatFault("features among the names given", shown(name), remedy="Name all of them.")
     if names is not None:
