@@ -19,7 +19,6 @@ from typing import Any, Self
 
 import lightgbm
 import numpy as np
-from lightgbm import EvalResult
 from numpy.typing import ArrayLike, NDArray
 
 from rerank.errors import InvalidInputError, shown
@@ -220,18 +219,18 @@ class EvalSet:
     X: Any = None
     init_score: Any = None
 
-    def results(self, metrics: Iterable[Any], scores: Floats) -> list[EvalResult]:
+    def results(self, metrics: Iterable[Any], scores: Floats) -> list[lightgbm.EvalResult]:
         """Return the figures at scores (n_rows,)."""
         order = np.lexsort((-scores, query_rows(self.ptr)))
         results = []
         for metric in metrics:
             if callable(metric):
-                results += [EvalResult(self.name, *figure) for figure in self._of_function(metric, scores)]
+                results += [lightgbm.EvalResult(self.name, *figure) for figure in self._of_function(metric, scores)]
             else:
                 results += self._built_in(metric, order)
         return results
 
-    def _built_in(self, metric: tuple[str, list[int]], order: Ints) -> list[EvalResult]:
+    def _built_in(self, metric: tuple[str, list[int]], order: Ints) -> list[lightgbm.EvalResult]:
         name, depths = metric
         labels = self.gains if name == "ndcg" else self.labels
         ideal, ideal_ptr = ideal_of_rows(labels, self.ptr)
@@ -245,7 +244,7 @@ class EvalSet:
             if name == "map":
                 values = values * relevant / np.clip(relevant, 1, depth)
             mean = np.average(np.where(relevant > 0, values, 1.0), weights=weights)
-            results.append(EvalResult(self.name, f"{name}@{depth}", float(mean), True))
+            results.append(lightgbm.EvalResult(self.name, f"{name}@{depth}", float(mean), True))
         return results
 
     def _of_function(self, function: Callable[..., Any], scores: Floats) -> list[tuple[str, float, bool]]:

@@ -324,9 +324,6 @@ class Guard:
         self._prefix, self._numbers = secrets.token_hex(4), count(1)  # of the ids that are made here
         self._token = None if settings.token is None else f"Bearer {settings.token}".encode()
         self._hosts = frozenset((*LOOPBACK, settings.host, *settings.hosts)) if is_loopback(settings.host) else None
-        app.add_exception_handler(HTTPException, answer_error)
-        app.add_exception_handler(ClientDisconnect, answer_nobody)
-        app.add_exception_handler(Exception, answer_error)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one request; messages of the lifespan go on as they are."""
@@ -412,3 +409,6 @@ async def answer_error(request: Request, error: Exception) -> Response:
 async def answer_nobody(request: Request, error: Exception) -> Response:
     """Return an answer for the log and the metrics: the client has gone."""
     return Response(status_code=499)
+
+
+HANDLERS: dict[Any, Any] = {HTTPException: answer_error, ClientDisconnect: answer_nobody, Exception: answer_error}

@@ -33,7 +33,7 @@ from rerank.errors import InvalidInputError, RerankError
 from rerank.features.families.functions import load_functions
 from rerank.index.index import Index
 from rerank.lucene.jvm import STEADY, add_options
-from rerank.service.app import PAGE, Guard, Service, json_response
+from rerank.service.app import HANDLERS, PAGE, Guard, Service, json_response
 from rerank.service.bodies import RERANK_PATHS, Events, Rerank, Search, read_body
 from rerank.service.querylog import folder_key
 from rerank.service.settings import METRICS_FOLDER, STATUSES, ServiceError, Settings
@@ -82,6 +82,7 @@ def make_app(service: Service) -> Guard:
         redoc_url=None,
         redirect_slashes=False,
         responses={status: {"description": about} for status, about in STATUSES.items()},
+        exception_handlers=HANDLERS,
     )
     app.state.service = service
     app.router.route_class = Route
