@@ -331,8 +331,7 @@ class FieldBlock:
         longest  tokens; longer fields count as if they had so many
         """
         relative = np.minimum(self.lucene_lengths.astype(np.float64), longest) / (self.field.average_length or 1.0)
-        saturation: Floats = recipe.bm25_k1 * (1.0 - recipe.bm25_b + recipe.bm25_b * relative)
-        return saturation
+        return recipe.bm25_k1 * (1.0 - recipe.bm25_b + recipe.bm25_b * relative)
 
 
 def match(candidates: Candidates, field: FieldArrays) -> FieldBlock:

@@ -455,7 +455,8 @@ def _document(item: str | Mapping[str, Any], place: str, names: Sequence[str], f
     """Return a document as `Index.text_features` takes it: a text, or fields of the index."""
     if isinstance(item, str):
         return item
-    own = {name: value for name, value in item.items() if name in names and _is_value(value)}
+    values = {name: value for name, value in item.items() if is_text(value) or type(value) in (int, float)}
+    own = {name: value for name, value in values.items() if name in names}
     if _TEXT in item and _TEXT not in names:
         if not isinstance(item[_TEXT], str):
             raise ServiceError(422, f"{place}.{_TEXT}", "text", shown(item[_TEXT]), "Send the text of the document.")
@@ -466,11 +467,6 @@ def _document(item: str | Mapping[str, Any], place: str, names: Sequence[str], f
             "Name the text `text`.",
         )  # fmt: skip
     return own
-
-
-def _is_value(value: object) -> bool:
-    """Return whether a value of JSON can be that of a field: text, a list of texts, or a number."""
-    return is_text(value) or type(value) in (int, float)
 
 
 def logistic(score: float) -> float:

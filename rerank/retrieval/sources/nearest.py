@@ -66,7 +66,6 @@ KIND = Kind(
     lambda _: {"index": Stored(np.uint8, ("n_bytes",))},
 )
 _INDEXES: list[tuple[NDArray[np.float32], Any]] = []  # of the arrays that were used last
-_QUERIES = 64  # compared at a time
 _DECIMALS = 6
 
 
@@ -149,8 +148,8 @@ def _one_faiss_thread() -> Iterator[None]:
 
 def nearest_hits(
     queries: NDArray[np.float32], documents: NDArray[np.float32], doc_ids: Ids, k: int, threads: int | None = None
-) -> Iterator[Hits]:
-    """Yield the k documents of the greatest cosine above 0 of each query.
+) -> list[Hits]:
+    """Return the k documents of the greatest cosine above 0 of each query.
 
     Shapes: queries float32 (n_queries, dimensions); documents float32 (n_docs, dimensions); doc_ids (n_docs,).
     """
@@ -169,8 +168,7 @@ def nearest_hits(
         return best_hits(docs[found], scores[found], doc_ids, k)
 
     with kernel_threads(threads) as n_threads:
-        for first in range(0, len(queries), _QUERIES):
-            yield from in_threads(hits, range(first, min(first + _QUERIES, len(queries))), n_threads)
+        return in_threads(hits, range(len(queries)), n_threads)
 
 
 def nearest_run(
